@@ -9,11 +9,12 @@ import pytest
 
 from flashgc.results import Result
 from flashgc.simulation import run
+from flashgc.traces import trace_stat
 from flashgc_papers.reproduce.mutants import changed, mutants_of
 from flashgc_papers.reproduce.runner import Measured, Outcome, Row, Size, runner_of
 from flashgc_papers.reproduce.verdicts import Verdict
 from flashgc_papers.vm.example import CACHED, FOLDER, PAGE
-from flashgc_papers.vm.experiment import programs
+from flashgc_papers.vm.experiment import mixtures, programs
 from flashgc_papers.vm.schemes import FIGURES
 from flashgc_papers.vm.sweeps import CACHES, LOG_BLOCKS, STATED, WINDOWS
 from papers import claim_of, task_of
@@ -98,7 +99,7 @@ def over_sizes(excluded: Callable[[int], float]) -> dict[str, Row]:
     results = {}
     for key in task.simulations:
         name, scheme, _, point = key.partition(": ")[2].rsplit(" ", 3)
-        assert name in programs()
+        assert name in mixtures()
         time = (1000 - int(point)) * (1 if scheme == "DU-GC" else 0.7)
         left_out = excluded(int(point))
         swap = {"io_seconds": time, "excluded_per_collection": left_out}
@@ -188,7 +189,18 @@ def test_a_wider_window_pays_up_to_32_log_blocks() -> None:
     assert over_windows({1: 100.0, 32: 101.0, 128: 100.0}) == [Verdict.MISSED] * 2
     # All of the paper's windows are run from the default size on.
     task = task_of(claim_of("vm", "fig13"), Size.DEFAULT)
-    assert len(task.simulations) == 2 * len(programs()) * (len(WINDOWS) + 1)
+    assert len(task.simulations) == 2 * len(mixtures()) * (len(WINDOWS) + 1)
+
+
+def test_a_mixture_has_all_pages_and_references_of_five_programs() -> None:
+    """Each in a memory of its own: no page is of two. They differ in their order."""
+    alone = [
+        trace_stat(path, page_size="2KiB") for name, path in programs().items() if name != "sqlite"
+    ]
+    pages = sum(one.pages for one in alone)
+    together = [trace_stat(path, page_size="2KiB") for path in mixtures().values()]
+    assert {one.pages for one in together} == {pages} == {44_760}
+    assert len({path.read_bytes() for path in mixtures().values()}) == len(together) == 5
 
 
 def test_readings_differ_in_regions_log_block_and_window_and_passes_are_one_number() -> None:
@@ -203,7 +215,10 @@ def test_readings_differ_in_regions_log_block_and_window_and_passes_are_one_numb
     assert "page_policy" not in literal
     # A window that a figure is about stands in place of the reading's.
     sweep = task_of(claim_of("vm", "fig13"), Size.QUICK)
-    assert ",window=all," in sweep.simulations["window: w3m all"].options["mapping"]
+    options = sweep.simulations["window: order-1 all"].options
+    assert ",window=all," in options["mapping"]
+    # A mixture is large enough to run once, as the paper's programs did.
+    assert (options["passes"], chosen["passes"]) == (1, 5)
 
 
 def test_pages_that_go_to_their_place_are_a_wrong_engine() -> None:

@@ -23,6 +23,9 @@ ABSENT = (
     "the recorded programs are not here; they are the files data/memory/*.pages.zst of the "
     "repository, and flashgc must be installed from a clone of it"
 )
+#: The same programs, but the one that fits into most caches, that take turns in one memory: each
+#: mixture with another order (``scripts/record/mixtures.py``).
+MIXTURES = FOLDER / "mixtures"
 
 #: The schemes of Table II, by the paper's names.
 SCHEMES = {
@@ -95,6 +98,12 @@ def programs() -> dict[str, Path]:
     return {path.name.removesuffix(".pages.zst"): path for path in found}
 
 
+def mixtures() -> dict[str, Path]:
+    """The mixtures by name; none where there is no clone."""
+    found = sorted(MIXTURES.glob("*.pages.zst"))
+    return {f"order-{path.name.removesuffix('.pages.zst')}": path for path in found}
+
+
 def drive(
     program: Path,
     scheme: str,
@@ -143,13 +152,15 @@ def page_mapped(program: Path, scheme: str, reading: Reading) -> Simulation:
 
 def task(simulations: Mapping[str, Simulation]) -> Task:
     """The task with these simulations, or why there is none."""
-    if not programs():
+    if not simulations:
         return Task(not_run=ABSENT)
     passes = next(iter(simulations.values())).options["passes"]
+    what = f"{len(programs())} programs, each {passes} times in a row"
+    if passes == 1:
+        what = f"five programs that take turns, once, in {len(mixtures())} orders"
     return Task(
         simulations,
-        settings=f"{len(programs())} programs, each {passes} times in a row, FAST, blocks of "
-        f"{BLOCK} pages of {PAGE}; at every size the same",
+        settings=f"{what}, FAST, blocks of {BLOCK} pages of {PAGE}; at every size the same",
     )
 
 

@@ -62,8 +62,8 @@ summarise(
             under="window",
         ),
         Sentence(
-            "Figures 11 and 12 hold in {sizes.met} of {sizes.of_all} rows: the programs are "
-            "small, and the larger caches hold most of them whole.",
+            "Figures 11 and 12 hold in {sizes.met} of {sizes.of_all} rows, on five of the programs "
+            "that take turns in one memory.",
             {"sizes": (_SIZES,)},
             when=lambda rows: not rows["sizes"].holds,
         ),

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import itertools
 import math
-import statistics
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flashgc.described import Simulation
@@ -35,6 +35,7 @@ from flashgc_papers.vm.experiment import (
     collections,
     drive,
     io,
+    mixtures,
     programs,
     task,
 )
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 CACHES, LOG_BLOCKS = (1, 2, 4, 8, 16), (8, 16, 32, 64, 128)
+OVER = {"cache": "page cache in MiB", "logs": "log blocks"}
 WINDOWS = (1, 2, 4, 8, 16, 32, 64, 128)
 #: Windows of the statement on Figure 13: from the second one on changes are marginal.
 STATED = (1, 32, 128)
@@ -51,7 +53,7 @@ EXCLUDED = "N_dup, duplicates left out of a collection"
 
 
 class _Sweep:
-    """DU-GC and two of the schemes over a parameter, on every program."""
+    """DU-GC and two of the schemes over a parameter, on programs that take turns in one memory."""
 
     COMPARED = ("DU-GC", "LDA-GC3", "LDA-GC5")
 
@@ -61,13 +63,17 @@ class _Sweep:
     def runs(self) -> dict[str, Simulation]:
         """Both sweeps: over the page cache, and over the log blocks."""
         made, reading = {}, self._reading
-        for name, path in programs().items():
+        for name, path in mixtures().items():
             for scheme in self.COMPARED:
                 spec = SCHEMES[scheme]
                 for cache in CACHES:
-                    made[f"{name} {scheme} cache {cache}"] = drive(path, spec, reading, cache=cache)
+                    made[f"{name} {scheme} cache {cache}"] = drive(
+                        path, spec, reading, cache=cache, passes=1
+                    )
                 for logs in LOG_BLOCKS:
-                    made[f"{name} {scheme} logs {logs}"] = drive(path, spec, reading, logs=logs)
+                    made[f"{name} {scheme} logs {logs}"] = drive(
+                        path, spec, reading, logs=logs, passes=1
+                    )
         return made
 
 
@@ -76,7 +82,7 @@ class Sizes(_Sweep):
     """Figures 11 and 12: over the size of the page cache and the number of log blocks."""
 
     def task(self, _claim: Claim, _size: Size) -> Task:
-        """A run a program, scheme and point."""
+        """A run an order, scheme and point."""
         return task(self.runs())
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
@@ -88,7 +94,8 @@ class Sizes(_Sweep):
         ]
         for scheme in self.COMPARED[1:]:
             rows.append(self._better(measured, scheme))
-            rows.append(self._faster(measured, scheme))
+            rows.append(self._faster(measured, scheme, "cache", CACHES))
+            rows.append(self._faster(measured, scheme, "logs", LOG_BLOCKS))
             rows.append(self._more_duplicates(measured, scheme))
             rows.append(self._peak(measured, scheme, claim.facts["peak"]))
         figures = [
@@ -108,114 +115,61 @@ class Sizes(_Sweep):
                 ),
             )
         ]
-        notes = self._fitting(measured)
-        return conclude(claim, measured, rows, heading="scheme, over", figures=figures, notes=notes)
+        return conclude(claim, measured, rows, heading="scheme, over", figures=figures)
 
-    @staticmethod
-    def _fitting(measured: Measured) -> list[str]:
-        """Notes on programs that write nothing, because the page cache holds them whole."""
-        said = []
-        for cache in CACHES:
-            runs = {
-                name: measured.results.get(f"{name} DU-GC cache {cache}") for name in programs()
-            }
-            fitting = [name for name, result in runs.items() if result and not io(result)]
-            if fitting:
-                said.append(
-                    f"a page cache of {cache} MiB holds all pages of {_listed(fitting)}: nothing "
-                    "is written, and the mean is over the others"
-                )
-        return said
-
-    def _gain(self, measured: Measured, scheme: str, kind: str, point: int) -> float:
-        """The share of DU-GC's I/O time that a scheme saves, mean over the programs."""
-        gains = []
-        for name in programs():
-            base = io(measured.result(f"{name} DU-GC {kind} {point}"))
-            if base:
-                gains.append(1 - io(measured.result(f"{name} {scheme} {kind} {point}")) / base)
-        if not gains:
-            raise NotMeasuredError("nothing was written")
-        return statistics.fmean(gains)
+    def _means(
+        self, measured: Measured, scheme: str, kind: str, points: tuple[int, ...], what: str
+    ) -> list[Value]:
+        """A figure at each point, mean over the orders."""
+        for name, run, point in itertools.product(mixtures(), {"DU-GC", scheme}, points):
+            measured.result(f"{name} {run} {kind} {point}")
+        curves = [self._curve(measured, name, scheme, kind, points)[what] for name in mixtures()]
+        return [Value.of(values) for values in zip(*curves, strict=True)]
 
     def _rises(self, measured: Measured, scheme: str, kind: str, points: tuple[int, ...]) -> Row:
         def judge() -> tuple[str, Judgement]:
-            gains = [self._gain(measured, scheme, kind, point) for point in points]
-            said = ", ".join(
-                f"{gain * 100:+.1f}% at {point}" for gain, point in zip(gains, points, strict=True)
-            )
-            rises = all(b >= a for a, b in itertools.pairwise(gains))
-            ends = gains[-1] > gains[0]
-            text = f"{gains[0] * 100:.1f}% to {gains[-1] * 100:.1f}%"
-            return text, verdicts.true(rises and ends, f"saved of DU-GC: {said}")
+            gains = self._means(measured, scheme, kind, points, SAVED)
+            text = ", ".join(f"{gain.mean:.1f}" for gain in gains)
+            return text, verdicts.rising(gains, [str(point) for point in points])
 
-        over = "page cache in MiB" if kind == "cache" else "log blocks"
-        return row(f"{scheme}, {over}", "the gain rises", judge, stand_in=STAND_IN)
+        return row(
+            f"{scheme}, saved of DU-GC in % over {OVER[kind]}", "rises", judge, stand_in=STAND_IN
+        )
 
     def _better(self, measured: Measured, scheme: str) -> Row:
-        def judge() -> tuple[str, Judgement]:
-            gains = [100 * self._gain(measured, scheme, "cache", point) for point in CACHES]
-            least = min(gains)
+        def judge() -> tuple[Value, Judgement]:
+            gains = self._means(measured, scheme, "cache", CACHES, SAVED)
+            least = min(gains, key=lambda gain: gain.low)
             at = CACHES[gains.index(least)]
-            return f"{least:.1f}%", verdicts.true(least > 0, f"the least gain, at {at} MiB")
+            return least, verdicts.over(least, 0, f"saved at {at} MiB, in %")
 
         label = f"{scheme} below DU-GC at every size of the cache"
-        return row(label, "less", judge, stand_in=STAND_IN)
+        return row(label, "less", judge, stand_in=STAND_IN, base=None)
 
-    def _faster(self, measured: Measured, scheme: str) -> Row:
+    def _faster(self, measured: Measured, scheme: str, kind: str, points: tuple[int, ...]) -> Row:
         def judge() -> tuple[str, Judgement]:
-            times = [
-                statistics.fmean(
-                    io(measured.result(f"{name} {scheme} logs {point}")) for name in programs()
-                )
-                for point in LOG_BLOCKS
-            ]
-            series = [Value(time) for time in times]
-            text = ", ".join(f"{time:.0f}" for time in times)
-            return text, verdicts.falling(series, [str(point) for point in LOG_BLOCKS])
+            times = self._means(measured, scheme, kind, points, TIME)
+            text = ", ".join(f"{time.mean:.0f}" for time in times)
+            return text, verdicts.falling(times, [str(point) for point in points])
 
-        return row(f"{scheme}, I/O time in s over log blocks", "falls", judge, stand_in=STAND_IN)
-
-    def _duplicates(
-        self, measured: Measured, scheme: str, kind: str, points: tuple[int, ...]
-    ) -> tuple[list[float], list[str]]:
-        """N_dup at each point, mean over the programs that collect at all of them, and which."""
-        for name, point in itertools.product(programs(), points):
-            measured.result(f"{name} {scheme} {kind} {point}")
-        curves = {
-            name: self._curve(measured, name, scheme, kind, points)[EXCLUDED] for name in programs()
-        }
-        known = {name: curve for name, curve in curves.items() if not any(map(math.isnan, curve))}
-        if not known:
-            raise NotMeasuredError("no program collects at every point")
-        means = [statistics.fmean(values) for values in zip(*known.values(), strict=True)]
-        return means, list(known)
+        label = f"{scheme}, I/O time in s over {OVER[kind]}"
+        return row(label, "falls", judge, stand_in=STAND_IN)
 
     def _more_duplicates(self, measured: Measured, scheme: str) -> Row:
         def judge() -> tuple[str, Judgement]:
-            means, on = self._duplicates(measured, scheme, "cache", CACHES)
-            text = ", ".join(f"{mean:.1f}" for mean in means)
-            judged = verdicts.rising(
-                [Value(mean) for mean in means], [f"{at} MiB" for at in CACHES]
-            )
-            return text, Judgement(judged.verdict, f"on {_listed(on)}: {judged.why}")
+            means = self._means(measured, scheme, "cache", CACHES, EXCLUDED)
+            text = ", ".join(f"{mean.mean:.1f}" for mean in means)
+            return text, verdicts.rising(means, [f"{at} MiB" for at in CACHES])
 
         label = f"{scheme}, N_dup over page cache in MiB"
         return row(label, "rises", judge, stand_in=STAND_IN)
 
     def _peak(self, measured: Measured, scheme: str, published: int) -> Row:
         def judge() -> tuple[str, Judgement]:
-            means, on = self._duplicates(measured, scheme, "logs", LOG_BLOCKS)
-            peak = LOG_BLOCKS[means.index(max(means))]
-            each = ", ".join(f"{mean:.1f}" for mean in means)
-            curves = {
-                name: self._curve(measured, name, scheme, "logs", LOG_BLOCKS)[EXCLUDED]
-                for name in on
-            }
-            alone = ", ".join(
-                f"{name} {LOG_BLOCKS[curve.index(max(curve))]}" for name, curve in curves.items()
-            )
-            why = f"{each} on the mean of {_listed(on)}; by themselves: {alone}"
+            means = self._means(measured, scheme, "logs", LOG_BLOCKS, EXCLUDED)
+            most = max(means, key=lambda mean: mean.mean)
+            peak = LOG_BLOCKS[means.index(most)]
+            why = ", ".join(f"{mean.mean:.1f}" for mean in means)
             return f"{peak} log blocks", verdicts.true(peak == published, why)
 
         label = f"{scheme}, log blocks at which N_dup is largest"
@@ -224,7 +178,7 @@ class Sizes(_Sweep):
     def _curve(
         self, measured: Measured, name: str, scheme: str, kind: str, points: tuple[int, ...]
     ) -> dict[str, list[float]]:
-        """I/O time, what is saved of DU-GC's, and N_dup of one program; NaN where there is none."""
+        """I/O time, what is saved of DU-GC's, and N_dup of one order; NaN where there is none."""
         curve: dict[str, list[float]] = {TIME: [], SAVED: [], EXCLUDED: []}
         for point in points:
             result = measured.results.get(f"{name} {scheme} {kind} {point}")
@@ -240,39 +194,47 @@ class Sizes(_Sweep):
 
     def _table(self, measured: Measured, kind: str, points: tuple[int, ...]) -> Table:
         rows: list[tuple[float | str | None, ...]] = []
-        for name in programs():
+        for name in mixtures():
             for scheme in self.COMPARED:
                 curve = self._curve(measured, name, scheme, kind, points)
                 rows += [(name, scheme, what, *curve[what]) for what in (TIME, EXCLUDED)]
         headings = (f"{kind} {point}" for point in points)
-        return Table(("program", "scheme", "figure", *headings), tuple(rows))
+        return Table(("order", "scheme", "figure", *headings), tuple(rows))
 
     def _draw(self, measured: Measured, kind: str, points: tuple[int, ...]) -> Drawing:
         curves = {
             (scheme, name): self._curve(measured, name, scheme, kind, points)
             for scheme in self.COMPARED[1:]
-            for name in programs()
+            for name in mixtures()
         }
         parts = {
-            f"{scheme}: {what}": {name: curves[scheme, name][what] for name in programs()}
+            f"{scheme}: {what}": {name: curves[scheme, name][what] for name in mixtures()}
             for what in (SAVED, EXCLUDED)
             for scheme in self.COMPARED[1:]
         }
-        return over_sizes(parts, points, "page cache in MiB" if kind == "cache" else "log blocks")
+        return over_sizes(parts, points, OVER[kind])
 
 
 class _Windows:
-    """LDA-GC5 on every program, with 128 log blocks and a window of so many of them."""
+    """LDA-GC5 with 128 log blocks and a window of so many of them, on each of some recordings."""
+
+    #: Passes over each recording.
+    PASSES = 1
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
+
+    @staticmethod
+    def recordings() -> dict[str, Path]:
+        """The recordings by name."""
+        return mixtures()
 
     def windows(self, size: Size) -> list[str]:
         """The windows that are compared with the unlimited one."""
         raise NotImplementedError
 
     def task(self, _claim: Claim, size: Size) -> Task:
-        """A run a program and window."""
+        """A run a recording and window."""
         made = task(
             {
                 f"{name} {window}": drive(
@@ -281,23 +243,14 @@ class _Windows:
                     self._reading,
                     logs=LOG_BLOCKS[-1],
                     window=window,
-                    passes=PASSES_TO_ADAPT,
+                    passes=self.PASSES,
                 )
-                for name, path in programs().items()
+                for name, path in self.recordings().items()
                 for window in ("all", *self.windows(size))
             }
         )
         few = "" if size is not Size.QUICK or made.not_run else "most sizes of the window"
         return dataclasses.replace(made, left_out=few)
-
-    @staticmethod
-    def idle(measured: Measured) -> list[str]:
-        """The programs that need no collection: page cache or log blocks hold them whole."""
-        return [
-            name
-            for name in programs()
-            if (result := measured.results.get(f"{name} all")) and not collections(result)
-        ]
 
     @staticmethod
     def share(measured: Measured, name: str, window: str) -> float:
@@ -327,10 +280,8 @@ class VictimWindow(_Windows):
         return conclude(claim, measured, rows, heading="statement", figures=[figure])
 
     def _mean(self, measured: Measured, window: int) -> Value:
-        """I/O time of that of the unlimited window, mean over the programs that collect."""
-        idle = self.idle(measured)
-        names = [name for name in programs() if name not in idle]
-        return Value(statistics.fmean(self.share(measured, name, str(window)) for name in names))
+        """I/O time of that of the unlimited window, mean over the orders."""
+        return Value.of([self.share(measured, name, str(window)) for name in mixtures()])
 
     def _falls(self, measured: Measured) -> Row:
         windows = [int(one) for one in self.windows(measured.size) if int(one) <= STATED[1]]
@@ -356,13 +307,13 @@ class VictimWindow(_Windows):
 
     def _table(self, measured: Measured) -> Table:
         rows: list[tuple[float | str | None, ...]] = []
-        for name in programs():
+        for name in mixtures():
             for window in self.windows(measured.size):
                 try:
                     rows.append((name, window, self.share(measured, name, window)))
                 except NotMeasuredError:
                     rows.append((name, window, None))
-        return Table(("program", "window", "of unlimited"), tuple(rows), keys=2)
+        return Table(("order", "window", "of unlimited"), tuple(rows), keys=2)
 
     def _draw(self, measured: Measured) -> Drawing:
         windows = self.windows(measured.size)
@@ -373,7 +324,7 @@ class VictimWindow(_Windows):
             except NotMeasuredError:
                 return math.nan
 
-        shares = {name: [known(name, window) for window in windows] for name in programs()}
+        shares = {name: [known(name, window) for window in windows] for name in mixtures()}
         label = "I/O time, unlimited = 1"
         return over_sizes({label: shares}, [int(window) for window in windows], "victim window")
 
@@ -383,6 +334,12 @@ class Adaptive(_Windows):
     """Figure 14: the adaptive window against the unlimited one, from both ends."""
 
     STARTS = (1, LOG_BLOCKS[-1])
+    PASSES = PASSES_TO_ADAPT
+
+    @staticmethod
+    def recordings() -> dict[str, Path]:
+        """Programs by themselves, again and again: the window takes its steps slowly."""
+        return programs()
 
     def windows(self, _size: Size) -> list[str]:
         """Adaptive ones, in steps of 4."""
@@ -390,7 +347,12 @@ class Adaptive(_Windows):
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """A row a program and first window."""
-        idle = self.idle(measured)
+        # Page cache or log blocks hold these whole.
+        idle = [
+            name
+            for name in programs()
+            if (result := measured.results.get(f"{name} all")) and not collections(result)
+        ]
         rows = [
             self._row(claim, measured, name, start)
             for name in programs()
@@ -420,13 +382,3 @@ class Adaptive(_Windows):
     def _weighed(measured: Measured, name: str, window: str) -> float:
         merges = measured.result(f"{name} {window}").merges
         return merges.weighed / max(merges.picks, 1) if merges else 0.0
-
-
-def _listed(names: list[str]) -> str:
-    """Names as a sentence has them.
-
-    >>> _listed(["sqlite"]), _listed(["a", "b", "c"])
-    ('sqlite', 'a, b and c')
-    """
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
