@@ -21,6 +21,7 @@ from flashgc_papers.claims import claims
 from flashgc_papers.live import demo, image, stand
 from flashgc_papers.live.plan import MIB, Clock, Plan
 from flashgc_papers.pace import Pace
+from flashgc_papers.postgres import tpcc
 from flashgc_papers.reproduce.reproduce import reproduce
 from flashgc_papers.reproduce.runner import Measured, Size, runner_of
 from flashgc_papers.reproduce.verdicts import Verdict
@@ -203,8 +204,7 @@ def test_a_session_above_a_clock_has_the_past_of_the_drive(
     clock = Clock(channels=1, pages_per_block=32, slower=1, tries=1)
     plan = replace(
         SMALL, clock=clock, h=(6,), collectors=("ZGC-GD",), repetitions=1,
-        past_transactions=200, past_written=0.5, warmup_transactions=20, transactions=60,
-        written=0.1,
+        past_transactions=200, past_written=0.5, warmup_seconds=1, seconds=2, written=0.1,
     )  # fmt: skip
     done = study.run(plan, tmp_path, lambda *_: None)
     assert [one["workload"] for one in done] == ["tpcc", "micro-6"]
@@ -213,6 +213,8 @@ def test_a_session_above_a_clock_has_the_past_of_the_drive(
         assert one["clock"]["failed"] is None
         assert one["clock"]["told_pages"] > 0
         assert 0 < one["known_share"] <= 1
+    # It ran for a time, and not for a number of transactions.
+    assert done[0]["transactions"] not in (0, SMALL.transactions)
     begun = [one for one in seen if "realtime" in one][::2]
     assert len(begun) == 2
     for one in begun:
@@ -222,6 +224,17 @@ def test_a_session_above_a_clock_has_the_past_of_the_drive(
         assert timed["host_pages"] > 20_000
     micro = begun[1]
     assert micro["realtime"]["erases"] > 0.5 * micro["counters"]["erases"] > 100
+
+
+@living
+def test_an_inconsistent_database_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tpcc.Condition(2, "d_next_o_id - 1 is the largest o_id", 3)
+    monkeypatch.setattr(tpcc, "check", lambda _database: [broken])
+    plan = replace(SMALL, collectors=("GC-GD",), repetitions=1)
+    with pytest.raises(DriveError, match="the database is inconsistent: d_next_o_id - 1 is"):
+        study.run(plan, tmp_path, lambda *_: None)
 
 
 @pytest.mark.skipif(not has_mounts(), reason="needs root, FUSE and loop devices")

@@ -76,8 +76,9 @@ class Plan:
     #: database's of 8 KiB and the micro-benchmark's of 16 KiB.
     pages_per_block: int = 256
     micro_pages_per_block: int = 512
-    #: Repetitions of each session.
+    #: Repetitions of a session of TPC-C, and of the micro-benchmark: ``None`` for as many.
     repetitions: int = 3
+    micro_repetitions: int | None = None
     #: Collectors, by their names in the paper.
     collectors: tuple[str, ...] = tuple(COLLECTORS)
 
@@ -121,6 +122,10 @@ class Plan:
     #: micro-benchmark as a share of the file. The drive with a clock then has this past.
     past_transactions: int = 0
     past_written: float = 0.0
+    #: Seconds of TPC-C that are not measured, and that are, in place of transactions: each client
+    #: has as many of these, so the slowest one decides the rate of a short session. 0 for neither.
+    warmup_seconds: int = 0
+    seconds: int = 0
 
     @property
     def workloads(self) -> tuple[str, ...]:
@@ -130,6 +135,12 @@ class Plan:
             if self.raw
             else ("tpcc", *(f"micro-{h}" for h in self.h))
         )
+
+    def times(self, workload: str) -> int:
+        """Repetitions of a session of a workload."""
+        if workload == "tpcc" or self.micro_repetitions is None:
+            return self.repetitions
+        return self.micro_repetitions
 
     def block(self, workload: str) -> int:
         """Pages of a block of the drive for a workload."""
@@ -149,8 +160,13 @@ class Plan:
             "min_wal_size": "32MB",
             "checkpoint_timeout": f"{self.checkpoint_timeout}s",
             "full_page_writes": "on" if self.full_page_writes else "off",
-            # It comes by the wall clock: a slow session would have more of it.
-            **({} if self.clock is None else {"autovacuum": "off"}),
+            # Vacuum comes by the wall clock: a slow session would have more of it. The buffers are
+            # full again after the start, as those of a server that has run for a while.
+            **(
+                {}
+                if self.clock is None
+                else {"autovacuum": "off", "shared_preload_libraries": "pg_prewarm"}
+            ),
         }
 
     def to_dict(self) -> dict[str, Any]:

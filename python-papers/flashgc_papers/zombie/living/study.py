@@ -55,8 +55,9 @@ def sessions(plan: Plan) -> list[Session]:
     """All of them: of each repetition every collector, one after the other."""
     return [
         Session(workload, collector, repetition)
-        for repetition in range(plan.repetitions)
+        for repetition in range(max(map(plan.times, plan.workloads)))
         for workload in plan.workloads
+        if repetition < plan.times(workload)
         for collector in plan.collectors
     ]
 
@@ -121,6 +122,7 @@ def _kept(path: Path) -> dict[str, Any] | None:
 
 def _digest(plan: Plan) -> str:
     """Return the digest of all that a session depends on: not of how many there are."""
-    planned = {key: value for key, value in plan.to_dict().items() if key != "repetitions"}
+    numbers = ("repetitions", "micro_repetitions")
+    planned = {key: value for key, value in plan.to_dict().items() if key not in numbers}
     text = json.dumps([planned, _core.version()], sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
