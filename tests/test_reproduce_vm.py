@@ -192,8 +192,8 @@ def test_a_wider_window_pays_up_to_32_log_blocks() -> None:
     assert len(task.simulations) == 2 * len(mixtures()) * (len(WINDOWS) + 1)
 
 
-def test_a_mixture_has_all_pages_and_references_of_five_programs() -> None:
-    """Each in a memory of its own: no page is of two. They differ in their order."""
+def test_a_mixture_has_the_pages_of_five_programs() -> None:
+    """Each program has its own pages. The mixtures differ in the order of the programs."""
     alone = [
         trace_stat(path, page_size="2KiB") for name, path in programs().items() if name != "sqlite"
     ]

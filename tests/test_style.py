@@ -46,7 +46,7 @@ MADE = {"python/flashgc/keywords.py", "python/flashgc/results/counts.py"}
 LONGEST = {
     "crates": (729, "crates/workload/tests/trace_errors.rs"),
     "python": (511, "python/flashgc/store/file.py"),
-    "python-papers": (432, "python-papers/flashgc_papers/vm/sweeps.py"),
+    "python-papers": (424, "python-papers/flashgc_papers/bsgc/figures.py"),
     "tests": (839, "tests/test_sweep.py"),
 }
 

@@ -23,8 +23,8 @@ ABSENT = (
     "the recorded programs are not here; they are the files data/memory/*.pages.zst of the "
     "repository, and flashgc must be installed from a clone of it"
 )
-#: The same programs, but the one that fits into most caches, that take turns in one memory: each
-#: mixture with another order (``scripts/record/mixtures.py``).
+#: The folder of mixtures: the programs but sqlite take turns in one memory, in several orders
+#: (``scripts/record/mixtures.py``).
 MIXTURES = FOLDER / "mixtures"
 
 #: The schemes of Table II, by the paper's names.
