@@ -122,8 +122,9 @@ class Plan:
     #: micro-benchmark as a share of the file. The drive with a clock then has this past.
     past_transactions: int = 0
     past_written: float = 0.0
-    #: Seconds of TPC-C that are not measured, and that are, in place of transactions: each client
-    #: has as many of these, so the slowest one decides the rate of a short session. 0 for neither.
+    #: Seconds of TPC-C that are not measured, and that are. They replace the transactions above; 0
+    #: keeps these. All clients have equally many transactions, so in a short session the slowest
+    #: client decides the rate.
     warmup_seconds: int = 0
     seconds: int = 0
 

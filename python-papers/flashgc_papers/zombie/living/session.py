@@ -192,13 +192,17 @@ class _Database:
     pace: Pace
 
     def before(self, mount: stand.Mounted) -> None:
-        with self._running(mount, "before") as (cluster, _, _):
-            self._load(cluster, 1_000_000 + self.repetition, self.plan.past_transactions)
+        with self._started(mount, "before") as cluster:
+            with self._followed(mount, cluster):
+                self._load(cluster, 1_000_000 + self.repetition, self.plan.past_transactions)
             cluster.stop()
 
     def measured(self, mount: stand.Mounted) -> dict[str, Any]:
         plan = self.plan
-        with self._running(mount, "session") as (cluster, hints, samples):
+        with (
+            self._started(mount, "session") as cluster,
+            self._followed(mount, cluster) as (hints, samples),
+        ):
             self._load(
                 cluster, 1 + 2 * self.repetition, plan.warmup_transactions, plan.warmup_seconds
             )
@@ -206,7 +210,7 @@ class _Database:
             result = self._load(cluster, 2 + 2 * self.repetition, plan.transactions, plan.seconds)
             measured = _measured(before, mount.stat())
             counts = hints.counts()
-            # The server ends here without a checkpoint, which would write back all of its buffers.
+        # The server has ended without a checkpoint, which would write back all of its buffers.
         shares = [one.share for one in samples if one.share is not None and one.seconds >= begin]
         return {
             **measured,
@@ -251,17 +255,16 @@ class _Database:
             yield cluster
 
     @contextlib.contextmanager
-    def _running(
-        self, mount: stand.Mounted, name: str
-    ) -> Iterator[tuple[Cluster, Hints, list[Any]]]:
-        """The database with its follower, and the follower's samples."""
-        with self._started(mount, name) as cluster:
-            hints = Hints(cluster.database.dsn, mount.file)
-            with (
-                stand.limited(mount.device, self.plan.database_dirty),
-                stand.following(lambda stopped: hints.follow(stopped, EVERY)) as samples,
-            ):
-                yield cluster, hints, samples
+    def _followed(
+        self, mount: stand.Mounted, cluster: Cluster
+    ) -> Iterator[tuple[Hints, list[Any]]]:
+        """The follower of the server, and its samples. It has to end before the server does."""
+        hints = Hints(cluster.database.dsn, mount.file)
+        with (
+            stand.limited(mount.device, self.plan.database_dirty),
+            stand.following(lambda stopped: hints.follow(stopped, EVERY)) as samples,
+        ):
+            yield hints, samples
 
 
 @dataclass(frozen=True)
