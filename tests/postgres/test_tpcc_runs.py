@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -62,6 +63,13 @@ def test_a_run_keeps_the_mix_and_every_condition(ran: tpcc.Result) -> None:
     document = json.loads(json.dumps(ran.to_dict()))
     assert document["is_consistent"]
     assert document["kinds"][1]["name"] == "payment"
+
+
+def test_a_database_that_nobody_checked_is_not_called_consistent(ran: tpcc.Result) -> None:
+    assert ran.is_consistent
+    broken = replace(ran.conditions[0], violations=1)
+    for conditions in ((), (broken, *ran.conditions[1:])):
+        assert not replace(ran, conditions=conditions).is_consistent
 
 
 def test_new_orders_do_what_the_standard_says(loaded: Database, ran: tpcc.Result) -> None:

@@ -71,8 +71,8 @@ class Result:
 
     @property
     def is_consistent(self) -> bool:
-        """True if all conditions hold."""
-        return all(condition.holds for condition in self.conditions)
+        """True if the conditions were checked, and all hold."""
+        return bool(self.conditions) and all(condition.holds for condition in self.conditions)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
