@@ -1,6 +1,6 @@
 """Makes data/memory/mixtures: the recorded programs share a memory, and take turns.
 
-    python scripts/record/mixtures.py FOLDER    # ten seconds a mixture, of one core; needs zstd
+    python scripts/record/mixtures.py FOLDER    # ten seconds of one core; needs zstd
 
 Each mixture has the whole recordings of five programs, each cut into 20 parts of equally many
 references. A part is one turn: 10 million accesses, 0.1 s at a hundred million a second, which is
@@ -16,6 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from flashgc import trace_convert
+
 RECORDED = Path(__file__).resolve().parents[2] / "data" / "memory"
 PROGRAMS = ("gnumeric", "graphicsmagick", "pandoc", "pdftoppm", "w3m")
 TURNS, MIXTURES = 20, 5
@@ -26,19 +28,10 @@ FILTER = 512
 SPACE = 1 << 48
 
 
-def flashgc(*words: object) -> None:
-    """Runs the command; its own messages say what is wrong."""
-    command = [str(Path(sys.executable).with_name("flashgc")), *map(str, words)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-
-
 def references(program: str, number: int, work: Path) -> list[str]:
     """The references of a program as lines of Valgrind's lackey, in its own part of the memory."""
     text = work / f"{program}.csv"
-    flashgc(
-        "trace", "convert", "-q", "--leave-out", "references",
-        RECORDED / f"{program}.pages.zst", text,
-    )  # fmt: skip
+    trace_convert(RECORDED / f"{program}.pages.zst", text, leave_out="references")
     made = []
     with text.open() as lines:
         next(lines)
@@ -65,9 +58,7 @@ def main(folder: Path) -> None:
                         lines = recorded[program]
                         begin, end = (len(lines) * at // TURNS for at in (turn, turn + 1))
                         out.writelines(lines[begin:end])
-            flashgc(
-                "trace", "convert", "-q", text, pages, "--page-size", "2KiB", "--filter", FILTER
-            )
+            trace_convert(text, pages, page_size="2KiB", filter=FILTER)
             target = folder / f"{mixture}.pages.zst"
             subprocess.run(
                 ["zstd", "-q", "-19", "--long=27", "--force", pages, "-o", target], check=True

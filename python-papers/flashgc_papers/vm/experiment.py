@@ -9,6 +9,7 @@ are enough collections to compare (:data:`PASSES`). What the paper leaves open i
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from flashgc.described import Simulation, simulation
@@ -94,14 +95,39 @@ READINGS = (
 
 def programs() -> dict[str, Path]:
     """The recorded programs by name; none where there is no clone."""
-    found = sorted(FOLDER.glob("*.pages.zst"))
-    return {path.name.removesuffix(".pages.zst"): path for path in found}
+    return _recordings(FOLDER)
 
 
 def mixtures() -> dict[str, Path]:
     """The mixtures by name; none where there is no clone."""
-    found = sorted(MIXTURES.glob("*.pages.zst"))
-    return {f"order-{path.name.removesuffix('.pages.zst')}": path for path in found}
+    return {f"order-{name}": path for name, path in _recordings(MIXTURES).items()}
+
+
+def _recordings(folder: Path) -> dict[str, Path]:
+    return {
+        path.name.removesuffix(".pages.zst"): path for path in sorted(folder.glob("*.pages.zst"))
+    }
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Recordings by name, how often in a row each is run, and the words for both."""
+
+    recordings: Mapping[str, Path]
+    passes: int
+    what: str
+
+
+def alone(passes: int = PASSES) -> Recorded:
+    """The programs, each in a memory of its own."""
+    made = programs()
+    return Recorded(made, passes, f"{len(made)} programs, each {passes} times in a row")
+
+
+def together() -> Recorded:
+    """The mixtures, once: they are large enough."""
+    made = mixtures()
+    return Recorded(made, 1, f"five programs that take turns, once, in {len(made)} orders")
 
 
 def drive(
@@ -150,17 +176,14 @@ def page_mapped(program: Path, scheme: str, reading: Reading) -> Simulation:
     )
 
 
-def task(simulations: Mapping[str, Simulation]) -> Task:
-    """The task with these simulations, or why there is none."""
-    if not simulations:
+def task(simulations: Mapping[str, Simulation], recorded: Recorded) -> Task:
+    """The task with these simulations of recordings, or why there is none."""
+    if not recorded.recordings:
         return Task(not_run=ABSENT)
-    passes = next(iter(simulations.values())).options["passes"]
-    what = f"{len(programs())} programs, each {passes} times in a row"
-    if passes == 1:
-        what = f"five programs that take turns, once, in {len(mixtures())} orders"
     return Task(
         simulations,
-        settings=f"{what}, FAST, blocks of {BLOCK} pages of {PAGE}; at every size the same",
+        settings=f"{recorded.what}, FAST, blocks of {BLOCK} pages of {PAGE}; "
+        "at every size the same",
     )
 
 

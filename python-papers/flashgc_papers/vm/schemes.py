@@ -34,6 +34,7 @@ from flashgc_papers.vm.experiment import (
     READINGS,
     SCHEMES,
     STAND_IN,
+    alone,
     collections,
     drive,
     io,
@@ -76,12 +77,14 @@ class _Schemes:
 
     def task(self, _claim: Claim, _size: Size) -> Task:
         """A run a program and scheme."""
+        recorded = alone()
         return task(
             {
                 f"{name} {scheme}": drive(path, spec, self._reading)
-                for name, path in programs().items()
+                for name, path in recorded.recordings.items()
                 for scheme, spec in (SCHEMES | FURTHER).items()
-            }
+            },
+            recorded,
         )
 
     @staticmethod

@@ -6,10 +6,8 @@ import dataclasses
 import functools
 import itertools
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flashgc.described import Simulation
 from flashgc_papers.claims import Claim
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import Reading, runner_under
@@ -32,18 +30,23 @@ from flashgc_papers.vm.experiment import (
     READINGS,
     SCHEMES,
     STAND_IN,
+    Recorded,
+    alone,
     collections,
     drive,
     io,
     mixtures,
     programs,
     task,
+    together,
 )
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 CACHES, LOG_BLOCKS = (1, 2, 4, 8, 16), (8, 16, 32, 64, 128)
+#: The axes of Figures 11 and 12: their points, and words for tables.
+POINTS = {"cache": CACHES, "logs": LOG_BLOCKS}
 OVER = {"cache": "page cache in MiB", "logs": "log blocks"}
 WINDOWS = (1, 2, 4, 8, 16, 32, 64, 128)
 #: Windows of the statement on Figure 13: from the second one on changes are marginal.
@@ -52,85 +55,68 @@ TIME, SAVED = "I/O time in s", "saved of DU-GC, %"
 EXCLUDED = "N_dup, duplicates left out of a collection"
 
 
-class _Sweep:
-    """DU-GC and two of the schemes over a parameter, on programs that take turns in one memory."""
+@runner_under(READINGS, "vm.fig11-12")
+class Sizes:
+    """DU-GC and two of the schemes over page cache and log blocks, on programs that take turns."""
 
     COMPARED = ("DU-GC", "LDA-GC3", "LDA-GC5")
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
 
-    def runs(self) -> dict[str, Simulation]:
-        """Both sweeps: over the page cache, and over the log blocks."""
-        made, reading = {}, self._reading
-        for name, path in mixtures().items():
+    def task(self, _claim: Claim, _size: Size) -> Task:
+        """A run an order, scheme and point."""
+        made, reading, recorded = {}, self._reading, together()
+        for name, path in recorded.recordings.items():
             for scheme in self.COMPARED:
                 spec = SCHEMES[scheme]
                 for cache in CACHES:
                     made[f"{name} {scheme} cache {cache}"] = drive(
-                        path, spec, reading, cache=cache, passes=1
+                        path, spec, reading, cache=cache, passes=recorded.passes
                     )
                 for logs in LOG_BLOCKS:
                     made[f"{name} {scheme} logs {logs}"] = drive(
-                        path, spec, reading, logs=logs, passes=1
+                        path, spec, reading, logs=logs, passes=recorded.passes
                     )
-        return made
-
-
-@runner_under(READINGS, "vm.fig11-12")
-class Sizes(_Sweep):
-    """Figures 11 and 12: over the size of the page cache and the number of log blocks."""
-
-    def task(self, _claim: Claim, _size: Size) -> Task:
-        """A run an order, scheme and point."""
-        return task(self.runs())
+        return task(made, recorded)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Judge if the gain rises along each, and what N_dup does."""
         rows = [
-            self._rises(measured, scheme, kind, points)
-            for scheme in self.COMPARED[1:]
-            for kind, points in (("cache", CACHES), ("logs", LOG_BLOCKS))
+            self._rises(measured, scheme, kind) for scheme in self.COMPARED[1:] for kind in POINTS
         ]
         for scheme in self.COMPARED[1:]:
             rows.append(self._better(measured, scheme))
-            rows.append(self._faster(measured, scheme, "cache", CACHES))
-            rows.append(self._faster(measured, scheme, "logs", LOG_BLOCKS))
+            rows.append(self._faster(measured, scheme, "cache"))
+            rows.append(self._faster(measured, scheme, "logs"))
             rows.append(self._more_duplicates(measured, scheme))
             rows.append(self._peak(measured, scheme, claim.facts["peak"]))
         figures = [
             Figure(
                 name,
                 caption,
-                self._table(measured, kind, points),
-                functools.partial(self._draw, measured, kind, points),
+                self._table(measured, kind),
+                functools.partial(self._draw, measured, kind),
             )
-            for name, kind, points, caption in (
-                ("vm.fig11", "cache", CACHES, "I/O time and N_dup over page cache, 32 log blocks"),
-                (
-                    "vm.fig12",
-                    "logs",
-                    LOG_BLOCKS,
-                    "I/O time and N_dup over the log blocks, cache of 4 MiB",
-                ),
+            for name, kind, caption in (
+                ("vm.fig11", "cache", "I/O time and N_dup over page cache, 32 log blocks"),
+                ("vm.fig12", "logs", "I/O time and N_dup over the log blocks, cache of 4 MiB"),
             )
         ]
         return conclude(claim, measured, rows, heading="scheme, over", figures=figures)
 
-    def _means(
-        self, measured: Measured, scheme: str, kind: str, points: tuple[int, ...], what: str
-    ) -> list[Value]:
+    def _means(self, measured: Measured, scheme: str, kind: str, what: str) -> list[Value]:
         """A figure at each point, mean over the orders."""
-        for name, run, point in itertools.product(mixtures(), {"DU-GC", scheme}, points):
+        for name, run, point in itertools.product(mixtures(), ("DU-GC", scheme), POINTS[kind]):
             measured.result(f"{name} {run} {kind} {point}")
-        curves = [self._curve(measured, name, scheme, kind, points)[what] for name in mixtures()]
+        curves = [self._curve(measured, name, scheme, kind)[what] for name in mixtures()]
         return [Value.of(values) for values in zip(*curves, strict=True)]
 
-    def _rises(self, measured: Measured, scheme: str, kind: str, points: tuple[int, ...]) -> Row:
+    def _rises(self, measured: Measured, scheme: str, kind: str) -> Row:
         def judge() -> tuple[str, Judgement]:
-            gains = self._means(measured, scheme, kind, points, SAVED)
+            gains = self._means(measured, scheme, kind, SAVED)
             text = ", ".join(f"{gain.mean:.1f}" for gain in gains)
-            return text, verdicts.rising(gains, [str(point) for point in points])
+            return text, verdicts.rising(gains, [str(point) for point in POINTS[kind]])
 
         return row(
             f"{scheme}, saved of DU-GC in % over {OVER[kind]}", "rises", judge, stand_in=STAND_IN
@@ -138,7 +124,7 @@ class Sizes(_Sweep):
 
     def _better(self, measured: Measured, scheme: str) -> Row:
         def judge() -> tuple[Value, Judgement]:
-            gains = self._means(measured, scheme, "cache", CACHES, SAVED)
+            gains = self._means(measured, scheme, "cache", SAVED)
             least = min(gains, key=lambda gain: gain.low)
             at = CACHES[gains.index(least)]
             return least, verdicts.over(least, 0, f"saved at {at} MiB, in %")
@@ -146,18 +132,18 @@ class Sizes(_Sweep):
         label = f"{scheme} below DU-GC at every size of the cache"
         return row(label, "less", judge, stand_in=STAND_IN, base=None)
 
-    def _faster(self, measured: Measured, scheme: str, kind: str, points: tuple[int, ...]) -> Row:
+    def _faster(self, measured: Measured, scheme: str, kind: str) -> Row:
         def judge() -> tuple[str, Judgement]:
-            times = self._means(measured, scheme, kind, points, TIME)
+            times = self._means(measured, scheme, kind, TIME)
             text = ", ".join(f"{time.mean:.0f}" for time in times)
-            return text, verdicts.falling(times, [str(point) for point in points])
+            return text, verdicts.falling(times, [str(point) for point in POINTS[kind]])
 
         label = f"{scheme}, I/O time in s over {OVER[kind]}"
         return row(label, "falls", judge, stand_in=STAND_IN)
 
     def _more_duplicates(self, measured: Measured, scheme: str) -> Row:
         def judge() -> tuple[str, Judgement]:
-            means = self._means(measured, scheme, "cache", CACHES, EXCLUDED)
+            means = self._means(measured, scheme, "cache", EXCLUDED)
             text = ", ".join(f"{mean.mean:.1f}" for mean in means)
             return text, verdicts.rising(means, [f"{at} MiB" for at in CACHES])
 
@@ -166,7 +152,7 @@ class Sizes(_Sweep):
 
     def _peak(self, measured: Measured, scheme: str, published: int) -> Row:
         def judge() -> tuple[str, Judgement]:
-            means = self._means(measured, scheme, "logs", LOG_BLOCKS, EXCLUDED)
+            means = self._means(measured, scheme, "logs", EXCLUDED)
             most = max(means, key=lambda mean: mean.mean)
             peak = LOG_BLOCKS[means.index(most)]
             why = ", ".join(f"{mean.mean:.1f}" for mean in means)
@@ -176,11 +162,11 @@ class Sizes(_Sweep):
         return row(label, f"{published} log blocks", judge, stand_in=STAND_IN)
 
     def _curve(
-        self, measured: Measured, name: str, scheme: str, kind: str, points: tuple[int, ...]
+        self, measured: Measured, name: str, scheme: str, kind: str
     ) -> dict[str, list[float]]:
         """I/O time, what is saved of DU-GC's, and N_dup of one order; NaN where there is none."""
         curve: dict[str, list[float]] = {TIME: [], SAVED: [], EXCLUDED: []}
-        for point in points:
+        for point in POINTS[kind]:
             result = measured.results.get(f"{name} {scheme} {kind} {point}")
             base = measured.results.get(f"{name} DU-GC {kind} {point}")
             time = io(result) if result else math.nan
@@ -192,18 +178,18 @@ class Sizes(_Sweep):
             curve[EXCLUDED].append(math.nan if excluded is None else float(excluded))
         return curve
 
-    def _table(self, measured: Measured, kind: str, points: tuple[int, ...]) -> Table:
+    def _table(self, measured: Measured, kind: str) -> Table:
         rows: list[tuple[float | str | None, ...]] = []
         for name in mixtures():
             for scheme in self.COMPARED:
-                curve = self._curve(measured, name, scheme, kind, points)
+                curve = self._curve(measured, name, scheme, kind)
                 rows += [(name, scheme, what, *curve[what]) for what in (TIME, EXCLUDED)]
-        headings = (f"{kind} {point}" for point in points)
+        headings = (f"{kind} {point}" for point in POINTS[kind])
         return Table(("order", "scheme", "figure", *headings), tuple(rows))
 
-    def _draw(self, measured: Measured, kind: str, points: tuple[int, ...]) -> Drawing:
+    def _draw(self, measured: Measured, kind: str) -> Drawing:
         curves = {
-            (scheme, name): self._curve(measured, name, scheme, kind, points)
+            (scheme, name): self._curve(measured, name, scheme, kind)
             for scheme in self.COMPARED[1:]
             for name in mixtures()
         }
@@ -212,22 +198,19 @@ class Sizes(_Sweep):
             for what in (SAVED, EXCLUDED)
             for scheme in self.COMPARED[1:]
         }
-        return over_sizes(parts, points, OVER[kind])
+        return over_sizes(parts, POINTS[kind], OVER[kind])
 
 
 class _Windows:
     """LDA-GC5 with 128 log blocks and a window of so many of them, on each of some recordings."""
 
-    #: Passes over each recording.
-    PASSES = 1
-
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
 
     @staticmethod
-    def recordings() -> dict[str, Path]:
-        """The recordings by name."""
-        return mixtures()
+    def recorded() -> Recorded:
+        """The recordings, and how often in a row each is run."""
+        return together()
 
     def windows(self, size: Size) -> list[str]:
         """The windows that are compared with the unlimited one."""
@@ -235,6 +218,7 @@ class _Windows:
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """A run a recording and window."""
+        recorded = self.recorded()
         made = task(
             {
                 f"{name} {window}": drive(
@@ -243,11 +227,12 @@ class _Windows:
                     self._reading,
                     logs=LOG_BLOCKS[-1],
                     window=window,
-                    passes=self.PASSES,
+                    passes=recorded.passes,
                 )
-                for name, path in self.recordings().items()
+                for name, path in recorded.recordings.items()
                 for window in ("all", *self.windows(size))
-            }
+            },
+            recorded,
         )
         few = "" if size is not Size.QUICK or made.not_run else "most sizes of the window"
         return dataclasses.replace(made, left_out=few)
@@ -334,12 +319,11 @@ class Adaptive(_Windows):
     """Figure 14: the adaptive window against the unlimited one, from both ends."""
 
     STARTS = (1, LOG_BLOCKS[-1])
-    PASSES = PASSES_TO_ADAPT
 
     @staticmethod
-    def recordings() -> dict[str, Path]:
+    def recorded() -> Recorded:
         """Programs by themselves, again and again: the window takes its steps slowly."""
-        return programs()
+        return alone(PASSES_TO_ADAPT)
 
     def windows(self, _size: Size) -> list[str]:
         """Adaptive ones, in steps of 4."""
