@@ -99,17 +99,19 @@ fn load_from(
     }
 }
 
-/// Restores the page store, if the snapshot has the format of this version.
+/// Restores the page store, if the snapshot has the format of this version and every invariant holds: whoever can write
+/// a file can sign a snapshot.
 ///
 /// # Errors
-/// A snapshot of another version, or of another store; those of reading.
+/// A snapshot of another version, or of another store; a store that contradicts itself; those of reading.
 fn restore(store: &mut dyn Stepwise, mut from: Reader<'_>) -> Result<(), Fault> {
     match u32::take(&mut from)? {
         FORMAT => {}
         _ => return Err(Fault::new("another version of flashgc wrote it")),
     }
     store.restore(&mut from)?;
-    from.end()
+    from.end()?;
+    store.audit().map_err(Fault::new)
 }
 
 fn load_with(
@@ -167,7 +169,11 @@ fn load_with(
         let forgotten = found.horizons.len().saturating_sub(checkpoint::HORIZONS as usize);
         found.horizons.drain(..forgotten);
     }
-    if !has_state {
+    if has_state {
+        // The checkpoint's own map, and that of the snapshot.
+        let audited = found.mapped.audit(|page| found.store.locate(page).is_some());
+        audited.map_err(DeviceError::Media)?;
+    } else {
         found.mapped = Mapped::of(found.store.entries());
     }
     Ok(found)
@@ -405,6 +411,9 @@ mod tests {
 
     use super::*;
 
+    /// The only plane of a stored drive.
+    const PLANE: u32 = 0;
+
     /// The bytes fit, so the number alone tells that they mean something else.
     #[test]
     fn a_snapshot_of_another_format_is_not_restored() {
@@ -424,5 +433,41 @@ mod tests {
         assert_eq!(restored(FORMAT), Ok(()));
         let fault = Fault::new("another version of flashgc wrote it");
         assert_eq!([FORMAT - 1, FORMAT + 1].map(restored), [Err(fault.clone()), Err(fault)]);
+    }
+
+    /// A changed byte is found, or changes nothing by which a write could fail.
+    #[test]
+    fn no_changed_byte_of_a_snapshot_lets_a_write_panic() {
+        let geometry = Geometry::with_spare(20, 8, 0.3).unwrap();
+        let layout = Layout { frontier: Frontier::Pool { low: 2 }, ..Layout::new(geometry) };
+        for policy in ["greedy", "fifo", "d-choices:d=4", "cost-benefit", "windowed:w=4"] {
+            let victim = VictimSpec::parse(policy).unwrap();
+            let make = || victim.build_stepwise(PlaneLayout::one(layout.clone())).unwrap();
+            let mut store = make();
+            let pages = geometry.logical_pages();
+            for write in 0..4 * pages {
+                store.write_at_once(write * 7 % pages, PLANE, 2, 2).unwrap();
+            }
+            let mut bytes = Vec::new();
+            let mut to = Writer::new(&mut bytes);
+            FORMAT.put(&mut to);
+            store.save(&mut to);
+            to.finish().unwrap();
+            let mut refused = 0;
+            for at in 0..bytes.len() {
+                let mut changed = bytes.clone();
+                changed[at] ^= 1 << (at % 8);
+                let mut store = make();
+                let mut from = changed.as_slice();
+                if restore(&mut *store, Reader::new(&mut from, bytes.len() as u64)).is_err() {
+                    refused += 1;
+                    continue;
+                }
+                for page in 0..2 * pages {
+                    let _ = store.write_at_once(page * 5 % pages, PLANE, 2, 2);
+                }
+            }
+            assert!(refused > bytes.len() / 2, "{policy}: {refused} of {}", bytes.len());
+        }
     }
 }
