@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 from pathlib import Path
 from typing import Any
@@ -32,37 +31,6 @@ PYTHON = structure.Package(structure.PACKAGES)
 def test_no_modules_of_python_need_each_other() -> None:
     """``scripts/structure.py --arrows flashgc`` shows them."""
     assert structure.circles(PYTHON.graph()) == []
-
-
-#: Lines of the engine's package that are no blanks, comments or docstrings: below this.
-MOST_LINES = 22_300
-
-
-def test_the_engines_package_stays_small() -> None:
-    package = ROOT / "python" / "flashgc"
-    assert sum(lines(path.read_text()) for path in package.rglob("*.py")) < MOST_LINES
-
-
-def lines(text: str) -> int:
-    """The number of lines that have code. A text that stands alone is a docstring."""
-    said = {
-        number
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-        for number in range(node.lineno, (node.end_lineno or 0) + 1)
-    }
-    return sum(
-        number not in said and not line.lstrip().startswith("#") and bool(line.strip())
-        for number, line in enumerate(text.splitlines(), 1)
-    )
-
-
-def test_lines_of_code_are_neither_blanks_nor_comments_nor_docstrings() -> None:
-    text = '"""A\n\nb."""\n\nx = """\ny"""  # z\n# z\ndef f():\n    """C."""\n    return 1\n'
-    text += 'class C:\n    a: int\n    """D\n\n    e."""\n'
-    assert lines(text) == 6
 
 
 def test_nothing_else_needs_the_command() -> None:

@@ -324,6 +324,7 @@ class DriveFile:
     """The file of a drive, opened by who may, and read by who serves it."""
 
     def __init__(self, path: os.PathLike[str], name: os.PathLike[str] | None = None) -> None: ...
+    def owner(self) -> int: ...
 
 class DeviceListener:
     """A place where a server will listen, bound by who may."""

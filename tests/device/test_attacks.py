@@ -8,10 +8,13 @@ import multiprocessing
 import os
 import shutil
 import signal
+import socket
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -715,3 +718,76 @@ def test_root_serves_a_file_without_roots_rights_and_unmounts_it(place: Path) ->
         server.wait()
     with Device.open(file) as drive:
         assert drive.read(0, 4) == b"kept"
+
+
+def forged(socket_path: Path, stat: bytes) -> threading.Thread:
+    """Answers as a server of a user may: a greeting, and then ``stat`` again and again."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(socket_path))
+    listener.listen()
+
+    def frame(body: bytes) -> bytes:
+        return len(body).to_bytes(4, "little") + bytes(4) + body
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client = listener.accept()[0]
+                with contextlib.suppress(OSError):
+                    client.recv(1 << 16)
+                    client.sendall(frame(struct.pack("<IIQ", VERSION, 4096, 1 << 60)))
+                    while client.recv(1 << 16):
+                        client.sendall(frame(stat) if len(stat) < 1 << 20 else HUGE)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    return thread
+
+
+#: The version of the protocol, and the head of an answer of a gibibyte.
+VERSION, HUGE = 1, (1 << 30).to_bytes(4, "little") + bytes(4)
+
+
+@pytest.mark.parametrize(
+    "stat",
+    [b"{}", b"[1]", b"[" * 100_000, b'{"counters": 5}', b"\xff", bytes(1 << 21)],
+    ids=["empty", "list", "deep", "number", "no text", "huge"],
+)
+@pytest.mark.parametrize("how", [(), ("--json",), ("--openmetrics",)])
+def test_root_takes_no_harm_from_a_users_server(
+    place: Path, stat: bytes, how: tuple[str, ...]
+) -> None:
+    file = place.parent / "drive.flash"
+    Device.create(file, capacity="32MiB", pages_per_block=32).close()
+    name = state.key(file)
+    assert name is not None
+    own = place.parent / "state" / "sock"
+    own.mkdir(parents=True, mode=0o700)
+    for folder in (own, own.parent):
+        folder.chmod(0o700)
+    forged(own / name, stat)
+    done = run("device", "stat", file, *how, cwd=place)
+    assert done.returncode == 1
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+@needs_mounts
+def test_down_does_not_wait_for_a_server_that_is_stopped(place: Path) -> None:
+    file, mount = place.parent / "drive.flash", place.parent / "mount"
+    Device.create(file, capacity="64MiB", pages_per_block=32).close()
+    assert run("device", "up", file, "--mount", mount, cwd=place).returncode == 0
+    done = upping.read(file)
+    assert done is not None
+    os.kill(done.server, signal.SIGSTOP)
+    try:
+        since = time.monotonic()
+        refused = run("device", "down", file, cwd=place)
+        assert time.monotonic() - since < 20
+        assert refused.returncode == 1
+        assert f"is stopped (kill -CONT {done.server} lets it go on)" in refused.stderr
+        forced = run("device", "down", file, "--force", cwd=place)
+        assert (forced.returncode, forced.stderr) == (0, "")
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(done.server, signal.SIGCONT)
+    assert not mounts.is_mounted(mount)

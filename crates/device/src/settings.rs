@@ -2,7 +2,7 @@
 
 mod text;
 
-pub use text::{Outside, configuration};
+pub use text::{Outside, configuration, strangers};
 
 use std::sync::Arc;
 

@@ -14,6 +14,7 @@ use crate::error::DeviceError;
 use crate::layout::{COPIES, PAGE, Zones};
 use crate::media::Media;
 use crate::mutants::{self, Mutant};
+use crate::strangers::Strangers;
 use crate::usage::Usage;
 
 const MAGIC: [u8; 8] = *b"FLASHGC\n";
@@ -59,6 +60,8 @@ pub(crate) struct Superblock {
     /// `true` if the drive synced its medium for each of its promises: they held on the disk, and not only
     /// with the operating system.
     pub(crate) is_synced: bool,
+    /// The strangers that could write to the drive since it was made.
+    pub(crate) strangers: Strangers,
 }
 
 impl Superblock {
@@ -86,7 +89,7 @@ impl Superblock {
             .u64(self.unsafe_shutdowns)
             .u64(self.media_errors);
         self.usage.put(&mut put);
-        put.u8(self.is_synced.into());
+        put.u8(self.is_synced.into()).u8(self.strangers.bits());
         let mut at = NAMED_AT;
         for named in [self.checkpoint, self.before.unwrap_or_default()] {
             let Named { slot, bytes: stored, sum, snapshot, journal, stamp } = named;
@@ -153,6 +156,7 @@ impl Superblock {
             media_errors: get.u64(),
             usage: Usage::take(&mut get),
             is_synced: get.u8() == 1,
+            strangers: Strangers::of_bits(get.u8()),
         })
     }
 
@@ -304,6 +308,7 @@ mod tests {
             media_errors: 0,
             usage: Usage::default(),
             is_synced: true,
+            strangers: Strangers::NONE,
         }
     }
 

@@ -15,7 +15,7 @@ from typing import Any
 from flashgc import _files
 from flashgc._core import ConfigError, DriveError, check, version
 from flashgc._documents import dumps
-from flashgc.device import making, mounts
+from flashgc.device import making, mounts, writers
 from flashgc.device.execution import Command, Executed, Source, execute
 from flashgc.device.past import Past, given, past
 from flashgc.device.scratch import MARKS, PIPE
@@ -170,7 +170,7 @@ class Runner:
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
-        partial.rename(file)
+        writers.rename(partial, file)
         _files.write(str(beside), dumps(done) + "\n")
 
 

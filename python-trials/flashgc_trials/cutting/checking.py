@@ -17,6 +17,7 @@ from flashgc.device.execution import FOLDER
 from flashgc.device.hints.place import IN_PLACE
 from flashgc.device.logged import Server
 from flashgc.device.scratch import note
+from flashgc.device.writers import OWN
 from flashgc_trials.cutting import naming
 
 #: Names in the environment of the check: the file with all acknowledged lines, and the last one.
@@ -72,7 +73,11 @@ class Checker:
             try:
                 try:
                     mounts.format_and_mount(
-                        device, mount, self._filesystem, fresh=False, options=("discard",)
+                        device,
+                        mount,
+                        self._filesystem,
+                        fresh=False,
+                        options=OWN.mount_options(("discard",)),
                     )
                 except DriveError as error:
                     yield str(error)

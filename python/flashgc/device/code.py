@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from flashgc._core import ConfigError
+from flashgc.device import writers
 from flashgc.policy_files import Files, parted, shown
 
 #: The policies of a drive as its errors call them, by the keys of their options.
@@ -52,13 +53,19 @@ def check(path: Path, read: Mapping[str, Any], *, allowed: bool) -> None:
             )
 
 
-def loaded(path: Path, read: Mapping[str, Any], *, allowed: bool) -> Written:
+def loaded(
+    path: Path, read: Mapping[str, Any], owner: int | None = None, *, allowed: bool
+) -> Written:
     """The policies in Python of the drive at ``path``, loaded.
 
+    ``owner`` is the user who owns the file, where it cannot be reached by its name.
+
     Raises :class:`flashgc.ConfigError` as :func:`check` does, and for a file with code that others
-    can write.
+    can write, or that another user chose.
     """
     check(path, read, allowed=allowed)
+    if _outside(read):
+        writers.check_code(path, os.stat(path).st_uid if owner is None else owner)
     files = Files(guarded=True)
     return {
         key: (text, files.load(text, f"{_CALLED[key]} of the drive"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ from flashgc._core import DriveError
 from flashgc.device import state
 from flashgc.device.faults import Faulty
 from flashgc.device.source import Blocks
+
+#: The parts of a state that have parts themselves.
+PARTS = ("counters", "latency_us", "ocp", "smart")
 
 #: Bytes of a page.
 PAGE = 4096
@@ -39,8 +43,25 @@ class Client(Faulty):
 
     def stat(self) -> dict[str, Any]:
         """The state and the counts; see :meth:`flashgc.Device.stat`."""
-        stat: dict[str, Any] = json.loads(self._client.stat())
-        return stat
+        with self.answers():
+            stat: dict[str, Any] = json.loads(self._client.stat())
+            for key in PARTS:
+                stat[key].keys()
+            return stat
+
+    @contextlib.contextmanager
+    def answers(self) -> Iterator[None]:
+        """Raises :class:`flashgc.DriveError` where the server's answer makes no sense.
+
+        Another user's server, or one of another version, may answer anything.
+        """
+        try:
+            yield
+        except (KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError):
+            raise DriveError(
+                f"the server of {self._file} answered what is no state of a drive; hint: stop it "
+                "and serve the drive with this version of flashgc"
+            ) from None
 
     def blocks(self) -> Blocks:
         """All blocks."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 from flashgc import _core
-from flashgc.device import code, making, state
+from flashgc.device import code, making, state, writers
 from flashgc.device.faults import Faulty
 from flashgc.device.source import Blocks
 from flashgc.options import PATHS
@@ -34,9 +37,15 @@ class Device(Faulty):
     (b'hello', 1)
     """
 
-    def __init__(self, opened: _core.StoredDrive, path: Path, read: dict[str, Any]) -> None:
+    def __init__(
+        self, opening: Callable[[], _core.StoredDrive], path: Path, read: dict[str, Any]
+    ) -> None:
         """Use :meth:`create` or :meth:`open`."""
-        self._drive, self.path, self._read = opened, path, read
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(writers.changing(path))
+            self._drive = opening()
+            self._changed = stack.pop_all()
+        self.path, self._read = path, read
 
     @classmethod
     def create(
@@ -70,7 +79,8 @@ class Device(Faulty):
         made.create(Path(path))
         read = making.configuration(Path(path))
         # The policies are those of the caller, who has named them.
-        return cls(_core.StoredDrive(Path(path), made.python, None, None), Path(path), read)
+        opening = partial(_core.StoredDrive, Path(path), made.python, None, None)
+        return cls(opening, Path(path), read)
 
     @classmethod
     def open(
@@ -96,9 +106,10 @@ class Device(Faulty):
         """
         path = Path(path)
         read = making.configuration(path, held)
-        written = code.loaded(path, read, allowed=allow_python)
-        opened = _core.StoredDrive(path, written, durability, clock, held, files)
-        return cls(opened, path, read)
+        owner = None if held is None else held.owner()
+        written = code.loaded(path, read, owner, allowed=allow_python)
+        opening = partial(_core.StoredDrive, path, written, durability, clock, held, files)
+        return cls(opening, path, read)
 
     @classmethod
     def look(cls, path: File) -> Self:
@@ -109,8 +120,8 @@ class Device(Faulty):
         """
         path = Path(path)
         read = making.configuration(path)
-        opened = _core.StoredDrive(path, code.inert_victim(path, read), None, None)
-        return cls(opened, path, read)
+        opening = partial(_core.StoredDrive, path, code.inert_victim(path, read), None, None)
+        return cls(opening, path, read)
 
     @property
     def size(self) -> int:
@@ -262,7 +273,10 @@ class Device(Faulty):
 
     def close(self) -> None:
         """Closes the drive, and a recording with it. A second call does nothing."""
-        self._drive.close()
+        try:
+            self._drive.close()
+        finally:
+            self._changed.close()
 
 
 def _section(key: str) -> str:

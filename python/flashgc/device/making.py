@@ -13,7 +13,7 @@ from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc._origins import Places
 from flashgc.configuration import configurations
-from flashgc.device import need_linux
+from flashgc.device import need_linux, writers
 from flashgc.experiment import Experiment, experiment
 from flashgc.options import OPTIONS as ALL
 from flashgc.policy_files import Policies
@@ -55,6 +55,7 @@ class Plan:
                 dict(self.places),
             )
         )
+        writers.note(path)
         # The file has the table itself; what replays its writes names this one.
         return {**made, "streams_file": self.config.get("streams")}
 

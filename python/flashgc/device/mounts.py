@@ -16,6 +16,7 @@ from pathlib import Path
 from flashgc._core import ConfigError, DriveError
 from flashgc.device import programs
 from flashgc.device.initiator import FABRICS
+from flashgc.device.writers import OWN, MountOptions
 
 #: The file systems that are made, each with what makes it. All write pages of 4 KiB. ext4 writes
 #: its tables at once: written later, they would be counted as those of a command.
@@ -134,7 +135,7 @@ def format_and_mount(
     filesystem: str,
     *,
     fresh: bool,
-    options: Sequence[str],
+    options: MountOptions,
     keeps: bool = False,
 ) -> None:
     """Mounts ``device`` in ``folder``; with ``fresh`` a file system is made first.
@@ -148,10 +149,14 @@ def format_and_mount(
 
 @contextlib.contextmanager
 def mounted_on(disk: Path, folder: Path, filesystem: str, *, fresh: bool) -> Iterator[None]:
-    """The file system on ``disk``, mounted in ``folder``; with ``fresh`` it is made first."""
+    """The file system on ``disk``, mounted in ``folder``; with ``fresh`` it is made first.
+
+    The drive is one that flashgc has made for itself.
+    """
+    options = OWN.mount_options(("discard",))
     device = attach(disk)
     try:
-        format_and_mount(device, folder, filesystem, fresh=fresh, options=("discard",))
+        format_and_mount(device, folder, filesystem, fresh=fresh, options=options)
         try:
             yield
         finally:

@@ -10,6 +10,7 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError
+from flashgc.device import writers
 from flashgc.units import format_size, parse_share
 
 #: The share of a drive that gets data if nobody says otherwise: all of it, as SNIA's tests do.
@@ -49,7 +50,8 @@ class Past:
 def given(file: Path, behind: Past, *, record: Path | None = None) -> dict[str, Any]:
     """Gives the drive in ``file`` a past; a drive that cannot have it is removed."""
     try:
-        return behind.give(file, record=record)
+        with writers.changing(file):
+            return behind.give(file, record=record)
     except BaseException:
         file.unlink(missing_ok=True)
         raise

@@ -19,12 +19,21 @@ PATIENCE = 30.0
 
 def began(pid: int) -> str:
     """Return the start of a process, in the kernel's own words; empty if it does not run."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except (OSError, ValueError):
-        return ""
-    state, *fields = stat.rpartition(")")[2].split()
+    state, *fields = _stat(pid)
     return "" if state in "ZX" else fields[18]
+
+
+def is_stopped(pid: int) -> bool:
+    """True if a signal has stopped the process, or a debugger."""
+    return _stat(pid)[0] in "Tt"
+
+
+def _stat(pid: int) -> list[str]:
+    """The state of a process as a letter, and the fields behind it; X if it does not run."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (OSError, ValueError):
+        return ["X"]
 
 
 def send(pid: int, since: str, which: signal.Signals, users: Sequence[int] | None = None) -> bool:

@@ -18,8 +18,8 @@ from flashgc._core import ConfigError
 from flashgc.device import trust
 
 #: Notes of drives that are up, what their servers say, where they answer, mounts of FUSE, notes of
-#: scratch folders.
-UP, LOGS, SOCKETS, FUSE, SCRATCH = "up", "log", "sock", "fuse", "scratch"
+#: scratch folders, notes of drives that only root has changed.
+UP, LOGS, SOCKETS, FUSE, SCRATCH, ROOTS = "up", "log", "sock", "fuse", "scratch", "root"
 
 #: The beginning of a drive's file, and where its number lies.
 _MAGIC, _NUMBER = b"FLASHGC\n", slice(16, 32)

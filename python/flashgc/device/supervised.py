@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from flashgc._core import DriveError
-from flashgc.device import mounts, privileges, trust
+from flashgc.device import mounts, privileges, trust, writers
 from flashgc.device import up as upping
 from flashgc.device.control import Client
 from flashgc.device.serving import Fronts, Signals
@@ -62,7 +62,7 @@ class Supervised:
 def served(file: Path, fronts: Fronts, user: str | None) -> Iterator[Supervised]:
     """Serves a drive; :class:`SystemExit` if the server ends at once."""
     opened = trust.open_drive(file)
-    done = upping.Up("", "", "")
+    done = upping.Up("", "", "", is_of_root=writers.is_of_root(opened.descriptor))
     try:
         runner = privileges.runner(opened.user, opened.group, user)
         fuse = None if fronts.fuse is None else _free(fronts.fuse)
@@ -84,6 +84,9 @@ def served(file: Path, fronts: Fronts, user: str | None) -> Iterator[Supervised]
     finally:
         found.end()
         upping.take_recording(done)
+        if done.is_of_root:
+            with contextlib.suppress(OSError):
+                writers.note(opened.path)
 
 
 def _free(folder: Path) -> Path:

@@ -22,9 +22,10 @@ from pathlib import Path
 
 from flashgc import _isolated
 from flashgc._core import ConfigError, DriveError
-from flashgc.device import initiator, mounts, privileges, processes, state, trust
+from flashgc.device import initiator, mounts, privileges, processes, state, trust, writers
 from flashgc.device.control import Client
-from flashgc.device.serving import THREADS
+from flashgc.device.serving import THREADS, UNIX
+from flashgc.device.writers import Writers
 
 #: Seconds that a server gets to open a drive (recovery included), and to close it.
 OPENING, CLOSING = 300.0, 120.0
@@ -57,6 +58,10 @@ class Up:
     user: int = 0
     #: A recording: the folder that the server writes it into, and where it belongs.
     record: list[str] = field(default_factory=list)
+    #: True if only root could have changed the drive's file before.
+    is_of_root: bool = False
+    #: A warning for whoever mounts the drive, if others could have written it.
+    warning: str | None = None
     #: The UUID of the host for which the kernel attaches the drive by NVMe/TCP; empty with FUSE.
     host: str = ""
 
@@ -156,13 +161,15 @@ def up(
     serve: Sequence[str] = (),
     user: str | None = None,
     host: str = "fuse",
+    source: Writers = writers.OWN,
 ) -> Up:
     """Serves the drive, makes a file system if it is empty, and mounts it in ``mount``.
 
     ``serve`` are further options of ``flashgc device serve``. ``user`` is the name of whom the
     server runs as. ``host`` is the way to a block device: a loop device over a file of FUSE, or
-    ``nvme-tcp``, the initiator of Linux. What fails is undone. What others can write to the drive
-    gains no rights by being mounted: set-user-ID programs and device files on it count for nothing.
+    ``nvme-tcp``, the initiator of Linux. ``source`` are the writers of the drive of which this one
+    is a copy. What fails is undone. Set-user-ID programs and device files on the drive count for
+    nothing, unless ``options`` ask for them and only root could have written the drive.
     """
     mounts.check("flashgc device up", filesystem, host)
     try:
@@ -182,9 +189,15 @@ def up(
         mount = trust.make_folder(mount)
         if mounts.is_mounted(mount):
             raise DriveError(f"{mount} is a mount already; hint: choose another folder")
+        strangers = source.plus(*writers.of(opened.descriptor).others)
+        if host != "fuse" or _has_port(serve):
+            strangers = writers.served_by_port(strangers)
+        decided = strangers.mount_options(options)
         key = state.key_of(opened.descriptor)
         runner = privileges.runner(opened.user, opened.group, user)
         done = Up(str(mount), "", filesystem, file=str(file), key=key, user=runner.user)
+        done.is_of_root = not source.others and writers.is_of_root(opened.descriptor)
+        done.warning = strangers.warning
         if host == "fuse":
             done.fuse = str(state.folder(state.FUSE) / secrets.token_hex(4))
         else:
@@ -202,15 +215,12 @@ def up(
                 if held not in mounts.MAKERS:
                     raise DriveError(f"{file} holds {held}, expected a file system or nothing")
                 done.filesystem = held
-            # Every user of this machine reaches the port of a target.
-            if opened.user != 0 or done.host:
-                options = [*options, "nosuid", "nodev"]
             mounts.format_and_mount(
                 done.device,
                 mount,
                 done.filesystem,
                 fresh=held is None,
-                options=options,
+                options=decided,
                 # A past is not to be discarded.
                 keeps=_has_data(file),
             )
@@ -220,6 +230,12 @@ def up(
                 down(file)
             raise
         return done
+
+
+def _has_port(serve: Sequence[str]) -> bool:
+    """True if a server with these options listens at a TCP port for hosts of the drive."""
+    at = [serve[place + 1] for place, word in enumerate(serve) if word in ("--nbd", "--nvme-tcp")]
+    return any(not address.startswith(UNIX) for address in at)
 
 
 def recorded(done: Up, serve: list[str], runner: privileges.Runner) -> list[str]:
@@ -367,6 +383,13 @@ def down(file: Path, *, force: bool = False, last: Callable[[], None] = lambda: 
     if done is None:
         return False
     is_dead = not _is_alive(done)
+    if not is_dead and (why := _silence(file, done)) is not None:
+        if not force:
+            raise DriveError(
+                f"{file}: {why}; hint: --force ends it, without the writes that it has not answered"
+            )
+        processes.send(done.server, done.began, signal.SIGKILL, (0, done.user))
+        is_dead = True
     if not is_dead:
         _end_faults(file)
     elif done.host:
@@ -385,10 +408,24 @@ def down(file: Path, *, force: bool = False, last: Callable[[], None] = lambda: 
         with contextlib.suppress(OSError):
             Path(done.fuse).rmdir()
     take_recording(done)
+    if done.is_of_root:
+        with contextlib.suppress(OSError):
+            writers.note(file)
     log_of(done).unlink(missing_ok=True)
     (state.folder(state.SOCKETS) / done.key).unlink(missing_ok=True)
     (state.folder(state.UP) / done.key).unlink(missing_ok=True)
     return True
+
+
+def _silence(file: Path, done: Up) -> str | None:
+    """The reason why a server does not answer; ``None`` if it does."""
+    if processes.is_stopped(done.server):
+        return f"its server {done.server} is stopped (kill -CONT {done.server} lets it go on)"
+    try:
+        Client(file).close()
+    except DriveError as error:
+        return f"its server {done.server} does not answer: {error}"
+    return None
 
 
 def _end_faults(file: Path) -> None:

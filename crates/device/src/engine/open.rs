@@ -19,6 +19,7 @@ use crate::oob::Slot;
 use crate::recover;
 use crate::repair;
 use crate::settings::{Durability, Settings, invalid};
+use crate::strangers::Strangers;
 use crate::superblock::{Copies, Superblock};
 use crate::usage::Usage;
 
@@ -61,6 +62,7 @@ impl Drive {
             media_errors: 0,
             usage: Usage::default(),
             is_synced: true,
+            strangers: Strangers::NONE,
         };
         let tag = first.tag();
         let begin = (first.base(), first.base());

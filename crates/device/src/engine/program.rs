@@ -14,6 +14,7 @@ use crate::layout::PAGE;
 use crate::mutants::{self, Mutant};
 use crate::oob::Oob;
 use crate::settings::Durability;
+use crate::strangers::Strangers;
 use crate::superblock::Superblock;
 
 /// The most journal blocks that wait for a sync. Recovery writes them again with the pages that they name,
@@ -242,5 +243,20 @@ impl Drive {
             }
         }
         DeviceError::ReadOnly(self.why_read_only().unwrap_or_default())
+    }
+
+    /// Lets `strangers` reach the drive from now on. Its file remembers them when this returns, after a loss of
+    /// power as well. A drive that takes no writes has nothing to remember.
+    ///
+    /// # Errors
+    /// Those of the medium, which make the drive read-only.
+    pub fn let_in(&mut self, strangers: Strangers) -> Result<(), DeviceError> {
+        let all = self.copies.now.strangers.and(strangers);
+        if all == self.copies.now.strangers || self.failure().is_some() {
+            return Ok(());
+        }
+        let next = Superblock { strangers: all, ..self.copies.now };
+        let written = self.copies.write(self.media.as_mut(), next);
+        written.and_then(|()| self.media.sync()).map_err(|error| self.fail(error))
     }
 }

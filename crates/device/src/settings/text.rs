@@ -16,6 +16,7 @@ use crate::codec::crc;
 use crate::error::DeviceError;
 use crate::layout::{CONFIG_BYTES, Zones};
 use crate::media::Media;
+use crate::strangers::Strangers;
 use crate::superblock::Copies;
 
 /// The beginning of the name of a policy that is written outside.
@@ -199,6 +200,14 @@ pub fn configuration(media: &dyn Media) -> Result<String, DeviceError> {
         return Err(damaged());
     }
     String::from_utf8(bytes).map_err(|_| damaged())
+}
+
+/// Returns the strangers that the drive on `media` remembers.
+///
+/// # Errors
+/// No drive, another format, those of the medium.
+pub fn strangers(media: &dyn Media) -> Result<Strangers, DeviceError> {
+    Ok(Copies::read(media)?.now.strangers)
 }
 
 /// The keys of a configuration.

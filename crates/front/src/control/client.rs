@@ -12,10 +12,16 @@ use crate::faults::Fault;
 use crate::socket::{Socket, connect};
 use flashgc_device::PAGE;
 
-/// The longest wait for an answer: a flush of a slow disk takes time.
+/// The longest wait for the begin of an answer, and for the rest of it: a flush of a slow disk takes time.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The largest answer, in bytes.
-const LONGEST: usize = 1 << 30;
+/// The longest wait for the answer to a greeting, which needs no drive.
+const GREETING: Duration = Duration::from_secs(10);
+/// The largest text of an answer, in bytes. Another user's server may answer root.
+const LONGEST: usize = 16 << 20;
+/// The most bytes of an answer for each page of the drive.
+const PER_PAGE: usize = 64;
+/// The largest answer of all, in bytes.
+const LARGEST: usize = 1 << 28;
 
 /// The reasons why a client has no answer.
 #[derive(Debug, Error)]
@@ -220,8 +226,13 @@ impl Client {
 
     fn ask(&mut self, request: &Request) -> Result<Vec<u8>, ClientError> {
         let (kind, body) = request.encode();
-        frame::write(&self.socket, kind, &body, PATIENCE)?;
-        let frame = frame::read(&self.socket, LONGEST, Some(PATIENCE), PATIENCE)?;
+        let patience = if matches!(request, Request::Hello { .. }) { GREETING } else { PATIENCE };
+        let longest = match request {
+            Request::Blocks => (self.pages as usize).saturating_mul(PER_PAGE).min(LARGEST),
+            _ => LONGEST,
+        };
+        frame::write(&self.socket, kind, &body, patience)?;
+        let frame = frame::read(&self.socket, longest, Some(patience), patience)?;
         let (status, body) = frame.ok_or(io::Error::from(io::ErrorKind::UnexpectedEof))?;
         match Status::of(status) {
             Some(Status::Done) => Ok(body),

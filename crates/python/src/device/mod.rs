@@ -22,7 +22,7 @@ use flashgc_device::media::FileMedia;
 use flashgc_device::past::Until;
 use flashgc_device::{
     DeviceError, Drive, Durability, LEAST_JOURNAL_BLOCKS, Outside, PAGE, Recording, Served,
-    Settings, configuration, past, repeat,
+    Settings, configuration, past, repeat, strangers,
 };
 use flashgc_experiment::config::Resolved;
 use flashgc_experiment::options::RunConfig;
@@ -234,11 +234,12 @@ pub(crate) fn device_configuration(
         let text = configuration(&media)?;
         let outside = [Settings::outside(&text, "victim")?, Settings::outside(&text, "placement")?];
         let settings = Settings::parse(&text, Outside::never_made())?;
-        Ok((text, outside, settings))
+        Ok((text, outside, settings, strangers(&media)?))
     };
-    let (text, outside, settings) = read().map_err(|error| failed(&path, &error))?;
+    let (text, outside, settings, known) = read().map_err(|error| failed(&path, &error))?;
     let mut described = described(&settings)?;
     described["configuration"] = json!(text);
+    described["strangers"] = json!(known.words());
     described["outside"] = json!({ "victim": outside[0], "placement": outside[1] });
     to_json(&described)
 }

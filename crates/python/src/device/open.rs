@@ -1,6 +1,7 @@
 //! A drive that is open in this process, and its front ends.
 
 use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +10,9 @@ use std::time::Instant;
 use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_device::failure::Failure;
 use flashgc_device::media::FileMedia;
-use flashgc_device::{DeviceError, Drive, Durability, Outside, Recording, Settings, configuration};
+use flashgc_device::{
+    DeviceError, Drive, Durability, Outside, Recording, Settings, Strangers, configuration,
+};
 use flashgc_front::command::{Answer, Command};
 use flashgc_front::control::{self, Keeper};
 use flashgc_front::fuse::{Mount, Prepared};
@@ -322,6 +325,9 @@ impl StoredDrive {
                  127.0.0.1:10809, or listen_anywhere=True"
             )));
         }
+        if !matches!(address, Address::Unix(_)) {
+            self.let_in(py, Strangers::TCP)?;
+        }
         let queue = self.shown.queue.clone();
         let server = match bound.map(|bound| bound.take()).transpose()? {
             Some(listener) => {
@@ -360,6 +366,7 @@ impl StoredDrive {
             )));
         }
         let uuid = py.detach(|| self.shown.uuid()).map_err(|failure| self.raise(failure))?;
+        self.let_in(py, Strangers::TCP)?;
         let handles = self.shown.handles();
         let block = address.block;
         let export = nvme::Export { uuid, handles, block, ..nvme::Export::default() };
@@ -388,6 +395,7 @@ impl StoredDrive {
         {
             use flashgc_front::vhost::{Disk, Server};
             let mut open = self.opened(py)?;
+            self.let_in(py, Strangers::SOCKET)?;
             let queue = self.shown.queue.clone();
             let server = Server::start(queue, &path, Disk::default()).map_err(|error| {
                 DriveError::new_err(format!("{}: cannot be served: {error}", path.display()))
@@ -514,6 +522,11 @@ impl DriveFile {
         locked.map_err(|error| failed(name, &DeviceError::Io(error)))?;
         Ok(Self { file })
     }
+
+    /// The number of the user who owns the file.
+    fn owner(&self) -> PyResult<u32> {
+        Ok(self.file.metadata()?.uid())
+    }
 }
 
 /// A place where a server will listen, bound by who may.
@@ -575,6 +588,11 @@ impl StoredDrive {
         // Who holds it may wait for the interpreter.
         let open = self.open.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         if open.is_some() { Ok(open) } else { Err(closed()) }
+    }
+
+    /// Notes in the drive's file that `strangers` reach the drive, before they do.
+    fn let_in(&self, py: Python<'_>, strangers: Strangers) -> PyResult<()> {
+        py.detach(|| self.shown.let_in(strangers)).map_err(|failure| self.raise(failure))
     }
 
     /// Returns the exception of a failure: the one that a policy raised, if there is one.

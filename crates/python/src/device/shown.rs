@@ -9,7 +9,7 @@ use std::time::Instant;
 use flashgc_base::counts::{Count, Listed};
 use flashgc_base::stream::StreamId;
 use flashgc_device::failure::Failure;
-use flashgc_device::{Drive, Opened, PAGE, Recording, Report, Served, Usage};
+use flashgc_device::{Drive, Opened, PAGE, Recording, Report, Served, Strangers, Usage};
 use flashgc_experiment::stream_results::{FdpResult, Log, StreamResult};
 use flashgc_front::command::{Answer, Command};
 use flashgc_front::control::{FileStream, Keeper};
@@ -122,6 +122,11 @@ impl Shown {
     /// Returns the UUID of the drive.
     pub(super) fn uuid(&self) -> Result<[u8; 16], Failure> {
         self.visit(|drive, _| drive.stat().uuid)
+    }
+
+    /// Lets `strangers` reach the drive from now on, which its file remembers.
+    pub(super) fn let_in(&self, strangers: Strangers) -> Result<(), Failure> {
+        Ok(self.visit(move |drive, _| drive.let_in(strangers))??)
     }
 
     /// Returns the placement handles of the drive.

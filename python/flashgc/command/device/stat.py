@@ -110,7 +110,7 @@ def _looking(file: Path) -> Iterator[Source]:
         raise ConfigError(f"{file}: no such file; hint: flashgc device create {file}")
     client = _client(file)
     if client is not None:
-        with client:
+        with client, client.answers():
             yield client
         return
     with Device.look(file) as drive:

@@ -31,7 +31,8 @@ def filesystem_options(command: F) -> F:
         "--mount-options",
         metavar="TEXT",
         default="discard",
-        help="Options of mount, separated by commas. [default: discard]",
+        help="Options of mount, separated by commas. nosuid and nodev are added, unless suid and "
+        "dev are given for a drive that only root could have written. [default: discard]",
     )(command)
     return click.option(
         "--fs",
@@ -82,6 +83,7 @@ def up(
     from flashgc.device import code
     from flashgc.device import up as upping
     from flashgc.device.making import configuration
+    from flashgc.terminal.render import warn
 
     if not file.exists():
         raise ConfigError(f"{file}: no such file; hint: flashgc device create {file}")
@@ -91,6 +93,8 @@ def up(
     done = upping.up(
         file, mount, filesystem=fs, options=options, serve=fronts.words(), user=user, host=host
     )
+    if done.warning is not None:
+        warn(done.warning)
     if not quiet:
         click.echo(f"{done.filesystem} on {done.device} in {done.mount}")
         for where in done.serving:
@@ -123,13 +127,17 @@ def down(file: Path, force: bool, quiet: bool) -> int:
     from flashgc.device.control import Client
     from flashgc.device.realtime import told
 
-    realtime = None
-    with contextlib.suppress(DriveError), Client(file) as client:  # It may not be served.
-        realtime = client.stat().get("realtime")
-    if not upping.down(file, force=force):
+    realtime: list[str] = []
+
+    def look() -> None:
+        with contextlib.suppress(DriveError), Client(file) as client:  # It may be ending.
+            clock = client.stat().get("realtime")
+            realtime.extend(told(clock) if clock is not None else ())
+
+    if not upping.down(file, force=force, last=look):
         raise ConfigError(f"{file} is not up; hint: flashgc device up {file} --mount DIR")
     if not quiet:
-        if realtime is not None:
-            click.echo(f"realtime: {'; '.join(told(realtime))}")
+        if realtime:
+            click.echo(f"realtime: {'; '.join(realtime)}")
         click.echo(f"{file} is down")
     return OK

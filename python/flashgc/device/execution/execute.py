@@ -77,7 +77,7 @@ def execute(
         file = keep if keep is not None else folder / "drive.flash"
         try:
             needs_past = clocked is not None or record is not None or files
-            made = source.make(file, folder if needs_past else None)
+            made, strangers = source.make(file, folder if needs_past else None)
             into = _recorded(folder, record, files=files)
             clock = clocked(making.configuration(file)) if clocked else None
             if clock is not None and source.past is not None:
@@ -100,7 +100,10 @@ def execute(
                 serve=serving.words(),
                 user=server_user,
                 host=host,
+                source=strangers,
             )
+            if done.warning is not None:
+                tell(f"warning: {done.warning}")
             try:
                 if streams is not None and done.filesystem != filesystem:
                     raise ConfigError(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from flashgc._core import ConfigError
-from flashgc.device import making, mounts
+from flashgc.device import making, mounts, trust, writers
 from flashgc.device.past import Past, given
+from flashgc.device.writers import OWN, Writers
 
 #: The recording of a past, in the scratch folder: a drive with a clock executes it too.
 PAST = "past.flashgc.zst"
@@ -32,8 +34,8 @@ class Source:
         """True if whoever made the plan has named policies in Python."""
         return self.plan is not None and bool(self.plan.python)
 
-    def make(self, file: Path, recorded_in: Path | None) -> dict[str, Any]:
-        """Makes the drive in ``file``; what it is.
+    def make(self, file: Path, recorded_in: Path | None) -> tuple[dict[str, Any], Writers]:
+        """Makes the drive in ``file``; what it is, and the writers of the drive that it copies.
 
         ``recorded_in`` is the folder in which its past is recorded. Raises
         :class:`flashgc.ConfigError` or :class:`flashgc.DriveError` where it cannot be made.
@@ -44,12 +46,12 @@ class Source:
                     "--realtime, --record, --compare and --by-file do not go with --from: nobody "
                     "knows the past of the copied drive request by request; hint: --fill and --aged"
                 )
-            mounts.run("cp", "--sparse=always", "--reflink=auto", str(self.file), str(file))
-            return {**making.configuration(file), "streams_file": None}
+            strangers = _copied(self.file, file)
+            return {**making.configuration(file), "streams_file": None}, strangers
         assert self.plan is not None
         made = self.plan.create(file)
         if self.past is None:
-            return made
+            return made, OWN
         record = None
         if recorded_in is not None:
             record = self.past.trace or recorded_in / PAST
@@ -57,7 +59,23 @@ class Source:
         done = given(file, self.past, record=recording)
         if recorded_in is not None:
             _show(record, recorded_in / PAST)
-        return {**made, "past": done}
+        return {**made, "past": done}, OWN
+
+
+def _copied(source: Path, file: Path) -> Writers:
+    """Copies the drive in ``source`` to ``file``; who could have written it."""
+    try:
+        opened = trust.open_drive(source)
+    except FileNotFoundError:
+        hint = f"flashgc device create {source} --fill 72% --aged uniform"
+        raise ConfigError(f"--from: {source}: no such file; hint: {hint}") from None
+    with contextlib.closing(opened):
+        strangers = writers.of(opened.descriptor)
+        place = f"/proc/{os.getpid()}/fd/{opened.descriptor}"
+        mounts.run("cp", "--sparse=always", "--reflink=auto", place, str(file))
+    if not strangers.others:
+        writers.note(file)
+    return strangers
 
 
 def _show(record: Path | None, place: Path) -> None:
