@@ -97,6 +97,8 @@ def test_lists_are_compared(command: Command, tmp_path: Path) -> None:
         ('victim = "greedy"', "victim = []", "bad.toml:8:1", ["empty list"]),
         ('victim = "greedy"', 'victim = [\n"fifo",\n"gredy"]', "bad.toml:10:1", ["'greedy'"]),
         ("seed = 7", "seed = 7\nx = " + "[" * 9999, "bad.toml", ["nested too deeply"]),
+        ("seed = 7", "seed = 7\n" + ".".join("a" * 50_000) + " = 1", "bad.toml:17:1", ["32 parts"]),
+        ("seed = 7", "seed = 7\nx = { " + '"a" . ' * 99 + "b = 1 }", "bad.toml:17:7", ["32 parts"]),
     ],
 )
 def test_faults_are_named_with_line_and_column(

@@ -17,8 +17,9 @@ import pytest
 
 import flashgc
 from conftest import COMMAND, Command, environment, kept_results
-from flashgc.store import Store
+from flashgc.store import Store, sums
 from flashgc.store.file import CEILING
+from flashgc.store.schema import COUNTED
 from flashgc.store.tidy import tidy
 
 SMALL = ("--blocks", "256", "--pages-per-block", "16", "--writes", "40x")
@@ -262,9 +263,18 @@ def test_two_at_once_keep_both(tmp_path: Path) -> None:
 
 
 def put_packed(store: Path, packed: bytes) -> None:
-    """Puts a document into a file of results, in the place of the one that is there."""
+    """Puts a document into a file of results for the one that is there, with right check sums."""
     with sqlite3.connect(store) as connection:
         connection.execute("UPDATE documents SET result = ?", (packed,))
+        names = (*sums.SUMMED, "config", "asked", "result")
+        query = f"SELECT {', '.join(names)} FROM results JOIN documents USING (id)"
+        row = dict(zip(names, connection.execute(query).fetchone(), strict=True))
+        documents = [row[name] for name in ("config", "asked", "result")]
+        row["document"] = sums.of_documents(row["key"], documents)
+        signed = (row["document"], sums.of_row(row))
+        connection.execute("UPDATE results SET document = ?, sum = ?", signed)
+        counted = connection.execute(COUNTED).fetchone()
+        connection.execute("UPDATE state SET results = ?, total = ?", counted)
     connection.close()
 
 

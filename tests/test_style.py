@@ -42,13 +42,8 @@ OPENINGS = {
 #: Made from the declarations of options and of counts, as long as there are any.
 MADE = {"python/flashgc/keywords.py", "python/flashgc/results/counts.py"}
 
-#: The longest file of each folder, and its lines.
-LONGEST = {
-    "crates": (729, "crates/workload/tests/trace_errors.rs"),
-    "python": (511, "python/flashgc/store/file.py"),
-    "python-papers": (424, "python-papers/flashgc_papers/bsgc/figures.py"),
-    "tests": (839, "tests/test_sweep.py"),
-}
+#: The lines of the longest file that each folder may have.
+LONGEST = {"crates": 730, "python": 520, "python-papers": 430, "tests": 840}
 
 #: Structs made of the declarations of options: as large as there are options.
 DECLARED = "crates/experiment/src/options/"
@@ -238,11 +233,13 @@ def test_no_more_sentences_of_documents_open_with_a_relative_clause() -> None:
 
 
 def test_no_file_becomes_the_longest() -> None:
-    found: dict[str, tuple[int, str]] = {}
-    for path, text in sources().items():
-        if (folder := path.split("/")[0]) in LONGEST and path not in MADE:
-            found[folder] = max(found.get(folder, (0, "")), (text.count("\n"), path))
-    assert found == LONGEST, "split the longer file, or lower the bound to what is found"
+    longer = [
+        f"{path}: {lines} lines"
+        for path, text in sources().items()
+        if (folder := path.split("/")[0]) in LONGEST and path not in MADE
+        if (lines := text.count("\n")) > LONGEST[folder]
+    ]
+    assert not longer, "split it"
 
 
 def test_no_struct_becomes_the_largest() -> None:

@@ -17,6 +17,11 @@ _LONGEST_MESSAGE = 120
 #: Bytes of the longest experiment file; a trace given by mistake may have any size.
 LONGEST = 2**20
 
+#: The most parts of a dotted key. Python's reader takes time by the square of their number.
+_PARTS = 32
+_PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
+_DEEP = re.compile(rf"{_PART}(?:[ \t]*\.[ \t]*{_PART}){{{_PARTS}}}")
+
 
 def load(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
     """The values of the file at ``path``, and the place (``file:line:column``) of each key.
@@ -24,6 +29,14 @@ def load(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
     Raises :class:`flashgc.ConfigError` where the file cannot be read or is not TOML.
     """
     text = _read(path)
+    deep = _DEEP.search(text)
+    if deep is not None:
+        line = text.count("\n", 0, deep.start()) + 1
+        column = deep.start() - text.rfind("\n", 0, deep.start())
+        raise ConfigError(
+            f"{path}:{line}:{column}: a key has more than {_PARTS} parts; "
+            "hint: sections hold plain values"
+        )
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -66,6 +66,26 @@ def test_what_cannot_be_is_refused_in_one_line(
     assert said in done.stderr
 
 
+def test_a_drive_whose_making_was_killed_is_not_there(command: Command, tmp_path: Path) -> None:
+    words = (*COMMAND, "device", "create", "d", "--capacity", "256MiB", "--aged", "900x")
+    making = subprocess.Popen(words, cwd=tmp_path, env=environment())
+    until = time.monotonic() + 60
+    while not list(tmp_path.glob(".d.*.part")) and time.monotonic() < until:
+        time.sleep(0.01)
+    time.sleep(0.2)
+    making.kill()
+    making.wait()
+    (part,) = tmp_path.iterdir()
+    assert part.name.startswith(".d.")
+    # Another drive leaves it alone, one of this name removes it.
+    assert command("device", "create", "e", *SMALL, "--fill", "20%").returncode == 0
+    assert part.exists()
+    assert command("device", "create", "d", *SMALL, "--fill", "20%").returncode == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d", "e"]
+    again = command("device", "create", "d", *SMALL, "--fill", "20%")
+    assert (again.returncode, again.stderr) == (1, "error: d: File exists\n")
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root can mount")
 def test_without_root_it_says_what_it_needs(command: Command) -> None:
     done = command("device", "exec", "--", "true")

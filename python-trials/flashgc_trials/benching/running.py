@@ -15,9 +15,9 @@ from typing import Any
 from flashgc import _files
 from flashgc._core import ConfigError, DriveError, check, version
 from flashgc._documents import dumps
-from flashgc.device import making, mounts, writers
+from flashgc.device import making, mounts
 from flashgc.device.execution import Command, Executed, Source, execute
-from flashgc.device.past import Past, given, past
+from flashgc.device.past import Past, make, past
 from flashgc.device.scratch import MARKS, PIPE
 from flashgc_trials.benching.cells import Cell, Run
 from flashgc_trials.benching.counting import QUOTED, counted
@@ -161,16 +161,9 @@ class Runner:
 
     def _make(self, plan: making.Plan, behind: Past, file: Path, beside: Path) -> None:
         """Makes a drive with its past: whole, or not at all."""
-        partial = file.with_suffix(".part")
-        for left in (partial, file, beside):
+        for left in (file, beside):
             left.unlink(missing_ok=True)
-        try:
-            plan.create(partial)
-            done = given(partial, behind)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
-        writers.rename(partial, file)
+        _, done = make(plan, behind, file)
         _files.write(str(beside), dumps(done) + "\n")
 
 

@@ -164,11 +164,11 @@ def _results_of_store(file: Path) -> list[Named]:
     from flashgc.store import Store
 
     with Store(file, "EXPERIMENT", make=False) as store:
-        found = [
-            Result.from_dict(kept.result)
-            for _, _, kept in store.each([("status", "=", "result")])
-            if kept.result is not None
-        ]
+        found = []
+        for key, _, kept in store.each([("status", "=", "result")]):
+            if kept.result is None:
+                raise ConfigError(f"{file}: result {key[:12]}: {kept.reason}")
+            found.append(Result.from_dict(kept.result))
     if not 1 <= len(found) <= _MOST:
         raise ConfigError(
             f"{file} has {len(found)} results, expected 1 to {_MOST}; hint: flashgc results list "

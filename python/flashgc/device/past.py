@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import fcntl
+import glob
 import json
+import os
 import re
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,10 +17,15 @@ from typing import Any
 from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc.device import writers
+from flashgc.device.making import Plan
 from flashgc.units import format_size, parse_share
 
 #: The share of a drive that gets data if nobody says otherwise: all of it, as SNIA's tests do.
 WHOLE = 1.0
+
+
+#: The end of the name of a drive that is not whole yet.
+PART = ".part"
 
 
 @dataclass(frozen=True)
@@ -55,6 +66,37 @@ def given(file: Path, behind: Past, *, record: Path | None = None) -> dict[str, 
     except BaseException:
         file.unlink(missing_ok=True)
         raise
+
+
+def make(plan: Plan, behind: Past, file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Makes a drive with a past in ``file``, whole or not at all; what it is, and its past.
+
+    Until it is whole it has a name of its own beside ``file``. One that a killed process has left
+    there is removed. Raises :class:`OSError` where there is a file, and as :meth:`Past.give` does.
+    """
+    if os.path.lexists(file):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(file))
+    _sweep(file)
+    part = file.with_name(f"{_beginning(file)}{secrets.token_hex(4)}{PART}")
+    try:
+        made = plan.create(part)
+        done = given(part, behind)
+        writers.rename(part, file)
+    finally:
+        part.unlink(missing_ok=True)
+    return made, done
+
+
+def _beginning(file: Path) -> str:
+    return f".{file.name}."
+
+
+def _sweep(file: Path) -> None:
+    """Removes drives that were to be ``file``, and that no process works on."""
+    for part in file.parent.glob(f"{glob.escape(_beginning(file))}*{PART}"):
+        with contextlib.suppress(OSError), open(part, "rb") as opened:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            part.unlink()
 
 
 def told(done: dict[str, Any]) -> str:

@@ -38,7 +38,7 @@ class Cache:
         #: The keys of configurations when they were looked for.
         self._looked: dict[str, str] = {}
         try:
-            self._store = Store(folder / FILE, option)
+            self._store = Store(folder / FILE, option, whole=False)
             self._contents = self._store.contents()
         except OSError as error:  # What is worked out is worth more than its copy.
             self._unkept = error

@@ -5,6 +5,11 @@ A result is written whole or not at all, whatever stops the process or fills the
 ``documents``. A query goes through all rows of ``results``, which takes less than a second of a
 million, and reads no document: an index would make each result slower to keep, and few queries
 faster.
+
+Bits of a disk change, and people exchange files. So rows and documents have check sums
+(:mod:`flashgc.store.sums`), bound to the key of their result. A damaged one is no figure: its
+outcome is ``failed``, with a reason that names it, and it is run again where errors are. A file
+that has lost rows, or has objects that are not ours, is refused.
 """
 
 from __future__ import annotations
@@ -12,7 +17,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
-import os
 import shlex
 import sqlite3
 import time
@@ -24,30 +28,24 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError
+from flashgc.store import database, sums
+from flashgc.store.database import CEILING
 from flashgc.store.identity import Contents, engine_digest
-from flashgc.store.query import COLUMNS, Condition
-from flashgc.store.schema import FORM, TABLES
-from flashgc.store.waiting import in_wal
+from flashgc.store.query import COLUMNS, Condition, clause
+from flashgc.store.schema import COUNTED
 
-#: The mark of our files in SQLite's head: "fgcr".
-_APPLICATION = 0x66676372
-#: The errors of the file that was named, rather than of the disk.
-_OURS = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 #: The hint where a file has no results.
 EMPTY = (
     "hint: flashgc sweep grid.toml makes some; a file in use is copied by flashgc results export"
 )
-#: Seconds to wait for another process that writes.
-_PATIENCE = 60
+#: The longest time of a query, and of the check of a whole file, in seconds.
+_LONGEST, _LONGEST_CHECK = 60, 600
+#: Steps of SQLite between two looks at the time, and at a signal that came.
+_STEPS = 200_000
 #: Seconds to wait for others when the file is closed.
 _PATIENCE_AT_END = 1
 #: Pages of the file that are copied at a time.
 _STEP = 4096
-#: Bytes a page of the file: results with their documents fill these best.
-_PAGE = 8192
-
-#: Bytes of a document at most, inflated. JSON in memory takes up to 25 times its text.
-CEILING = 16 << 20
 
 #: The outcomes of a simulation: a ``result``; it ``failed``, and may be tried again; or it
 #: ``cannot`` be, for a reason that stays.
@@ -77,8 +75,13 @@ class Kept:
 class Store:
     """A file of results. One thread uses one :class:`Store`."""
 
-    def __init__(self, path: Path, option: str = "--results", *, make: bool = True) -> None:
+    def __init__(
+        self, path: Path, option: str = "--results", *, make: bool = True, whole: bool = True
+    ) -> None:
         """Opens the file, or makes it. Without ``make``, it must be there.
+
+        With ``whole`` all of it is checked but the documents, which are checked when they are read.
+        Without, only the rows that are asked for are checked.
 
         Raises :class:`flashgc.ConfigError`, naming ``option``, where it is no file of results, and
         :class:`OSError` where the disk is at fault.
@@ -87,60 +90,31 @@ class Store:
         if not make and not path.exists():
             raise ConfigError(f"{option}: {path}: no such file; hint: flashgc sweep makes one")
         try:
-            self._connection = self._opened(option, make=make)
-        except sqlite3.Error as error:
-            if getattr(error, "sqlite_errorcode", None) in _OURS:
+            self._connection = database.opened(path, option, make=make)
+        except database.ERRORS as error:
+            if database.is_of_the_file(error):
                 hint = "hint: give another file"
-                raise ConfigError(f"{option}: {path}: {_plain(error)}; {hint}") from None
+                raise ConfigError(f"{option}: {path}: {database.plain(error)}; {hint}") from None
             raise self._refused(error) from None
         self._has_written = False
+        #: The rows that are damaged, by their number: the key that each shows.
+        self.damaged: dict[int, str] = {}
+        self._until = 0.0
+        self._connection.set_progress_handler(self._is_late, _STEPS)
         # A document that is packed is smaller than its ceiling.
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, CEILING)
         self._place = path.absolute()
         self._file = _file_at(self._place)
+        if whole:
+            self._until = time.monotonic() + _LONGEST_CHECK
+            try:
+                self.damaged = database.damaged(self._connection, f"{option}: {path}")
+            except database.ERRORS as error:
+                raise self._refused(error) from None
 
-    def _opened(self, option: str, *, make: bool) -> sqlite3.Connection:
-        path = self.path
-        if path.is_dir():
-            raise ConfigError(f"{option}: {path} is a folder; hint: give a file in it")
-        if not path.parent.is_dir():
-            raise ConfigError(f"{option}: {path}: there is no such folder; hint: make it first")
-        if not make and not os.access(path.parent, os.W_OK):
-            # Nobody writes there, so there is nothing to wait for.
-            left = path.with_name(f"{path.name}-wal")
-            if left.exists() and left.stat().st_size:
-                raise ConfigError(
-                    f"{option}: {path} was not closed, and its folder may not be written; hint: "
-                    f"copy it and {left.name} to another folder"
-                )
-            uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
-            connection = sqlite3.connect(uri, uri=True, isolation_level=None)
-            connection.execute("SELECT count(*) FROM results")
-            return connection
-        connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute(f"PRAGMA page_size = {_PAGE}")  # Of a file that is new.
-        # Readers and a writer do not wait for each other.
-        in_wal(connection, _PATIENCE)
-        with _transaction(connection):
-            application = connection.execute("PRAGMA application_id").fetchone()[0]
-            form = connection.execute("PRAGMA user_version").fetchone()[0]
-            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-            if tables == 0:
-                for statement in TABLES.split(";"):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {FORM}")
-            elif application != _APPLICATION:
-                raise ConfigError(
-                    f"{option}: {path} is a database of another program; hint: give another file"
-                )
-            elif form != FORM:
-                raise ConfigError(
-                    f"{option}: {path} has form {form}, and this version reads form {FORM}; "
-                    "hint: give another file"
-                )
-        return connection
+    def _is_late(self) -> bool:
+        """Tells SQLite to break a query off; a signal's handler runs before this does."""
+        return time.monotonic() > self._until
 
     def close(self) -> None:
         """Closes the file; what was written is in the file itself, unless others still write it.
@@ -165,7 +139,7 @@ class Store:
                 self._connection.execute("BEGIN")
                 self._connection.execute("SELECT count(*) FROM files").fetchone()
                 self._connection.backup(target, pages=_STEP, progress=step)
-        except sqlite3.Error as error:
+        except database.ERRORS as error:
             raise self._refused(error) from None
         finally:
             if self._connection.in_transaction:
@@ -180,11 +154,20 @@ class Store:
     def contents(self) -> Contents:
         """Digests of files, with those that were read in earlier work."""
         rows = self._read("SELECT name, bytes, changed, digest FROM files")
-        return Contents({(name, size, changed): digest for name, size, changed, digest in rows})
+        known = {}
+        for *stamp, noted in rows:
+            name, size, changed = stamp
+            digest, _, checked = str(noted).partition(" ")
+            if checked == sums.of_documents(digest, [repr(stamp).encode()]):
+                known[name, size, changed] = digest
+        return Contents(known)
 
     def remember(self, contents: Contents) -> None:
         """Keeps the digests of files that were read; raises :class:`OSError`."""
-        rows = [(*stamp, digest) for stamp, digest in contents.new.items()]
+        rows = [
+            (*stamp, f"{digest} {sums.of_documents(digest, [repr([*stamp]).encode()])}")
+            for stamp, digest in contents.new.items()
+        ]
         with self._writing():
             self._connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", rows)
         contents.new.clear()
@@ -192,27 +175,26 @@ class Store:
     def load(self, key: str) -> Kept | None:
         """Return the outcome of the simulation with this key; ``None`` without a whole one."""
         rows = self._read(
-            f"SELECT {_WHOLE} FROM results JOIN documents USING (id) WHERE key = ?", (key,)
+            f"SELECT {_WHOLE} FROM results LEFT JOIN documents USING (id) WHERE key = ?", (key,)
         )
-        return self._kept(key, rows[0]) if rows else None
+        return self._kept(rows[0]) if rows else None
 
     def each(self, wanted: Sequence[Condition] = ()) -> Iterator[tuple[str, str, Kept]]:
         """Key, work and all of each result for which the conditions hold, the newest last.
 
         Raises :class:`OSError`.
         """
-        where, values = _where(wanted)
+        where, values = self._where(wanted)
         try:
             rows = self._connection.execute(
-                f"SELECT key, work, {_WHOLE} FROM results JOIN documents USING (id){where} "
-                "ORDER BY id",
+                f"SELECT {_WHOLE} FROM results LEFT JOIN documents USING (id){where} ORDER BY id",
                 values,
             )
-            for key, work, *row in rows:
-                kept = self._kept(key, row)
-                if kept is not None:
-                    yield key, work, kept
-        except sqlite3.Error as error:
+            self._until = time.monotonic() + _LONGEST
+            for row in rows:
+                yield row[_KEY], row[_WORK], self._kept(row)
+                self._until = time.monotonic() + _LONGEST
+        except database.ERRORS as error:
             raise self._refused(error) from None
 
     def statuses(self, keys: Sequence[str]) -> dict[str, str]:
@@ -221,9 +203,13 @@ class Store:
         for begin in range(0, len(keys), 500):
             some = keys[begin : begin + 500]
             marks = ", ".join("?" * len(some))
-            found.update(
-                self._read(f"SELECT key, status FROM results WHERE key IN ({marks})", some)
+            rows = self._read(
+                f"SELECT {_WHOLE} FROM results LEFT JOIN documents USING (id) "
+                f"WHERE key IN ({marks})",
+                some,
             )
+            for row in rows:
+                found[row[_KEY]] = "failed" if self._is_damaged(row) else row[_STATUS]
         return found
 
     def speeds(
@@ -236,16 +222,16 @@ class Store:
         ``work_of`` tells how much work a configuration is, ``kind_of`` which others are as fast.
         """
         rows = self._read(
-            "SELECT key, seconds, config FROM results JOIN documents USING (id) "
+            f"SELECT {_WHOLE} FROM results LEFT JOIN documents USING (id) "
             "WHERE status = 'result' AND seconds > 0 ORDER BY id DESC LIMIT 100"
         )
-        sums: dict[str, list[float]] = {}
-        for key, seconds, packed in rows:
-            config = self._unpacked(key, packed)
-            entry = sums.setdefault(kind_of(config), [0.0, 0.0])
-            entry[0] += work_of(config)
-            entry[1] += seconds
-        return {kind: work / seconds for kind, (work, seconds) in sums.items()}
+        entries: dict[str, list[float]] = {}
+        for kept in map(self._kept, rows):
+            if kept.status == "result":
+                entry = entries.setdefault(kind_of(kept.config), [0.0, 0.0])
+                entry[0] += work_of(kept.config)
+                entry[1] += kept.seconds
+        return {kind: work / seconds for kind, (work, seconds) in entries.items()}
 
     def put(self, key: str, kept: Kept, work: str) -> None:
         """Keeps what came of a simulation, in the place of what was known; raises :class:`OSError`.
@@ -284,25 +270,41 @@ class Store:
             "reason": kept.reason or None,
             "place": kept.place,
         }
+        documents = [
+            None if document is None else self._packed(document)
+            for document in (config, kept.asked, kept.result)
+        ]
+        row["document"] = sums.of_documents(key, documents)
+        row["sum"] = sums.of_row(row)
         names, marks = ", ".join(row), ", ".join(f":{name}" for name in row)
-        asked = None if kept.asked is None else self._packed(kept.asked)
-        document = None if kept.result is None else self._packed(kept.result)
         with self._writing():
+            before = self._connection.execute(
+                "SELECT sum & 4294967295 FROM results WHERE key = ?", (key,)
+            ).fetchall()
             self._connection.execute("DELETE FROM results WHERE key = ?", (key,))
             made = self._connection.execute(
                 f"INSERT INTO results ({names}) VALUES ({marks})", row
             ).lastrowid
             self._connection.execute(
-                "INSERT INTO documents VALUES (?, ?, ?, ?)",
-                (made, self._packed(config), asked, document),
+                "INSERT INTO documents VALUES (?, ?, ?, ?)", (made, *documents)
+            )
+            more = (row["sum"] & 0xFFFFFFFF) - sum(low for (low,) in before)
+            self._connection.execute(
+                "UPDATE state SET results = results + ?, total = total + ?",
+                (1 - len(before), more),
             )
 
     def rows(self, wanted: Sequence[Condition] = ()) -> list[dict[str, Any]]:
         """The columns of all results for which the conditions hold, the newest last."""
-        where, values = _where(wanted)
+        where, values = self._where(wanted)
         names = list(COLUMNS)
-        found = self._read(f"SELECT {', '.join(names)} FROM results{where} ORDER BY id", values)
-        return [dict(zip(names, row, strict=True)) for row in found]
+        found = self._read(f"SELECT id, {', '.join(names)} FROM results{where} ORDER BY id", values)
+        return [
+            dict(zip(names, row, strict=True))
+            if number not in self.damaged
+            else {**dict.fromkeys(names), "key": row[0], "status": "failed", "reason": _DAMAGED}
+            for number, *row in found
+        ]
 
     def count(self) -> int:
         """The number of results, errors among them."""
@@ -325,17 +327,22 @@ class Store:
 
     def merge(self, other: Store) -> int:
         """Takes over what ``other`` has and this file has not, or only as an error; how many."""
-        names = ", ".join(name for name in COLUMNS)
+        names = ", ".join((*sums.SUMMED, "sum"))
+        for number in [number for number, row in other._whole_rows() if self._is_damaged(row)]:
+            other.damaged.setdefault(number, "")
+        left_out = ", ".join(map(str, other.damaged))
+        whole = f"id NOT IN ({left_out})"
         with self._attached(other):
             before = self._connection.total_changes
             with self._writing():
                 self._connection.execute(
                     "DELETE FROM results WHERE status != 'result' AND key IN "
-                    "(SELECT key FROM other.results WHERE status = 'result')"
+                    f"(SELECT key FROM other.results WHERE status = 'result' AND {whole})"
                 )
                 deleted = self._connection.total_changes - before
                 self._connection.execute(
-                    f"INSERT OR IGNORE INTO results ({names}) SELECT {names} FROM other.results"
+                    f"INSERT OR IGNORE INTO results ({names}) "
+                    f"SELECT {names} FROM other.results WHERE {whole}"
                 )
                 copied = self._connection.total_changes - before - deleted
                 self._connection.execute(
@@ -344,7 +351,21 @@ class Store:
                     "FROM results AS mine JOIN other.results AS found USING (key) "
                     "JOIN other.documents AS theirs ON theirs.id = found.id"
                 )
+                self._count()
         return copied
+
+    def _whole_rows(self) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        """All rows with their documents, by number."""
+        rows = self._connection.execute(
+            f"SELECT id, {_WHOLE} FROM results LEFT JOIN documents USING (id)"
+        )
+        for number, *row in rows:
+            yield number, tuple(row)
+
+    def _count(self) -> None:
+        """Counts the rows anew, after they were checked."""
+        counted = self._connection.execute(COUNTED).fetchone()
+        self._connection.execute("UPDATE state SET results = ?, total = ?", counted)
 
     @contextlib.contextmanager
     def _attached(self, other: Store) -> Iterator[None]:
@@ -362,17 +383,26 @@ class Store:
         conditions = [*wanted]
         if other_versions:
             conditions.append(("engine", "!=", engine_digest()))
-        where, values = _where(conditions)
+        where, values = clause(conditions)
         with self._writing():
             deleted = self._connection.execute(f"DELETE FROM results{where}", values).rowcount
+            self._count()
         with contextlib.suppress(OSError):  # On a full disk there is no room to give space back.
             self._read("VACUUM")
         return deleted
 
+    def _where(self, wanted: Sequence[Condition]) -> tuple[str, list[Any]]:
+        """The clause of a query; damaged rows are always among what it finds."""
+        where, values = clause(wanted)
+        if where and self.damaged:
+            where += f" OR id IN ({', '.join(map(str, self.damaged))})"
+        return where, values
+
     def _read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        self._until = time.monotonic() + _LONGEST
         try:
             return self._connection.execute(query, values).fetchall()
-        except sqlite3.Error as error:
+        except database.ERRORS as error:
             raise self._refused(error) from None
 
     @contextlib.contextmanager
@@ -390,27 +420,40 @@ class Store:
             yield
             return
         self._has_written = True
+        self._until = time.monotonic() + _LONGEST_CHECK
         try:
-            with _transaction(self._connection):
+            with database.transaction(self._connection):
                 yield
-        except sqlite3.Error as error:
+        except database.ERRORS as error:
             raise self._refused(error) from None
 
-    def _kept(self, key: str, row: Sequence[Any]) -> Kept | None:
-        """Return the outcome in a row; ``None`` if the row is damaged: it is made again."""
-        status, config, result, reason, seconds, asked, place = row
-        try:
-            return Kept(
-                status,
-                self._unpacked(key, config),
-                None if result is None else self._unpacked(key, result),
-                reason or "",
-                seconds,
-                None if asked is None else self._unpacked(key, asked),
-                place,
-            )
-        except (zlib.error, ValueError, TypeError):
-            return None
+    def _is_damaged(self, row: Sequence[Any]) -> bool:
+        """Return ``True`` if a row, or one of its documents, is not what was kept under its key."""
+        *values, found, config, asked, result = row
+        known = dict(zip(sums.SUMMED, values, strict=True))
+        documents = [config, asked, result]
+        return (
+            not all(one is None or isinstance(one, bytes) for one in documents)
+            or sums.of_row(known) != found
+            or sums.of_documents(str(known["key"]), documents) != known["document"]
+        )
+
+    def _kept(self, row: Sequence[Any]) -> Kept:
+        """Return the outcome in a row: that of a damaged one is ``failed``."""
+        key = row[_KEY]
+        if self._is_damaged(row):
+            return Kept("failed", {}, None, _DAMAGED)
+        known = dict(zip(sums.SUMMED, row, strict=False))
+        *_, config, asked, result = row
+        return Kept(
+            known["status"],
+            self._unpacked(key, config),
+            None if result is None else self._unpacked(key, result),
+            known["reason"] or "",
+            known["seconds"],
+            None if asked is None else self._unpacked(key, asked),
+            known["place"],
+        )
 
     def _packed(self, value: Mapping[str, Any]) -> bytes:
         text = json.dumps(value, separators=(",", ":")).encode()
@@ -442,52 +485,18 @@ class Store:
             return "give another file"
         return f"flashgc results prune {shlex.quote(str(self.path))} --where key={key}"
 
-    def _refused(self, error: sqlite3.Error) -> OSError:
-        # The upper bits tell apart kinds of one error.
-        kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        code = errno.ENOSPC if kind == sqlite3.SQLITE_FULL else errno.EIO
-        text = os.strerror(code) if code == errno.ENOSPC else _plain(error)
-        hint = f"; hint: {_HINTS[kind]}" if kind in _HINTS else ""
-        return OSError(code, text + hint, str(self.path))
+    def _refused(self, error: sqlite3.Error | UnicodeDecodeError) -> OSError:
+        if database.is_interrupted(error) and time.monotonic() <= self._until:
+            raise KeyboardInterrupt  # The handler of a signal broke it off.
+        return database.refused(error, self.path)
 
 
-#: Hints for errors of SQLite.
-_HINTS = {
-    sqlite3.SQLITE_FULL: "free some space and go on, what is complete is kept",
-    sqlite3.SQLITE_IOERR: "free some space, SQLite needs a little for reading as well",
-    sqlite3.SQLITE_TOOBIG: f"a row has {CEILING} bytes at most; give another file",
-    sqlite3.SQLITE_CORRUPT: "restore a copy of it, or give another file",
-}
+#: The columns of a row with its documents, and the places of some.
+_WHOLE = ", ".join((*sums.SUMMED, "sum", "config", "asked", "result"))
+_KEY, _STATUS, _WORK = (sums.SUMMED.index(name) for name in ("key", "status", "work"))
 
-#: The columns of a :class:`Kept`.
-_WHOLE = "status, config, result, reason, seconds, asked, place"
-
-
-def _where(wanted: Sequence[Condition]) -> tuple[str, list[Any]]:
-    """The clause of a query, and its values; a bare name stands for any parameters."""
-    parts, values = [], []
-    for column, compared, value in wanted:
-        if isinstance(value, str) and compared in ("=", "!="):
-            negated = "NOT " if compared == "!=" else ""
-            parts.append(f"{negated}({column} = ? OR substr({column}, 1, ?) = ?)")
-            values += [value, len(value) + 1, f"{value}:"]
-        else:
-            parts.append(f"{column} {compared} ?")
-            values.append(value)
-    return (f" WHERE {' AND '.join(parts)}" if parts else ""), values
-
-
-@contextlib.contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing. It waits for other writers before it begins, never in the middle."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        with contextlib.suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
+#: The reason why a damaged result is none.
+_DAMAGED = "it is damaged in the file of results, or stands under the key of another; hint: --retry"
 
 
 def _file_at(path: Path) -> tuple[int, int] | None:
@@ -497,15 +506,3 @@ def _file_at(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
-
-
-def _plain(error: sqlite3.Error) -> str:
-    """Return the message of SQLite in words for people.
-
-    >>> _plain(sqlite3.DatabaseError("file is not a database"))
-    'is not a file of results'
-    """
-    text = str(error)
-    if "not a database" in text:
-        return "is not a file of results"
-    return "may not be written" if "readonly" in text or "unable to open" in text else text

@@ -61,7 +61,7 @@ class Keeping:
         """
         for config in configs:
             self._check(config)
-        with Store(self.path, self._option) as store:
+        with Store(self.path, self._option, whole=False) as store:
             contents = store.contents()
             keys = [key_of(config, contents) for config in configs]
             found = {index: self._found(store, key) for index, key in enumerate(keys)}

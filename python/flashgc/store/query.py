@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError
@@ -62,3 +63,17 @@ def _value(column: str, text: str) -> str | float:
         return parse_share(text) if kind == "share" else float(text)
     except (ConfigError, ValueError):
         raise ConfigError(f"--where: {column} is a number, found '{text}'") from None
+
+
+def clause(wanted: Sequence[Condition]) -> tuple[str, list[Any]]:
+    """The clause of a query, and its values; a bare name stands for any parameters."""
+    parts, values = [], []
+    for column, compared, value in wanted:
+        if isinstance(value, str) and compared in ("=", "!="):
+            negated = "NOT " if compared == "!=" else ""
+            parts.append(f"{negated}({column} = ? OR substr({column}, 1, ?) = ?)")
+            values += [value, len(value) + 1, f"{value}:"]
+        else:
+            parts.append(f"{column} {compared} ?")
+            values.append(value)
+    return (f" WHERE {' AND '.join(parts)}" if parts else ""), values

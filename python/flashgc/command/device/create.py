@@ -44,16 +44,18 @@ def create(
     from flashgc._documents import dumps
     from flashgc.command.show.results import deliver
     from flashgc.device import trust
-    from flashgc.device.past import given, past
+    from flashgc.device.past import make, past
 
     if file.absolute().parent.is_dir():
         # Root could not serve it from a folder that others can change.
         trust.check_folder(file.absolute().parent, is_parent=True)
     plan = planned(experiment, typed)
     behind = past(fill, aged)
-    made = plan.create(file)
-    if behind is not None:
-        made = {**made, "past": given(file, behind)}
+    if behind is None:
+        made = plan.create(file)
+    else:
+        made, done = make(plan, behind, file)
+        made = {**made, "past": done}
     if as_json:
         deliver(dumps({"file": str(file), **made}), as_json=True, out=None)
     else:

@@ -1,0 +1,220 @@
+"""The SQLite database of a file of results: opened, checked, and its errors in words for people."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from flashgc._core import ConfigError
+from flashgc.store import sums
+from flashgc.store.schema import COUNTED, FORM, FROM_3, OBJECTS, TABLES
+from flashgc.store.waiting import in_wal
+
+#: The mark of our files in SQLite's head: "fgcr".
+_APPLICATION = 0x66676372
+#: The errors of the file that was named, rather than of the disk.
+_OURS = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+#: The errors of SQLite. If a file is damaged, its message may have names that are no text.
+ERRORS = (sqlite3.Error, UnicodeDecodeError)
+#: Seconds to wait for another process that writes.
+_PATIENCE = 60
+#: Bytes a page of the file: results with their documents fill these best.
+_PAGE = 8192
+
+#: Bytes of a document at most, inflated. JSON in memory takes up to 25 times its text.
+CEILING = 16 << 20
+
+#: Hints for errors of SQLite.
+HINTS = {
+    sqlite3.SQLITE_FULL: "free some space and go on, what is complete is kept",
+    sqlite3.SQLITE_IOERR: "free some space, SQLite needs a little for reading as well",
+    sqlite3.SQLITE_TOOBIG: f"a row has {CEILING} bytes at most; give another file",
+    sqlite3.SQLITE_CORRUPT: "restore a copy of it, or give another file",
+    sqlite3.SQLITE_ERROR: "restore a copy of it, or give another file",
+}
+
+
+def opened(path: Path, option: str, *, make: bool) -> sqlite3.Connection:
+    """Open the database at ``path``, or make it; one of the form before is brought up to this one.
+
+    Raises :class:`flashgc.ConfigError`, naming ``option``, for what is no file of results, and an
+    error of :data:`ERRORS`.
+    """
+    if path.is_dir():
+        raise ConfigError(f"{option}: {path} is a folder; hint: give a file in it")
+    if not path.parent.is_dir():
+        raise ConfigError(f"{option}: {path}: there is no such folder; hint: make it first")
+    if not make and not os.access(path.parent, os.W_OK):
+        # Nobody writes there, so there is nothing to wait for.
+        left = path.with_name(f"{path.name}-wal")
+        if left.exists() and left.stat().st_size:
+            raise ConfigError(
+                f"{option}: {path} was not closed, and its folder may not be written; hint: "
+                f"copy it and {left.name} to another folder"
+            )
+        uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+        connection.text_factory = _text
+        connection.execute("SELECT count(*) FROM results")
+        _check_form(connection, f"{option}: {path}")
+        return connection
+    connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+    connection.text_factory = _text
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute(f"PRAGMA page_size = {_PAGE}")  # Of a file that is new.
+    # Readers and a writer do not wait for each other.
+    in_wal(connection, _PATIENCE)
+    with transaction(connection):
+        if _is_empty(connection):
+            for statement in TABLES.split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {FORM}")
+        elif _form(connection) == (_APPLICATION, 3):
+            _check_objects(connection, OBJECTS - {("table", "state")}, f"{option}: {path}")
+            _raise_form(connection)
+        _check_form(connection, f"{option}: {path}")
+    return connection
+
+
+def _check_form(connection: sqlite3.Connection, where: str) -> None:
+    """Refuses another program's file, another form, and objects that are not ours."""
+    application, form = _form(connection)
+    if application != _APPLICATION:
+        raise ConfigError(f"{where} is a database of another program; hint: give another file")
+    if form != FORM:
+        raise ConfigError(
+            f"{where} has form {form}, and this version reads form {FORM}; hint: give another file"
+        )
+    _check_objects(connection, OBJECTS, where)
+
+
+def _text(value: bytes) -> str:
+    """Return a text of the file; bytes that are no text make it a damaged one."""
+    return value.decode(errors="surrogateescape")
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,))
+
+
+def _form(connection: sqlite3.Connection) -> tuple[int, int]:
+    """The mark and the form of a file."""
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    return application, connection.execute("PRAGMA user_version").fetchone()[0]
+
+
+def _check_objects(
+    connection: sqlite3.Connection, expected: set[tuple[str, str]], where: str
+) -> None:
+    """Refuses views, triggers and tables that are not ours: they would run what others wrote."""
+    connection.execute("PRAGMA trusted_schema = OFF")
+    found = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+    kinds = {(kind, name) for kind, name, _ in found}
+    odd = sorted(kinds - expected) or [
+        (kind, name)
+        for kind, name, text in found
+        if text is not None
+        and (not text.startswith("CREATE TABLE ") or "GENERATED" in text or " AS (" in text)
+    ]
+    if odd or expected - kinds:
+        kind, name = odd[0] if odd else min(expected - kinds)
+        told = f"the {kind} {name!r}, which is none of ours" if odd else f"no {kind} {name!r}"
+        raise ConfigError(f"{where} has {told}; hint: give another file")
+
+
+def _raise_form(connection: sqlite3.Connection) -> None:
+    """Gives a file of form 3 the check sums of form 4. They vouch for what it has now."""
+    for statement in FROM_3:
+        connection.execute(statement)
+    names = (*sums.SUMMED, "id")
+    rows = connection.execute(
+        f"SELECT {', '.join(names)}, config, asked, result FROM results JOIN documents USING (id)"
+    ).fetchall()
+    for *values, config, asked, result in rows:
+        row = dict(zip(names, values, strict=True))
+        row["document"] = sums.of_documents(row["key"], [config, asked, result])
+        connection.execute(
+            "UPDATE results SET document = ?, sum = ? WHERE id = ?",
+            (row["document"], sums.of_row(row), row["id"]),
+        )
+    connection.execute(
+        "UPDATE state SET results = ?, total = ?", connection.execute(COUNTED).fetchone()
+    )
+    connection.execute(f"PRAGMA user_version = {FORM}")
+
+
+def damaged(connection: sqlite3.Connection, where: str) -> dict[int, str]:
+    """Check the file and all rows; the number of each damaged row, and the key that it shows.
+
+    Raises :class:`flashgc.ConfigError` for a file whose rows are not all there, and an error of
+    :data:`ERRORS`.
+    """
+    [(problem,), *_] = connection.execute("PRAGMA integrity_check(1)").fetchall()
+    names = (*sums.SUMMED, "sum", "id")
+    rows = {}
+    for values in connection.execute(f"SELECT {', '.join(names)} FROM results"):
+        row = dict(zip(names, values, strict=True))
+        if sums.of_row(row) != row["sum"]:
+            rows[row["id"]] = str(row["key"])
+    states = connection.execute("SELECT results, total FROM state").fetchall()
+    counted = connection.execute(COUNTED).fetchone()
+    if problem == "ok" and states != [counted]:
+        problem = f"it has {counted[0]} results, and others were kept in it"
+    if problem != "ok":
+        hint = HINTS[sqlite3.SQLITE_CORRUPT]
+        problem = " ".join(str(problem).split())
+        raise ConfigError(f"{where} is damaged: {problem}; hint: {hint}")
+    return rows
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing. It waits for other writers before it begins, never in the middle."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def is_of_the_file(error: Exception) -> bool:
+    """Return ``True`` if the file that was named is at fault, and not the disk."""
+    return getattr(error, "sqlite_errorcode", None) in _OURS
+
+
+def is_interrupted(error: Exception) -> bool:
+    """Return ``True`` if a query was broken off."""
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT
+
+
+def refused(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> OSError:
+    """Return the error of the file at ``path`` as one of the system, with a hint."""
+    if is_interrupted(error):
+        return OSError(errno.ETIMEDOUT, "a query did not end; hint: give another file", str(path))
+    # The upper bits tell apart kinds of one error.
+    usual = sqlite3.SQLITE_CORRUPT if isinstance(error, UnicodeDecodeError) else 0
+    kind = getattr(error, "sqlite_errorcode", usual) & 0xFF
+    code = errno.ENOSPC if kind == sqlite3.SQLITE_FULL else errno.EIO
+    text = os.strerror(code) if code == errno.ENOSPC else plain(error)
+    hint = f"; hint: {HINTS[kind]}" if kind in HINTS else ""
+    return OSError(code, text + hint, str(path))
+
+
+def plain(error: sqlite3.Error | UnicodeDecodeError) -> str:
+    """Return the message of SQLite in words for people.
+
+    >>> plain(sqlite3.DatabaseError("file is not a database"))
+    'is not a file of results'
+    """
+    text = str(error) if isinstance(error, sqlite3.Error) else "its schema is damaged"
+    if "not a database" in text:
+        return "is not a file of results"
+    return "may not be written" if "readonly" in text or "unable to open" in text else text
