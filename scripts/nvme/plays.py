@@ -107,23 +107,54 @@ umount /mnt
 nvme disconnect -n $NQN
 """
 
-#: Files that were synced must be whole after the target's end, which comes three times.
-KILLED = f"""
-{CONNECT} --reconnect-delay=1 --ctrl-loss-tmo=90
-/sbin/mke2fs -q -t ext4 /dev/nvme0n1
-mount -t ext4 /dev/nvme0n1 /mnt
-for i in $(seq 40); do dd if=/dev/urandom of=/mnt/$i bs=256k count=2 conv=fsync 2>/dev/null; \
-echo synced $i; sha256sum /mnt/$i >> /tmp/sums; done
+#: The line with which the guest lets the target be killed, a moment later.
+KILL = "the target may be killed"
+#: Kills in each part of the play.
+KILLS = 10
+#: The parts: work with the flushes of a program, and of a file system.
+PARTS = 4
+
+
+def outlasting(work: str) -> str:
+    """Return a step that repeats ``work``, of number ``$i``, until the target was killed often."""
+    return (
+        f"(for n in $(seq {KILLS}); do sleep 3; echo {KILL}; done; touch /tmp/over) & "
+        f"i=0; bad=0; while [ ! -e /tmp/over ]; do i=$((i + 1)); {work} || bad=$((bad + 1)); done; "
+        "rm /tmp/over; [ $i -gt 3 ] && [ $bad = 0 ] || { tail -5 /tmp/log; false; }"
+    )
+
+
+def killed() -> str:
+    """Return the steps of a host that outlives its target, which is killed as it writes."""
+    patient = f"{CONNECT} --reconnect-delay=1 --ctrl-loss-tmo=600"
+    blocks = (
+        "fio --name=blocks --filename=/dev/nvme0n1 --direct=1 --ioengine=libaio --rw=randwrite "
+        "--bs=4k --iodepth=16 --size=4M --offset=$((i % 100 * 4))M --verify=crc32c --verify_fatal=1"
+    )
+    file = "dd if=/dev/urandom of=/mnt/$i bs=64k count=4 conv=fsync 2>/tmp/log"
+    parts = [
+        f"{patient}\n{outlasting(f'{blocks} {flush} >/tmp/log 2>&1')}\nnvme disconnect -n $NQN"
+        for flush in ("--fsync=16", "--end_fsync=1")
+    ]
+    for kind, make, check in (
+        ("ext4", "/sbin/mke2fs -q -t ext4 -F", "/sbin/e2fsck -f -n"),
+        ("xfs", "mkfs.xfs -q -f", "xfs_repair -n"),
+    ):
+        work = outlasting(f"{{ {file} && sha256sum /mnt/$i >>/tmp/{kind}; }}")
+        parts.append(f"""{patient}
+{make} /dev/nvme0n1 >/tmp/log 2>&1
+mount -t {kind} /dev/nvme0n1 /mnt
+{work}
 umount /mnt
 nvme disconnect -n $NQN
 {CONNECT}
-/sbin/e2fsck -f -n /dev/nvme0n1 2>&1 | tail -1 | cut -d: -f2 | cut -d, -f1
-mount -t ext4 -o ro /dev/nvme0n1 /mnt
-sha256sum -c /tmp/sums | grep -c OK
-"""
+{check} /dev/nvme0n1 >/tmp/log 2>&1
+mount -t {kind} -o ro /dev/nvme0n1 /mnt
+sha256sum -c /tmp/{kind} >/tmp/log || {{ grep -v OK /tmp/log; false; }}
+umount /mnt
+nvme disconnect -n $NQN""")
+    return "\n".join(parts)
 
-#: The files after which the target is killed.
-KILLS = ("synced 10", "synced 20", "synced 30")
 
 #: A file system: how it is made and checked, and where its answer is.
 CHECKS = {
@@ -215,7 +246,11 @@ PLAYS = {
         said=(("data differ", ("/mnt/two: OK",)), ("no drive is listed", ("flashgc",))),
         made={"capacity": "64MiB"},
     ),
-    "kill": Play(KILLED, (NVME, *EXT4), ("ext4",)),
+    "kill": Play(
+        killed(),
+        (NVME, "usr/bin/fio", *EXT4, "sbin/mkfs.xfs", "sbin/xfs_repair"),
+        ("ext4", "xfs"),
+    ),
     "filesystems": Play(
         file_systems(),
         (

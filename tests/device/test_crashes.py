@@ -252,12 +252,13 @@ def test_servers_that_are_killed_lose_nothing(command: Command, scratch: Path) -
     [level] = run(command, "--level", "kill", "--kills", 5)
     assert level["counts"]["kills"] == 5
     assert level["counts"]["under_power"] == 1
+    assert (level["counts"]["below_nbd"], level["counts"]["below_nvme_tcp"]) == (4, 1)
     assert level["counts"]["flushes_answered"] > 5
     assert list(scratch.iterdir()) == []
 
 
 def test_a_page_that_is_lost_torn_older_or_another_is_seen(scratch: Path) -> None:
-    known = kills.Known(durable=(5, False), sent=[(6, False), (7, True)])
+    known = kills.Known(answered=(5, False), sent=[(6, False), (7, True)])
     assert known.judge(3, kills.stamped(3, 6)) == (6, False)
     assert known.judge(3, bytes(4096)) == (7, True)
     torn = kills.stamped(3, 6)[:512] + kills.stamped(3, 5)[512:]
@@ -270,7 +271,7 @@ def test_a_page_that_is_lost_torn_older_or_another_is_seen(scratch: Path) -> Non
         with pytest.raises(BrokenPromiseError, match=said):
             known.judge(3, data)
     with pytest.raises(BrokenPromiseError, match="is lost"):
-        kills.Known(durable=(5, False)).judge(3, bytes(4096))
+        kills.Known(answered=(5, False)).judge(3, bytes(4096))
 
     with Device.create(scratch / "drive.flash", blocks=64, pages_per_block=32) as drive:
         drive.serve_nbd(f"unix:{scratch}/nbd")
@@ -281,7 +282,7 @@ def test_a_page_that_is_lost_torn_older_or_another_is_seen(scratch: Path) -> Non
         while writer.flushes < 5:
             generation = writer.write(generation)
         writer.look()
-        page = next(at for at, known in enumerate(pages) if not known.durable[1])
+        page = next(at for at, known in enumerate(pages) if not known.answered[1])
         drive.trim(page * 4096, 4096)
         with pytest.raises(BrokenPromiseError, match=f"page {page} is empty"):
             writer.look()

@@ -186,6 +186,11 @@ impl<S: Served> Bytes<S> {
         Ok(self.drive.flush()?)
     }
 
+    /// Hands the effects of every command completed before over to the system, as [`Served::hand_over`] does.
+    pub fn hand_over(&mut self) -> Result<(), Failure> {
+        Ok(self.drive.hand_over()?)
+    }
+
     /// Returns the number of pages that the host has written.
     pub fn moment(&self) -> u64 {
         self.drive.moment()

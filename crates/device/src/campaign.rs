@@ -4,7 +4,8 @@
 //! A *schedule* is a series of commands on a small drive, drawn from a seed: writes of whole pages and of parts,
 //! discards, flushes, idle seconds. Its medium has two images, what reads give and what the disk holds, and writes
 //! down every operation. Syncs of it fail, or lie; the process ends and the drive is opened again, while the medium
-//! goes on. For every position among the operations, images are made of what a crash may leave: all that was written,
+//! goes on. In half of the schedules the host outlives the process: it connects again and flushes, and everything
+//! that it was ever told is done must be there, also after a loss of power then. For every position among the operations, images are made of what a crash may leave: all that was written,
 //! nothing since the last sync, any part of it, writes torn at 512 bytes. From each image the drive is opened. Every
 //! page must hold its last flushed version or a later one that was written: nothing lost, nothing torn, nothing
 //! resurrected, nothing invented. A drive whose life is over stays read-only. Some images have their checkpoint
@@ -59,6 +60,8 @@ pub struct Tally {
     pub lost: u64,
     /// Openings behind the end of a process, while the medium went on.
     pub of_lives: u64,
+    /// Images, among these, that the end of the process left to a host that outlives it.
+    pub of_hosts: u64,
     /// Lost writes and swapped pages that reading found.
     pub lies_found: u64,
     /// Records that recoveries skipped.

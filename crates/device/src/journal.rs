@@ -1,7 +1,9 @@
 //! The journal: every change of the map in order, in a ring of 4 KiB blocks.
 //!
-//! A block is written once. A block that is not full is written as it is when the host asks for
-//! durability, and the next record begins another. The ring keeps the blocks that the checkpoint that
+//! A block that is not full is written as it is when the host asks for durability, and the next record begins
+//! another: what was made durable is never written over. A block that is only handed over to the system, so that it
+//! survives the end of this process, says that it is open: it is written over by itself with more records, and at last
+//! without that word. So a block that was durable and of which the medium has an older version is missed. The ring keeps the blocks that the checkpoint that
 //! counts needs, and those that the checkpoint before needs, until its slot is written again.
 
 use std::io;
@@ -15,6 +17,8 @@ use crate::mutants::{self, Mutant};
 const MAGIC: u32 = 0x314a_4746; // "FGJ1"
 const HEADER: usize = 32;
 const RECORD: usize = 16;
+/// The bit beside the number of a block's records that says that more may follow.
+const OPEN: u32 = 1 << 31;
 /// The number of records in a block.
 pub(crate) const RECORDS: usize = (PAGE - HEADER) / RECORD;
 
@@ -71,6 +75,8 @@ pub(crate) struct Journal {
     /// The number of the next record.
     stamp: u64,
     pending: Vec<Record>,
+    /// The number of pending records that the block on the medium has.
+    handed: usize,
     /// `true` if the last block has records, and nothing on the medium says that they are durable.
     is_unvouched: bool,
 }
@@ -81,7 +87,8 @@ impl Journal {
     /// `kept` on.
     pub(crate) fn new(tag: u32, (next, stamp): (u64, u64), kept: u64) -> Self {
         let pending = Vec::with_capacity(RECORDS);
-        Self { tag, kept, start: next, next, durable: next, stamp, pending, is_unvouched: false }
+        let (start, durable) = (next, next);
+        Self { tag, kept, start, next, durable, stamp, pending, handed: 0, is_unvouched: false }
     }
 
     /// Returns the number that the next record gets.
@@ -130,22 +137,44 @@ impl Journal {
         self.pending.len() == RECORDS + usize::from(mutants::on(Mutant::BlockTakesOneMore))
     }
 
-    /// Writes the block that has begun, if there is one. The pages that it names must be written
+    /// Writes the block that has begun, if there is one, and ends it. The pages that it names must be written
     /// already.
     pub(crate) fn write_out(&mut self, media: &mut dyn Media, zones: &Zones) -> io::Result<()> {
         if self.pending.is_empty() {
             return Ok(());
         }
-        self.write_block(media, zones)
+        if self.handed == 0 || !mutants::on(Mutant::HandedBlockTakenForWhole) {
+            self.write_block(media, zones, false)?;
+        }
+        self.end_block();
+        Ok(())
+    }
+
+    /// Writes the block that has begun, if the medium lacks records of it. The records that follow are added to it.
+    /// The pages that it names must be written already.
+    pub(crate) fn hand_over(&mut self, media: &mut dyn Media, zones: &Zones) -> io::Result<()> {
+        if self.handed == self.pending.len() {
+            return Ok(());
+        }
+        self.write_block(media, zones, !mutants::on(Mutant::HandedBlockNotOpen))?;
+        self.handed = self.pending.len();
+        Ok(())
     }
 
     /// Writes a block without records behind those that are durable, which says that they are.
     pub(crate) fn vouch(&mut self, media: &mut dyn Media, zones: &Zones) -> io::Result<()> {
         debug_assert!(self.pending.is_empty() && self.unsynced() == 0);
-        self.write_block(media, zones)
+        self.write_block(media, zones, false)?;
+        self.end_block();
+        Ok(())
     }
 
-    fn write_block(&mut self, media: &mut dyn Media, zones: &Zones) -> io::Result<()> {
+    fn write_block(
+        &mut self,
+        media: &mut dyn Media,
+        zones: &Zones,
+        is_open: bool,
+    ) -> io::Result<()> {
         if self.room(zones) == 0 {
             return Err(io::Error::other("the journal is full, and no checkpoint has made room"));
         }
@@ -161,7 +190,7 @@ impl Journal {
             .u32(0)
             .u64(self.next)
             .u64(self.stamp - if of_end { 0 } else { self.pending.len() as u64 })
-            .u32(self.pending.len().min(RECORDS) as u32)
+            .u32(self.pending.len().min(RECORDS) as u32 | if is_open { OPEN } else { 0 })
             .u32(unsynced);
         for (record, bytes) in self.pending.iter().zip(bytes[HEADER..].chunks_mut(RECORD)) {
             record.encode(bytes);
@@ -169,13 +198,18 @@ impl Journal {
         let sum = crc(self.tag, &bytes);
         Put::new(&mut bytes[4..]).u32(sum);
         media.write_at(zones.journal(self.next), &bytes)?;
+        self.is_unvouched = !self.pending.is_empty() && !mutants::on(Mutant::AlwaysVouched);
+        Ok(())
+    }
+
+    /// Lets the next record begin another block.
+    fn end_block(&mut self) {
         let is_full = self.pending.len() >= RECORDS;
         self.next += u64::from(is_full || !mutants::on(Mutant::PartialBlockWrittenOver));
-        self.is_unvouched = !self.pending.is_empty() && !mutants::on(Mutant::AlwaysVouched);
+        self.handed = 0;
         if is_full || !mutants::on(Mutant::RecordsWrittenTwice) {
             self.pending.clear();
         }
-        Ok(())
     }
 
     /// Notes that all blocks written so far are durable, as are the changes that they note.
@@ -209,6 +243,8 @@ pub(crate) struct Block {
     pub(crate) stamp: u64,
     /// The end of the blocks that were durable when this one was written.
     durable: u64,
+    /// `true` if it was handed over, and more records may have followed.
+    is_open: bool,
     pub(crate) records: Vec<Record>,
     pub(crate) bytes: [u8; PAGE],
 }
@@ -226,7 +262,8 @@ impl Block {
         let mut get = Get::new(&bytes);
         let (magic, sum) = (get.u32(), get.u32());
         let (number, stamp) = (get.u64(), get.u64());
-        let (count, unsynced) = (get.u32() as usize, get.u32());
+        let (count, unsynced) = (get.u32(), get.u32());
+        let (is_open, count) = (count & OPEN != 0, (count & !OPEN) as usize);
         let found = bytes;
         bytes[4..8].fill(0);
         let is_damaged = sum != crc(tag, &bytes) && !mutants::on(Mutant::BlockSumNotChecked);
@@ -236,7 +273,7 @@ impl Block {
         let records = bytes[HEADER..].chunks(RECORD).take(count).map(Record::decode);
         let Some(records) = records.collect() else { return Ok(None) };
         let durable = number.saturating_sub(unsynced.into());
-        Ok(Some(Self { number, stamp, durable, records, bytes: found }))
+        Ok(Some(Self { number, stamp, durable, is_open, records, bytes: found }))
     }
 }
 
@@ -257,17 +294,18 @@ impl<'a> Replay<'a> {
     /// continue. Those before `certain` were durable.
     ///
     /// # Errors
-    /// A block that was durable and is not there: it is damaged, and no end that a crash has torn.
+    /// A block that was durable and is not there, or not as it was then: it is damaged, and no end that a crash has
+    /// torn.
     pub(crate) fn find(
         media: &'a dyn Media,
         (zones, tag): (&'a Zones, u32),
         (start, stamp): (u64, u64),
         certain: u64,
     ) -> Result<Self, DeviceError> {
-        let (mut end, mut next, mut durable) = (start, stamp, certain);
+        let (mut end, mut next, mut durable, mut is_open) = (start, stamp, certain, false);
         let fault =
             |end, what: String| Err(DeviceError::Media(format!("journal block {end} {what}")));
-        while end < start + zones.journal_blocks {
+        while !is_open && end < start + zones.journal_blocks {
             match Block::read(media, zones, tag, end) {
                 Ok(Some(block))
                     if (block.number == end || mutants::on(Mutant::BlockNumberNotCompared))
@@ -275,6 +313,7 @@ impl<'a> Replay<'a> {
                 {
                     next += block.records.len() as u64;
                     durable = durable.max(block.durable);
+                    is_open = block.is_open;
                     end += 1;
                 }
                 Ok(_) => break,
@@ -282,7 +321,7 @@ impl<'a> Replay<'a> {
                 Err(error) => return fault(end, format!("cannot be read: {error}")),
             }
         }
-        for later in end + 1..start + zones.journal_blocks {
+        for later in end + u64::from(!is_open)..start + zones.journal_blocks {
             if let Ok(Some(block)) = Block::read(media, zones, tag, later)
                 && block.number == later
                 && !mutants::on(Mutant::NoLaterEvidence)
@@ -290,9 +329,10 @@ impl<'a> Replay<'a> {
                 durable = durable.max(block.durable);
             }
         }
-        if end < durable && !mutants::on(Mutant::ShortJournalAccepted) {
+        let whole = end - u64::from(is_open);
+        if whole < durable && !mutants::on(Mutant::ShortJournalAccepted) {
             let what = format!("is not there, though blocks up to {} were durable", durable - 1);
-            return fault(end, what);
+            return fault(whole, what);
         }
         durable += u64::from(mutants::on(Mutant::OneMoreDurable));
         Ok(Self { media, zones, tag, start, stamp, end, durable })
@@ -329,6 +369,41 @@ mod tests {
     use super::*;
     use crate::media::MemMedia;
     use flashgc_ftl::Geometry;
+
+    /// Block 100 was handed over with one record, then with two, and is durable with three as block 101 says.
+    #[test]
+    fn a_block_that_was_handed_over_does_not_pass_for_the_durable_one() {
+        let zones = Zones::new(Geometry::new(12, 5, 40).unwrap(), 4096, 8).unwrap();
+        let mut media = MemMedia::new(zones.len);
+        let mut journal = Journal::new(3, (100, 1000), 100);
+        let found = |media: &MemMedia| {
+            let replay = Replay::find(media, (&zones, 3), (100, 1000), 0)
+                .map_err(|error| error.to_string())?;
+            let count = replay.each(|_, _, _| Ok(())).map_err(|error| error.to_string())?;
+            Ok::<_, String>((count, replay.tail()))
+        };
+        let mut handed = Vec::new();
+        for count in 1..=2 {
+            journal.append(Record::Erase { block: count });
+            journal.hand_over(&mut media, &zones).unwrap();
+            assert_eq!(found(&media), Ok((count.into(), 100..101)));
+            let mut bytes = vec![0; PAGE];
+            media.read_at(zones.journal(100), &mut bytes).unwrap();
+            handed.push(bytes);
+        }
+        journal.append(Record::Erase { block: 3 });
+        journal.write_out(&mut media, &zones).unwrap();
+        assert_eq!((found(&media), journal.next()), (Ok((3, 100..101)), 101));
+        journal.synced();
+        journal.append(Record::Erase { block: 4 });
+        journal.write_out(&mut media, &zones).unwrap();
+        assert_eq!(found(&media), Ok((4, 101..102)));
+        for older in handed {
+            media.write_at(zones.journal(100), &older).unwrap();
+            let missed = found(&media).unwrap_err();
+            assert!(missed.contains("journal block 100 is not there"), "{missed}");
+        }
+    }
 
     /// A ring of 8 blocks: the checkpoint before the one that counts keeps its blocks until its slot is
     /// taken, and no block that is needed is written over.

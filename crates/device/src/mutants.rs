@@ -173,6 +173,14 @@ mutants! {
     PartialBlockWrittenOver,
     /// The records of a block are written again with the next one.
     RecordsWrittenTwice,
+    /// A write is answered before the system has it.
+    NotHandedOver,
+    /// The pages of a write are handed over to the system, and the records that name them stay in memory.
+    RecordsNotHandedOver,
+    /// A block that was handed over to the system is not written again with the records added since.
+    HandedBlockTakenForWhole,
+    /// A block that was handed over to the system does not say that records may follow.
+    HandedBlockNotOpen,
     /// The journal has room for one block more than its ring.
     RoomOneMore,
     /// The journal has no room kept for what the checkpoint before needs.

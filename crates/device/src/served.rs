@@ -111,6 +111,16 @@ pub trait Served: Send {
     /// A drive that is read-only with data that are not durable, or becomes so.
     fn flush(&mut self) -> Result<(), DeviceError>;
 
+    /// Hands the effects of every command completed before over to the system: they survive the end of this process,
+    /// however sudden, and the next flush of whoever opens the drive then makes them durable. A drive without data of
+    /// its own in memory has nothing to do.
+    ///
+    /// # Errors
+    /// Those of [`Served::flush`].
+    fn hand_over(&mut self) -> Result<(), DeviceError> {
+        Ok(())
+    }
+
     /// Returns the present moment: the number of pages that the host has written since the drive was made.
     fn moment(&self) -> u64;
 

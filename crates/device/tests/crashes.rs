@@ -15,6 +15,7 @@ fn no_crash_loses_tears_resurrects_or_invents_a_page() {
     assert!(tally.of_recoveries > 500 && tally.of_recovered > 500, "{tally:?}");
     assert!(tally.of_fallbacks > 100, "{tally:?}");
     assert!(tally.skipped > 100 && tally.lies_found > 10, "{tally:?}");
+    assert!(tally.of_hosts > 1000, "{tally:?}");
     assert!(tally.of_lives > 30 && tally.of_ended > 100 && tally.lost > 10, "{tally:?}");
 }
 
@@ -31,6 +32,7 @@ fn no_fault_of_the_medium_is_read_as_data() {
         "{tally:?}"
     );
     assert!(tally.reopened > 100 && tally.compared > 50, "{tally:?}");
+    assert!(tally.outlived > 100, "{tally:?}");
     assert!(tally.lies > 5 && tally.ended > 3 && tally.went_back > 0, "{tally:?}");
 }
 

@@ -5,7 +5,7 @@ use flashgc_device::campaign::mutants::hunt;
 use flashgc_device::mutants::{Mutant, chosen, missed_by_their_tests};
 
 /// One mutant for each part of the drive, which breaks a promise within a few rounds.
-const QUICK: [Mutant; 21] = [
+const QUICK: [Mutant; 24] = [
     Mutant::TailNotVerified,
     Mutant::ReuseWithoutSync,
     Mutant::SuperblockBeforeCheckpoint,
@@ -16,6 +16,9 @@ const QUICK: [Mutant; 21] = [
     Mutant::TrimNotedShort,
     Mutant::MappedNotAdded,
     Mutant::PartialBlockWrittenOver,
+    Mutant::NotHandedOver,
+    Mutant::RecordsNotHandedOver,
+    Mutant::HandedBlockTakenForWhole,
     Mutant::BeginFreesNothing,
     Mutant::OneMoreDurable,
     Mutant::HorizonNotNoted,

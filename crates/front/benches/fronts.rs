@@ -2,10 +2,12 @@
 //!
 //! Server and client are one process, so the time of the processor has the client's share in it. The client is the
 //! same loop for both protocols: it sends what it may and then takes the answers that are there. The drives are one
-//! that stores nothing, and the stored drive in its steady state on a file in memory (durability `process`). All
+//! that stores nothing, the stored drive in its steady state on a file in memory (durability `process`), and one that
+//! does not hand answered writes over to the system, as all did once: the price of that is the difference. All
 //! connections take turns, and a ratio is the median of the rounds' ratios.
 //!
-//! `cargo bench -p flashgc-front --bench fronts` runs it; `-- --smoke` runs a size that takes a second.
+//! `cargo bench -p flashgc-front --bench fronts` runs it; `-- --smoke` runs a size that takes a second, and
+//! `-- --depth 1` has one command under way.
 
 #[path = "../tests/client/mod.rs"]
 #[allow(unreachable_pub)]
@@ -28,7 +30,7 @@ use flashgc_front::{nbd, nvme};
 use flashgc_ftl::{Fill, Frontier, Geometry, Layout, Victim, VictimSpec};
 use initiator::{Queue, Wanted};
 
-/// The commands that a host has under way, on all its connections.
+/// The commands that a host has under way, on all its connections, unless `--depth` says otherwise.
 const DEPTH: usize = 32;
 const ROUNDS: usize = 9;
 
@@ -70,6 +72,54 @@ impl Served for Null {
 
     fn extent(&mut self, _: u64, count: u64) -> Result<(u64, bool), DeviceError> {
         Ok((count, true))
+    }
+}
+
+/// A stored drive whose answered writes stay in the memory of its process until a flush: the price of
+/// [`Served::hand_over`] is the difference.
+struct Forgetful(Drive);
+
+impl Served for Forgetful {
+    fn pages(&self) -> u64 {
+        self.0.pages()
+    }
+
+    fn read(&mut self, page: u64, into: &mut [u8]) -> Result<(), DeviceError> {
+        self.0.read(page, into)
+    }
+
+    fn write_named(
+        &mut self,
+        page: u64,
+        data: &[u8],
+        streams: Named<'_>,
+        fua: bool,
+    ) -> Result<(), DeviceError> {
+        self.0.write_named(page, data, streams, fua)
+    }
+
+    fn trim(&mut self, page: u64, count: u64) -> Result<(), DeviceError> {
+        self.0.trim(page, count)
+    }
+
+    fn flush(&mut self) -> Result<(), DeviceError> {
+        self.0.flush()
+    }
+
+    fn moment(&self) -> u64 {
+        self.0.moment()
+    }
+
+    fn hint(&mut self, page: u64, count: u64, since: Option<u64>) -> Result<Hinted, DeviceError> {
+        self.0.hint(page, count, since)
+    }
+
+    fn cancel(&mut self, page: u64, count: u64) -> Result<(), DeviceError> {
+        self.0.cancel(page, count)
+    }
+
+    fn extent(&mut self, page: u64, count: u64) -> Result<(u64, bool), DeviceError> {
+        self.0.extent(page, count)
     }
 }
 
@@ -253,13 +303,20 @@ fn processor() -> Duration {
     Duration::new(used.tv_sec as u64, used.tv_nsec as u32)
 }
 
-fn measure(way: &mut Way, kind: Kind, pages: u64, count: usize, seed: u64) -> Cost {
+fn measure(
+    way: &mut Way,
+    kind: Kind,
+    pages: u64,
+    (depth, count): (usize, usize),
+    seed: u64,
+) -> Cost {
     let (begun, used) = (Instant::now(), processor());
     let lines = way.lines.len();
+    let depth = (depth / lines).max(1);
     std::thread::scope(|scope| {
         for (number, line) in way.lines.iter_mut().enumerate() {
             let seed = seed * 64 + number as u64;
-            scope.spawn(move || pump(&mut **line, kind, pages, DEPTH / lines, count / lines, seed));
+            scope.spawn(move || pump(&mut **line, kind, pages, depth, count / lines, seed));
         }
     });
     let each = 1e6 / (count / lines * lines) as f64;
@@ -319,19 +376,27 @@ fn serve<S: Served + 'static>(drive: S) -> Ways<S> {
 }
 
 fn main() {
-    let is_smoke = std::env::args().any(|argument| argument == "--smoke");
+    let arguments: Vec<String> = std::env::args().collect();
+    let is_smoke = arguments.iter().any(|argument| argument == "--smoke");
+    let depth = arguments.iter().position(|argument| argument == "--depth");
+    let depth = depth.map_or(DEPTH, |at| arguments[at + 1].parse().expect("a number"));
     let (blocks, count, rounds) = if is_smoke { (64, 640, 3) } else { (1140, 40_000, ROUNDS) };
     let memory = Path::new("/dev/shm");
     let place = if memory.is_dir() { memory.into() } else { std::env::temp_dir() };
     let folder = tempfile::tempdir_in(place).expect("a folder");
     let drive = stored(&folder.path().join("drive.flash"), blocks);
+    let forgetful = Forgetful(stored(&folder.path().join("forgetful.flash"), blocks));
     let mut null = serve(Null(drive.pages()));
-    let mut stored = serve(drive);
+    let (mut stored, mut forgetful) = (serve(drive), serve(forgetful));
     println!(
-        "4 KiB at random, {DEPTH} at a time: median of {rounds} rounds, microseconds a command"
+        "4 KiB at random, {depth} at a time: median of {rounds} rounds, microseconds a command"
     );
     for kind in [Kind::Read, Kind::Write] {
-        let drives = [(&mut null.ways, null.pages), (&mut stored.ways, stored.pages)];
+        let drives = [
+            (&mut null.ways, null.pages),
+            (&mut stored.ways, stored.pages),
+            (&mut forgetful.ways, forgetful.pages),
+        ];
         let mut costs = drives.each_ref().map(|(ways, _)| vec![vec![]; ways.len()]);
         let mut drives = drives;
         for round in 0..=rounds {
@@ -339,7 +404,7 @@ fn main() {
                 for (number, way) in ways.iter_mut().enumerate() {
                     // Pages that were just written in the same order would need no copies.
                     let seed = (round * 8 + number) as u64;
-                    let cost = measure(way, kind, *pages, count, seed);
+                    let cost = measure(way, kind, *pages, (depth, count), seed);
                     // The first round warms up.
                     if round > 0 {
                         costs[drive][number].push(cost);
@@ -348,15 +413,15 @@ fn main() {
             }
         }
         let what = if kind == Kind::Read { "reads" } else { "writes" };
-        println!("\n{what:8}{:20}  wall    CPU  rate: of NBD's  of the empty drive's", "");
-        for (drive, name) in ["nothing", "stored"].iter().enumerate() {
+        println!("\n{what:10}{:20}  wall    CPU  rate: of NBD's  of the empty drive's", "");
+        for (drive, name) in ["nothing", "stored", "forgetful"].iter().enumerate() {
             for (number, way) in drives[drive].0.iter().enumerate() {
                 let mine: &Vec<Cost> = &costs[drive][number];
                 let against = |others: &Vec<Cost>| {
                     median(mine.iter().zip(others).map(|(mine, other)| other.wall / mine.wall))
                 };
                 println!(
-                    "{name:8}{:20}{:6.2} {:6.2}  {:14.2}  {:20.2}",
+                    "{name:10}{:20}{:6.2} {:6.2}  {:14.2}  {:20.2}",
                     way.name,
                     median(mine.iter().map(|cost| cost.wall)),
                     median(mine.iter().map(|cost| cost.cpu)),

@@ -107,6 +107,14 @@ impl Command {
         }
     }
 
+    /// Returns `true` if the command changes data.
+    pub(crate) fn changes(&self) -> bool {
+        matches!(
+            self,
+            Self::Write { .. } | Self::Copy { .. } | Self::Trim { .. } | Self::Zero { .. }
+        )
+    }
+
     /// Returns `true` if all that the command did must be durable when it is answered.
     pub(crate) fn durable(&self) -> bool {
         match self {

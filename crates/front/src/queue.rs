@@ -7,7 +7,13 @@
 //! The commands that wait when the drive's thread comes back are one batch. **Group commit**: all flushes and durable
 //! writes of a batch are answered after one flush at its end. Each of them therefore covers the commands completed
 //! before it was submitted, and those that its batch executed after it as well. All other commands are answered as
-//! soon as they are executed.
+//! soon as they are executed, but for those of [`Queue::outliving`].
+//!
+//! **A host that outlives the server** connects again once the server is back, and its next flush must cover every
+//! write that the earlier life of the server has answered. So a change of its data is answered once the system has it,
+//! which the end of this process does not undo. Changes wait for each other: those of a batch, and those that a front
+//! end submits until it waits for its host ([`Queue::hand_over`]), are answered after one call of
+//! [`Served::hand_over`].
 //!
 //! Each command of a host meets the [`Faults`] first, if there are any. With a [`Pace`] an answer leaves at the time
 //! that a simulated drive gives, and not as soon as it is there.
@@ -35,6 +41,9 @@ use flashgc_workload::Op;
 /// The most commands that wait. Whoever submits more waits too.
 const DEPTH: usize = 256;
 
+/// The most commands that are executed while a change waits to be handed over.
+const TOGETHER: usize = 32;
+
 /// The time that the drive's thread waits for a command before it lets the drive rest. An idle drive has vouched for
 /// its work once twice that time has passed without a change.
 const REST: Duration = Duration::from_millis(400);
@@ -51,6 +60,8 @@ struct Caller {
     kind: Option<Kind>,
     /// The host and its queue.
     from: Origin,
+    /// `true` if the system has to have what the command changed before the answer.
+    is_handed_over: bool,
     /// The ticket with which the answer waits for its time, if it has to.
     ticket: Option<Ticket>,
     /// The requests of a recording that wait for the answer.
@@ -108,11 +119,17 @@ struct Shared<S> {
     queued: AtomicUsize,
     /// `true` while the drive's thread lets the drive rest, perhaps for long.
     rests: AtomicBool,
+    /// `true` while changes wait to be handed over.
+    waits: AtomicBool,
 }
 
 struct Metered<S> {
     drive: Bytes<S>,
     meter: Meter,
+    /// The changes that wait to be handed over, with their answers.
+    changes: Vec<(Caller, Answer)>,
+    /// The number of commands executed since the first of them.
+    behind: usize,
 }
 
 /// The drive as a queue needs it, whatever its type.
@@ -121,6 +138,9 @@ trait Idle: Send + Sync {
 
     /// Executes a command that need not be durable, if nothing is queued. Returns it with its caller if something is.
     fn execute(&self, command: Command, caller: Caller) -> Option<(Command, Caller)>;
+
+    /// Hands the changes that wait over to the system, and answers them.
+    fn hand_over(&self);
 }
 
 impl<S: Served> Idle for Shared<S> {
@@ -140,16 +160,33 @@ impl<S: Served> Idle for Shared<S> {
         // A drive that panics ends for everybody, but not the thread of the front end. The lock goes
         // while the stack unwinds, so it is poisoned.
         let _ = catch_unwind(AssertUnwindSafe(move || {
-            let Some(Metered { drive, meter }) = locked.as_mut() else { return };
-            let (began, mut caller) = (caller.since, caller);
-            meter.count(&command);
-            let outcome = at(&caller, drive, |drive| execute(drive, command));
-            caller.noted.extend(drive.noted());
-            caller.tell(outcome, meter);
-            meter.worked(began);
-            drive.account(&meter.take_usage());
+            let Some(metered) = locked.as_mut() else { return };
+            let began = caller.since;
+            // No command comes here that must be durable.
+            drop(metered.execute(command, caller));
+            if metered.behind >= TOGETHER {
+                metered.hand_over();
+            }
+            self.waits.store(!metered.changes.is_empty(), Ordering::Release);
+            metered.worked(began);
         }));
         None
+    }
+
+    fn hand_over(&self) {
+        if !self.waits.load(Ordering::Acquire) {
+            return;
+        }
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            match self.drive.lock() {
+                Ok(mut locked) => locked.iter_mut().for_each(Metered::hand_over),
+                // The drive has panicked, and hands nothing over.
+                Err(error) => {
+                    error.into_inner().iter_mut().for_each(|metered| metered.changes.clear());
+                }
+            }
+            self.waits.store(false, Ordering::Release);
+        }));
     }
 }
 
@@ -172,6 +209,8 @@ pub struct Queue {
     faults: Arc<Faults>,
     /// `true` if its commands meet no faults.
     is_spared: bool,
+    /// `true` if its hosts outlive the server.
+    is_outliving: bool,
     /// The host and its queue, of which a recording has the commands.
     from: Origin,
 }
@@ -250,6 +289,12 @@ impl Queue {
         Self { is_spared: true, ..self.clone() }
     }
 
+    /// Returns a queue to the same drive for hosts that outlive the server: they connect again when it is back. The end
+    /// of the process takes back nothing that they were told is done. Whoever submits calls [`Queue::hand_over`].
+    pub fn outliving(&self) -> Self {
+        Self { is_outliving: true, ..self.clone() }
+    }
+
     /// Returns a queue to the same drive for the commands of a host.
     pub fn of(&self, from: Origin) -> Self {
         Self { from, ..self.clone() }
@@ -313,8 +358,15 @@ impl Queue {
             }
             _ => tell,
         };
-        let from = self.from;
-        let caller = Caller { tell: Some(tell), since, kind, from, ticket, noted: Vec::new() };
+        let caller = Caller {
+            tell: Some(tell),
+            since,
+            kind,
+            from: self.from,
+            is_handed_over: self.is_outliving && command.changes(),
+            ticket,
+            noted: Vec::new(),
+        };
         let left = match command.durable() {
             true => Some((command, caller)),
             false => self.idle.execute(command, caller),
@@ -322,6 +374,12 @@ impl Queue {
         if let Some((command, caller)) = left {
             self.send(Entry::Job(command, caller));
         }
+    }
+
+    /// Lets hosts that outlive the server have the answers to their changes. Their front end calls this before it waits
+    /// for its host or for room, and when it ends: until then answers may wait for the commands that come next.
+    pub fn hand_over(&self) {
+        self.idle.hand_over();
     }
 
     fn send(&self, entry: Entry) {
@@ -352,6 +410,7 @@ impl Queue {
         self.submit(command, move |outcome| {
             let _ = answer.send(outcome);
         });
+        self.hand_over();
         answered.recv().unwrap_or(Err(Failure::Stopped))
     }
 }
@@ -376,9 +435,13 @@ impl<S: Served + 'static> Engine<S> {
         let mut drive = Bytes::new(drive);
         let (entries, queued) = sync_channel(DEPTH);
         let (size, takes_streams) = (drive.size(), drive.drive().takes_streams());
-        let drive = Mutex::new(Some(Metered { drive, meter: Meter::new() }));
-        let shared =
-            Arc::new(Shared { drive, queued: AtomicUsize::new(0), rests: AtomicBool::new(false) });
+        let metered = Metered { drive, meter: Meter::new(), changes: Vec::new(), behind: 0 };
+        let shared = Arc::new(Shared {
+            drive: Mutex::new(Some(metered)),
+            queued: AtomicUsize::new(0),
+            rests: AtomicBool::new(false),
+            waits: AtomicBool::new(false),
+        });
         let idle = Arc::clone(&shared) as _;
         let queue = Queue {
             entries,
@@ -389,6 +452,7 @@ impl<S: Served + 'static> Engine<S> {
             pace: pace.map(Arc::new),
             faults: Arc::new(Faults::new(size)),
             is_spared: false,
+            is_outliving: false,
             from: Origin::default(),
         };
         let thread = std::thread::Builder::new()
@@ -449,16 +513,54 @@ fn run<S: Served>(shared: &Shared<S>, queued: &Receiver<Entry>) -> Given<S> {
         };
         let mut locked = shared.drive.lock().ok()?;
         running = locked.as_mut()?.serve(first, queued, &shared.queued);
+        shared.waits.store(false, Ordering::Release);
     }
-    let mut drive = shared.drive.lock().ok()?.take()?.drive;
+    let mut metered = shared.drive.lock().ok()?.take()?;
+    metered.hand_over();
+    let mut drive = metered.drive;
     let flushed = drive.flush();
     Some((drive.into_drive(), flushed))
 }
 
 impl<S: Served> Metered<S> {
+    /// Executes a command. Returns its caller if it waits for a flush.
+    fn execute(&mut self, command: Command, mut caller: Caller) -> Option<Caller> {
+        let Self { drive, meter, changes, behind } = self;
+        let is_durable = command.durable();
+        meter.count(&command);
+        let outcome = at(&caller, drive, |drive| execute(drive, command));
+        caller.noted.extend(drive.noted());
+        match outcome {
+            Ok(_) if is_durable => return Some(caller),
+            Ok(answer) if caller.is_handed_over => changes.push((caller, answer)),
+            outcome => caller.tell(outcome, meter),
+        }
+        *behind += usize::from(!changes.is_empty());
+        None
+    }
+
+    /// Hands the changes that wait over to the system, and answers them.
+    fn hand_over(&mut self) {
+        self.behind = 0;
+        if self.changes.is_empty() {
+            return;
+        }
+        // They are answered also if the drive panics.
+        let changes = std::mem::take(&mut self.changes);
+        let handed_over = self.drive.hand_over();
+        for (caller, answer) in changes {
+            caller.tell(handed_over.clone().map(|()| answer), &mut self.meter);
+        }
+    }
+
+    /// Notes that the drive has worked since `began`.
+    fn worked(&mut self, began: Instant) {
+        self.meter.worked(began);
+        self.drive.account(&self.meter.take_usage());
+    }
+
     /// Executes a batch. Returns `true` if the drive goes on.
     fn serve(&mut self, first: Entry, queued: &Receiver<Entry>, left: &AtomicUsize) -> bool {
-        let Self { drive, meter } = self;
         let (began, mut waiting) = (Instant::now(), vec![]);
         let (mut running, mut done) = (true, 0);
         for entry in std::iter::once(first).chain(queued.try_iter()).take(DEPTH) {
@@ -469,21 +571,14 @@ impl<S: Served> Metered<S> {
                     break;
                 }
                 Entry::Visit(visit) => {
-                    drive.account(&meter.take_usage());
-                    visit(drive.drive(), meter);
+                    self.drive.account(&self.meter.take_usage());
+                    visit(self.drive.drive(), &mut self.meter);
                 }
-                Entry::Job(command, mut caller) => {
-                    let durable = command.durable();
-                    meter.count(&command);
-                    let outcome = at(&caller, drive, |drive| execute(drive, command));
-                    caller.noted.extend(drive.noted());
-                    match outcome {
-                        Ok(_) if durable => waiting.push(caller),
-                        outcome => caller.tell(outcome, meter),
-                    }
-                }
+                Entry::Job(command, caller) => waiting.extend(self.execute(command, caller)),
             }
         }
+        self.hand_over();
+        let Self { drive, meter, .. } = self;
         if let Some(last) = waiting.last_mut() {
             let flushed = at(last, drive, Bytes::flush);
             last.noted.extend(drive.noted());
@@ -491,8 +586,7 @@ impl<S: Served> Metered<S> {
                 caller.tell(flushed.clone().map(|()| Answer::Done), meter);
             }
         }
-        meter.worked(began);
-        drive.account(&meter.take_usage());
+        self.worked(began);
         left.fetch_sub(done, Ordering::AcqRel);
         running
     }

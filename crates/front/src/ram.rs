@@ -11,6 +11,8 @@ use flashgc_device::{DeviceError, Hinted, Named, PAGE, Served};
 pub struct Counts {
     /// The number of flushes.
     pub flushes: AtomicU64,
+    /// The number of times that its changes were handed over to the system.
+    pub hand_overs: AtomicU64,
     /// The number of pages read.
     pub read: AtomicU64,
     /// The number of pages written.
@@ -108,6 +110,11 @@ impl Served for Ram {
 
     fn flush(&mut self) -> Result<(), DeviceError> {
         self.counts.flushes.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn hand_over(&mut self) -> Result<(), DeviceError> {
+        self.counts.hand_overs.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 

@@ -17,6 +17,7 @@ use rustix::net::sockopt;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 use super::limits::{KEEP_ALIVE, KEEP_ALIVE_STEP, PIECE, UNACKNOWLEDGED};
+use super::queue::Queue;
 use super::window::{Way, Window};
 
 /// The most connections that wait to be accepted.
@@ -338,12 +339,14 @@ pub struct Requests<'a> {
     /// The time at which the present piece of a request began, and its bytes so far; `None` between
     /// requests.
     piece: Option<(Instant, usize)>,
+    /// The queue to the drive, whose answers do not wait for what the client sends next.
+    queue: &'a Queue,
 }
 
 impl<'a> Requests<'a> {
-    /// Returns the requests on a socket whose reads wait for the server's patience.
-    pub fn new(socket: &'a Socket, window: &'a Window) -> Self {
-        Self { socket, window, piece: None }
+    /// Returns the requests on a socket whose reads wait for the server's patience, for the drive of `queue`.
+    pub fn new(socket: &'a Socket, window: &'a Window, queue: &'a Queue) -> Self {
+        Self { socket, window, piece: None, queue }
     }
 
     /// Notes that a request has begun or ended.
@@ -360,8 +363,15 @@ impl<'a> Requests<'a> {
     }
 }
 
+impl Drop for Requests<'_> {
+    fn drop(&mut self) {
+        self.queue.hand_over();
+    }
+}
+
 impl Read for Requests<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.queue.hand_over();
         let patience = self.window.limits().patience;
         loop {
             if let Some((began, _)) = self.piece {

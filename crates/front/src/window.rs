@@ -132,6 +132,14 @@ impl Window {
         &self.room.limits
     }
 
+    /// Does what [`Window::take`] does, and calls `before` if that has to wait.
+    pub fn take_or_wait(&self, cost: usize, before: impl FnOnce()) -> bool {
+        self.try_take(cost) || {
+            before();
+            self.take(cost)
+        }
+    }
+
     /// Waits until `cost` bytes more may be under way. One request always may. Returns `false` if the
     /// client is gone.
     pub fn take(&self, cost: usize) -> bool {

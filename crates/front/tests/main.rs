@@ -24,6 +24,7 @@ mod nvme_commands;
 mod nvme_connections;
 mod nvme_failures;
 mod nvme_fdp;
+mod outlived;
 mod pace;
 mod queue;
 mod vhost;

@@ -17,6 +17,7 @@ use flashgc_front::ram::Ram;
 enum Call {
     Read(u64),
     Write(u64),
+    HandOver,
     Flush,
 }
 
@@ -25,13 +26,16 @@ struct Told {
     calls: Sender<Call>,
     gate: Arc<Barrier>,
     flushes_fail: bool,
+    hand_overs_fail: bool,
 }
 
 impl Told {
     fn new() -> (Self, Receiver<Call>, Arc<Barrier>) {
         let (calls, told) = channel();
         let gate = Arc::new(Barrier::new(2));
-        (Self { calls, gate: Arc::clone(&gate), flushes_fail: false }, told, gate)
+        let drive =
+            Self { calls, gate: Arc::clone(&gate), flushes_fail: false, hand_overs_fail: false };
+        (drive, told, gate)
     }
 }
 
@@ -66,6 +70,10 @@ impl Served for Told {
     fn flush(&mut self) -> Result<(), DeviceError> {
         self.calls.send(Call::Flush).unwrap();
         if self.flushes_fail { Err(DeviceError::Media("gone".into())) } else { Ok(()) }
+    }
+    fn hand_over(&mut self) -> Result<(), DeviceError> {
+        self.calls.send(Call::HandOver).unwrap();
+        if self.hand_overs_fail { Err(DeviceError::Media("gone".into())) } else { Ok(()) }
     }
     fn moment(&self) -> u64 {
         0
@@ -279,5 +287,94 @@ fn a_drive_that_panics_answers_all_and_says_so() {
         let (drive, flushed) = engine.stop();
         assert!(drive.is_none());
         assert_eq!(flushed, Err(Failure::Io("the drive panicked".into())));
+    }
+}
+
+/// Submits a command. Returns the end at which its answer arrives.
+fn submitted(queue: &Queue, command: Command) -> Receiver<Outcome> {
+    let (answer, answers) = channel();
+    queue.submit(command, move |outcome| drop(answer.send(outcome)));
+    answers
+}
+
+#[test]
+fn hosts_that_outlive_the_server_have_their_answers_once_the_system_has_their_changes() {
+    let (drive, calls, _) = Told::new();
+    let engine = Engine::start(drive).unwrap();
+    let queue = engine.queue().outliving();
+    let changes = [1, 2].map(|page| submitted(&queue, write(page, false)));
+    // Neither reads nor other hosts wait.
+    assert!(matches!(submitted(&queue, read(3)).try_recv(), Ok(Ok(Answer::Data(_)))));
+    assert_eq!(submitted(&engine.queue(), write(4, false)).try_recv(), Ok(Ok(Answer::Done)));
+    assert!(changes.iter().all(|answer| answer.try_recv().is_err()));
+    queue.hand_over();
+    assert!(changes.iter().all(|answer| answer.try_recv() == Ok(Ok(Answer::Done))));
+    queue.hand_over();
+    assert_eq!(queue.call(write(5, false)), Ok(Answer::Done));
+    use Call::{HandOver, Read, Write};
+    let calls: Vec<_> = calls.try_iter().collect();
+    assert_eq!(calls, [Write(1), Write(2), Read(3), Write(4), HandOver, Write(5), HandOver]);
+}
+
+#[test]
+fn a_change_waits_for_few_commands_behind_it() {
+    for command in [write, |page, _| read(page)] {
+        let (drive, calls, _) = Told::new();
+        let engine = Engine::start(drive).unwrap();
+        let queue = engine.queue().outliving();
+        let first = submitted(&queue, write(1, false));
+        let behind = (2..66).find(|&page| {
+            let _ = submitted(&queue, command(page, false));
+            first.try_recv().is_ok()
+        });
+        assert_eq!(behind, Some(32));
+        assert_eq!(calls.try_iter().filter(|call| *call == Call::HandOver).count(), 1);
+    }
+}
+
+#[test]
+fn the_changes_of_a_batch_are_handed_over_at_once_and_before_its_flush() {
+    let (drive, calls, gate) = Told::new();
+    let engine = Engine::start(drive).unwrap();
+    let commands = vec![write(1, false), Command::Flush, write(2, true), write(3, false), read(4)];
+    let answers = batch(&engine.queue().outliving(), &gate, commands);
+    assert_eq!(answers.iter().map(|answer| answer.0).collect::<Vec<_>>(), [4, 0, 3, 1, 2]);
+    use Call::{Flush, HandOver, Read, Write};
+    let calls: Vec<_> = calls.try_iter().collect();
+    assert_eq!(calls, [Read(0), Write(1), Write(2), Write(3), Read(4), HandOver, Flush]);
+}
+
+#[test]
+fn changes_that_cannot_be_handed_over_fail() {
+    let (mut drive, _calls, gate) = Told::new();
+    drive.hand_overs_fail = true;
+    let engine = Engine::start(drive).unwrap();
+    let queue = engine.queue().outliving();
+    let failed = Err(Failure::Io("media error: gone".into()));
+    let change = submitted(&queue, write(1, false));
+    queue.hand_over();
+    assert_eq!(change.recv(), Ok(failed.clone()));
+    let answers = batch(&queue, &gate, vec![write(1, false), write(2, true)]);
+    assert_eq!(answers, [(0, failed), (1, Ok(Answer::Done))]);
+}
+
+#[test]
+fn a_change_that_waits_is_answered_when_the_drive_stops_or_panics() {
+    let (drive, calls, _) = Told::new();
+    let engine = Engine::start(drive).unwrap();
+    let change = submitted(&engine.queue().outliving(), write(1, false));
+    engine.stop().1.unwrap();
+    assert_eq!(change.recv(), Ok(Ok(Answer::Done)));
+    let calls: Vec<_> = calls.try_iter().collect();
+    assert_eq!(calls, [Call::Write(1), Call::HandOver, Call::Flush]);
+    // On the thread of a front end, and on the drive's.
+    for durable in [false, true] {
+        let (drive, _calls, _) = Told::new();
+        let engine = Engine::start(drive).unwrap();
+        let queue = engine.queue().outliving();
+        let change = submitted(&queue, write(1, false));
+        assert_eq!(submitted(&queue, write(66, durable)).recv(), Ok(Err(Failure::Stopped)));
+        queue.hand_over();
+        assert_eq!(change.recv(), Ok(Err(Failure::Stopped)));
     }
 }

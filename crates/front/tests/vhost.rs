@@ -96,6 +96,26 @@ fn without_flushes_writes_are_durable() {
     assert_eq!(flushes(), 3);
 }
 
+/// A machine outlives the server: it may attach the disk again, and flush.
+#[test]
+fn changes_are_answered_once_the_system_has_them() {
+    let setup = serve(false);
+    let mut driver = Driver::new(setup.server.path());
+    let handed_over = || setup.counts.hand_overs.load(SeqCst);
+    let (page, pages) = ([1; 4096], range(0, 8, 0));
+    for (number, (kind, data)) in [(1, &page[..]), (11, &pages), (13, &pages)].iter().enumerate() {
+        assert_eq!(driver.request(*kind, 0, &[Out(data)], 0).0, OK);
+        assert_eq!(handed_over(), number as u64 + 1);
+    }
+    assert_eq!(driver.request(0, 0, &[], 4096), (OK, vec![0; 4096]));
+    assert_eq!(handed_over(), 3);
+    // Those that are under way together are handed over together, and all of them are answered.
+    let heads: Vec<u16> = (0..40).map(|at| driver.submit(1, at * 8, &[Out(&page)], 0)).collect();
+    driver.kick();
+    heads.into_iter().for_each(|head| assert_eq!(driver.wait(head).0, OK));
+    assert!((4..=43).contains(&handed_over()));
+}
+
 #[test]
 fn discards_and_zeros_are_of_the_drive() {
     let setup = serve(false);

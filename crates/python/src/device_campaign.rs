@@ -79,6 +79,7 @@ pub(crate) fn device_sweep(
         "of_recoveries": tally.of_recoveries,
         "of_recovered_drives": tally.of_recovered,
         "openings_behind_the_end_of_a_process": tally.of_lives,
+        "of_hosts_that_outlive_the_process": tally.of_hosts,
         "of_drives_whose_life_was_over": tally.of_ended,
         "openings_refused": tally.refused,
         "pages_lost_behind_a_fault": tally.lost,
@@ -115,6 +116,7 @@ pub(crate) fn device_fuzz(
         "ended_lives": tally.ended,
         "lies": tally.lies,
         "pages_gone_back_after_a_flip": tally.went_back,
+        "ends_of_the_process_that_a_host_outlived": tally.outlived,
         "maps_compared": tally.compared,
     });
     told(counts, broken.as_ref())

@@ -1,7 +1,8 @@
-"""Servers are killed at random moments below a writer that stamps every page.
+"""Servers are killed at random moments below a writer that stamps every page and outlives them.
 
-After each kill, every page must hold its last flushed version or a later one that was sent: never
-torn, never older, never another page's.
+After each kill it connects again, by NBD or by NVMe/TCP, and flushes. Then every page must hold
+the last version that was answered or a later one that was sent: never torn, never older, never
+another page's.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from flashgc import Device
 from flashgc.device import privileges, trust
 from flashgc.device import up as upping
 from flashgc.device.scratch import note
-from flashgc_papers.campaign import nbd
+from flashgc_papers.campaign import nbd, nvme
 from flashgc_papers.campaign.report import BrokenPromiseError, Level
 from flashgc_papers.pace import Pace
 
@@ -46,19 +47,19 @@ def stamped(page: int, generation: int) -> bytes:
 class Known:
     """The generations that a page may have, of which those that were discards read as zeros."""
 
-    #: The last generation that is durable, and those sent since.
-    durable: tuple[int, bool] = (0, True)
+    #: The last generation that was answered, and those sent since.
+    answered: tuple[int, bool] = (0, True)
     sent: list[tuple[int, bool]] = field(default_factory=list)
 
     def judge(self, page: int, data: bytes) -> tuple[int, bool]:
         """The version that ``data`` is; :class:`BrokenPromiseError` if the page may not hold it."""
-        allowed = [self.durable, *self.sent]
+        allowed = [self.answered, *self.sent]
         if not any(data):
             zeros = [version for version in allowed if version[1]]
             if zeros:
                 return zeros[-1]
             raise BrokenPromiseError(
-                f"page {page} is empty, its generation {self.durable[0]} is lost"
+                f"page {page} is empty, its generation {self.answered[0]} is lost"
             )
         mark, owner, generation = _STAMP.unpack_from(data)
         if mark == _MARK and owner != page:
@@ -67,7 +68,7 @@ class Known:
             raise BrokenPromiseError(f"page {page} is torn")
         if (generation, False) not in allowed:
             raise BrokenPromiseError(
-                f"page {page} holds generation {generation}, expected {self.durable[0]} or one of "
+                f"page {page} holds generation {generation}, expected {self.answered[0]} or one of "
                 f"{[number for number, _ in self.sent]}"
             )
         return generation, False
@@ -76,12 +77,16 @@ class Known:
 class Writer:
     """Writes, discards and flushes until the server is gone."""
 
-    def __init__(self, client: nbd.Client, pages: list[Known], draw: random.Random) -> None:
+    def __init__(
+        self, client: nbd.Client | nvme.Client, pages: list[Known], draw: random.Random
+    ) -> None:
         self._client, self._pages, self._draw = client, pages, draw
         self.commands = self.flushes = 0
 
     def look(self) -> None:
-        """Reads every page; what it holds is durable from now on."""
+        """Flushes and reads every page; what it holds is answered."""
+        self._client.send(nbd.FLUSH, 0, 0)
+        self._client.answer()
         step = 64
         for first in range(0, len(self._pages), step):
             count = min(step, len(self._pages) - first)
@@ -96,11 +101,12 @@ class Writer:
         Returns the next generation.
         """
         draw = self._draw
-        under_way: dict[int, tuple[range, tuple[int, bool], bool]] = {}
+        under_way: dict[int, tuple[range, tuple[int, bool]]] = {}
         for _ in range(draw.randrange(1, 24)):
             generation += 1
             first = draw.randrange(len(self._pages) // draw.choice((1, 8)))
-            pages = range(first, min(first + draw.randrange(1, 9), len(self._pages)))
+            count = draw.randrange(1, self._client.most + 1)
+            pages = range(first, min(first + count, len(self._pages)))
             is_trim, fua = draw.random() < 0.1, draw.random() < 0.05
             version = (generation, is_trim)
             for page in pages:
@@ -109,27 +115,22 @@ class Writer:
             kind = nbd.TRIM if is_trim else nbd.WRITE
             size = len(pages) * PAGE
             cookie = self._client.send(kind, first * PAGE, size, data, nbd.FUA if fua else 0)
-            under_way[cookie] = (pages, version, fua)
+            under_way[cookie] = (pages, version)
         for _ in range(len(under_way)):
             cookie, _ = self._client.answer()
             self.commands += 1
-            pages, version, fua = under_way[cookie]
-            if fua:
-                self._keep(pages, version)
+            self._keep(*under_way[cookie])
         if draw.random() < 0.6:
             self._client.send(nbd.FLUSH, 0, 0)
             self._client.answer()
             self.flushes += 1
-            for known in self._pages:
-                if known.sent:
-                    known.durable, known.sent = known.sent[-1], []
         return generation
 
     def _keep(self, pages: range, version: tuple[int, bool]) -> None:
         for page in pages:
             known = self._pages[page]
-            if known.durable[0] < version[0]:
-                known.durable = version
+            if known.answered[0] < version[0]:
+                known.answered = version
                 known.sent = [sent for sent in known.sent if sent[0] > version[0]]
 
 
@@ -158,6 +159,8 @@ def run(level: Level, pace: Pace, folder: Path, seed: int, kills: int) -> None:
     Device.create(
         file, blocks=72, pages_per_block=64, spare="15%", victim="greedy", journal="128KiB"
     ).close()
+    with Device.open(file) as drive:
+        port, name = drive.serve_nvme_tcp("127.0.0.1:0")
     draw = random.Random(seed)
     pages: list[Known] = []
     generation = 0
@@ -165,9 +168,12 @@ def run(level: Level, pace: Pace, folder: Path, seed: int, kills: int) -> None:
     for kill in range(kills + 1):
         durability = "power" if kill % POWER == POWER - 1 else "process"
         address.unlink(missing_ok=True)
-        server = serve(folder, file, "--nbd", f"unix:{address}", "--durability", durability)
+        ways = ("--nbd", f"unix:{address}", "--nvme-tcp", port)
+        server = serve(folder, file, *ways, "--durability", durability)
+        # Both hosts meet servers of each durability.
+        by_nbd = kill // POWER % 2 == 0
         try:
-            client = nbd.Client(address)
+            client = nbd.Client(address) if by_nbd else nvme.Client(port, name)
             pages = pages or [Known() for _ in range(client.size // PAGE)]
             writer = Writer(client, pages, draw)
             writer.look()
@@ -177,6 +183,7 @@ def run(level: Level, pace: Pace, folder: Path, seed: int, kills: int) -> None:
             generation = _until_killed(server, writer, generation, draw)
             level.add("kills")
             level.add(f"under_{durability}")
+            level.add("below_nbd" if by_nbd else "below_nvme_tcp")
             level.add("commands_answered", writer.commands)
             level.add("flushes_answered", writer.flushes)
             client.close()

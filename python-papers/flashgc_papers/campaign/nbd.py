@@ -21,8 +21,22 @@ class RefusedError(Exception):
     """The server answered with an error number."""
 
 
+def received(connection: socket.socket, count: int) -> bytes:
+    """``count`` bytes from a connection; :class:`OSError` if it ends before."""
+    taken = bytearray()
+    while len(taken) < count:
+        part = connection.recv(count - len(taken))
+        if not part:
+            raise ConnectionResetError("the server is gone")
+        taken += part
+    return bytes(taken)
+
+
 class Client:
     """A connection to a server at a Unix socket. :class:`OSError` is the end of the server."""
+
+    #: The most pages of a write of the campaign.
+    most = 8
 
     def __init__(self, path: Path) -> None:
         """Connects and agrees on the only export."""
@@ -36,13 +50,7 @@ class Client:
         self._cookie = 0
 
     def _take(self, count: int) -> bytes:
-        taken = bytearray()
-        while len(taken) < count:
-            part = self._socket.recv(count - len(taken))
-            if not part:
-                raise ConnectionResetError("the server is gone")
-            taken += part
-        return bytes(taken)
+        return received(self._socket, count)
 
     def send(self, kind: int, offset: int, length: int, data: bytes = b"", flags: int = 0) -> int:
         """Sends a request and returns its cookie."""

@@ -49,6 +49,8 @@ pub struct Tally {
     pub lies: u64,
     /// Drives that said that their life is over.
     pub ended: u64,
+    /// Ends of the process that a host outlived, with everything that it was told is done.
+    pub outlived: u64,
     /// Drives whose two maps were compared.
     pub compared: u64,
 }

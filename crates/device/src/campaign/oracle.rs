@@ -213,6 +213,8 @@ struct Command {
     effect: Effect,
     /// It wrote a page, so the journal has a record of it.
     wrote: bool,
+    /// It succeeded, as far as its host knows.
+    is_answered: bool,
     begin: usize,
     end: usize,
 }
@@ -237,7 +239,9 @@ pub(super) struct View<'a> {
 impl Oracle {
     /// A drive that holds these versions durably. The command 0 has made them.
     pub(super) fn new(base: &[Version]) -> Self {
-        let commands = vec![Command { effect: Effect::Proves, wrote: false, begin: 0, end: 0 }];
+        let effect = Effect::Proves;
+        let first = Command { effect, wrote: false, is_answered: true, begin: 0, end: 0 };
+        let commands = vec![first];
         Self { commands, versions: base.iter().map(|&version| vec![(0, version)]).collect() }
     }
 
@@ -255,7 +259,8 @@ impl Oracle {
             has_data |= version != 0;
             self.versions[page as usize].push((number, version));
         }
-        self.commands.push(Command { effect, wrote: has_data, begin, end });
+        let is_answered = true;
+        self.commands.push(Command { effect, wrote: has_data, is_answered, begin, end });
     }
 
     /// Notes a command that failed, with the pages and versions that it may have written. The journal may have
@@ -268,7 +273,7 @@ impl Oracle {
     ) {
         self.note(Effect::Changes, may_have_written, begin, end);
         if let Some(command) = self.commands.last_mut() {
-            command.wrote = false;
+            (command.wrote, command.is_answered) = (false, false);
         }
     }
 
@@ -280,6 +285,17 @@ impl Oracle {
     /// Returns what a crash behind so many operations must leave.
     pub(super) fn at(&self, position: usize) -> View<'_> {
         self.view(position, |_, command| command.effect != Effect::Changes)
+    }
+
+    /// Returns what the end of the process behind so many operations must leave to a host that outlives it: all that it
+    /// was told is done. Behind a command that failed that is what was flushed, as the host knows of the failure.
+    pub(super) fn answered_at(&self, position: usize) -> View<'_> {
+        let has_failed = |command: &Command| !command.is_answered && command.begin <= position;
+        let failed = self.commands.iter().rposition(has_failed);
+        self.view(position, |number, command| {
+            let is_behind = failed.is_none_or(|failed| number > failed);
+            command.effect != Effect::Changes || (command.is_answered && is_behind)
+        })
     }
 
     /// Returns what a crash behind so many operations must leave of a medium with one fault: what it has
@@ -430,6 +446,24 @@ mod tests {
         assert_eq!(allowed(7), [1, 2, 3]);
         assert_eq!(allowed(8), [2, 3]);
         assert_eq!(allowed(9), [3]);
+    }
+
+    /// Version 2 from 0 to 2, version 3 from 2 to 4, and a command on another page that fails from 6 to 7.
+    #[test]
+    fn the_end_of_the_process_takes_nothing_back_that_was_answered() {
+        let mut oracle = Oracle::new(&[1, 1]);
+        oracle.note(Effect::Changes, [(0, 2)].into_iter(), 0, 2);
+        oracle.note(Effect::Changes, [(0, 3)].into_iter(), 2, 4);
+        oracle.note_failed([(1, 2)].into_iter(), 6, 7);
+        let allowed = |position| {
+            let view = oracle.answered_at(position);
+            (0..5).filter(|&version| view.judge(0, version).is_ok()).collect::<Vec<_>>()
+        };
+        assert_eq!(allowed(1), [1, 2]);
+        assert_eq!(allowed(2), [2, 3]);
+        assert_eq!(allowed(4), [3]);
+        assert_eq!(allowed(6), [1, 2, 3]);
+        assert!(oracle.at(4).judge(0, 1).is_ok());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use flashgc_base::rng::Stream;
 use flashgc_ftl::{EndOfLife, Endurance, Lifespan};
 
 use super::drives::{ALLOCATIONS, PLACEMENTS, VICTIMS, lifespan, settings, shape};
-use super::oracle::{Contents, Effect, Oracle, Version, check_stream, leave_unit, stream_of};
+use super::oracle::{Contents, Effect, Oracle, Version, View, check_stream, leave_unit, stream_of};
 use super::{Pace, Tally};
 use crate::bytes::Bytes;
 use crate::engine::Drive;
@@ -23,6 +23,8 @@ pub(super) struct Schedule<'a> {
     /// The durability of the drive that is opened next.
     durability: Durability,
     often: Often,
+    /// The host outlives the process: it is answered once the system has what it changed, and goes on.
+    is_outlived: bool,
     /// The version written last.
     version: Version,
     contents: Contents,
@@ -88,7 +90,8 @@ impl<'a> Schedule<'a> {
         let lifespan = lives.map(|&ends_at| lifespan(limit, ends_at));
         let settings =
             settings(shape(is_small, policies.1), policies, journal_blocks, durability, lifespan);
-        Self { pace, settings, durability, often, version: 0, contents: Contents::default() }
+        let (is_outlived, contents) = (rng.below(2) == 0, Contents::default());
+        Self { pace, settings, durability, often, is_outlived, version: 0, contents }
     }
 
     fn pages(&self) -> u32 {
@@ -206,6 +209,7 @@ impl<'a> Schedule<'a> {
         loop {
             tally.of_lives += 1;
             work.failed = media.failed_syncs();
+            let tried = media.len_of_history();
             if self.often.failure > 0 && work.is_power() && rng.below(4) == 0 {
                 media.fail_sync(rng.below(4), rng.below(u32::MAX));
             }
@@ -214,7 +218,7 @@ impl<'a> Schedule<'a> {
                 .map_err(|error| format!("opening behind the end of a process: {error}"))?;
             media.works();
             let held = self.read(drive.drive(), rng)?;
-            let view = work.oracle.at(begin);
+            let view = self.left(work, begin);
             for (page, &version) in (0..).zip(&held) {
                 if self.durability != Durability::None {
                     view.judge(page, version).map_err(|what| format!("opened again: {what}"))?;
@@ -227,6 +231,16 @@ impl<'a> Schedule<'a> {
                 work.durabilities.push((begin, end, self.durability));
                 return Ok(drive);
             }
+            // A host that outlives the process finds a drive that cannot flush.
+            work.oracle.note_failed(std::iter::empty(), tried, media.len_of_history());
+        }
+    }
+
+    /// Returns what the end of the process behind so many operations must leave.
+    fn left<'w>(&self, work: &'w Work, position: usize) -> View<'w> {
+        match self.is_outlived {
+            true => work.oracle.answered_at(position),
+            false => work.oracle.at(position),
         }
     }
 
@@ -287,6 +301,12 @@ impl<'a> Schedule<'a> {
             )
         };
         let is_write = !flush && !rest;
+        let done = match is_write && self.is_outlived {
+            true => {
+                done.and_then(|()| drive.drive().hand_over().map_err(|error| error.to_string()))
+            }
+            false => done,
+        };
         let wrote = range.clone().filter(|_| is_write).map(|page| (page, version));
         let end = media.len_of_history();
         let Err(error) = done else {

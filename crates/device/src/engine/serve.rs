@@ -254,6 +254,13 @@ impl Served for Drive {
         self.advance_checkpoint()
     }
 
+    fn hand_over(&mut self) -> Result<(), DeviceError> {
+        if let Some(why) = &self.failed {
+            return Err(DeviceError::ReadOnly(why.clone()));
+        }
+        self.write_so_far().map_err(|error| self.fail(error))
+    }
+
     fn moment(&self) -> u64 {
         self.map.counters().host_pages
     }

@@ -80,7 +80,7 @@ impl Server {
         limits: Limits,
     ) -> io::Result<Self> {
         let address = listener.tcp_address()?.map_or_else(|| address.clone(), Address::Tcp);
-        let faults = Arc::clone(queue.faults());
+        let (queue, faults) = (queue.outliving(), Arc::clone(queue.faults()));
         let serve = move |client: &Client| serve(client, &queue, &export);
         let clients = Clients::start(listener, "nbd", limits, serve)?;
         faults.can_end(clients.seen());

@@ -51,7 +51,7 @@ fn read(
     replies: Sender<Reply>,
 ) -> io::Result<()> {
     let Client { socket, window } = client;
-    let mut input = BufReader::with_capacity(PIECE, Requests::new(socket, window));
+    let mut input = BufReader::with_capacity(PIECE, Requests::new(socket, window, queue));
     loop {
         if input.fill_buf()?.is_empty() {
             return Ok(());
@@ -62,7 +62,7 @@ fn read(
             return Ok(());
         }
         let cost = request.cost();
-        if !window.take(cost) {
+        if !window.take_or_wait(cost, || queue.hand_over()) {
             window.free(cost);
             return Ok(());
         }

@@ -194,7 +194,7 @@ impl<'a, I: Source> Reader<'a, I> {
                 if !self.window.try_take(cost) {
                     break;
                 }
-            } else if !self.window.take(cost) {
+            } else if !self.window.take_or_wait(cost, || self.link.queue.hand_over()) {
                 self.window.free(cost);
                 return false;
             }

@@ -297,7 +297,7 @@ fn transmit(client: &Client, subsystem: &Arc<Subsystem>, joined: Joined) -> io::
         let subsystem = Arc::clone(subsystem);
         let link = Link::new(subsystem, Arc::clone(&controller), line.clone(), replies);
         let link = Arc::new(link);
-        let input = BufReader::with_capacity(PIECE, Requests::new(socket, window));
+        let input = BufReader::with_capacity(PIECE, Requests::new(socket, window, &link.queue));
         let ended = Reader::new(input, Arc::clone(&link), window).run();
         controller.leave(line.queue);
         if line.queue == 0 {
@@ -368,6 +368,7 @@ pub fn answers(queue: &Queue, export: &Export, input: &[u8]) -> Vec<u8> {
         });
         let link = Arc::new(Link::new(subsystem, controller, Arc::clone(line), replies));
         let ended = Reader::new(rest, Arc::clone(&link), window).run();
+        link.queue.hand_over();
         if let Err(End::Fatal(fatal, header)) = ended {
             link.send(Reply::End(fatal, header));
         }

@@ -48,7 +48,7 @@ impl Subsystem {
     pub fn new(queue: Queue, export: &Export) -> Self {
         let hex: String = export.uuid.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut subsystem = Self {
-            queue,
+            queue: queue.outliving(),
             name: export.name(),
             uuid: export.uuid,
             serial: hex[..20].into(),

@@ -88,7 +88,7 @@ impl Backend {
         loop {
             let requests = pop(vring, &memory);
             if requests.is_empty() {
-                return;
+                return self.queue.hand_over();
             }
             for request in requests {
                 self.execute(request, vring);
@@ -99,7 +99,7 @@ impl Backend {
     fn execute(&self, request: Request, vring: &Vring) {
         let durable = self.chosen.load(Ordering::Relaxed) & feature::FLUSH == 0;
         let cost = request.cost();
-        if !self.window.take(cost) {
+        if !self.window.take_or_wait(cost, || self.queue.hand_over()) {
             return self.window.free(cost);
         }
         let (vring, window) = (vring.clone(), Arc::clone(&self.window));

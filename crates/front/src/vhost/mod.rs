@@ -66,7 +66,7 @@ impl Server {
         let (stopping, connection) = (AtomicBool::new(false), Mutex::default());
         let shared = Arc::new(Shared { listener, stopping, connection });
         let serve = {
-            let shared = Arc::clone(&shared);
+            let (shared, queue) = (Arc::clone(&shared), queue.outliving());
             move || {
                 while !shared.is_stopping() {
                     if shared.serve(&mut socket, Backend::new(queue.clone(), &disk)).is_none() {

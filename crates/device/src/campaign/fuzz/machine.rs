@@ -32,6 +32,8 @@ enum Change {
 pub(super) struct Machine<'a> {
     settings: &'a Settings,
     punches: bool,
+    /// The host outlives the process.
+    is_outlived: bool,
     zones: Zones,
     /// There is none while a step opens one.
     life: Option<Life>,
@@ -73,6 +75,7 @@ impl<'a> Machine<'a> {
         let mut machine = Self {
             settings,
             punches: script.punches,
+            is_outlived: script.is_outlived,
             zones,
             life: None,
             pages,
@@ -124,14 +127,16 @@ impl<'a> Machine<'a> {
                 let named = Named(&[stream_of(version)]);
                 let drive = self.drive()?;
                 let done = drive.write_named(first.into(), &data, named, fua);
+                let done = self.answered(done)?;
                 if done.is_ok() {
-                    leave_unit(drive, version)?;
+                    leave_unit(self.drive()?, version)?;
                 }
                 self.note(done.map_err(|error| text(&error)), pages, &Change::Wrote(version, fua))
             }
             Step::Part { at, bytes, version } => self.write_part(at, bytes, version),
             Step::Trim { first, count } => {
                 let done = self.drive()?.trim(first.into(), count.into());
+                let done = self.answered(done)?;
                 self.note(
                     done.map_err(|error| text(&error)),
                     first..first + count,
@@ -176,6 +181,20 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// Hands over what a command has changed before a host is answered that outlives the process.
+    fn answered<E>(&mut self, done: Result<(), E>) -> Result<Result<(), E>, String>
+    where
+        E: From<DeviceError>,
+    {
+        Ok(match self.is_outlived {
+            true => {
+                let drive = self.drive()?;
+                done.and_then(|()| Ok(drive.hand_over()?))
+            }
+            false => done,
+        })
+    }
+
     /// Writes a part of some pages. Pages of which the drive may not know the rest are left alone.
     fn write_part(&mut self, at: u32, bytes: u32, version: Version) -> Result<(), String> {
         let page = PAGE as u32;
@@ -185,6 +204,7 @@ impl<'a> Machine<'a> {
         let old = |page: u32| versions[(page - pages.start) as usize];
         let data = self.contents.write(at..at + bytes, version, old);
         let done = self.life()?.drive.write(at.into(), &data, Named(&[stream_of(version)]));
+        let done = self.answered(done)?;
         let has_failed_to_read = done.is_err() && self.life()?.cannot_read;
         if has_failed_to_read && self.drive()?.why_read_only().is_none() {
             // The rest of a page could not be read: pages before it are written, and none behind.
@@ -305,14 +325,15 @@ impl<'a> Machine<'a> {
         0..self.settings.layout.geometry.logical_pages()
     }
 
-    /// The medium after the end of a drive that was opened on `base`, and what is promised of it.
+    /// The medium after the end of a drive that was opened on `base`, what is promised of it, and `true` if the process
+    /// alone has ended.
     fn ended(
         &mut self,
         base: &State,
         media: &CrashMedia,
         rng: &mut Stream,
         end: End,
-    ) -> (State, Promise) {
+    ) -> (State, Promise, bool) {
         let mut ops = media.take_history();
         if end == End::Cut {
             ops.truncate(rng.below(ops.len() as u32 + 1) as usize);
@@ -341,7 +362,7 @@ impl<'a> Machine<'a> {
             promise = promise.with_a_fault();
         }
         if is_power {
-            return (State::of(images.draw(rng).1), promise);
+            return (State::of(images.draw(rng).1), promise, false);
         }
         // The end of the process leaves all that was written to whoever reads it; the system may have read
         // again what a failed sync had left.
@@ -349,7 +370,7 @@ impl<'a> Machine<'a> {
         if syncs {
             media.drop_lost(rng);
         }
-        (media.state(), promise)
+        (media.state(), promise, true)
     }
 
     fn end_life(&mut self) -> Result<Life, String> {
@@ -365,7 +386,13 @@ impl<'a> Machine<'a> {
     fn crash(&mut self, draw: u32, again: Again, flip: Option<u32>) -> Result<(), String> {
         let mut rng = Stream::new(draw.into(), "crash");
         let life = self.end_life()?;
-        let (base, mut promise) = self.ended(&life.base, &life.media, &mut rng, End::Crashed);
+        let (base, mut promise, is_process) =
+            self.ended(&life.base, &life.media, &mut rng, End::Crashed);
+        // A host that met a failure, or whose drive cannot be opened without one, knows of it.
+        let mut is_all_there = self.is_outlived
+            && is_process
+            && life.failed() == 0
+            && !matches!(again, Again::Failing(_));
         drop(life);
         self.tally.crashes += 1;
         if let Some(at) = flip {
@@ -394,14 +421,19 @@ impl<'a> Machine<'a> {
             _ => {
                 self.tally.recoveries_cut += 1;
                 let end = if again == Again::Crash { End::Cut } else { End::Crashed };
-                let (left, then) = self.ended(&base, &media, &mut rng, end);
+                let (left, then, is_process) = self.ended(&base, &media, &mut rng, end);
                 promise = promise.max(then);
+                is_all_there &= is_process;
                 self.open(left, None)
             }
         };
         match life {
             Ok(life) => self.life = Some(life),
             Err((error, _)) => return self.refused(promise, &error),
+        }
+        if is_all_there && promise == Promise::Kept {
+            self.tally.outlived += 1;
+            self.pages.outlived();
         }
         self.settle(promise)
     }
@@ -483,7 +515,7 @@ impl<'a> Machine<'a> {
         let mut rng = Stream::new(draw.into(), "crash");
         let has_met = faults.failed() + shorts.done() + media.failed_syncs() > 0;
         let end = if closed.is_ok() { End::Closed } else { End::Crashed };
-        let (base, promise) = self.ended(&base, &media, &mut rng, end);
+        let (base, promise, _) = self.ended(&base, &media, &mut rng, end);
         match closed {
             Ok(()) => {
                 self.pages.vouched();

@@ -87,6 +87,11 @@ impl Pages {
         self.pages.iter_mut().for_each(|page| page.kept.clone_from(&page.live));
     }
 
+    /// Notes that the process has ended, and that its host goes on: all that it was told is done is there.
+    pub(super) fn outlived(&mut self) {
+        self.pages.iter_mut().for_each(|page| page.kept.clone_from(&page.live));
+    }
+
     /// Notes that all completed commands are durable, and that the medium says so.
     pub(super) fn vouched(&mut self) {
         for page in &mut self.pages {

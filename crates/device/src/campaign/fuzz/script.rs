@@ -138,6 +138,8 @@ pub(super) struct Script {
     pub(super) settings: Settings,
     /// The medium can give room back.
     pub(super) punches: bool,
+    /// The host outlives the process: it is answered once the system has what it changed, and goes on.
+    pub(super) is_outlived: bool,
     pub(super) steps: Vec<Step>,
 }
 
@@ -213,9 +215,11 @@ impl Script {
         let is_small = durability != Durability::Power || of([0, 1, 2, 3]) + of([0, 1, 2, 3]) > 1;
         let settings =
             settings(shape(is_small, policies.1), policies, journal_blocks, durability, lifespan);
+        let is_outlived = of([0, 1, 0, 1]) == 1;
         let pages = settings.layout.geometry.logical_pages();
         let mut draw = Draw { rng, swarm, pages, version: 0 };
-        Self { steps: (0..STEPS).map(|_| draw.step()).collect(), punches, settings }
+        let steps = (0..STEPS).map(|_| draw.step()).collect();
+        Self { settings, punches, is_outlived, steps }
     }
 
     /// The drive and the steps, a line each.
@@ -223,14 +227,15 @@ impl Script {
         let Settings { layout, victim, journal_blocks, durability, .. } = &self.settings;
         let drive = format!(
             "drive: {} blocks of {} pages, victim {victim}, placement {}, allocation {}, {journal_blocks} journal \
-             blocks, durability {}{}{}",
+             blocks, durability {}{}{}{}",
             layout.geometry.blocks(),
             layout.geometry.pages_per_block(),
             layout.placement,
             layout.allocation,
             durability.name(),
             layout.lifespan.map(|life| format!(", {life:?}")).unwrap_or_default(),
-            if self.punches { "" } else { ", the medium gives no room back" }
+            if self.punches { "" } else { ", the medium gives no room back" },
+            if self.is_outlived { ", the host outlives the process" } else { "" }
         );
         std::iter::once(drive).chain(self.steps.iter().map(Step::to_string)).collect()
     }

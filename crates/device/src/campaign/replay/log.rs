@@ -95,6 +95,10 @@ impl<S: Served> Served for Recorder<S> {
         Ok(self.note(FLUSH, 0, 0, &[])?)
     }
 
+    fn hand_over(&mut self) -> Result<(), DeviceError> {
+        self.drive.hand_over()
+    }
+
     fn moment(&self) -> u64 {
         self.drive.moment()
     }

@@ -147,7 +147,11 @@ impl Schedule<'_> {
         tally.skipped += drive.drive().stat().recovery.map_or(0, |recovery| recovery.skipped);
         let found = self.read_all(drive.drive(), rng)?;
         let view = match promise {
-            Promise::Kept => work.oracle.at(position),
+            Promise::Kept if image.is_power => work.oracle.at(position),
+            Promise::Kept => {
+                tally.of_hosts += u64::from(self.is_outlived);
+                self.left(work, position)
+            }
             _ => work.oracle.proved_at(position),
         };
         for (page, version) in (0..).zip(found) {
@@ -174,7 +178,8 @@ impl Schedule<'_> {
         }
         if crashes {
             let ops = media.take_history();
-            self.crash_recovery(&before, &ops, &work.oracle.at(position), rng, tally)?;
+            let views = (&work.oracle.at(position), &view);
+            self.crash_recovery(&before, &ops, views, rng, tally)?;
         }
         if goes_on {
             let durability = self.durability;
@@ -206,12 +211,14 @@ impl Schedule<'_> {
         Ok(falls_back)
     }
 
-    /// Cuts off the recovery that did `ops` to the medium `before`.
+    /// Cuts off the recovery that did `ops` to the medium `before`. The first view is of a loss of power while it is
+    /// under way. The second one is of the end of its process, and of a loss of power once the drive is open again: a
+    /// host that flushes then takes all for durable that it was ever told is done.
     fn crash_recovery(
         &mut self,
         before: &State,
         ops: &[Op],
-        view: &View<'_>,
+        (under_way, opened): (&View<'_>, &View<'_>),
         rng: &mut Stream,
         tally: &mut Tally,
     ) -> Result<(), String> {
@@ -230,8 +237,9 @@ impl Schedule<'_> {
             };
             let at = images.position();
             let place = |what| format!("recovery's operation {at}, {kind}: {what}");
-            let opened = self.open(media);
-            let mut drive = opened.map_err(|error| place(format!("opening: {error}")))?;
+            let drive = self.open(media);
+            let mut drive = drive.map_err(|error| place(format!("opening: {error}")))?;
+            let view = if is_power && at < ops.len() { under_way } else { opened };
             for (page, version) in (0..).zip(self.read(drive.drive(), rng).map_err(place)?) {
                 view.judge(page, version).map_err(place)?;
             }
