@@ -108,7 +108,9 @@ impl<S: Served> Bytes<S> {
         bytes: usize,
     ) -> Result<(Vec<Extent>, Vec<u8>), Failure> {
         let extents = self.extents(at, bytes as u64, usize::MAX)?;
-        let (mut from, mut data) = (at, Vec::new());
+        let held: u64 = extents.iter().filter(|one| one.data).map(|one| one.bytes).sum();
+        // The first and the last page are read whole.
+        let (mut from, mut data) = (at, Vec::with_capacity(held as usize + 2 * PAGE));
         for extent in &extents {
             if extent.data {
                 self.append(from, extent.bytes as usize, &mut data)?;
@@ -266,7 +268,11 @@ impl<S: Served> Bytes<S> {
         Ok((page, end - page))
     }
 
-    fn check(&self, at: u64, bytes: u64) -> Result<(), Failure> {
+    /// Checks that the drive has this range.
+    ///
+    /// # Errors
+    /// A range that ends behind the drive.
+    pub fn check(&self, at: u64, bytes: u64) -> Result<(), Failure> {
         let size = self.size();
         match at.checked_add(bytes) {
             Some(end) if end <= size => Ok(()),

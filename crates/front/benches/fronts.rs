@@ -413,7 +413,10 @@ fn main() {
             }
         }
         let what = if kind == Kind::Read { "reads" } else { "writes" };
-        println!("\n{what:10}{:20}  wall    CPU  rate: of NBD's  of the empty drive's", "");
+        println!(
+            "\n{what:10}{:20}  wall    CPU  rate: of NBD's  of the empty drive's  of the forgetful one's",
+            ""
+        );
         for (drive, name) in ["nothing", "stored", "forgetful"].iter().enumerate() {
             for (number, way) in drives[drive].0.iter().enumerate() {
                 let mine: &Vec<Cost> = &costs[drive][number];
@@ -421,12 +424,13 @@ fn main() {
                     median(mine.iter().zip(others).map(|(mine, other)| other.wall / mine.wall))
                 };
                 println!(
-                    "{name:10}{:20}{:6.2} {:6.2}  {:14.2}  {:20.2}",
+                    "{name:10}{:20}{:6.2} {:6.2}  {:14.2}  {:20.2}  {:22.2}",
                     way.name,
                     median(mine.iter().map(|cost| cost.wall)),
                     median(mine.iter().map(|cost| cost.cpu)),
                     against(&costs[drive][0]),
                     against(&costs[0][number]),
+                    against(&costs[2][number]),
                 );
             }
         }

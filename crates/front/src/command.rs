@@ -1,8 +1,13 @@
 //! The commands of front ends for a drive, and its answers.
 
 use flashgc_base::stream::StreamId;
-use flashgc_device::Hinted;
 use flashgc_device::bytes::Extent;
+use flashgc_device::{Hinted, PAGE};
+
+/// The most pages that a command touches while all others wait. A longer one is executed in slices.
+pub const SHORT: u64 = 256;
+/// The pages of a slice whose pages are not written: they are looked at.
+const LOOKED_AT: u64 = 16 << 10;
 
 /// A command for a drive. Ranges are in bytes.
 #[derive(Debug)]
@@ -16,6 +21,20 @@ pub enum Command {
     },
     /// Reads the range without its holes. The answer holds the extents and the data.
     ReadSparse {
+        /// The first byte.
+        at: u64,
+        /// The number of bytes.
+        bytes: usize,
+    },
+    /// Reads the range and compares it with `data`. The answer says if they differ.
+    Compare {
+        /// The first byte.
+        at: u64,
+        /// The bytes to compare with.
+        data: Vec<u8>,
+    },
+    /// Reads the range, and checks that nothing is damaged. The answer holds no data.
+    Verify {
         /// The first byte.
         at: u64,
         /// The number of bytes.
@@ -115,6 +134,80 @@ impl Command {
         )
     }
 
+    /// Returns the cost of the command. A front end reserves it before it admits the command.
+    pub fn cost(&self) -> Cost {
+        let read = |at: u64, bytes: usize| whole_pages(at, bytes as u64) as usize * PAGE;
+        let (memory, at, bytes) = match *self {
+            Self::Read { at, bytes } | Self::Verify { at, bytes } => {
+                (read(at, bytes), at, bytes as u64)
+            }
+            Self::ReadSparse { at, bytes } => {
+                let extents = whole_pages(at, bytes as u64) as usize * size_of::<Extent>();
+                // A list that grows has three times its size at most.
+                (read(at, bytes) + 2 * PAGE + 3 * extents, at, bytes as u64)
+            }
+            Self::Compare { at, ref data } => {
+                (data.len() + read(at, data.len()), at, data.len() as u64)
+            }
+            Self::Write { at, ref data, ref streams, .. } => {
+                (data.len() + streams.len(), at, data.len() as u64)
+            }
+            Self::Copy { ref from, to, ref streams, .. } => {
+                let list = size_of_val(from.as_slice()) + streams.len();
+                let data = from.iter().map(|&(at, bytes)| read(at, bytes)).sum::<usize>();
+                (list + 2 * data, to, 2 * copied(from))
+            }
+            Self::Trim { at, bytes, .. } | Self::Zero { at, bytes, .. } => (PAGE, at, bytes),
+            Self::Flush | Self::Moment => (0, 0, 0),
+            Self::Hint { at, bytes, .. } | Self::Cancel { at, bytes } => {
+                (whole_pages(at, bytes).min(LOOKED_AT) as usize * 2 * size_of::<u64>(), at, bytes)
+            }
+            Self::Extents { at, bytes, most } => (3 * most * size_of::<Extent>(), at, bytes),
+        };
+        Cost { memory, pages: whole_pages(at, bytes) }
+    }
+
+    /// Returns the first byte and the number of bytes of a command that may be executed in slices.
+    pub(crate) fn range(&self) -> Option<(u64, u64)> {
+        match *self {
+            Self::Trim { at, bytes, .. }
+            | Self::Zero { at, bytes, .. }
+            | Self::Hint { at, bytes, .. }
+            | Self::Cancel { at, bytes } => Some((at, bytes)),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` if the command is executed in slices: it touches many pages, and has no data.
+    pub(crate) fn is_long(&self) -> bool {
+        self.range().is_some() && self.cost().pages > SHORT
+    }
+
+    /// Takes the first slice off a long command. Returns `None` if the command is no longer than a slice.
+    pub(crate) fn next_slice(&mut self) -> Option<Self> {
+        let (slice, at, bytes) = match self {
+            Self::Zero { at, bytes, keep: true, .. } => (SHORT, at, bytes),
+            Self::Trim { at, bytes, .. }
+            | Self::Zero { at, bytes, .. }
+            | Self::Hint { at, bytes, .. }
+            | Self::Cancel { at, bytes } => (LOOKED_AT, at, bytes),
+            _ => return None,
+        };
+        let (page, begin) = (PAGE as u64, *at);
+        let end = (begin / page + slice) * page;
+        if end >= begin.saturating_add(*bytes) {
+            return None;
+        }
+        let taken = end - begin;
+        (*at, *bytes) = (end, *bytes - taken);
+        Some(match *self {
+            Self::Trim { .. } => Self::Trim { at: begin, bytes: taken, fua: false },
+            Self::Zero { keep, .. } => Self::Zero { at: begin, bytes: taken, keep, fua: false },
+            Self::Hint { moment, .. } => Self::Hint { at: begin, bytes: taken, moment },
+            _ => Self::Cancel { at: begin, bytes: taken },
+        })
+    }
+
     /// Returns `true` if all that the command did must be durable when it is answered.
     pub(crate) fn durable(&self) -> bool {
         match self {
@@ -124,9 +217,25 @@ impl Command {
             | Self::Trim { fua, .. }
             | Self::Zero { fua, .. } => *fua,
             Self::Read { .. } | Self::ReadSparse { .. } | Self::Extents { .. } => false,
+            Self::Compare { .. } | Self::Verify { .. } => false,
             Self::Moment | Self::Hint { .. } | Self::Cancel { .. } => false,
         }
     }
+}
+
+/// The cost of a command, as the command declares it before it is admitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// The most bytes that the command and its answer have in memory until the answer has left.
+    pub memory: usize,
+    /// The number of pages that the command touches.
+    pub pages: u64,
+}
+
+/// Returns the number of pages of which a range has a byte.
+fn whole_pages(at: u64, bytes: u64) -> u64 {
+    let page = PAGE as u64;
+    if bytes == 0 { 0 } else { at.saturating_add(bytes).div_ceil(page) - at / page }
 }
 
 /// Returns the bytes of the ranges of a copy.
@@ -139,6 +248,8 @@ pub(crate) fn copied(from: &[(u64, usize)]) -> u64 {
 pub enum Answer {
     /// The command is done.
     Done,
+    /// The data of the drive differ from those of a comparison.
+    Differs,
     /// The data of a read.
     Data(Vec<u8>),
     /// The extents of a range.

@@ -251,9 +251,10 @@ impl Part {
     fn only(command: &Command) -> Option<Self> {
         let has_edges = matches!(command, Command::Write { .. } | Command::Zero { .. });
         let (kind, at, bytes) = match *command {
-            Command::Read { at, bytes } | Command::ReadSparse { at, bytes } => {
-                (Kind::Read, at, bytes as u64)
-            }
+            Command::Compare { at, ref data } => (Kind::Read, at, data.len() as u64),
+            Command::Read { at, bytes }
+            | Command::ReadSparse { at, bytes }
+            | Command::Verify { at, bytes } => (Kind::Read, at, bytes as u64),
             Command::Write { at, ref data, .. } => (Kind::Write, at, data.len() as u64),
             Command::Zero { at, bytes, keep: true, .. } => (Kind::Write, at, bytes),
             Command::Zero { at, bytes, .. } | Command::Trim { at, bytes, .. } => {

@@ -23,4 +23,5 @@ pub mod ram;
 pub mod socket;
 #[cfg(all(target_os = "linux", feature = "vhost-user"))]
 pub mod vhost;
-mod window;
+#[doc(hidden)]
+pub mod window;

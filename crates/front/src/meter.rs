@@ -39,6 +39,7 @@ impl Kind {
     pub(crate) fn of(command: &Command) -> Option<Self> {
         Some(match command {
             Command::Read { .. } | Command::ReadSparse { .. } => Self::Read,
+            Command::Compare { .. } | Command::Verify { .. } => Self::Read,
             Command::Write { .. } | Command::Copy { .. } | Command::Zero { .. } => Self::Write,
             Command::Trim { .. } => Self::Trim,
             Command::Flush => Self::Flush,
@@ -94,7 +95,14 @@ impl Meter {
     pub(crate) fn count(&mut self, command: &Command) {
         let usage = &mut self.usage;
         let (at, bytes) = match *command {
-            Command::Read { at, bytes } | Command::ReadSparse { at, bytes } => {
+            Command::Compare { at, ref data } => {
+                usage.reads += 1;
+                usage.read_bytes += data.len() as u64;
+                (at, data.len() as u64)
+            }
+            Command::Read { at, bytes }
+            | Command::ReadSparse { at, bytes }
+            | Command::Verify { at, bytes } => {
                 usage.reads += 1;
                 usage.read_bytes += bytes as u64;
                 (at, bytes as u64)

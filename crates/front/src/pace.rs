@@ -518,9 +518,10 @@ fn comes_first(thread: rustix::process::Pid) -> bool {
 /// Returns a command as the simulated drive sees it: kind, first byte, bytes.
 fn asked(command: &Command) -> Option<(Op, u64, u64)> {
     Some(match *command {
-        Command::Read { at, bytes } | Command::ReadSparse { at, bytes } => {
-            (Op::Read, at, bytes as u64)
-        }
+        Command::Compare { at, ref data } => (Op::Read, at, data.len() as u64),
+        Command::Read { at, bytes }
+        | Command::ReadSparse { at, bytes }
+        | Command::Verify { at, bytes } => (Op::Read, at, bytes as u64),
         Command::Write { at, ref data, .. } => (Op::Write, at, data.len() as u64),
         Command::Copy { ref from, to, .. } => (Op::Write, to, copied(from)),
         Command::Zero { at, bytes, keep: true, .. } => (Op::Write, at, bytes),

@@ -15,27 +15,33 @@
 //! end submits until it waits for its host ([`Queue::hand_over`]), are answered after one call of
 //! [`Served::hand_over`].
 //!
+//! **A long command** is executed in slices, between which the drive's thread serves all others: it touches many pages
+//! and has no data ([`Command::is_long`]). It ends once its client is gone, or the drive stops. Several long commands
+//! take turns. So the commands of a front end keep their order only if they are short, or wait for their answers.
+//!
 //! Each command of a host meets the [`Faults`] first, if there are any. With a [`Pace`] an answer leaves at the time
 //! that a simulated drive gives, and not as soon as it is there.
 //!
 //! Every command is answered exactly once, also when the drive stops or panics.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::command::{Answer, Command};
+use super::command::{Answer, Command, SHORT};
 use super::faults::{Faults, Met};
 use super::meter::{Kind, Latencies, Meter};
 use super::pace::{Pace, Paced, Ticket, lock};
+use super::window::Window;
 use flashgc_base::stream::StreamId;
 use flashgc_device::bytes::Bytes;
 use flashgc_device::failure::Failure;
-use flashgc_device::{Drive, Named, Noted, Origin, PAGE, Served};
+use flashgc_device::{Drive, Hinted, Named, Noted, Origin, PAGE, Served};
 use flashgc_workload::Op;
 
 /// The most commands that wait. Whoever submits more waits too.
@@ -107,8 +113,28 @@ type Visit = Box<dyn FnOnce(&mut dyn Served, &mut Meter) + Send>;
 
 enum Entry {
     Job(Command, Caller),
+    Long(Long),
     Visit(Visit),
     Stop,
+}
+
+/// Commands of one client that are executed in slices.
+struct Long {
+    commands: VecDeque<(Command, Caller)>,
+    /// Those who wait for a flush at the end.
+    waiting: Vec<Caller>,
+    /// `true` once the first slice of the first command is done.
+    is_begun: bool,
+    /// The pages for which the hints of the first command came too late.
+    late: u64,
+    client: Option<Arc<Window>>,
+}
+
+impl Long {
+    /// Returns `true` if nobody waits for the commands any more.
+    fn is_gone(&self) -> bool {
+        self.client.as_ref().is_some_and(|client| client.is_gone())
+    }
 }
 
 /// The drive and the latencies of its commands: whoever holds the lock executes.
@@ -119,8 +145,8 @@ struct Shared<S> {
     queued: AtomicUsize,
     /// `true` while the drive's thread lets the drive rest, perhaps for long.
     rests: AtomicBool,
-    /// `true` while changes wait to be handed over.
-    waits: AtomicBool,
+    /// `true` while changes wait to be handed over. Only [`Metered`] sets it, which whoever holds the lock has.
+    waits: Arc<AtomicBool>,
 }
 
 struct Metered<S> {
@@ -130,6 +156,8 @@ struct Metered<S> {
     changes: Vec<(Caller, Answer)>,
     /// The number of commands executed since the first of them.
     behind: usize,
+    /// `true` while there are changes.
+    waits: Arc<AtomicBool>,
 }
 
 /// The drive as a queue needs it, whatever its type.
@@ -167,7 +195,6 @@ impl<S: Served> Idle for Shared<S> {
             if metered.behind >= TOGETHER {
                 metered.hand_over();
             }
-            self.waits.store(!metered.changes.is_empty(), Ordering::Release);
             metered.worked(began);
         }));
         None
@@ -179,13 +206,16 @@ impl<S: Served> Idle for Shared<S> {
         }
         let _ = catch_unwind(AssertUnwindSafe(|| {
             match self.drive.lock() {
-                Ok(mut locked) => locked.iter_mut().for_each(Metered::hand_over),
+                Ok(mut locked) => locked.iter_mut().for_each(|metered| {
+                    let began = Instant::now();
+                    metered.hand_over();
+                    metered.worked(began);
+                }),
                 // The drive has panicked, and hands nothing over.
                 Err(error) => {
-                    error.into_inner().iter_mut().for_each(|metered| metered.changes.clear());
+                    error.into_inner().iter_mut().for_each(|metered| drop(metered.take()))
                 }
             }
-            self.waits.store(false, Ordering::Release);
         }));
     }
 }
@@ -213,6 +243,8 @@ pub struct Queue {
     is_outliving: bool,
     /// The host and its queue, of which a recording has the commands.
     from: Origin,
+    /// The window of the client; `None` if its commands end without it.
+    client: Option<Arc<Window>>,
 }
 
 /// Commands that are one to their host: it has its answer when the last one is done.
@@ -295,6 +327,11 @@ impl Queue {
         Self { is_outliving: true, ..self.clone() }
     }
 
+    /// Returns a queue to the same drive for the commands of a client: long ones end once it is gone.
+    pub fn of_client(&self, client: &Arc<Window>) -> Self {
+        Self { client: Some(Arc::clone(client)), ..self.clone() }
+    }
+
     /// Returns a queue to the same drive for the commands of a host.
     pub fn of(&self, from: Origin) -> Self {
         Self { from, ..self.clone() }
@@ -303,9 +340,11 @@ impl Queue {
     /// Executes a command, or queues it and waits while the queue is full. `tell` runs on this thread, on the drive's,
     /// on that of a pace or on that of faults, perhaps with the drive locked. So it must not wait for anything.
     pub fn submit(&self, command: Command, tell: impl FnOnce(Outcome) + Send + 'static) {
-        if let Some(tell) = self.meet(std::slice::from_ref(&command), Box::new(tell)) {
-            self.pass(command, tell);
+        let Some(tell) = self.meet(std::slice::from_ref(&command), Box::new(tell)) else { return };
+        if command.is_long() {
+            return self.pass_long([(command, tell)]);
         }
+        self.pass(command, tell);
     }
 
     /// Submits commands that are one to their host, as [`Queue::submit`] does. It has the answer of the first one that
@@ -317,10 +356,15 @@ impl Queue {
         }
         let (left, failed) = (AtomicUsize::new(commands.len()), Mutex::default());
         let several = Arc::new(Several { left, failed, tell: Mutex::new(Some(tell)) });
-        for command in commands {
+        let pages: u64 = commands.iter().map(|command| command.cost().pages).sum();
+        let commands = commands.into_iter().map(|command| {
             let several = Arc::clone(&several);
-            self.pass(command, Box::new(move |outcome| several.done(outcome)));
+            (command, Box::new(move |outcome| several.done(outcome)) as Tell)
+        });
+        if pages > SHORT {
+            return self.pass_long(commands);
         }
+        commands.for_each(|(command, tell)| self.pass(command, tell));
     }
 
     /// Lets commands meet the faults. Returns the function that takes the answer if they are to be executed.
@@ -341,12 +385,36 @@ impl Queue {
     }
 
     fn pass(&self, mut command: Command, tell: Tell) {
-        self.name(&mut command);
-        let (kind, since) = (Kind::of(&command), Instant::now());
-        let ticket = self.pace.as_ref().and_then(|pace| pace.arrive(&command, self.size));
+        let caller = self.caller(&mut command, tell);
+        let left = match command.durable() {
+            true => Some((command, caller)),
+            false => self.idle.execute(command, caller),
+        };
+        if let Some((command, caller)) = left {
+            self.send(Entry::Job(command, caller));
+        }
+    }
+
+    /// Queues commands of which the drive's thread executes one slice after the other.
+    fn pass_long(&self, commands: impl IntoIterator<Item = (Command, Tell)>) {
+        let commands = commands.into_iter().map(|(mut command, tell)| {
+            let caller = self.caller(&mut command, tell);
+            (command, caller)
+        });
+        let (commands, client) = (commands.collect(), self.client.clone());
+        let waiting = Vec::new();
+        self.send(Entry::Long(Long { commands, waiting, is_begun: false, late: 0, client }));
+    }
+
+    /// Returns the caller that takes the answer to a command that comes now.
+    fn caller(&self, command: &mut Command, tell: Tell) -> Caller {
+        self.name(command);
+        let command = &*command;
+        let (kind, since) = (Kind::of(command), Instant::now());
+        let ticket = self.pace.as_ref().and_then(|pace| pace.arrive(command, self.size));
         let tell: Tell = match &self.pace {
             Some(pace) if matches!(command, Command::Hint { .. } | Command::Cancel { .. }) => {
-                let (pace, cancelled) = (Arc::clone(pace), cancelled(&command));
+                let (pace, cancelled) = (Arc::clone(pace), cancelled(command));
                 Box::new(move |outcome| {
                     match &outcome {
                         Ok(Answer::Hinted(hinted)) => pace.hint(Op::Dirty, &hinted.pages),
@@ -358,7 +426,7 @@ impl Queue {
             }
             _ => tell,
         };
-        let caller = Caller {
+        Caller {
             tell: Some(tell),
             since,
             kind,
@@ -366,13 +434,6 @@ impl Queue {
             is_handed_over: self.is_outliving && command.changes(),
             ticket,
             noted: Vec::new(),
-        };
-        let left = match command.durable() {
-            true => Some((command, caller)),
-            false => self.idle.execute(command, caller),
-        };
-        if let Some((command, caller)) = left {
-            self.send(Entry::Job(command, caller));
         }
     }
 
@@ -435,12 +496,14 @@ impl<S: Served + 'static> Engine<S> {
         let mut drive = Bytes::new(drive);
         let (entries, queued) = sync_channel(DEPTH);
         let (size, takes_streams) = (drive.size(), drive.drive().takes_streams());
-        let metered = Metered { drive, meter: Meter::new(), changes: Vec::new(), behind: 0 };
+        let (meter, waits) = (Meter::new(), Arc::new(AtomicBool::new(false)));
+        let (changes, behind) = (Vec::new(), 0);
+        let metered = Metered { drive, meter, changes, behind, waits: Arc::clone(&waits) };
         let shared = Arc::new(Shared {
             drive: Mutex::new(Some(metered)),
             queued: AtomicUsize::new(0),
             rests: AtomicBool::new(false),
-            waits: AtomicBool::new(false),
+            waits,
         });
         let idle = Arc::clone(&shared) as _;
         let queue = Queue {
@@ -454,10 +517,12 @@ impl<S: Served + 'static> Engine<S> {
             is_spared: false,
             is_outliving: false,
             from: Origin::default(),
+            client: None,
         };
+        let pace = queue.pace.clone();
         let thread = std::thread::Builder::new()
             .name("drive".into())
-            .spawn(move || run(&shared, &queued))?;
+            .spawn(move || run(&shared, &queued, pace.as_deref()))?;
         Ok(Self { queue, thread: Some(thread) })
     }
 
@@ -494,13 +559,21 @@ impl<S> Drop for Engine<S> {
     }
 }
 
-/// Runs the drive's thread, batch after batch, until it is stopped or nobody is left to ask.
-fn run<S: Served>(shared: &Shared<S>, queued: &Receiver<Entry>) -> Given<S> {
-    let mut running = true;
+/// Runs the drive's thread, batch after batch, until it is stopped or nobody is left to ask. Between two batches it
+/// executes a slice of a long command, if there is one.
+fn run<S: Served>(shared: &Shared<S>, queued: &Receiver<Entry>, pace: Option<&Pace>) -> Given<S> {
+    let (mut running, mut long) = (true, VecDeque::new());
     while running {
-        let first = match queued.recv_timeout(REST) {
-            Ok(first) => first,
-            Err(RecvTimeoutError::Timeout) => {
+        let first = match long.is_empty() {
+            true => queued.recv_timeout(REST),
+            false => queued.try_recv().or_else(|error| match error {
+                TryRecvError::Empty => Err(RecvTimeoutError::Timeout),
+                TryRecvError::Disconnected => Err(RecvTimeoutError::Disconnected),
+            }),
+        };
+        let mut locked = match first {
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) if long.is_empty() => {
                 shared.rests.store(true, Ordering::Release);
                 let mut locked = shared.drive.lock().ok()?;
                 let drive = &mut locked.as_mut()?.drive;
@@ -509,12 +582,21 @@ fn run<S: Served>(shared: &Shared<S>, queued: &Receiver<Entry>) -> Given<S> {
                 shared.rests.store(false, Ordering::Release);
                 continue;
             }
-            Err(RecvTimeoutError::Disconnected) => break,
+            _ => shared.drive.lock().ok()?,
         };
-        let mut locked = shared.drive.lock().ok()?;
-        running = locked.as_mut()?.serve(first, queued, &shared.queued);
-        shared.waits.store(false, Ordering::Release);
+        let metered = locked.as_mut()?;
+        if let Ok(first) = first {
+            running = metered.serve(first, queued, &shared.queued, &mut long);
+        }
+        if running && let Some(mut turn) = long.pop_front() {
+            match metered.step(&mut turn, pace) {
+                true => drop(shared.queued.fetch_sub(1, Ordering::AcqRel)),
+                false => long.push_back(turn),
+            }
+        }
     }
+    // Whoever waits for a long command is told that the drive has stopped.
+    drop(long);
     let mut metered = shared.drive.lock().ok()?.take()?;
     metered.hand_over();
     let mut drive = metered.drive;
@@ -525,32 +607,106 @@ fn run<S: Served>(shared: &Shared<S>, queued: &Receiver<Entry>) -> Given<S> {
 impl<S: Served> Metered<S> {
     /// Executes a command. Returns its caller if it waits for a flush.
     fn execute(&mut self, command: Command, mut caller: Caller) -> Option<Caller> {
-        let Self { drive, meter, changes, behind } = self;
+        let Self { drive, meter, changes, behind, waits } = self;
         let is_durable = command.durable();
         meter.count(&command);
         let outcome = at(&caller, drive, |drive| execute(drive, command));
         caller.noted.extend(drive.noted());
         match outcome {
             Ok(_) if is_durable => return Some(caller),
-            Ok(answer) if caller.is_handed_over => changes.push((caller, answer)),
+            Ok(answer) if caller.is_handed_over => {
+                changes.push((caller, answer));
+                waits.store(true, Ordering::Release);
+            }
             outcome => caller.tell(outcome, meter),
         }
         *behind += usize::from(!changes.is_empty());
         None
     }
 
+    /// Takes the changes that wait.
+    fn take(&mut self) -> Vec<(Caller, Answer)> {
+        self.behind = 0;
+        self.waits.store(false, Ordering::Release);
+        std::mem::take(&mut self.changes)
+    }
+
     /// Hands the changes that wait over to the system, and answers them.
     fn hand_over(&mut self) {
-        self.behind = 0;
-        if self.changes.is_empty() {
+        // They are answered also if the drive panics.
+        let changes = self.take();
+        if changes.is_empty() {
             return;
         }
-        // They are answered also if the drive panics.
-        let changes = std::mem::take(&mut self.changes);
         let handed_over = self.drive.hand_over();
         for (caller, answer) in changes {
             caller.tell(handed_over.clone().map(|()| answer), &mut self.meter);
         }
+    }
+
+    /// Flushes for those who wait for it, if there are any.
+    fn flush(&mut self, mut waiting: Vec<Caller>) {
+        let Self { drive, meter, .. } = self;
+        let Some(last) = waiting.last_mut() else { return };
+        let flushed = at(last, drive, Bytes::flush);
+        last.noted.extend(drive.noted());
+        for caller in waiting {
+            caller.tell(flushed.clone().map(|()| Answer::Done), meter);
+        }
+    }
+
+    /// Executes the next slice of long commands. Returns `true` once they have ended.
+    fn step(&mut self, long: &mut Long, pace: Option<&Pace>) -> bool {
+        let began = Instant::now();
+        let Some((mut command, mut caller)) = long.commands.pop_front() else { return true };
+        if long.is_gone() {
+            return true;
+        }
+        let Self { drive, meter, .. } = self;
+        let mut checked = Ok(());
+        if !long.is_begun {
+            meter.count(&command);
+            checked = command.range().map_or(Ok(()), |(at, bytes)| drive.check(at, bytes));
+        }
+        let is_durable = command.durable();
+        let slice = command.next_slice();
+        let (slice, rest) = match slice {
+            Some(slice) => (slice, Some(command)),
+            None => (command, None),
+        };
+        let outcome = checked.and_then(|()| at(&caller, drive, |drive| execute(drive, slice)));
+        caller.noted.extend(drive.noted());
+        let outcome = outcome.map(|answer| match answer {
+            Answer::Hinted(hinted) => {
+                pace.into_iter().for_each(|pace| pace.hint(Op::Dirty, &hinted.pages));
+                long.late += hinted.late;
+                Answer::Hinted(Hinted { late: long.late, pages: vec![] })
+            }
+            answer => answer,
+        });
+        match (outcome, rest) {
+            (Ok(_), Some(rest)) => {
+                long.is_begun = true;
+                long.commands.push_front((rest, caller));
+            }
+            (outcome, _) => {
+                (long.is_begun, long.late) = (false, 0);
+                match outcome {
+                    Ok(_) if is_durable => long.waiting.push(caller),
+                    Ok(answer) if caller.is_handed_over => {
+                        self.changes.push((caller, answer));
+                        self.hand_over();
+                    }
+                    outcome => caller.tell(outcome, meter),
+                }
+            }
+        }
+        let has_ended = long.commands.is_empty();
+        if has_ended {
+            self.flush(std::mem::take(&mut long.waiting));
+        }
+        self.worked(began);
+        has_ended
     }
 
     /// Notes that the drive has worked since `began`.
@@ -560,7 +716,13 @@ impl<S: Served> Metered<S> {
     }
 
     /// Executes a batch. Returns `true` if the drive goes on.
-    fn serve(&mut self, first: Entry, queued: &Receiver<Entry>, left: &AtomicUsize) -> bool {
+    fn serve(
+        &mut self,
+        first: Entry,
+        queued: &Receiver<Entry>,
+        left: &AtomicUsize,
+        long: &mut VecDeque<Long>,
+    ) -> bool {
         let (began, mut waiting) = (Instant::now(), vec![]);
         let (mut running, mut done) = (true, 0);
         for entry in std::iter::once(first).chain(queued.try_iter()).take(DEPTH) {
@@ -575,17 +737,15 @@ impl<S: Served> Metered<S> {
                     visit(self.drive.drive(), &mut self.meter);
                 }
                 Entry::Job(command, caller) => waiting.extend(self.execute(command, caller)),
+                Entry::Long(commands) => {
+                    // It counts as queued until it has ended: nobody passes it by all the time.
+                    done -= 1;
+                    long.push_back(commands);
+                }
             }
         }
         self.hand_over();
-        let Self { drive, meter, .. } = self;
-        if let Some(last) = waiting.last_mut() {
-            let flushed = at(last, drive, Bytes::flush);
-            last.noted.extend(drive.noted());
-            for caller in waiting {
-                caller.tell(flushed.clone().map(|()| Answer::Done), meter);
-            }
-        }
+        self.flush(waiting);
         self.worked(began);
         left.fetch_sub(done, Ordering::AcqRel);
         running
@@ -625,6 +785,11 @@ fn execute<S: Served>(drive: &mut Bytes<S>, command: Command) -> Outcome {
         }
         Command::Extents { at, bytes, most } => {
             return drive.extents(at, bytes, most).map(Answer::Extents);
+        }
+        Command::Verify { at, bytes } => drop(drive.read(at, bytes)?),
+        Command::Compare { at, data } => {
+            let is_equal = drive.read(at, data.len())? == data;
+            return Ok(if is_equal { Answer::Done } else { Answer::Differs });
         }
         Command::Write { at, data, streams, .. } => drive.write(at, &data, Named(&streams))?,
         Command::Copy { from, to, streams, .. } => drive.copy(&from, to, Named(&streams))?,

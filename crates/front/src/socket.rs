@@ -17,7 +17,6 @@ use rustix::net::sockopt;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 use super::limits::{KEEP_ALIVE, KEEP_ALIVE_STEP, PIECE, UNACKNOWLEDGED};
-use super::queue::Queue;
 use super::window::{Way, Window};
 
 /// The most connections that wait to be accepted.
@@ -339,14 +338,15 @@ pub struct Requests<'a> {
     /// The time at which the present piece of a request began, and its bytes so far; `None` between
     /// requests.
     piece: Option<(Instant, usize)>,
-    /// The queue to the drive, whose answers do not wait for what the client sends next.
-    queue: &'a Queue,
+    /// The work before each wait for the client, and at the end.
+    before: &'a dyn Fn(),
 }
 
 impl<'a> Requests<'a> {
-    /// Returns the requests on a socket whose reads wait for the server's patience, for the drive of `queue`.
-    pub fn new(socket: &'a Socket, window: &'a Window, queue: &'a Queue) -> Self {
-        Self { socket, window, piece: None, queue }
+    /// Returns the requests on a socket whose reads wait for the server's patience. They call `before` before each
+    /// wait for the client, and at the end: answers do not wait for what the client sends next.
+    pub fn new(socket: &'a Socket, window: &'a Window, before: &'a dyn Fn()) -> Self {
+        Self { socket, window, piece: None, before }
     }
 
     /// Notes that a request has begun or ended.
@@ -365,13 +365,13 @@ impl<'a> Requests<'a> {
 
 impl Drop for Requests<'_> {
     fn drop(&mut self) {
-        self.queue.hand_over();
+        (self.before)();
     }
 }
 
 impl Read for Requests<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.queue.hand_over();
+        (self.before)();
         let patience = self.window.limits().patience;
         loop {
             if let Some((began, _)) = self.piece {

@@ -27,4 +27,5 @@ mod nvme_fdp;
 mod outlived;
 mod pace;
 mod queue;
+mod slices;
 mod vhost;

@@ -276,6 +276,29 @@ fn a_new_host_gets_the_place_of_one_that_asked_for_nothing() {
     drop(idle);
 }
 
+#[test]
+fn silent_hosts_give_their_controllers_to_new_ones() {
+    let limits = Limits { connections: 1000, newcomer: ms(50), idle: ms(800), ..Limits::default() };
+    for name in [None, Some(DISCOVERY)] {
+        let setup = serve_with(Ram::new(PAGES), export(), limits);
+        let connect =
+            |name: &str| Queue::connect(&setup.address(), name, &Wanted::default(), 0, 0xffff);
+        let mut busy = setup.host();
+        let name = name.unwrap_or(&setup.name);
+        let silent: Vec<Queue> = (0..63).map(|_| connect(name).unwrap()).collect();
+        assert!(connect(name).is_err(), "nobody was silent for long");
+        std::thread::sleep(ms(150));
+        // A host that has asked for something a moment ago keeps its controller.
+        busy.queues[0].read(0, 1, 4096).ok();
+        let hosts: Vec<Host> = (0..63).map(|_| setup.host()).collect();
+        busy.queues[0].read(1, 1, 4096).ok();
+        for mut host in hosts {
+            host.queues[0].read(2, 1, 4096).ok();
+        }
+        drop(silent);
+    }
+}
+
 /// Returns the bytes that a host sends: it connects, and executes some commands.
 fn stream(header_digests: bool, data_digests: bool) -> Vec<u8> {
     // A queue that is connected to nobody, for its PDUs.

@@ -91,7 +91,7 @@ fn data(first: u64, count: u64, version: u64) -> Vec<u8> {
 /// A host, connected once more.
 enum Host {
     Nbd(Client),
-    Nvme { _admin: Queue, queue: Queue },
+    Nvme(Box<initiator::Host>),
 }
 
 impl Host {
@@ -104,7 +104,7 @@ impl Host {
         let mut admin = Queue::connect(&server.address, &name, &wanted, 0, 0xffff).unwrap();
         admin.enable();
         let queue = Queue::connect(&server.address, &name, &wanted, 1, admin.controller).unwrap();
-        Self::Nvme { _admin: admin, queue }
+        Self::Nvme(Box::new(initiator::Host { admin, queues: vec![queue] }))
     }
 
     /// Executes commands, all under way at once, and takes their answers.
@@ -131,7 +131,8 @@ impl Host {
                 }
                 commands.iter().for_each(|_| assert_eq!(client.reply(0, 0).1, Ok(vec![])));
             }
-            Self::Nvme { queue, .. } => {
+            Self::Nvme(host) => {
+                let queue = &mut host.queues[0];
                 let submit = |queue: &mut Queue, entry, data: &[u8]| {
                     queue.submit(Sent { entry, data, in_capsule: true })
                 };
@@ -160,7 +161,7 @@ impl Host {
         let bytes = count as usize * PAGE;
         match self {
             Self::Nbd(client) => client.read(first * PAGE as u64, bytes as u32).unwrap(),
-            Self::Nvme { queue, .. } => queue.read(first, count as u32, bytes).ok(),
+            Self::Nvme(host) => host.queues[0].read(first, count as u32, bytes).ok(),
         }
     }
 }

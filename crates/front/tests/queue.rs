@@ -378,3 +378,28 @@ fn a_change_that_waits_is_answered_when_the_drive_stops_or_panics() {
         assert_eq!(change.recv(), Ok(Err(Failure::Stopped)));
     }
 }
+
+/// Each front end hands over behind its change, and others may do so at that moment: no answer is left behind.
+#[test]
+fn changes_of_several_front_ends_are_all_answered() {
+    let (engine, together) = (Engine::start(Ram::new(100)).unwrap(), Arc::new(Barrier::new(8)));
+    let submitters: Vec<_> = (0..8)
+        .map(|page| {
+            let (queue, together) = (engine.queue().outliving(), Arc::clone(&together));
+            std::thread::spawn(move || {
+                for _ in 0..20_000 {
+                    together.wait();
+                    let change = submitted(&queue, write(page, false));
+                    queue.hand_over();
+                    let answer = change.recv_timeout(Duration::from_secs(5));
+                    if answer != Ok(Ok(Answer::Done)) {
+                        // The others would wait for this thread for ever.
+                        eprintln!("left behind: {answer:?}");
+                        std::process::abort();
+                    }
+                }
+            })
+        })
+        .collect();
+    submitters.into_iter().for_each(|thread| thread.join().unwrap());
+}

@@ -16,6 +16,7 @@ import contextlib
 import io
 import ipaddress
 import json
+import re
 import secrets
 import socket
 import socketserver
@@ -472,12 +473,15 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def host_of(header: str) -> str:
-    """The host of a Host header, without port and brackets, in small letters.
+    """The host of a Host header, without port and brackets, in small letters; empty if it is none.
 
     >>> host_of("LocalHost:8080"), host_of("[::1]:80"), host_of("::1")
     ('localhost', '::1', '::1')
+    >>> host_of("localhost:80, evil.com"), host_of("[::1]evil.com")
+    ('', '')
     """
     text = header.strip().lower()
-    if text.startswith("["):
-        return text[1:].partition("]")[0]
-    return text if text.count(":") > 1 else text.partition(":")[0].removesuffix(".")
+    if text.count(":") > 1 and not text.startswith("["):
+        return text
+    parts = re.fullmatch(r"(?:\[([0-9a-f:.%]+)\]|([^][:,\s]+?)\.?)(?::[0-9]*)?", text)
+    return "" if parts is None else parts[1] or parts[2]

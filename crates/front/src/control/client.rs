@@ -228,7 +228,9 @@ impl Client {
         let (kind, body) = request.encode();
         let patience = if matches!(request, Request::Hello { .. }) { GREETING } else { PATIENCE };
         let longest = match request {
-            Request::Blocks => (self.pages as usize).saturating_mul(PER_PAGE).min(LARGEST),
+            Request::Blocks => {
+                (self.pages as usize).saturating_mul(PER_PAGE).clamp(LONGEST, LARGEST)
+            }
             _ => LONGEST,
         };
         frame::write(&self.socket, kind, &body, patience)?;

@@ -12,8 +12,6 @@ use crate::command::{Answer, Command};
 use crate::limits::PIECE;
 use crate::queue::Queue;
 use crate::socket::Requests;
-use flashgc_device::PAGE;
-use flashgc_device::bytes::Extent;
 use flashgc_device::failure::Failure;
 
 /// Extents in the answer to one block status request; the client asks again from where they end.
@@ -34,6 +32,7 @@ struct Request {
 /// Answers requests until the client disconnects.
 pub fn serve(client: &Client, queue: &Queue, export: &Export, agreed: Agreed) -> io::Result<()> {
     let Client { socket, window } = client;
+    let queue = &queue.of_client(window);
     let (replies, queued) = channel();
     std::thread::scope(|scope| {
         let write = move || replies::write(socket, &queued, window, agreed.structured);
@@ -51,7 +50,8 @@ fn read(
     replies: Sender<Reply>,
 ) -> io::Result<()> {
     let Client { socket, window } = client;
-    let mut input = BufReader::with_capacity(PIECE, Requests::new(socket, window, queue));
+    let hand_over = || queue.hand_over();
+    let mut input = BufReader::with_capacity(PIECE, Requests::new(socket, window, &hand_over));
     loop {
         if input.fill_buf()?.is_empty() {
             return Ok(());
@@ -62,7 +62,7 @@ fn read(
             return Ok(());
         }
         let cost = request.cost();
-        if !window.take_or_wait(cost, || queue.hand_over()) {
+        if !window.take_or_wait(cost, hand_over) {
             window.free(cost);
             return Ok(());
         }
@@ -74,6 +74,9 @@ fn read(
         let (replies, Request { kind, cookie, at, .. }) = (replies.clone(), request);
         // A client that is gone needs no reply.
         let tell = move |outcome| drop(replies.send(Reply { cookie, at, outcome, cost }));
+        if let Ok(Some(command)) = &command {
+            debug_assert!(command.cost().memory <= cost, "{command:?} costs more than {cost}");
+        }
         match command {
             Ok(Some(command)) => queue.submit(command, move |outcome| {
                 tell(match outcome {
@@ -101,17 +104,18 @@ impl Request {
         })
     }
 
-    /// Returns the bytes that the request and its reply take while they are under way. A read may
-    /// name an extent for each page.
+    /// Returns the bytes that the request and its reply take while they are under way: those of the command that it
+    /// becomes, which has no data yet.
     fn cost(&self) -> usize {
-        let bytes = self.bytes as usize;
+        let (at, bytes) = (self.at, self.bytes as usize);
         OVERHEAD
             + match self.kind {
-                command::READ if self.bytes <= LARGEST => {
-                    bytes + bytes / PAGE * size_of::<Extent>()
+                command::READ | command::WRITE if self.bytes > LARGEST => 0,
+                command::READ => Command::ReadSparse { at, bytes }.cost().memory,
+                command::WRITE => bytes,
+                command::BLOCK_STATUS => {
+                    Command::Extents { at, bytes: bytes as u64, most: EXTENTS }.cost().memory
                 }
-                command::WRITE if self.bytes <= LARGEST => bytes,
-                command::BLOCK_STATUS => 2 * EXTENTS * size_of::<Extent>(),
                 _ => 0,
             }
     }

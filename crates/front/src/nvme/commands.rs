@@ -12,6 +12,7 @@ use super::structures::{Entry, Status, opcode};
 use super::subsystem::Subsystem;
 use super::{LARGEST, NAMESPACE, fdp_commands, lists};
 use crate::command::{Answer, Command};
+use flashgc_device::PAGE;
 
 /// The bit of dword 12 with which Write Zeroes discards (DEAC).
 const DISCARD: u32 = 1 << 25;
@@ -63,8 +64,11 @@ pub fn need(subsystem: &Subsystem, entry: &Entry) -> Result<Need, Status> {
         return Err(Status::INVALID_FIELD);
     }
     Ok(match code {
-        opcode::WRITE | opcode::COMPARE => Need { taken: bytes, ..nothing },
-        opcode::READ => Need { given: bytes, ..nothing },
+        // Blocks that begin or end within a page are read with the whole page.
+        opcode::WRITE => Need { taken: bytes, ..nothing },
+        opcode::COMPARE => Need { taken: bytes, held: bytes + PAGE, ..nothing },
+        opcode::VERIFY => Need { held: bytes + PAGE, ..nothing },
+        opcode::READ => Need { given: bytes, held: PAGE, ..nothing },
         // Zeros of a handle are data.
         opcode::WRITE_ZEROES if is_placed && !may_be_large => Need { held: bytes, ..nothing },
         _ => nothing,
@@ -74,7 +78,6 @@ pub fn need(subsystem: &Subsystem, entry: &Entry) -> Result<Need, Status> {
 /// Executes a command that was checked, with the data that it takes. `cost` goes back with the answer.
 pub fn execute(link: &Arc<Link>, entry: Entry, data: Vec<u8>, cost: usize) {
     let Link { subsystem, .. } = &**link;
-    let queue = &link.queue;
     match entry.opcode {
         opcode::DATASET => return lists::dataset(link, entry, &data, cost),
         opcode::COPY => return lists::copy(link, entry, &data, cost),
@@ -104,25 +107,32 @@ pub fn execute(link: &Arc<Link>, entry: Entry, data: Vec<u8>, cost: usize) {
         },
     };
     let fua = entry.dword(12) & DURABLE != 0 || subsystem.writes_through();
-    let link = Arc::clone(link);
-    let read = Command::Read { at, bytes: bytes as usize };
+    let (host, link) = (link, Arc::clone(link));
     match entry.opcode {
-        opcode::READ => queue.submit(read, move |outcome| match outcome {
-            Ok(Answer::Data(data)) => {
-                link.send(Reply::Data { cid: entry.cid, data, result: 0, cost })
-            }
-            outcome => link.done(&entry, finished(&link, outcome, Status::UNRECOVERED_READ), cost),
-        }),
-        opcode::COMPARE => queue.submit(read, move |outcome| {
+        opcode::READ => {
+            host.submit(Command::Read { at, bytes: bytes as usize }, cost, move |outcome| {
+                match outcome {
+                    Ok(Answer::Data(data)) => {
+                        link.send(Reply::Data { cid: entry.cid, data, result: 0, cost })
+                    }
+                    outcome => {
+                        link.done(&entry, finished(&link, outcome, Status::UNRECOVERED_READ), cost)
+                    }
+                }
+            })
+        }
+        opcode::COMPARE => host.submit(Command::Compare { at, data }, cost, move |outcome| {
             let outcome = match outcome {
-                Ok(Answer::Data(stored)) if stored != data => Err(Status::COMPARE_FAILURE),
+                Ok(Answer::Differs) => Err(Status::COMPARE_FAILURE),
                 outcome => finished(&link, outcome, Status::UNRECOVERED_READ),
             };
             link.done(&entry, outcome, cost);
         }),
-        opcode::VERIFY => queue.submit(read, move |outcome| {
-            link.done(&entry, finished(&link, outcome, Status::UNRECOVERED_READ), cost);
-        }),
+        opcode::VERIFY => {
+            host.submit(Command::Verify { at, bytes: bytes as usize }, cost, move |outcome| {
+                link.done(&entry, finished(&link, outcome, Status::UNRECOVERED_READ), cost);
+            });
+        }
         code => {
             let keep = entry.dword(12) & DISCARD == 0;
             let command = match code {
@@ -141,7 +151,7 @@ pub fn execute(link: &Arc<Link>, entry: Entry, data: Vec<u8>, cost: usize) {
                 Command::Flush => Status::INTERNAL,
                 _ => Status::WRITE_FAULT,
             };
-            queue.submit(command, move |outcome| {
+            host.submit(command, cost, move |outcome| {
                 link.done(&entry, finished(&link, outcome, damaged), cost);
             });
         }

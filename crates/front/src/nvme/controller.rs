@@ -93,6 +93,9 @@ pub enum Change {
     Shutdown,
 }
 
+/// The longest time from the making of a controller until its first queue.
+const CONNECTING: Duration = Duration::from_secs(10);
+
 /// The bit of CC that enables a controller.
 const ENABLE: u32 = 1;
 /// The bits of CC that ask for a shutdown.
@@ -142,6 +145,21 @@ impl Controller {
         }
         state.queues.push((queue, Arc::downgrade(window)));
         true
+    }
+
+    /// Returns the time for which the controller has been of no use, with its rank, if its place may go to another host:
+    /// that of the queue that was of use last. A controller without queues is of no use at all.
+    pub fn useless(&self) -> Option<(u8, Duration)> {
+        let queues = self.lock().queues.clone();
+        let windows = queues.iter().filter_map(|(_, window)| window.upgrade());
+        let age = self.began.elapsed();
+        // A host that is just connecting has no queue yet.
+        let mut least = (age >= CONNECTING).then_some((u8::MAX, age));
+        for window in windows {
+            let useless = window.useless()?;
+            least = Some(least.map_or(useless, |least| least.min(useless)));
+        }
+        least
     }
 
     /// Notes that the connection of a queue has ended.

@@ -6,13 +6,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 
 use flashgc_device::Origin;
+use flashgc_device::failure::Failure;
 use zerocopy::little_endian::U16;
 
 use super::controller::Controller;
 use super::pdu::{Fatal, Terms};
 use super::structures::{Entry, Status};
 use super::subsystem::Subsystem;
+use crate::command::{Answer, Command};
 use crate::queue::Queue;
+use crate::window::Window;
 
 /// The terms of a queue.
 pub struct Line {
@@ -68,15 +71,28 @@ impl Link {
         subsystem: Arc<Subsystem>,
         controller: Arc<Controller>,
         line: Arc<Line>,
+        window: &Arc<Window>,
         replies: Sender<Reply>,
     ) -> Self {
         let from = Origin { host: Some(controller.host.number()), queue: line.queue };
-        Self { queue: subsystem.queue.of(from), subsystem, controller, line, replies }
+        let queue = subsystem.queue.of(from).of_client(window);
+        Self { queue, subsystem, controller, line, replies }
     }
 
     /// Sends a PDU. A host that is gone needs none.
     pub fn send(&self, reply: Reply) {
         let _ = self.replies.send(reply);
+    }
+
+    /// Submits a command of the drive, for a command of the host that was admitted with `cost` bytes.
+    pub fn submit(
+        &self,
+        command: Command,
+        cost: usize,
+        tell: impl FnOnce(Result<Answer, Failure>) + Send + 'static,
+    ) {
+        debug_assert!(command.cost().memory <= cost, "{:?} for {cost} bytes", command.cost());
+        self.queue.submit(command, tell);
     }
 
     /// Answers a command.

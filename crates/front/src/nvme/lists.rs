@@ -12,6 +12,7 @@ use super::link::{Link, Need};
 use super::structures::{Entry, Range, Source, Status};
 use super::{LARGEST, RANGES, SOURCES};
 use crate::command::Command;
+use flashgc_device::PAGE;
 
 /// The bit of dword 11 with which Dataset Management discards (AD).
 const DISCARDS: u32 = 1 << 2;
@@ -27,7 +28,10 @@ fn count(entry: &Entry, number: usize) -> usize {
 pub fn need_of_dataset(entry: &Entry) -> Need {
     let wanted = count(entry, 10) * size_of::<Range>();
     let taken = entry.described(wanted, RANGES * size_of::<Range>());
-    Need { taken, ..Need::default() }
+    // A hint holds the pages of its slice.
+    let hint = Command::Hint { at: 0, bytes: u64::MAX, moment: None };
+    let is_hint = entry.dword(11) & DISCARDS == 0;
+    Need { taken, held: if is_hint { hint.cost().memory } else { 0 }, ..Need::default() }
 }
 
 /// Returns the data that Copy moves, or the status of one that is not possible.
@@ -40,7 +44,9 @@ pub fn need_of_copy(entry: &Entry) -> Result<Need, Status> {
         return Err(Status::SIZE_LIMIT);
     }
     let taken = entry.described(ranges * size_of::<Source>(), SOURCES * size_of::<Source>());
-    Ok(Need { taken, held: LARGEST, ..Need::default() })
+    // The data, which are gathered range by range, and the list of the ranges.
+    let list = SOURCES * size_of::<(u64, usize)>();
+    Ok(Need { taken, held: 2 * (LARGEST + ranges * PAGE) + list, ..Need::default() })
 }
 
 /// Executes Copy: the drive reads and writes, and no data pass to the host.
@@ -66,8 +72,8 @@ pub fn copy(link: &Arc<Link>, entry: Entry, data: &[u8], cost: usize) {
     };
     let streams = stream(link, &entry).into_iter().collect();
     let fua = entry.dword(12) & DURABLE != 0 || subsystem.writes_through();
-    let (queue, link) = (&link.queue, Arc::clone(link));
-    queue.submit(Command::Copy { from, to, streams, fua }, move |outcome| {
+    let (host, link) = (link, Arc::clone(link));
+    host.submit(Command::Copy { from, to, streams, fua }, cost, move |outcome| {
         link.done(&entry, finished(&link, outcome, Status::UNRECOVERED_READ), cost);
     });
 }

@@ -295,9 +295,10 @@ fn transmit(client: &Client, subsystem: &Arc<Subsystem>, joined: Joined) -> io::
         };
         std::thread::Builder::new().name("nvme-replies".into()).spawn_scoped(scope, write)?;
         let subsystem = Arc::clone(subsystem);
-        let link = Link::new(subsystem, Arc::clone(&controller), line.clone(), replies);
+        let link = Link::new(subsystem, Arc::clone(&controller), line.clone(), window, replies);
         let link = Arc::new(link);
-        let input = BufReader::with_capacity(PIECE, Requests::new(socket, window, &link.queue));
+        let hand_over = || link.queue.hand_over();
+        let input = BufReader::with_capacity(PIECE, Requests::new(socket, window, &hand_over));
         let ended = Reader::new(input, Arc::clone(&link), window).run();
         controller.leave(line.queue);
         if line.queue == 0 {
@@ -366,7 +367,7 @@ pub fn answers(queue: &Queue, export: &Export, input: &[u8]) -> Vec<u8> {
                 replies::answered(&reply, window, line);
             }
         });
-        let link = Arc::new(Link::new(subsystem, controller, Arc::clone(line), replies));
+        let link = Arc::new(Link::new(subsystem, controller, Arc::clone(line), window, replies));
         let ended = Reader::new(rest, Arc::clone(&link), window).run();
         link.queue.hand_over();
         if let Err(End::Fatal(fatal, header)) = ended {

@@ -131,11 +131,17 @@ impl Subsystem {
         (health, pages)
     }
 
-    /// Makes a controller for a host. Returns `None` if there are too many.
+    /// Makes a controller for a host. If there are too many, the most useless one gives way. Returns `None` if all are
+    /// of use.
     pub fn make(&self, kind: Kind, host: Host, keep_alive: u32) -> Option<Arc<Controller>> {
         let mut controllers = self.lock();
-        if controllers.all.len() >= CONTROLLERS {
-            return None;
+        while controllers.all.len() >= CONTROLLERS {
+            let useless = controllers.all.values().filter_map(|one| Some((one.useless()?, one)));
+            let (_, least) = useless.max_by_key(|(time, _)| *time)?;
+            let least = Arc::clone(least);
+            drop(controllers);
+            self.remove(&least);
+            controllers = self.lock();
         }
         let mut id = controllers.last;
         loop {

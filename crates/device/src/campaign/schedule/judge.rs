@@ -211,9 +211,9 @@ impl Schedule<'_> {
         Ok(falls_back)
     }
 
-    /// Cuts off the recovery that did `ops` to the medium `before`. The first view is of a loss of power while it is
-    /// under way. The second one is of the end of its process, and of a loss of power once the drive is open again: a
-    /// host that flushes then takes all for durable that it was ever told is done.
+    /// Cuts off the recovery that did `ops` to the medium `before`. A loss of power while it is under way leaves what
+    /// the first view says. The end of its process, and a loss of power once the drive is open again, leave what the
+    /// second one says: a host that flushes then takes all for durable that it was ever told is done.
     fn crash_recovery(
         &mut self,
         before: &State,
