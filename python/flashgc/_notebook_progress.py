@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from flashgc._core import Control
-from flashgc._summaries import escaped
+from flashgc.foreign import for_html
 from flashgc.units import format_count, format_duration
 
 #: Seconds before anything is shown, and between two looks.
@@ -61,7 +61,7 @@ class Bar:
         return self._told
 
     def _repr_html_(self) -> str:
-        return f'<progress max="1" value="{self._share:.4f}"></progress> {escaped(self._told)}'
+        return f'<progress max="1" value="{self._share:.4f}"></progress> {for_html(self._told)}'
 
 
 @contextlib.contextmanager

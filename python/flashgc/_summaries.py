@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from flashgc.foreign import for_html
+
 #: Rows of a table; the rest is counted.
 MOST_ROWS = 40
 #: Characters of a name in the line of text.
@@ -69,7 +71,7 @@ def to_html(caption: str, shown: Shown) -> str:
     columns = shown.columns or [Column("")] * max(map(len, shown.rows), default=0)
     parts = [
         '<div style="overflow-x:auto"><table style="font-variant-numeric:tabular-nums">',
-        f'<caption style="text-align:left;color:inherit">{escaped(caption)}</caption>',
+        f'<caption style="text-align:left;color:inherit">{for_html(caption)}</caption>',
     ]
     if shown.columns:
         heads = "".join(_cell(one.heading, one, "th") for one in columns)
@@ -81,20 +83,13 @@ def to_html(caption: str, shown: Shown) -> str:
     parts.append("</tbody></table>")
     more = len(shown.rows) - MOST_ROWS
     for note in (*([f"{more} more rows"] if more > 0 else []), *shown.notes):
-        parts.append(f"<p>{escaped(note)}</p>")
+        parts.append(f"<p>{for_html(note)}</p>")
     return "".join([*parts, "</div>"])
-
-
-def escaped(text: str) -> str:
-    """``text`` as HTML takes it."""
-    import html  # 2,000 names of characters: only notebooks need them.
-
-    return html.escape(text)
 
 
 def _cell(text: str, column: Column, tag: str) -> str:
     side = "right" if column.is_figure else "left"
-    return f'<{tag} style="text-align:{side};min-width:0">{escaped(text)}</{tag}>'
+    return f'<{tag} style="text-align:{side};min-width:0">{for_html(text)}</{tag}>'
 
 
 def short(text: str) -> str:

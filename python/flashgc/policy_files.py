@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flashgc import _faults, _neighbours
 from flashgc._core import ConfigError, suggest
+from flashgc.foreign import one_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -154,7 +155,7 @@ def shown(text: str) -> str:
     >>> print(shown("a\n\x1b[2J.py"), shown("plain.py"))
     a\n\x1b[2J.py plain.py
     """
-    return text if text.isprintable() else repr(text)[1:-1]
+    return one_line(text)
 
 
 def announce(texts: Iterable[tuple[str, str]]) -> None:

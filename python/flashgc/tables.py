@@ -13,6 +13,7 @@ from typing import Any
 
 from flashgc import _core, _files
 from flashgc._core import ConfigError
+from flashgc.foreign import for_markdown, one_line
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -61,10 +62,12 @@ def to_markdown(rows: Rows) -> str:
     """
     names = columns(rows)
     sides = ["---:" if _numeric(rows, name) else "---" for name in names]
-    lines = [names, sides, *([short(row.get(name)) for name in names] for row in rows)]
-    return "".join(
-        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines
-    )
+    lines = [
+        [for_markdown(name) for name in names],
+        sides,
+        *([for_markdown(short(row.get(name))) for name in names] for row in rows),
+    ]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
 #: Characters that LaTeX takes for commands.
@@ -107,7 +110,7 @@ def to_tex(rows: Rows) -> str:
 
 
 def _tex_line(cells: Sequence[str]) -> str:
-    escaped = ("".join(_TEX.get(char, char) for char in cell) for cell in cells)
+    escaped = ("".join(_TEX.get(char, char) for char in one_line(cell)) for cell in cells)
     return " & ".join(escaped) + " \\\\"
 
 

@@ -24,6 +24,8 @@
 //!
 //! Every command is answered exactly once, also when the drive stops or panics.
 
+mod long;
+
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -41,8 +43,9 @@ use super::window::Window;
 use flashgc_base::stream::StreamId;
 use flashgc_device::bytes::Bytes;
 use flashgc_device::failure::Failure;
-use flashgc_device::{Drive, Hinted, Named, Noted, Origin, PAGE, Served};
+use flashgc_device::{Drive, Named, Noted, Origin, PAGE, Served};
 use flashgc_workload::Op;
+use long::{Long, Several};
 
 /// The most commands that wait. Whoever submits more waits too.
 const DEPTH: usize = 256;
@@ -116,25 +119,6 @@ enum Entry {
     Long(Long),
     Visit(Visit),
     Stop,
-}
-
-/// Commands of one client that are executed in slices.
-struct Long {
-    commands: VecDeque<(Command, Caller)>,
-    /// Those who wait for a flush at the end.
-    waiting: Vec<Caller>,
-    /// `true` once the first slice of the first command is done.
-    is_begun: bool,
-    /// The pages for which the hints of the first command came too late.
-    late: u64,
-    client: Option<Arc<Window>>,
-}
-
-impl Long {
-    /// Returns `true` if nobody waits for the commands any more.
-    fn is_gone(&self) -> bool {
-        self.client.as_ref().is_some_and(|client| client.is_gone())
-    }
 }
 
 /// The drive and the latencies of its commands: whoever holds the lock executes.
@@ -245,26 +229,6 @@ pub struct Queue {
     from: Origin,
     /// The window of the client; `None` if its commands end without it.
     client: Option<Arc<Window>>,
-}
-
-/// Commands that are one to their host: it has its answer when the last one is done.
-struct Several {
-    left: AtomicUsize,
-    failed: Mutex<Option<Failure>>,
-    tell: Mutex<Option<Tell>>,
-}
-
-impl Several {
-    fn done(&self, outcome: Outcome) {
-        if let Err(failure) = outcome {
-            lock(&self.failed).get_or_insert(failure);
-        }
-        if self.left.fetch_sub(1, Ordering::AcqRel) == 1
-            && let Some(tell) = lock(&self.tell).take()
-        {
-            tell(lock(&self.failed).take().map_or(Ok(Answer::Done), Err));
-        }
-    }
 }
 
 impl Queue {
@@ -566,9 +530,9 @@ fn run<S: Served>(shared: &Shared<S>, queued: &Receiver<Entry>, pace: Option<&Pa
     while running {
         let first = match long.is_empty() {
             true => queued.recv_timeout(REST),
-            false => queued.try_recv().or_else(|error| match error {
-                TryRecvError::Empty => Err(RecvTimeoutError::Timeout),
-                TryRecvError::Disconnected => Err(RecvTimeoutError::Disconnected),
+            false => queued.try_recv().map_err(|error| match error {
+                TryRecvError::Empty => RecvTimeoutError::Timeout,
+                TryRecvError::Disconnected => RecvTimeoutError::Disconnected,
             }),
         };
         let mut locked = match first {
@@ -653,60 +617,6 @@ impl<S: Served> Metered<S> {
         for caller in waiting {
             caller.tell(flushed.clone().map(|()| Answer::Done), meter);
         }
-    }
-
-    /// Executes the next slice of long commands. Returns `true` once they have ended.
-    fn step(&mut self, long: &mut Long, pace: Option<&Pace>) -> bool {
-        let began = Instant::now();
-        let Some((mut command, mut caller)) = long.commands.pop_front() else { return true };
-        if long.is_gone() {
-            return true;
-        }
-        let Self { drive, meter, .. } = self;
-        let mut checked = Ok(());
-        if !long.is_begun {
-            meter.count(&command);
-            checked = command.range().map_or(Ok(()), |(at, bytes)| drive.check(at, bytes));
-        }
-        let is_durable = command.durable();
-        let slice = command.next_slice();
-        let (slice, rest) = match slice {
-            Some(slice) => (slice, Some(command)),
-            None => (command, None),
-        };
-        let outcome = checked.and_then(|()| at(&caller, drive, |drive| execute(drive, slice)));
-        caller.noted.extend(drive.noted());
-        let outcome = outcome.map(|answer| match answer {
-            Answer::Hinted(hinted) => {
-                pace.into_iter().for_each(|pace| pace.hint(Op::Dirty, &hinted.pages));
-                long.late += hinted.late;
-                Answer::Hinted(Hinted { late: long.late, pages: vec![] })
-            }
-            answer => answer,
-        });
-        match (outcome, rest) {
-            (Ok(_), Some(rest)) => {
-                long.is_begun = true;
-                long.commands.push_front((rest, caller));
-            }
-            (outcome, _) => {
-                (long.is_begun, long.late) = (false, 0);
-                match outcome {
-                    Ok(_) if is_durable => long.waiting.push(caller),
-                    Ok(answer) if caller.is_handed_over => {
-                        self.changes.push((caller, answer));
-                        self.hand_over();
-                    }
-                    outcome => caller.tell(outcome, meter),
-                }
-            }
-        }
-        let has_ended = long.commands.is_empty();
-        if has_ended {
-            self.flush(std::mem::take(&mut long.waiting));
-        }
-        self.worked(began);
-        has_ended
     }
 
     /// Notes that the drive has worked since `began`.

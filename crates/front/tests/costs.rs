@@ -74,7 +74,7 @@ impl Served for Empty {
         Ok(())
     }
     fn extent(&mut self, page: u64, _: u64) -> Result<(u64, bool), DeviceError> {
-        Ok((1, page % 2 == 0))
+        Ok((1, page.is_multiple_of(2)))
     }
 }
 

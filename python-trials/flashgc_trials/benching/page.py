@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from html import escape
 
 from flashgc.device.execution.page import STYLE
+from flashgc.foreign import for_html
 from flashgc_trials.benching.budget import Missed
 from flashgc_trials.benching.outcome import CellOutcome, Outcome
 from flashgc_trials.benching.picture import picture
@@ -25,7 +25,7 @@ COLUMNS = (
 
 def page(done: Outcome, missed: Sequence[Missed] = ()) -> str:
     """The page, which needs nothing but itself."""
-    title = escape(f"{done.bench.path.name}: {label('flash_bytes_per_unit', done.bench.unit)}")
+    title = for_html(f"{done.bench.path.name}: {label('flash_bytes_per_unit', done.bench.unit)}")
     return (
         '<!doctype html>\n<html lang="en"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -39,7 +39,7 @@ def page(done: Outcome, missed: Sequence[Missed] = ()) -> str:
 def _missed(missed: Sequence[Missed]) -> str:
     if not missed:
         return ""
-    lines = "".join(f"<li>{escape(one.cell)}: {escape(one.claim)}" for one in missed)
+    lines = "".join(f"<li>{for_html(one.cell)}: {for_html(one.claim)}" for one in missed)
     return f"<h2>Missed</h2>\n<ul>{lines}</ul>\n"
 
 
@@ -48,7 +48,7 @@ def _table(done: Outcome) -> str:
     names = [*done.cells[0].cell.varied]
     labels = [label(name, done.bench.unit) for name in figures]
     every = (*names, *labels[:1], "against the first", "", *labels[1:])
-    heads = "".join(f"<th>{escape(one)}" for one in every)
+    heads = "".join(f"<th>{for_html(one)}" for one in every)
     rows = "".join(_row(done, cell, figures) for cell in done.cells)
     return f'<h2>Cells</h2>\n<div class="wide"><table><tr>{heads}{rows}</table></div>'
 
@@ -62,13 +62,13 @@ def _row(done: Outcome, cell: CellOutcome, figures: Sequence[str]) -> str:
         noise_in_words(change),
         *(in_words(name, cell.mean(name)) for name in figures[1:]),
     ]
-    return "<tr>" + "".join(f"<td>{escape(text)}" for text in texts)
+    return "<tr>" + "".join(f"<td>{for_html(text)}" for text in texts)
 
 
 def _said(done: Outcome) -> str:
     if not done.findings:
         return ""
-    lines = "".join(f"<li>{escape(one.sentence)}" for one in done.findings)
+    lines = "".join(f"<li>{for_html(one.sentence)}" for one in done.findings)
     return f"<h2>To know before these figures are used</h2>\n<ul>{lines}</ul>\n"
 
 
@@ -82,7 +82,7 @@ def _facts(done: Outcome) -> Iterator[str]:
         *((name, ", ".join(map(shown, values))) for name, values in fixed.items()),
     ):
         if text:
-            yield f"<dt>{escape(name)}<dd>{escape(text)}"
+            yield f"<dt>{for_html(name)}<dd>{for_html(text)}"
 
 
 def _text(words: str | tuple[str, ...] | None) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from html import escape
 
+from flashgc.foreign import for_html
 from flashgc_trials.benching.outcome import FIGURES, CellOutcome, Outcome
 from flashgc_trials.benching.wording import label, value_in_words
 
@@ -67,7 +67,7 @@ def _labels(names: Sequence[str], left: float) -> Iterator[str]:
     most = int((left - 12) / CHARACTER)
     for row, name in enumerate(names):
         text = name if len(name) <= most else f"{name[: most - 1]}…"
-        yield f'<text x="4" y="{_middle(row) + 4:.1f}" fill="var(--ink)">{escape(text)}</text>'
+        yield f'<text x="4" y="{_middle(row) + 4:.1f}" fill="var(--ink)">{for_html(text)}</text>'
 
 
 def _panel(
@@ -83,7 +83,7 @@ def _panel(
         return start + width * min(max(value, 0.0), top) / top
 
     bottom = TOP + ROW * len(cells)
-    head = escape(label(figure, done.bench.unit))
+    head = for_html(label(figure, done.bench.unit))
     yield f'<text x="{start:.1f}" y="16" fill="var(--ink)">{head}</text>'
     for value in (0.0, top / 1.04):
         anchor = "start" if value == 0 else "end"

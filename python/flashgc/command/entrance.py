@@ -14,6 +14,8 @@ import click
 
 from flashgc import _ctrl_c
 from flashgc._core import ConfigError, FlashgcError, TraceError, suggest, version
+from flashgc.foreign import for_terminal
+from flashgc.terminal.guard import guarded, unguarded
 
 #: The home of each sub-command; imported only when it is used.
 COMMANDS = {
@@ -139,6 +141,7 @@ def _prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - kept open
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+            setattr(sys, name, guarded(stream))
 
 
 def _abandon_output() -> None:
@@ -208,7 +211,7 @@ def printable(message: str) -> str:
     line = re.sub(rf"(\S{{{LONGEST_WORD}}})\S+", r"\1...", " ".join(message.split("\n")))
     if len(line) > LONGEST_MESSAGE:
         line = f"{line[:LONGEST_MESSAGE]}..."
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+    return for_terminal(line)
 
 
 def fail(message: str, code: int) -> int:
@@ -217,7 +220,7 @@ def fail(message: str, code: int) -> int:
     colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
     label = "\x1b[1;31merror:\x1b[0m" if colour else "error:"
     with contextlib.suppress(OSError):  # Nobody is there to read it.
-        print(f"{label} {line}", file=sys.stderr, flush=True)
+        print(f"{label} {line}", file=unguarded(sys.stderr), flush=True)
     return code
 
 

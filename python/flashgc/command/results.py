@@ -36,7 +36,7 @@ Examples:
 )
 def list_(file: Path, where: tuple[str, ...], out: str | None) -> int:
     """List results, the newest last."""
-    from flashgc import tables
+    from flashgc import foreign, tables
     from flashgc.store import Store
     from flashgc.store.file import EMPTY
     from flashgc.store.query import conditions
@@ -57,7 +57,7 @@ def list_(file: Path, where: tuple[str, ...], out: str | None) -> int:
     )
     last = rows if is_plain(target) else rows[-40:]
     for row in last:
-        cells = [tables.short(row[name]) for name, _ in shown]
+        cells = [foreign.one_line(tables.short(row[name])) for name, _ in shown]
         made.add_row(*(cell if is_plain(target) else folded(cell, 22) for cell in cells))
     show(target, made)
     if not rows and not where:

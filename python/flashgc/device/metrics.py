@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from flashgc import _core
+from flashgc.foreign import for_openmetrics
 
 #: The type of the text, for HTTP.
 CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -132,7 +133,7 @@ def openmetrics(stat: dict[str, Any]) -> str:
 def _lines(stat: dict[str, Any]) -> Iterator[str]:
     drive = PREFIX.removesuffix("_")
     yield from _head(drive, "info", "The drive.")
-    labels = ",".join(f'{name}="{_escaped(str(stat[name]))}"' for name in LABELS)
+    labels = ",".join(f'{name}="{for_openmetrics(str(stat[name]))}"' for name in LABELS)
     yield f"{drive}_info{{{labels}}} 1"
     for metric in METRICS:
         value = _at(stat, metric.path)
@@ -168,7 +169,7 @@ def _head(name: str, kind: str, text: str, unit: str = "") -> Iterator[str]:
     yield f"# TYPE {name} {kind}"
     if unit:
         yield f"# UNIT {name} {unit}"
-    yield f"# HELP {name} {_escaped(text)}"
+    yield f"# HELP {name} {for_openmetrics(text)}"
 
 
 def _at(stat: dict[str, Any], path: str) -> float | None:
@@ -184,7 +185,3 @@ def _at(stat: dict[str, Any], path: str) -> float | None:
 def _number(value: float) -> str:
     """A number in all its digits; counts as integers."""
     return str(value) if isinstance(value, int) else f"{value:.12g}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from flashgc._core import ConfigError, suggest
 from flashgc.device.source import STATES, Blocks
+from flashgc.foreign import for_html
 from flashgc.units import format_count, format_size
 
 ERASED, OPEN, CLOSED, BAD = range(len(STATES))
@@ -63,9 +63,9 @@ def still(stat: dict[str, Any], blocks: Blocks, view: str = "valid") -> str:
     return "\n".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {tall:g}" '
-            f'width="{WIDTH}" height="{tall:g}" role="img" aria-label="{escape(label)}" '
+            f'width="{WIDTH}" height="{tall:g}" role="img" aria-label="{for_html(label)}" '
             f'font-family="{FONT}" fill="{INK}">',
-            f"<title>{escape(label)}</title>",
+            f"<title>{for_html(label)}</title>",
             f'<rect width="{WIDTH}" height="{tall:g}" fill="#ffffff"/>',
             *_head(stat),
             *drawn,
@@ -292,7 +292,7 @@ def scale(stops: list[str], shades: int) -> list[str]:
 def _text(x: float, y: float, text: str, size: float, fill: str = INK, weight: str = "") -> str:
     bold = f' font-weight="{weight}"' if weight else ""
     place = f'x="{x:.5g}" y="{y:.5g}" font-size="{size:g}" fill="{fill}"{bold}'
-    return f"<text {place}>{escape(text)}</text>"
+    return f"<text {place}>{for_html(text)}</text>"
 
 
 def _cut(text: str, most: int) -> str:

@@ -68,10 +68,8 @@ def to_svg(figure: Figure, *, prefix: str, label: str | None = None) -> str:
     >>> to_svg(figure, prefix="fig1", label="a over d")[:45]
     '<svg role="img" aria-label="a over d" id="fig'
     """
-    import html
-
+    from flashgc.foreign import for_html
     from flashgc.plot.look import drawn
-    from flashgc.plot.series import printable
 
     if not re.fullmatch(r"[A-Za-z][\w-]*", prefix, re.ASCII):
         raise ConfigError(f"prefix: found '{prefix}', expected a word; hint: fig1")
@@ -82,5 +80,5 @@ def to_svg(figure: Figure, *, prefix: str, label: str | None = None) -> str:
     text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", text)
     # Its one rule would be the whole page's.
     text = text.replace('<style type="text/css">*{', f'<style type="text/css">#{prefix} *{{')
-    role = f'role="img" aria-label="{html.escape(printable(label))}"' if label else 'role="img"'
+    role = f'role="img" aria-label="{for_html(label)}"' if label else 'role="img"'
     return f'<svg {role} id="{prefix}"{text.removeprefix("<svg")}'.rstrip() + "\n"

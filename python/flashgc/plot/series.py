@@ -12,6 +12,7 @@ from matplotlib.mathtext import MathTextParser
 from numpy.typing import ArrayLike, NDArray
 
 from flashgc._core import ConfigError, suggest
+from flashgc.foreign import for_terminal, one_line
 
 Numbers = NDArray[np.float64]
 
@@ -132,7 +133,7 @@ def check_text(text: object, what: str) -> None:
     """Raises :class:`flashgc.ConfigError` if ``text`` cannot be shown."""
     if not isinstance(text, str) or not text.strip():
         raise ConfigError(f"{what}: found {shortened(text)}, expected a text; hint: give a name")
-    if printable(text) != text:
+    if one_line(text) != text:
         raise ConfigError(
             f"{what}: found {shortened(text)}, expected characters that can be shown; hint: leave "
             "the others out"
@@ -160,14 +161,7 @@ def literal(text: str) -> str:
     >>> literal("traces/$HOME/$USER\x1b")
     'traces/\\$HOME/\\$USER\\x1b'
     """
-    return printable(text).replace("$", "\\$")
-
-
-def printable(text: str) -> str:
-    """``text`` with escapes for the characters that cannot be shown."""
-    return "".join(
-        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text
-    )
+    return for_terminal(text).replace("$", "\\$")
 
 
 def shortened(value: object) -> str:

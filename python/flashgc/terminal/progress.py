@@ -7,6 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from flashgc.foreign import for_terminal
 from flashgc.progress import Show
 from flashgc.terminal.render import is_screen
 from flashgc.units import format_count, format_rate
@@ -90,7 +91,7 @@ class Bar:
         self._progress.update(
             self._task,
             completed=min(share or 0.0, 1.0),
-            description=what,
+            description=for_terminal(what),
             rate=format_rate(rate, unit) if rate > 0 else "",
         )
 

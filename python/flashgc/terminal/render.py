@@ -9,6 +9,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
+from flashgc.foreign import for_terminal
 from flashgc.units import format_rate, format_size
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Text:
         """Return the text for rich."""
         from rich.text import Text as Coloured
 
-        (text, style), *others = self.parts
+        (text, style), *others = [(for_terminal(text), style) for text, style in self.parts]
         made = Coloured(text, style=style)
         for text, style in others:
             made.append(text, style=style or None)
@@ -201,7 +202,10 @@ def warn(message: str, *, quiet: bool = False) -> None:
         return
     target = console(sys.stderr)
     line = Text("warning: ", style="bold yellow")
-    line.append(message.replace("±", unicode(target, "±", "+-")), style="default not bold")
+    line.append(
+        " ".join(message.split("\n")).replace("±", unicode(target, "±", "+-")),
+        style="default not bold",
+    )
     target.print(line)
 
 

@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
+
+from flashgc.foreign import for_terminal
+from flashgc.terminal.guard import unguarded
 
 
 class Screen(Console):
     """A console that leaves a broken pipe to the command's entrance."""
 
     def __init__(self, file: TextIO) -> None:
-        super().__init__(file=file, highlight=False, emoji=False, markup=False)
+        super().__init__(file=unguarded(file), highlight=False, emoji=False, markup=False)
+
+    def print(self, *objects: Any, **look: Any) -> None:
+        """Prints ``objects``; texts without what steers a terminal."""
+        super().print(
+            *(for_terminal(one) if isinstance(one, str) else one for one in objects), **look
+        )
 
     def on_broken_pipe(self) -> None:
         """Goes on with the error that is being handled, rather than exit with code 1."""
         raise  # noqa: PLE0704 - called while one is handled
 
 
+class Rows(Table):
+    """A table whose cells do not steer a terminal."""
+
+    def add_row(self, *cells: Any, **look: Any) -> None:
+        """Adds a row."""
+        super().add_row(
+            *(for_terminal(one) if isinstance(one, str) else one for one in cells), **look
+        )
+
+
 def table(columns: list[tuple[str, str]]) -> Table:
     """A table with these columns (heading and alignment)."""
     headings = [heading for heading, _ in columns]
-    made = Table(
+    made = Rows(
         box=box.SIMPLE_HEAD,
         header_style="bold",
         pad_edge=False,
@@ -41,7 +60,7 @@ def table(columns: list[tuple[str, str]]) -> Table:
 
 def facts() -> Table:
     """A block of named facts, yet without any."""
-    made = Table.grid(padding=(0, 2))
+    made = Rows.grid(padding=(0, 2))
     made.add_column(style="dim", no_wrap=True)
     made.add_column(overflow="fold")
     return made

@@ -147,8 +147,8 @@ impl Controller {
         true
     }
 
-    /// Returns the time for which the controller has been of no use, with its rank, if its place may go to another host:
-    /// that of the queue that was of use last. A controller without queues is of no use at all.
+    /// Returns the time since one of its queues was last used, with the queue's rank, if the controller may go to another
+    /// host. A controller without queues goes first.
     pub fn useless(&self) -> Option<(u8, Duration)> {
         let queues = self.lock().queues.clone();
         let windows = queues.iter().filter_map(|(_, window)| window.upgrade());

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from html import escape
 
 from markupsafe import Markup
 
 from flashgc.device.execution.files_section import HERE, PAGES, POLICY, files
 from flashgc.device.execution.outcome import Executed
 from flashgc.device.execution.samples import parts_of
+from flashgc.foreign import for_html
 from flashgc.units import format_count, format_duration, format_size, format_time
 
 #: The picture's width and height, and the room for its axes, in its own units.
@@ -121,5 +121,5 @@ def _mark(at: float, name: str) -> str:
     return (
         f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{TOP - 8}" y2="{HEIGHT - BOTTOM}" '
         f'stroke="var(--mark)" stroke-dasharray="3 3"/><text x="{at + shift:.1f}" y="{TOP - 10}" '
-        f'text-anchor="{anchor}">{escape(name)}</text>'
+        f'text-anchor="{anchor}">{for_html(name)}</text>'
     )
