@@ -38,7 +38,7 @@ use std::time::{Duration, Instant};
 use super::command::{Answer, Command, SHORT};
 use super::faults::{Faults, Met};
 use super::meter::{Kind, Latencies, Meter};
-use super::pace::{Pace, Paced, Ticket, lock};
+use super::pace::{Pace, Paced, Ticket};
 use super::window::Window;
 use flashgc_base::stream::StreamId;
 use flashgc_device::bytes::Bytes;
