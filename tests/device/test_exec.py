@@ -242,6 +242,8 @@ def test_latencies_and_trims_are_those_of_the_command_alone(command: Command) ->
     found = run(command, *SMALL, *python(f"{program}os.remove('a')\nos.sync()\n"))
     assert found["trimmed_data_bytes"] >= 8 * MIB
     assert found["trimmed_bytes"] >= found["trimmed_data_bytes"]
+    # The loop device sends discards as holes to punch.
+    assert found["latency_us"]["trim"]["count"] > 0
 
 
 def test_a_command_marks_phases_by_the_command(command: Command) -> None:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 
 from device.fake_drive import PAGE, FakeDrive
+from flashgc import Device
 from flashgc.device.history import Interval, Sampler
+from flashgc.device.metrics import openmetrics
+from flashgc.device.still import still
+from flashgc.device.watch import overview
+from flashgc.units import format_size
 
 
 def test_an_interval_says_what_happened_in_it() -> None:
@@ -29,6 +35,29 @@ def test_an_interval_says_what_happened_in_it() -> None:
     assert now.write_us == pytest.approx(90)
     assert after["latency_us"]["write"]["mean"] < 33
     assert now.read_us is None
+
+
+def test_all_figures_divide_by_the_bytes_that_hosts_wrote(tmp_path: Path) -> None:
+    file = tmp_path / "drive.flash"
+    with Device.create(str(file), capacity="64MiB", victim="greedy") as drive:
+        before = {**drive.stat(), "file": str(file)}
+        for page in range(2000):
+            drive.write(page % 500 * 4096 + 512, b"d" * 512)
+        after = {**drive.stat(), "file": str(file)}
+        blocks = drive.blocks()
+    assert after["counters"]["host_bytes_written"] == 2000 * 512
+    assert after["counters"]["host_pages_written"] == 2000
+    right = after["ocp"]["physical_media_units_written"] / (2000 * 512)
+    assert right >= 8
+    assert after["write_amplification"] == pytest.approx(right)
+    assert Interval.between(before, after).write_amplification == pytest.approx(right)
+    size, ratio = format_size(2000 * 512), f"{right:.3f}"
+    for text in ("\n".join(overview(after)), still(after, blocks)):
+        assert size in text
+        assert ratio in text
+    metrics = openmetrics(after)
+    assert f"flashgc_drive_write_amplification_ratio {right:.12g}\n" in metrics
+    assert "flashgc_drive_host_written_bytes_total 1024000\n" in metrics
 
 
 def test_what_cannot_be_told_is_none() -> None:

@@ -84,6 +84,8 @@ pub struct Drive {
     media_errors: u64,
     /// The hosts' use of the drive that the superblock does not count yet.
     usage: Usage,
+    /// The pages that hosts had written when their use was counted last.
+    accounted: u64,
     recording: Option<Recording>,
     recovery: Option<Recovery>,
     /// `true` while the medium takes back the room of blocks that stay erased.

@@ -57,6 +57,8 @@ pub(crate) struct Superblock {
     pub(crate) media_errors: u64,
     /// The hosts' use of the drive.
     pub(crate) usage: Usage,
+    /// The pages that hosts had written when their use was counted last. Earlier files have 0 here.
+    pub(crate) accounted: u64,
     /// `true` if the drive synced its medium for each of its promises: they held on the disk, and not only
     /// with the operating system.
     pub(crate) is_synced: bool,
@@ -89,7 +91,7 @@ impl Superblock {
             .u64(self.unsafe_shutdowns)
             .u64(self.media_errors);
         self.usage.put(&mut put);
-        put.u8(self.is_synced.into()).u8(self.strangers.bits());
+        put.u8(self.is_synced.into()).u8(self.strangers.bits()).u64(self.accounted);
         let mut at = NAMED_AT;
         for named in [self.checkpoint, self.before.unwrap_or_default()] {
             let Named { slot, bytes: stored, sum, snapshot, journal, stamp } = named;
@@ -157,6 +159,7 @@ impl Superblock {
             usage: Usage::take(&mut get),
             is_synced: get.u8() == 1,
             strangers: Strangers::of_bits(get.u8()),
+            accounted: get.u64(),
         })
     }
 
@@ -307,6 +310,7 @@ mod tests {
             unsafe_shutdowns: 0,
             media_errors: 0,
             usage: Usage::default(),
+            accounted: 0,
             is_synced: true,
             strangers: Strangers::NONE,
         }

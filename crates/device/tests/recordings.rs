@@ -6,8 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::{commands, new_medium, open, page_of, plain, settings};
-use flashgc_device::{BlockState, Durability, Origin, Outside, Recording, Served, Settings};
+use flashgc_device::{BlockState, Durability, Origin, Outside, Recording, Served, Settings, Usage};
 use flashgc_front::command::{Answer, Command};
+use flashgc_front::health::Written;
 use flashgc_front::meter::Kind;
 use flashgc_front::queue::Engine;
 use flashgc_ftl::{EndOfLife, Endurance, Levelling, Lifespan, Victim, victim_policies};
@@ -196,6 +197,41 @@ fn a_recording_has_the_times_of_arrival_whenever_the_drive_comes_to_them() {
     for (one, next) in requests.iter().zip(&requests[1..]) {
         let apart = Duration::from_nanos(next.time_ns - one.time_ns);
         assert!(apart >= APART, "{apart:?} from {one:?} to {next:?}");
+    }
+}
+
+/// Amplification divides bytes of one time: after a crash, too, which costs the counts since the last superblock.
+#[test]
+fn amplification_is_by_the_bytes_of_hosts_also_after_a_crash() {
+    let settings = plain();
+    let media = new_medium(&settings);
+    let engine = Engine::start(open(media.clone(), &settings)).unwrap();
+    let queue = engine.queue();
+    for (page, _) in commands(3000, 500, 1) {
+        let (at, data) = (page * 4096 + 512, vec![1; 512]);
+        queue.call(Command::Write { at, data, fua: false, streams: vec![] }).unwrap();
+    }
+    let (drive, _) = engine.stop();
+    let drive = drive.unwrap();
+    let whole = Written::of(&drive.stat());
+    assert_eq!((whole.host, drive.stat().counters.host_pages), (3000 * 512, 3000));
+    assert_eq!(whole.amplification(), Some(whole.media as f64 / (3000.0 * 512.0)));
+    assert!(whole.amplification() >= Some(8.0));
+    drive.close().unwrap();
+    let mut drive = open(media.clone(), &settings);
+    assert_eq!(Written::of(&drive.stat()), whole, "closed and opened");
+    for page in 0..7 {
+        drive.write(page, &page_of(page), false).unwrap();
+        drive.account(&Usage { writes: 1, written_bytes: 4096, ..Usage::default() });
+    }
+    drive.flush().unwrap();
+    let before = Written::of(&drive.stat());
+    drop(drive); // without closing it
+    for _ in 0..2 {
+        let drive = open(media.clone(), &settings);
+        let after = Written::of(&drive.stat());
+        assert_eq!((after.host, after.media >= before.media), (before.host, true));
+        drop(drive);
     }
 }
 

@@ -77,6 +77,11 @@ impl Written {
             erased: counters.erases * u64::from(report.geometry.pages_per_block()) * page,
         }
     }
+
+    /// Returns the write amplification: the bytes programmed by those that hosts wrote; `None` if they wrote none.
+    pub fn amplification(&self) -> Option<f64> {
+        (self.host > 0).then(|| self.media as f64 / self.host as f64)
+    }
 }
 
 impl Health {

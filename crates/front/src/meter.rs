@@ -18,9 +18,9 @@ const LONGEST: u64 = 3_600_000_000_000;
 pub enum Kind {
     /// Reads.
     Read = 0,
-    /// Writes, those of zeros among them.
+    /// Writes, those of zeros among them that leave data.
     Write = 1,
-    /// Discards.
+    /// Discards, zeros that need no data among them.
     Trim = 2,
     /// Flushes.
     Flush = 3,
@@ -40,8 +40,10 @@ impl Kind {
         Some(match command {
             Command::Read { .. } | Command::ReadSparse { .. } => Self::Read,
             Command::Compare { .. } | Command::Verify { .. } => Self::Read,
-            Command::Write { .. } | Command::Copy { .. } | Command::Zero { .. } => Self::Write,
-            Command::Trim { .. } => Self::Trim,
+            Command::Write { .. } | Command::Copy { .. } | Command::Zero { keep: true, .. } => {
+                Self::Write
+            }
+            Command::Zero { .. } | Command::Trim { .. } => Self::Trim,
             Command::Flush => Self::Flush,
             Command::Hint { .. }
             | Command::Cancel { .. }
@@ -203,5 +205,40 @@ pub(super) fn latencies(histogram: &Histogram<u64>) -> Latencies {
         p99: at(0.99),
         p999: at(0.999),
         max: us(histogram.max()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Latencies and counts have one idea of what a command is: no table denies another one.
+    #[test]
+    fn the_latency_of_a_command_is_of_the_kind_of_its_count() {
+        let (at, bytes, fua) = (0, 8192, false);
+        let commands = [
+            Command::Read { at, bytes: 8192 },
+            Command::ReadSparse { at, bytes: 8192 },
+            Command::Write { at, data: vec![0; 8192], streams: vec![], fua },
+            Command::Zero { at, bytes, keep: true, fua },
+            Command::Zero { at, bytes, keep: false, fua },
+            Command::Trim { at, bytes, fua },
+            Command::Flush,
+            Command::Hint { at, bytes, moment: None },
+            Command::Cancel { at, bytes },
+            Command::Moment,
+            Command::Extents { at, bytes, most: 1 },
+        ];
+        for command in commands {
+            let mut meter = Meter::new();
+            meter.count(&command);
+            let usage = meter.take_usage();
+            let counts = [usage.reads, usage.writes, usage.trims, usage.flushes];
+            let mut expected = [0; 4];
+            if let Some(kind) = Kind::of(&command) {
+                expected[kind as usize] = 1;
+            }
+            assert_eq!(counts, expected, "{command:?}");
+        }
     }
 }

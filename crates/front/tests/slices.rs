@@ -93,8 +93,11 @@ fn setup() -> Setup {
     Setup { engine: Engine::start(drive).unwrap(), calls: told, gate }
 }
 
-/// Every kind of a long command, over the whole drive, with the name of its calls.
-fn long() -> [(&'static str, fn(bool) -> Command); 5] {
+/// The name of a command's calls, and what makes the command: durable or not.
+type Kind = (&'static str, fn(bool) -> Command);
+
+/// Every kind of a long command, over the whole drive.
+fn long() -> [Kind; 5] {
     const ALL: (u64, u64) = (0, PAGES * PAGE);
     [
         ("trim", |fua| Command::Trim { at: ALL.0, bytes: ALL.1, fua }),

@@ -20,7 +20,7 @@ class Interval:
     """The work of a drive between two looks. ``None`` is what cannot be told, such as 0 / 0."""
 
     seconds: float | None = None
-    #: Whole pages that the host wrote, in bytes. Copies are not among them.
+    #: Bytes of write commands, as hosts gave them. Copies are not among them.
     host_written_bytes_per_second: float | None = None
     host_read_bytes_per_second: float | None = None
     #: Pages programmed, for the host and by collections.
@@ -53,13 +53,12 @@ class Interval:
             difference: int = after[section][key] - before[section][key]
             return difference
 
-        page = after["page_bytes"]
-        host = more("counters", "host_pages_written") * page
+        host = more("counters", "host_bytes_written")
         flash = more("ocp", "physical_media_units_written")
         return cls(
             seconds,
             host / seconds,
-            more("counters", "host_pages_read") * page / seconds,
+            more("counters", "host_bytes_read") / seconds,
             flash / seconds,
             flash / host if host > 0 else None,
             more("smart", "host_write_commands") / seconds,

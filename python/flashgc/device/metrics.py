@@ -63,7 +63,7 @@ METRICS = (
     Metric("zombie_pages", "zombie_pages", "gauge", "Pages that the host will overwrite soon."),
     Metric(
         "write_amplification", "write_amplification_ratio", "gauge",
-        "Pages programmed for each page that the host wrote, since the drive was made.", "ratio",
+        "Bytes programmed for each byte that hosts wrote, since the drive was made.", "ratio",
     ),
     *_counts(),
     Metric("faults.met", "injected_faults", "counter", "Commands that met a fault set by hand."),

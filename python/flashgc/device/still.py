@@ -149,7 +149,7 @@ def _head(stat: dict[str, Any]) -> list[str]:
     amplification = stat["write_amplification"]
     facts = (
         ("write amplification", "-" if amplification is None else f"{amplification:.3f}"),
-        ("host writes", format_size(counters["host_pages_written"] * stat["page_bytes"])),
+        ("host writes", format_size(counters["host_bytes_written"])),
         ("flash writes", format_size(ocp["physical_media_units_written"])),
         ("pages copied", format_count(counters["copied_pages"])),
         ("erases of a block", _erases(ocp)),

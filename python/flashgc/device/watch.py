@@ -138,11 +138,12 @@ def _slowest(realtime: Mapping[str, Any]) -> list[str]:
 
 
 def _host(stat: Stat) -> list[str]:
-    counters, smart, page = stat["counters"], stat["smart"], stat["page_bytes"]
+    counters, smart = stat["counters"], stat["smart"]
+    page = stat["page_bytes"]
     return [
-        f"{format_size(counters['host_pages_written'] * page)} written in "
+        f"{format_size(counters['host_bytes_written'])} written in "
         f"{_count(smart['host_write_commands'], 'command')}",
-        f"{format_size(counters['host_pages_read'] * page)} read in "
+        f"{format_size(counters['host_bytes_read'])} read in "
         f"{_count(smart['host_read_commands'], 'command')}",
         f"{format_size(counters['trimmed_pages'] * page)} discarded",
         _count(counters["flushes"], "flush", "flushes"),

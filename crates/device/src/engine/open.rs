@@ -61,6 +61,7 @@ impl Drive {
             unsafe_shutdowns: 0,
             media_errors: 0,
             usage: Usage::default(),
+            accounted: 0,
             is_synced: true,
             strangers: Strangers::NONE,
         };
@@ -211,7 +212,8 @@ impl Drive {
             failed,
             opened: Opened::default(),
             media_errors: 0,
-            usage: Usage::default(),
+            usage: uncounted(&before, found.store.counters().host_pages),
+            accounted: found.store.counters().host_pages,
             recording: None,
             recovery: (!found.is_restored).then_some(Recovery {
                 records: found.records,
@@ -247,6 +249,18 @@ impl Drive {
         }
         Ok(drive)
     }
+}
+
+/// Returns the use that a crash has cost the superblock: the pages that hosts wrote since it was counted, as whole
+/// ones. Amplification keeps both of its parts of one time so.
+fn uncounted(before: &Superblock, host_pages: u64) -> Usage {
+    // A file of an earlier version does not say until when it has counted.
+    let is_known = before.accounted > 0 || before.usage.writes == 0;
+    if before.is_clean || !is_known || mutants::on(Mutant::UsageForgotten) {
+        return Usage::default();
+    }
+    let pages = host_pages.saturating_sub(before.accounted);
+    Usage { written_bytes: pages * PAGE as u64, ..Usage::default() }
 }
 
 fn could_not_open(error: std::io::Error) -> String {

@@ -104,6 +104,7 @@ impl Drive {
             },
             media_errors: next.media_errors + self.media_errors_to_keep(),
             usage: next.usage.plus(&self.usage_to_keep()),
+            accounted: self.accounted,
             ..next
         };
         if mutants::on(Mutant::PunchedEarly) {

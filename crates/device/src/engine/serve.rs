@@ -292,6 +292,7 @@ impl Served for Drive {
 
     fn account(&mut self, usage: &Usage) {
         self.usage = self.usage.plus(usage);
+        self.accounted = self.map.counters().host_pages;
     }
 
     fn as_drive(&mut self) -> Option<&mut Drive> {

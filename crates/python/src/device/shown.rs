@@ -315,9 +315,7 @@ pub(super) fn columns<'py>(py: Python<'py>, columns: [&[u8]; 5]) -> [Bound<'py, 
 fn shown(report: &Report, handles: Option<Handles>, latencies: &[(&str, Latencies)]) -> Value {
     let page = PAGE as u64;
     let geometry = report.geometry;
-    let counters = report.counters;
     let blocks = u64::from(geometry.blocks());
-    let programmed = counters.host_pages + counters.copied_pages;
     let health = Health::of(report);
     let latency_us: Map<String, Value> = latencies
         .iter()
@@ -333,8 +331,7 @@ fn shown(report: &Report, handles: Option<Handles>, latencies: &[(&str, Latencie
         "effective_spare": geometry.effective_spare(report.kept_erased.into()),
         "blocks_kept_erased": report.kept_erased,
         "durability": report.durability.name(),
-        "write_amplification": (counters.host_pages > 0)
-            .then(|| programmed as f64 / counters.host_pages as f64),
+        "write_amplification": Written::of(report).amplification(),
         "read_only": report.read_only,
         "gives_room_back": report.gives_room_back,
         "free_blocks": report.free_blocks,

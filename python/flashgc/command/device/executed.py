@@ -237,7 +237,10 @@ def show_files(by_file: ByFile) -> None:
             n(one.trimmed_pages),
             "-" if one.mean_life is None else n(round(one.mean_life)),
         )
-    out.print("\nwho causes the copies, by pattern of names (a life in pages that the host wrote):")
+    out.print(
+        "\nwho causes the copies since the drive was made, by pattern of names "
+        "(a life in pages that the host wrote):"
+    )
     print_(out, made)
     if rest := by_file.owners[FILES:]:
         out.print(f"and {len(rest)} more, in --json", markup=False)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from markupsafe import Markup
 
 from flashgc.device.execution.files_section import HERE, PAGES, POLICY, files
 from flashgc.device.execution.outcome import Executed
-from flashgc.device.execution.samples import parts_of
+from flashgc.device.execution.samples import cuts
 from flashgc.foreign import for_html
 from flashgc.units import format_count, format_duration, format_size, format_time
 
@@ -63,16 +64,21 @@ def _facts(done: Executed) -> tuple[tuple[str, str], ...]:
 
 def _curve(done: Executed) -> str:
     """Write amplification over the bytes that the host wrote, with the phases' beginnings."""
-    parts = parts_of(done.samples, PARTS) if len(done.samples) > 2 else []
+    page_bytes = done.stat["page_bytes"]
+    ends = cuts(done.samples, PARTS) if len(done.samples) > 2 else []
+    parts = [
+        (last.host_bytes - first.host_bytes, (last.programmed - first.programmed) * page_bytes)
+        for first, last in pairwise(ends)
+        if last.host_bytes > first.host_bytes
+    ]
     if len(parts) < 2:
         return ""
-    page_bytes = done.stat["page_bytes"]
     whole = sum(host for host, _ in parts)
     values = [programmed / host for host, programmed in parts]
     top = max(1.2, max(values) * 1.05)
 
-    def x(pages: float) -> float:
-        return LEFT + (WIDTH - LEFT - 12) * pages / whole
+    def x(bytes_: float) -> float:
+        return LEFT + (WIDTH - LEFT - 12) * bytes_ / whole
 
     def y(value: float) -> float:
         return TOP + (HEIGHT - TOP - BOTTOM) * (top - value) / (top - 1) if top > 1 else TOP
@@ -81,7 +87,7 @@ def _curve(done: Executed) -> str:
     for (host, _), value in zip(parts, values, strict=True):
         points += [f"{x(at):.1f},{y(value):.1f}", f"{x(at + host):.1f},{y(value):.1f}"]
         at += host
-    marks = "".join(_mark(x(pages), name) for pages, name in _begins(done, page_bytes))
+    marks = "".join(_mark(x(bytes_), name) for bytes_, name in _begins(done))
     ticks = "".join(
         f'<line x1="{LEFT}" x2="{WIDTH - 12}" y1="{y(value):.1f}" y2="{y(value):.1f}" '
         f'stroke="var(--line)"/><text x="{LEFT - 8}" y="{y(value) + 4:.1f}" '
@@ -95,7 +101,7 @@ def _curve(done: Executed) -> str:
         f'points="{" ".join(points)}"/>'
         f'{marks}<text x="{LEFT}" y="{HEIGHT - 22}">0</text>'
         f'<text x="{WIDTH - 12}" y="{HEIGHT - 22}" text-anchor="end">'
-        f"{format_size(whole * page_bytes)}</text>"
+        f"{format_size(whole)}</text>"
         f'<text x="{(WIDTH + LEFT) / 2}" y="{HEIGHT - 6}" text-anchor="middle">'
         f"bytes that reached the drive</text></svg>"
     )
@@ -106,13 +112,13 @@ def _ticks(top: float) -> Sequence[float]:
     return [1 + step * at for at in range(int((top - 1) / step) + 1)]
 
 
-def _begins(done: Executed, page_bytes: int) -> Iterator[tuple[float, str]]:
-    """The host's pages before each phase but the first, and its name."""
-    before = 0.0
+def _begins(done: Executed) -> Iterator[tuple[int, str]]:
+    """The host's bytes before each phase but the first, and its name."""
+    before = 0
     for one in done.phases:
         if before:
             yield before, one.name
-        before += one.host_bytes / page_bytes
+        before += one.host_bytes
 
 
 def _mark(at: float, name: str) -> str:

@@ -7,10 +7,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from flashgc._core import DriveError
-from flashgc.device.control import Client
+from flashgc.device.control import PAGE, Client
 
 #: Seconds between two samples at first.
 LOOK = 0.02
@@ -26,42 +27,61 @@ class Sample:
     """The drive at one moment: seconds since the command began, and counts since then."""
 
     seconds: float
+    host_bytes: int
+    #: Pages programmed for the host.
     host_pages: int
     copied_pages: int
     erases: int
     free_blocks: int
 
+    @property
+    def programmed(self) -> int:
+        """All pages programmed."""
+        return self.host_pages + self.copied_pages
 
-def parts_of(samples: Sequence[Sample], parts: int = PARTS) -> list[tuple[int, int]]:
-    """The pages that the host wrote and those programmed, in as many ``parts`` or fewer.
 
-    Each ends at the first sample with its share of the host's writes.
+def cuts(samples: Sequence[Sample], parts: int = PARTS) -> list[Sample]:
+    """The ends of as many ``parts`` or fewer of about as many host writes, the beginning first.
 
-    >>> looks = [Sample(at, 10 * at, 5 * at, 0, 9) for at in range(0, 9, 2)]
-    >>> parts_of(looks)
-    [(20, 30), (20, 30), (20, 30), (20, 30)]
+    Each part ends at the first sample with its share of the host's writes.
     """
-    made, before = [], samples[0]
+    found, before = [samples[0]], samples[0]
     whole = samples[-1].host_pages
     for sample in samples[1:]:
         host = sample.host_pages - before.host_pages
         if host and sample.host_pages * parts >= whole * (before.host_pages * parts // whole + 1):
-            made.append((host, host + sample.copied_pages - before.copied_pages))
+            found.append(sample)
             before = sample
-    return made
+    return found
+
+
+def parts_of(samples: Sequence[Sample], parts: int = PARTS) -> list[tuple[int, int]]:
+    """The pages programmed for the host and all those programmed, in each of the :func:`cuts`.
+
+    >>> looks = [Sample(at, 40960 * at, 10 * at, 5 * at, 0, 9) for at in range(0, 9, 2)]
+    >>> parts_of(looks)
+    [(20, 30), (20, 30), (20, 30), (20, 30)]
+    """
+    ends = cuts(samples, parts)
+    return [
+        (last.host_pages - first.host_pages, last.programmed - first.programmed)
+        for first, last in pairwise(ends)
+    ]
 
 
 def tail_of(samples: Sequence[Sample]) -> float | None:
     """Write amplification in the last fifth of the host's writes; ``None`` without a part of them.
 
-    >>> tail_of([Sample(at, 10 * at, 5 * at, 0, 9) for at in range(0, 21)])
-    1.5
+    >>> tail_of([Sample(at, 5120 * at, 10 * at, 5 * at, 0, 9) for at in range(0, 21)])
+    12.0
     """
-    parts = parts_of(samples)
-    if len(parts) < PARTS // 2:
+    ends = cuts(samples)
+    parts = len(ends) - 1
+    if parts < PARTS // 2:
         return None
-    last = parts[-(len(parts) // 5 or 1) :]
-    return sum(programmed for _, programmed in last) / sum(host for host, _ in last)
+    first, last = ends[-1 - (parts // 5 or 1)], ends[-1]
+    host = last.host_bytes - first.host_bytes
+    return (last.programmed - first.programmed) * PAGE / host if host else None
 
 
 class Watch:
@@ -104,6 +124,7 @@ class Watch:
         self.samples.append(
             Sample(
                 seconds=time.monotonic() - self._began,
+                host_bytes=counters["host_bytes_written"] - before["host_bytes_written"],
                 host_pages=counters["host_pages_written"] - before["host_pages_written"],
                 copied_pages=counters["copied_pages"] - before["copied_pages"],
                 erases=counters["erases"] - before["erases"],

@@ -8,7 +8,7 @@ import select
 import struct
 import threading
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
 
@@ -16,11 +16,14 @@ from flashgc._core import DriveError
 
 #: Flags of fanotify_init(2): names, folders and the files themselves, by handles, without a limit.
 _INIT = 0x1 | 0x2 | 0x10 | 0x200 | 0x400 | 0x800 | 0x1000
-#: Flags of fanotify_mark(2): the whole file system; made, renamed, folders as well.
+#: Flags of fanotify_mark(2): the whole file system; files opened, made, removed and renamed, and
+#: folders as well.
 _ADD, _FILESYSTEM = 0x1, 0x100
-_CREATED, _RENAMED, _FOLDERS, _OVERFLOW = 0x100, 0x10000000, 0x40000000, 0x4000
-#: Kinds of records of an event: the file, its folder and name, and the new ones of a renamed file.
-_FILE, _NAME, _NEW_NAME = 1, 2, 12
+_OPENED, _CREATED, _REMOVED, _RENAMED = 0x20, 0x100, 0x200, 0x10000000
+_FOLDERS, _OVERFLOW = 0x40000000, 0x4000
+#: Kinds of records of an event: the file, its folder and name, the old ones and the new ones of a
+#: renamed file.
+_FILE, _NAME, _OLD_NAME, _NEW_NAME = 1, 2, 10, 12
 
 _EVENT, _RECORD, _HEAD = struct.Struct("=IBBHQii"), struct.Struct("=BBH"), struct.Struct("=Ii")
 
@@ -30,6 +33,9 @@ _LONG, _HANDLES = 0x80, {False: struct.Struct("=II"), True: struct.Struct("=QI")
 
 #: A file: its inode and the generation of that, since inodes are used again.
 Node = tuple[int, int]
+
+#: A name: the folder that it is in, and its letters.
+Place = tuple[Node, str]
 
 #: Seconds between two looks at whether it is over.
 LOOK = 0.05
@@ -54,7 +60,7 @@ class Names:
                 f"the kernel does not tell names of files: {os.strerror(ctypes.get_errno())}; "
                 "hint: Linux 5.17 or later, as root"
             )
-        mask = ctypes.c_uint64(_CREATED | _RENAMED | _FOLDERS)
+        mask = ctypes.c_uint64(_OPENED | _CREATED | _REMOVED | _RENAMED | _FOLDERS)
         flags = ctypes.c_uint(_ADD | _FILESYSTEM)
         if system.fanotify_mark(self._events, flags, mask, -100, os.fsencode(mount)):
             error = os.strerror(ctypes.get_errno())
@@ -62,8 +68,14 @@ class Names:
             raise DriveError(f"{mount}: the kernel does not tell names of files: {error}")
         self._root = mount.stat().st_ino
         self._folders: set[Node] = set()
-        #: The folder and the name of each file, and the generations of an inode in their order.
-        self._places: dict[Node, tuple[Node, str]] = {}
+        #: The files that were there before: nobody made them while names were followed.
+        self._older = {
+            node for folder, _, files in os.walk(mount) for node in _nodes(folder, files)
+        }
+        #: The names of each file, the oldest one first, and the generations of an inode in their
+        #: order. A file that lost its last name keeps that.
+        self._places: dict[Node, list[Place]] = {}
+        self._gone: set[tuple[Node, Place]] = set()
         self._lives: dict[int, list[int]] = defaultdict(list)
         self.is_complete = True
         self._over = threading.Event()
@@ -79,7 +91,7 @@ class Names:
         os.close(self._events)
 
     def path(self, inode: int, life: int) -> str | None:
-        """The last path of the file that was the inode's ``life``-th one; ``None`` if unknown.
+        """The path of the file that was the inode's ``life``-th one; ``None`` if unknown.
 
         It is empty for a folder.
         """
@@ -91,9 +103,9 @@ class Names:
         parts: list[str] = []
         node = (inode, lives[life])
         while node[0] != self._root:
-            if node not in self._places or len(parts) > 100:
+            if not self._places.get(node) or len(parts) > 100:
                 return None
-            node, name = self._places[node]
+            node, name = self._places[node][0]
             parts.append(name)
         return "/".join(reversed(parts))
 
@@ -122,27 +134,52 @@ class Names:
     def _note(self, mask: int, records: bytes) -> Node | None:
         """Notes an event; the file that has a name now."""
         node: Node | None = None
-        place: tuple[Node, str] | None = None
+        places: dict[int, Place] = {}
         at = 0
         while at < len(records):
             kind, _, length = _RECORD.unpack_from(records, at)
             body = records[at + _RECORD.size + 8 : at + length]  # Behind the file system's number.
-            size, type_ = _HEAD.unpack_from(body)
-            inode, generation = _HANDLES[bool(type_ & _LONG)].unpack_from(body, _HEAD.size)
+            size, handle = _node(body)
             if kind == _FILE:
-                node = (inode, generation)
-            elif kind in (_NAME, _NEW_NAME):
-                name = body[8 + size :].split(b"\0")[0]
-                place = ((inode, generation), os.fsdecode(name))
+                node = handle
+            else:
+                places[kind] = handle, os.fsdecode(body[8 + size :].split(b"\0")[0])
             at += length
-        if node is None or place is None:
+        if node is None or node in self._older:
             return None
-        # A second name of a file leaves it the first one.
-        if mask & _CREATED and node not in self._places:
+        # A file without a name (O_TMPFILE) is first heard of when it is opened.
+        if node[1] not in self._lives[node[0]]:
             self._lives[node[0]].append(node[1])
-            self._places[node] = place
             if mask & _FOLDERS:
                 self._folders.add(node)
-        elif mask & _RENAMED:
-            self._places[node] = place
+        known = self._places.setdefault(node, [])
+        if mask & _RENAMED:
+            old = places.get(_OLD_NAME)
+            at = known.index(old) if old in known else len(known)
+            known[at : at + 1] = [places[_NEW_NAME]]
+        elif mask & _CREATED:
+            known.append(places[_NAME])
+            self._gone.discard((node, places[_NAME]))
+        # The kernel merges the making and the removal of one name, and tells of another one later.
+        if mask & _REMOVED:
+            self._gone.add((node, places[_NAME]))
+        left = [place for place in known if (node, place) not in self._gone]
+        known[:] = left or known[-1:]
         return node
+
+
+def _node(handle: bytes) -> tuple[int, Node]:
+    """The size of a handle, and the file that it stands for."""
+    size, type_ = _HEAD.unpack_from(handle)
+    inode, generation = _HANDLES[bool(type_ & _LONG)].unpack_from(handle, _HEAD.size)
+    return size, (inode, generation)
+
+
+def _nodes(folder: str, files: list[str]) -> Iterator[Node]:
+    """The folder and the files in it."""
+    for path in (folder, *(os.path.join(folder, file) for file in files)):
+        handle, mount = ctypes.create_string_buffer(_HEAD.pack(128, 0), 136), ctypes.c_int()
+        system = ctypes.CDLL(None, use_errno=True)
+        at = os.fsencode(path)
+        if not system.name_to_handle_at(-100, at, handle, ctypes.byref(mount), 0):
+            yield _node(handle.raw)[1]

@@ -37,14 +37,21 @@ Change = tuple[int, int, int, str]
 def pattern(path: str) -> str:
     """The pattern of a file's name: numbers in it are ``N``.
 
+    So are the folders of two hexadecimal digits above a file that is named by its contents.
+
     >>> pattern("work/base/16384/2619_fsm"), pattern("work/db/000123.sst")
     ('base/N/N_fsm', 'db/N.sst')
     >>> pattern("work/pg_wal/00000001000000000000000A"), pattern("lost+found")
     ('pg_wal/N', 'lost+found')
+    >>> pattern("work/.git/objects/be/c0ffee00c0ffee00c0ffee00c0ffee00c0ffee")
+    '.git/objects/N/N'
     """
-    inside = path.removeprefix("work/")
-    parts = [re.sub(r"[0-9A-F]{16,}|[0-9a-f]{16,}|\d+", "N", part) for part in inside.split("/")]
-    return "/".join(parts)
+    *folders, name = path.removeprefix("work/").split("/")
+    if re.fullmatch(r"[0-9a-f]{16,}", name):
+        folders = ["N" if re.fullmatch(r"[0-9a-f]{2}", part) else part for part in folders]
+    return "/".join(
+        re.sub(r"[0-9A-F]{16,}|[0-9a-f]{16,}|\d+", "N", part) for part in (*folders, name)
+    )
 
 
 @dataclass(frozen=True)

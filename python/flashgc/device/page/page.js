@@ -75,9 +75,9 @@ function showStat(stat) {
     `open for ${duration(stat.uptime_seconds)}`,
   ].join(" · "));
   put("wa-all", ratio(stat.write_amplification));
-  put("host-all", `${size(counters.host_pages_written * page)} in all`);
+  put("host-all", `${size(counters.host_bytes_written)} in all`);
   put("flash-all", `${size(ocp.physical_media_units_written)} in all`);
-  put("read-all", `${size(counters.host_pages_read * page)} in all`);
+  put("read-all", `${size(counters.host_bytes_read)} in all`);
   put("erases-all", `${ocp.user_data_erase_count_min} to ${ocp.user_data_erase_count_max} a block`);
   put("free-now", count(stat.free_blocks));
   put("free-all", `${percent(stat.free_blocks / stat.blocks)} of ${count(stat.blocks)}`);
