@@ -323,7 +323,12 @@ class FileRings:
 class DriveFile:
     """The file of a drive, opened by who may, and read by who serves it."""
 
-    def __init__(self, path: os.PathLike[str], name: os.PathLike[str] | None = None) -> None: ...
+    def __init__(
+        self,
+        path: os.PathLike[str],
+        name: os.PathLike[str] | None = None,
+        uncached: bool = False,
+    ) -> None: ...
     def owner(self) -> int: ...
 
 class DeviceListener:
@@ -411,7 +416,11 @@ class RecordedDrive:
     """A drive whose commands are logged."""
 
     def __init__(
-        self, path: os.PathLike[str], log: os.PathLike[str], folder: os.PathLike[str]
+        self,
+        path: os.PathLike[str],
+        log: os.PathLike[str],
+        folder: os.PathLike[str],
+        uncached: bool = False,
     ) -> None: ...
     def close(self) -> None: ...
 

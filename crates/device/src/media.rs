@@ -5,11 +5,14 @@ mod crash;
 mod fault;
 mod file;
 mod memory;
+mod uncached;
 
 pub use crash::{CrashMedia, Op, SECTOR, State};
 pub use fault::{Fault, FaultMedia, Faults};
 pub use file::FileMedia;
 pub use memory::MemMedia;
+pub(crate) use uncached::Uncached;
+pub use uncached::bypass_page_cache;
 
 use std::io;
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use flashgc_device::campaign::replay::{self, Recorder, Replay};
 use flashgc_device::campaign::{self, Broken, Outcome, Pace, fuzz};
-use flashgc_device::media::FileMedia;
+use flashgc_device::media::{FileMedia, bypass_page_cache};
 use flashgc_device::{DeviceError, Drive, Outside, Settings, configuration};
 use flashgc_experiment::simulate::Control as EngineControl;
 use flashgc_front::fuse::Mount;
@@ -204,14 +204,25 @@ struct Recorded {
 #[pymethods]
 impl RecordedDrive {
     /// Opens the drive in the file at `path`, logs its commands into a new file, and mounts it in
-    /// `folder`.
+    /// `folder`. With `uncached`, both files are read and written past the page cache where that can be.
     #[new]
-    fn new(py: Python<'_>, path: PathBuf, log: PathBuf, folder: PathBuf) -> PyResult<Self> {
+    #[pyo3(signature = (path, log, folder, uncached=false))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        log: PathBuf,
+        folder: PathBuf,
+        uncached: bool,
+    ) -> PyResult<Self> {
         let open = || {
-            let media = FileMedia::open(&path)?;
+            let file = std::fs::File::options().read(true).write(true).open(&path)?;
+            if uncached {
+                let _ = bypass_page_cache(&file);
+            }
+            let media = FileMedia::opened(file)?;
             let settings = Settings::parse(&configuration(&media)?, Outside::default())?;
             let drive = Drive::open(Box::new(media), &settings)?;
-            let engine = Engine::start(Recorder::new(drive, &log)?)?;
+            let engine = Engine::start(Recorder::new(drive, &log, uncached)?)?;
             let mount = Mount::new(engine.queue(), &folder)?;
             Ok::<_, DeviceError>(Recorded { engine, mount })
         };

@@ -25,8 +25,11 @@ from flashgc_trials.benching.file import DRIVE, OWN, STREAMS, Bench, patterns_of
 from flashgc_trials.benching.folder import Folder
 from flashgc_trials.benching.texts import shown
 
-#: Exit codes of a command that was stopped on its way: by Ctrl-C, by the signal to terminate.
-STOPPED = (128 + signal.SIGINT, 128 + signal.SIGTERM)
+#: Signals that stop a bench: Ctrl-C, the signal to terminate, the end of the terminal.
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+#: Exit codes of a command that was stopped on its way.
+STOPPED = tuple(128 + number for number in STOPS)
 
 
 class StoppedError(Exception):
@@ -117,7 +120,9 @@ class Runner:
         if self.came():
             raise StoppedError
         if done.exit_code:
-            raise DriveError(f"{_ended(done.exit_code)}{last_words(log)}")
+            why = [one for one in done.findings if one.id == "other-folder"]
+            hint = f"; {why[0].claim}; hint: {why[0].hint}" if why else ""
+            raise DriveError(f"{_ended(done.exit_code)}{last_words(log)}{hint}")
         return {
             "version": version(),
             "name": run.cell.name,
@@ -213,19 +218,24 @@ def stops() -> Iterator[Callable[[], bool]]:
         return
     reader, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    handler = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    handlers = {
+        number: signal.signal(number, signal.default_int_handler)
+        for number in STOPS[1:]
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
 
     def came() -> bool:
         with contextlib.suppress(BlockingIOError):
             numbers = os.read(reader, 512)
-            return signal.SIGINT in numbers or signal.SIGTERM in numbers
+            return any(number in STOPS for number in numbers)
         return False
 
     try:
         yield came
     finally:
         signal.set_wakeup_fd(before)
-        signal.signal(signal.SIGTERM, handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         os.close(reader)
         os.close(writer)
 

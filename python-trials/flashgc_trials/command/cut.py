@@ -41,6 +41,12 @@ results so far. Needs root, FUSE and loop devices.""",
     help="Shell command that looks at the files after a cut; exit code 0 if all is there.",
 )
 @click.option("--cuts", metavar="N", default="200", help="Number of power cuts. [default: 200]")
+@click.option(
+    "--timeout",
+    metavar="TIME",
+    default="60s",
+    help="Time for one check; a longer one breaks a promise. [default: 60s]",
+)
 @click.option("--seed", metavar="S", default="1", help="Seed of the cuts. [default: 1]")
 @click.option(
     "--fs",
@@ -67,6 +73,7 @@ def cut_test(
     command: tuple[str, ...],
     check: str,
     cuts: str,
+    timeout: str,
     seed: str,
     fs: str,
     capacity: str | None,
@@ -81,6 +88,7 @@ def cut_test(
     check runs. The smallest cut that breaks a promise is shown.
     """
     from flashgc._core import ConfigError, Control
+    from flashgc.checkpoints import parse_time
     from flashgc.terminal.progress import Bars
     from flashgc.units import parse_count
     from flashgc_trials.cutting import running
@@ -90,11 +98,14 @@ def cut_test(
     wanted = parse_count(cuts, "--cuts")
     if wanted < 1:
         raise ConfigError(f"--cuts: found {wanted}, expected at least 1; hint: 200")
+    seconds = parse_time(timeout)
+    if not seconds:
+        raise ConfigError(f"--timeout: found {timeout}, expected a time; hint: 60s")
     size = capacity or CAPACITIES.get(fs, "")
     asked = Asked(list(command), check, fs, size, parse_count(seed, "--seed"))
     control = Control()
     with until_stopped(control), Bars(quiet=quiet) as bars:
-        done = running.run(asked, wanted, keep, bars.show, control)
+        done = running.run(asked, wanted, keep, bars.show, control, seconds)
     if as_json:
         from flashgc._documents import dumps
         from flashgc.command.show.results import deliver
@@ -125,7 +136,11 @@ def show(done: Outcome, keep: Path | None) -> None:
             f"{done.asked.capacity} for {done.asked.filesystem}: {n(done.commands)} commands, "
             f"{n(done.flushes)} flushes among them",
         ),
-        ("cuts", f"{n(done.done)}{of}, {n(done.at_flushes)} at flushes; seed {done.asked.seed}"),
+        (
+            "cuts",
+            f"{n(done.done)}{of}: {n(done.flushes_cut)} of {n(done.flushes)} flushes had one; "
+            f"seed {done.asked.seed}",
+        ),
         ("broken", f"{n(done.broken)} of them ({share})" if done.broken else "none"),
         *(("", f"{n(count)}: {why}") for why, count in done.found.items()),
     ]

@@ -6,13 +6,14 @@ import contextlib
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from flashgc._core import DriveError
-from flashgc.device import mounts
+from flashgc._core import Control, DriveError
+from flashgc.device import failures, mounts
 from flashgc.device.execution import FOLDER
 from flashgc.device.hints.place import IN_PLACE
 from flashgc.device.logged import Server
@@ -22,6 +23,9 @@ from flashgc_trials.cutting import naming
 
 #: Names in the environment of the check: the file with all acknowledged lines, and the last one.
 ACKED, LAST = "FLASHGC_ACKED", "FLASHGC_LAST"
+
+#: Seconds between the first two looks at whether a check has ended, and between later ones.
+FIRST_LOOK, LOOK = 0.002, 0.1
 
 #: Bytes of a check's output that are kept: its last ones.
 QUOTED = 2000
@@ -38,9 +42,16 @@ class Verdict:
 class Checker:
     """Checks drives in a scratch folder, one after the other; a context, with their server."""
 
-    def __init__(self, folder: Path, filesystem: str, check: str) -> None:
-        """``check`` is a command for the shell, whose exit code 0 says that all is there."""
+    def __init__(
+        self, folder: Path, filesystem: str, check: str, timeout: float, control: Control
+    ) -> None:
+        """``check`` is a command for the shell, whose exit code 0 says that all is there.
+
+        One that takes more than ``timeout`` seconds has failed. It is ended where ``control`` asks
+        for the end.
+        """
         self._folder, self._filesystem, self._check = folder, filesystem, check
+        self._timeout, self._control = timeout, control
         self._server = Server(folder)
 
     def __enter__(self) -> Self:
@@ -109,18 +120,32 @@ class Checker:
                 start_new_session=True,
             )
         note(self._folder, child.pid)
+        has_ended = False
         try:
-            # Its number stays its own until it is asked for.
-            os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+            has_ended = self._has_ended(child.pid)
         finally:
             # What it has left running would hold the mount.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(child.pid, signal.SIGKILL)
             code = child.wait()
+        if not has_ended:
+            why = failures.CHECK_HANGS.sentence(seconds=f"{self._timeout:g}")
+            return Verdict(why, _end_of(output))
         if code == 0:
             return Verdict(None)
         how = f"exit code {code}" if code > 0 else f"signal {-code}"
         return Verdict(f"the check ended with {how}", _end_of(output))
+
+    def _has_ended(self, pid: int) -> bool:
+        """Waits for the check; false if it takes too long, or somebody wants the end."""
+        until, pause = time.monotonic() + self._timeout, FIRST_LOOK
+        # Its number stays its own until it is asked for.
+        while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+            if self._control.cancelled or time.monotonic() > until:
+                return False
+            time.sleep(pause)
+            pause = min(2 * pause, LOOK)
+        return True
 
 
 def _end_of(output: Path) -> str:

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from flashgc._core import Control, DriveError
-from flashgc.device import making, mounts
+from flashgc.device import failures, making, mounts
 from flashgc.device.execution import FOLDER
+from flashgc.device.execution.running import left_out
 from flashgc.device.logged import served
 from flashgc.device.scratch import note
 from flashgc_trials.cutting.acknowledging import Listener, Note
@@ -27,6 +28,9 @@ ACKNOWLEDGE = "FLASHGC_ACK"
 
 #: Seconds between two looks at whether somebody wants the end.
 LOOK = 0.1
+
+#: Seconds that a command gets to end.
+PATIENCE = 10.0
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ def program(command: Sequence[str]) -> list[str]:
     """The command with the whole path of its program: it does not run in this folder."""
     found = shutil.which(command[0])
     if found is None:
-        raise DriveError(f"{command[0]}: no such command")
+        raise failures.NO_COMMAND.error(word=command[0])
     return [os.path.abspath(found), *command[1:]]
 
 
@@ -97,14 +101,16 @@ def record(
         begin, began = position(), time.monotonic()
         fifo = folder / "acknowledge"
         with Listener(fifo, position) as listener, _started(words, work, fifo, folder) as child:
-            code = _waited(child, control)
+            code = _waited(child, control, disk)
+            foreign = left_out(command, work) if code else None
         seconds = time.monotonic() - began
     if control.cancelled:
         raise KeyboardInterrupt
     if code:
         how = f"exit code {code}" if code > 0 else f"signal {-code}"
         raise DriveError(
-            f"{command[0]} ended with {how}, and nothing was cut; hint: it must end with 0"
+            f"{command[0]} ended with {how}, and nothing was cut; "
+            + (foreign or "hint: it must end with 0")
         )
     return Recording(listener.notes, begin, position(), seconds)
 
@@ -126,13 +132,20 @@ def _started(
         child.wait()
 
 
-def _waited(child: subprocess.Popen[bytes], control: Control) -> int:
-    """The exit code of the command, which is asked to end where somebody wants the end."""
-    was_asked = False
+def _waited(child: subprocess.Popen[bytes], control: Control, disk: Path) -> int:
+    """The exit code of the command, which is asked to end where somebody wants the end.
+
+    Raises :class:`flashgc.DriveError` where the server of ``disk`` has ended.
+    """
+    kill_at = None
     while True:
         try:
             return child.wait(LOOK)
         except subprocess.TimeoutExpired:
-            if control.cancelled and not was_asked:
-                was_asked = True
+            if mounts.is_dead(disk):
+                raise failures.SERVER_ENDED.error(why="") from None
+            if control.cancelled and kill_at is None:
+                kill_at = time.monotonic() + PATIENCE
                 child.terminate()
+            elif kill_at is not None and time.monotonic() > kill_at:
+                child.kill()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import shutil
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from flashgc._core import ConfigError, Control, DriveError
-from flashgc.device import mounts
+from flashgc.device import failures, mounts
 from flashgc.device.scratch import scratch
 from flashgc.progress import Show
 from flashgc_trials.cutting import acknowledging, naming, places, recording
@@ -25,6 +26,9 @@ from flashgc_trials.cutting.shrinking import shrunk
 
 #: The purpose of scratch folders.
 PURPOSE = "cut-test"
+
+#: Seconds that a check may take where nobody says how many.
+TIMEOUT = 60.0
 
 #: Checks that the search for the smallest cut may run.
 TRIES = 40
@@ -75,6 +79,8 @@ class Outcome:
     done: int
     resumed: int
     at_flushes: int
+    #: The flushes at which there was a cut.
+    flushes_cut: int
     broken: int
     #: The broken ones by what was found: a check may have an exit code for each promise.
     found: dict[str, int]
@@ -87,16 +93,26 @@ class Outcome:
         return asdict(self)
 
 
-def run(asked: Asked, cuts: int, keep: Path | None, show: Show, control: Control) -> Outcome:
-    """Records the command, or takes the recording of ``keep``, and makes ``cuts`` cuts."""
+def run(
+    asked: Asked,
+    cuts: int,
+    keep: Path | None,
+    show: Show,
+    control: Control,
+    timeout: float = TIMEOUT,
+) -> Outcome:
+    """Records the command, or takes the recording of ``keep``, and makes ``cuts`` cuts.
+
+    A check that takes more than ``timeout`` seconds breaks a promise.
+    """
     mounts.check("flashgc device cut-test", asked.filesystem)
     recording.program(asked.command)
-    with scratch(PURPOSE, has_sockets=False) as folder:
+    with scratch(PURPOSE, has_sockets=False) as folder, _explained(folder, keep):
         for name in ("mount", "fuse"):
             (folder / name).mkdir()
         with (
             Kept(folder / "kept" if keep is None else keep, asked) as kept,
-            Checker(folder, asked.filesystem, asked.check) as checker,
+            Checker(folder, asked.filesystem, asked.check, timeout, control) as checker,
         ):
             if kept.recording is None:
                 kept.keep(_recorded(asked, folder, kept.log, checker, control))
@@ -105,6 +121,19 @@ def run(asked: Asked, cuts: int, keep: Path | None, show: Show, control: Control
                 images = Images(folder, log, asked.capacity)
                 made = _Run(kept, kept.recording, images, checker, control)
                 return made.outcome(asked, cuts, show, is_kept=keep is not None)
+
+
+@contextlib.contextmanager
+def _explained(*folders: Path | None) -> Iterator[None]:
+    """Says the cause behind an error that is none of the command's or the check's."""
+    try:
+        yield
+    except (DriveError, OSError) as error:
+        for folder in folders:
+            why = error if folder is None else failures.explained(error, folder)
+            if why is not error:
+                raise why from None
+        raise
 
 
 def _recorded(
@@ -182,6 +211,7 @@ class _Run:
             done=len(done),
             resumed=len(before),
             at_flushes=sum(one.is_at_flush for one in done.values()),
+            flushes_cut=len({one.given for one in done.values() if one.is_at_flush}),
             broken=len(broken),
             found=dict(Counter(one.why for one in broken if one.why is not None).most_common()),
             smallest=smallest,

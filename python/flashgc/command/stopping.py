@@ -14,14 +14,17 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def until_stopped(control: Control) -> Iterator[None]:
-    """The first Ctrl-C or SIGTERM cancels ``control``; the next one ends the process."""
+    """The first Ctrl-C, SIGTERM or SIGHUP cancels ``control``; the next one ends the process."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         if control.cancelled:
             raise KeyboardInterrupt
         control.cancel()
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, stop) for number in numbers}
     try:
         yield
     finally:

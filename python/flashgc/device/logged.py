@@ -18,7 +18,7 @@ from typing import Self
 
 from flashgc import Device, _core, _isolated
 from flashgc._core import DriveError
-from flashgc.device import mounts
+from flashgc.device import memory, mounts
 from flashgc.device.scratch import note
 
 #: Words of the server: it serves, it has closed the drive.
@@ -109,6 +109,8 @@ def main() -> None:
     """Serves drives that lines of stdin name; an empty line, or its end, closes one."""
     # Ctrl-C is for whoever started this one, and ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    memory.prepare()
+    memory.reserve()
     for line in sys.stdin:
         file, folder, *log = map(Path, json.loads(line))
         try:
@@ -121,12 +123,12 @@ def main() -> None:
 def _serve(file: Path, folder: Path, log: Path | None = None) -> None:
     """Serves a drive until the next line of stdin."""
     if log is not None:
-        recorded = _core.RecordedDrive(file, log, folder)
+        recorded = _core.RecordedDrive(file, log, folder, memory.is_limited())
         print(READY, flush=True)
         sys.stdin.readline()
         _released(recorded.close)
         return
-    drive = Device.open(file)
+    drive = Device.open(file, held=_core.DriveFile(file, uncached=memory.is_limited()))
     drive.serve_fuse(folder)
     print(READY, flush=True)
     sys.stdin.readline()

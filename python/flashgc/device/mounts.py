@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from flashgc._core import ConfigError, DriveError
-from flashgc.device import programs
+from flashgc.device import failures, programs
 from flashgc.device.initiator import FABRICS
 from flashgc.device.writers import OWN, MountOptions
 
@@ -48,6 +48,9 @@ KEEPING: dict[str, tuple[str, ...]] = {
 #: Flags of umount2(2): at once, as soon as nobody uses it, and never behind a link.
 _FORCE, _DETACH, _NOFOLLOW = 1, 2, 8
 
+#: The number of the capability to mount.
+_SYS_ADMIN = 21
+
 #: The interval at which a busy mount is asked to go, and the longest time, in seconds.
 PAUSE, PATIENCE = 0.1, 10.0
 
@@ -66,15 +69,14 @@ def check(what: str, filesystem: str | None = None, host: str = "fuse") -> None:
                 f"hint: {suggest(word, words)}"
             )
     if os.geteuid() != 0:
-        raise DriveError(
-            f"{what} needs root, for block devices and mounts; hint: sudo, or serve the drive "
-            "without root: flashgc device serve FILE --nbd unix:/tmp/drive.sock"
-        )
+        raise failures.NO_ROOT.error(what=what)
+    if not _may_mount():
+        raise failures.NO_RIGHT.error(what=what)
     for device, need, module in NEEDS[host]:
         if not _is_there(module, partial(os.path.exists, device)):
             others = "" if host == "fuse" else ", or --host fuse"
-            raise DriveError(
-                f"{what} needs {need}, and there is no {device}; hint: modprobe {module}{others}"
+            raise failures.NO_KERNEL.error(
+                what=what, need=need, device=device, module=module, others=others
             )
     if filesystem is not None and not _is_there(filesystem, lambda: _is_listed(filesystem)):
         raise DriveError(f"{what}: this kernel has no {filesystem}; hint: --fs ext4")
@@ -87,6 +89,13 @@ def check(what: str, filesystem: str | None = None, host: str = "fuse") -> None:
                 f"{what} needs {program}, which is not installed; "
                 f"hint: apt-get install {programs.PACKAGES.get(program, program)}"
             )
+
+
+def _may_mount() -> bool:
+    """True if this process has the capability ``CAP_SYS_ADMIN``."""
+    with open("/proc/self/status", encoding="utf-8") as lines:
+        rights = next(line.split()[1] for line in lines if line.startswith("CapEff:"))
+    return bool(int(rights, 16) >> _SYS_ADMIN & 1)
 
 
 def _is_there(module: str, seen: Callable[[], bool]) -> bool:
@@ -204,6 +213,15 @@ def _is_dead(source: str) -> bool:
     return False
 
 
+def is_dead(disk: Path) -> bool:
+    """True if the server of a mount of FUSE is gone. One that is there is asked."""
+    try:
+        os.statvfs(disk)
+    except OSError as error:
+        return error.errno == errno.ENOTCONN
+    return False
+
+
 def found(device: str) -> str | None:
     """The file system on ``device``, by its name; ``None`` without one."""
     return _ended(("blkid", "-p", "-o", "value", "-s", "TYPE", device)).stdout.strip() or None
@@ -248,11 +266,12 @@ def is_mounted(folder: Path) -> bool:
     return any(place == wanted for _, place in mounted())
 
 
-def mounted() -> list[tuple[str, str]]:
-    """Return all mounts: the source and the folder of each."""
+def mounted(kind: str | None = None) -> list[tuple[str, str]]:
+    """Return all mounts, or those of one kind of file system: the source and the folder of each."""
     with open("/proc/self/mounts", encoding="utf-8", errors="surrogateescape") as lines:
         fields = [line.split() for line in lines]
-    return [(_unescaped(field[0]), _unescaped(field[1])) for field in fields]
+    found = [field for field in fields if kind in (None, field[2])]
+    return [(_unescaped(field[0]), _unescaped(field[1])) for field in found]
 
 
 def _unescaped(path: str) -> str:

@@ -36,6 +36,17 @@ def _stat(pid: int) -> list[str]:
         return ["X"]
 
 
+def is_ending(pid: int) -> bool:
+    """True for a process that was killed and has not ended, as one that waits for its own mount."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return False
+    words = [line.split() for line in lines]
+    pending = [int(word[1], 16) for word in words if word[0] in ("SigPnd:", "ShdPnd:")]
+    return any(signals & 1 << signal.SIGKILL - 1 for signals in pending)
+
+
 def send(pid: int, since: str, which: signal.Signals, users: Sequence[int] | None = None) -> bool:
     """Send a signal to the process that began at ``since``; whether it is still there.
 

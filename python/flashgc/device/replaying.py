@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from flashgc._core import ConfigError, DriveError
 from flashgc.device.execution import Executed
 from flashgc.device.options_of import options_of, past_of
+from flashgc.device.scratch import scratch
 from flashgc.registry import gc_presets, policies
 
 
@@ -70,8 +70,9 @@ def recording(record: Path | None, is_needed: bool) -> Iterator[Path | None]:
     if record is not None or not is_needed:
         yield record
         return
-    with tempfile.TemporaryDirectory(prefix="flashgc-") as folder:
-        yield Path(folder) / "writes.flashgc.zst"
+    # A name that the next exec sweeps.
+    with scratch("exec-compare", has_sockets=False) as folder:
+        yield folder / "writes.flashgc.zst"
 
 
 def replayed(

@@ -23,13 +23,16 @@ from typing import Any
 from flashgc._core import ConfigError, DriveError
 from flashgc.device import mounts, state, trust
 from flashgc.device import up as upping
-from flashgc.device.processes import began, family, send, with_variable
+from flashgc.device.processes import began, family, is_ending, send, with_variable
 
 #: Files of a folder's notes: whose it is and where, and the processes that were started in it.
 OWNER, PROCESSES = "owner", "processes"
 
 #: The variable that names a pipe in the folder to a command, and the pipe.
 PIPE, MARKS = "FLASHGC_MARK", "marks"
+
+#: Seconds that the server of a drive in the folder gets to close it.
+LIMIT = 20.0
 
 #: Bytes of the folder's name at most: a socket's has 107, with its own name at the end.
 LONGEST = 80
@@ -87,10 +90,7 @@ def _is_alive(named: str) -> bool:
     pid, _, since = named.strip().partition(" ")
     if not (since and pid.isdigit() and began(int(pid)) == since):
         return False
-    # One that was killed while it waited for its own mount stays until that is taken away.
-    words = [line.split() for line in _lines(Path(f"/proc/{pid}/status"))]
-    pending = [int(word[1], 16) for word in words if word[0] in ("SigPnd:", "ShdPnd:")]
-    return not any(signals & 1 << signal.SIGKILL - 1 for signals in pending)
+    return not is_ending(int(pid))
 
 
 def sweep(purpose: str) -> None:
@@ -126,7 +126,7 @@ def _undo(notes: Path) -> None:
     for one in with_variable(f"{PIPE}={folder / MARKS}"):
         send(one, began(one), signal.SIGKILL)
     for file in upping.files_below(folder):
-        with contextlib.suppress(DriveError, OSError):
+        with contextlib.suppress(DriveError, OSError), upping.broken_off(file, LIMIT):
             upping.down(file, force=True)
     loops = set(_loops(folder))
     mounted = _mounts(folder)

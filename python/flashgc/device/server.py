@@ -16,7 +16,7 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError, FlashgcError
-from flashgc.device import privileges, trust
+from flashgc.device import memory, privileges, trust
 from flashgc.device.realtime import past
 from flashgc.device.serving import (
     THREADS,
@@ -56,6 +56,7 @@ def main() -> int:
     given["clock"] = None if clock[0] is None else clock
     # The terminal's Ctrl-C is for who started this.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    memory.prepare()
     try:
         front = Fronts(**given)
         at_hand = _at_hand(front, (file, held), control, is_root=user is not None)
@@ -67,6 +68,7 @@ def main() -> int:
             front = Fronts(**{**given, "record": record})
         if user is not None:
             _import_all(front)
+            memory.lock()
             uid, gid = map(int, user.split(":"))
             privileges.drop(uid, gid)
         if with_parent:
@@ -105,7 +107,9 @@ def _at_hand(
         parent = Path(front.nbd.removeprefix(UNIX)).absolute().parent
         trust.check_folder(parent, is_parent=True)
     return Ready(
-        file=None if held is None else _core.DriveFile(Path(f"/proc/self/fd/{held}"), file),
+        file=None
+        if held is None
+        else _core.DriveFile(Path(f"/proc/self/fd/{held}"), file, uncached=memory.is_limited()),
         mount=_core.DeviceMount(front.fuse) if is_root and front.fuse is not None else None,
         nbd=_core.DeviceListener(front.nbd) if is_root and front.nbd is not None else None,
         nvme_tcp=(

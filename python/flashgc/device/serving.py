@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from flashgc import _core
 from flashgc._core import ConfigError
+from flashgc.device import memory
 from flashgc.device.drive import Device
 
 #: The beginning of the address of a Unix socket.
@@ -118,6 +119,7 @@ def opened(path: Path, fronts: Fronts, ready: Ready = NOTHING) -> Iterator[Devic
                 files=ready.files,
             )
             drive = stack.enter_context(opening)
+            memory.reserve()
             if fronts.record is not None:
                 drive.record(fronts.record)
             if fronts.nbd is not None:
@@ -169,7 +171,7 @@ def shown(drive: Device, address: str, *, listen_anywhere: bool) -> Iterator[Non
 
 
 class Signals:
-    """Ctrl-C and the signal to terminate, from its start until its end: they are kept, not lost.
+    """Ctrl-C, SIGTERM and SIGHUP, from its start until its end: they are kept, not lost.
 
     Only the main thread can make one. A handler may run while any lock is held, so it takes none:
     it writes to a pipe.
@@ -177,7 +179,9 @@ class Signals:
 
     def __enter__(self) -> Self:
         self._reader, self._writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        numbers = (signal.SIGINT, signal.SIGTERM)
+        numbers = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            numbers.append(signal.SIGHUP)
         self._before = {number: signal.signal(number, self._take) for number in numbers}
         return self
 

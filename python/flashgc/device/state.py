@@ -10,8 +10,11 @@ in its first block. So a name that leads to another file leads to no notes of th
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
 import stat
+import time
 from pathlib import Path
 
 from flashgc._core import ConfigError
@@ -20,6 +23,9 @@ from flashgc.device import trust
 #: Notes of drives that are up, what their servers say, where they answer, mounts of FUSE, notes of
 #: scratch folders, notes of drives that only root has changed.
 UP, LOGS, SOCKETS, FUSE, SCRATCH, ROOTS = "up", "log", "sock", "fuse", "scratch", "root"
+
+#: Seconds in which a socket is being made, and those in which a server lets others connect.
+YOUNG = 2.0
 
 #: The beginning of a drive's file, and where its number lies.
 _MAGIC, _NUMBER = b"FLASHGC\n", slice(16, 32)
@@ -137,6 +143,20 @@ def sockets(file: Path) -> list[Path]:
     elif not os.environ.get("FLASHGC_STATE"):
         found += [path / SOCKETS / name for path in _homes(os.geteuid(), os.environ)[1:]]
     return found
+
+
+def sweep_sockets() -> None:
+    """Removes sockets at which nobody answers: their servers were killed."""
+    for path in folder(SOCKETS).iterdir():
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as client:
+            # One that is being made is bound before it listens.
+            if time.time() < os.lstat(path).st_mtime + YOUNG:
+                continue
+            client.settimeout(YOUNG)
+            try:
+                client.connect(str(path))
+            except ConnectionRefusedError:
+                path.unlink()
 
 
 def _is_socket_of(path: Path, owner: int) -> bool:

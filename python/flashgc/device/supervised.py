@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from flashgc._core import DriveError
-from flashgc.device import mounts, privileges, trust, writers
+from flashgc.device import mounts, privileges, state, trust, writers
 from flashgc.device import up as upping
 from flashgc.device.control import Client
 from flashgc.device.serving import Fronts, Signals
@@ -63,6 +63,7 @@ def served(file: Path, fronts: Fronts, user: str | None) -> Iterator[Supervised]
     """Serves a drive; :class:`SystemExit` if the server ends at once."""
     opened = trust.open_drive(file)
     done = upping.Up("", "", "", is_of_root=writers.is_of_root(opened.descriptor))
+    key = state.key_of(opened.descriptor)
     try:
         runner = privileges.runner(opened.user, opened.group, user)
         fuse = None if fronts.fuse is None else _free(fronts.fuse)
@@ -87,6 +88,8 @@ def served(file: Path, fronts: Fronts, user: str | None) -> Iterator[Supervised]
         if done.is_of_root:
             with contextlib.suppress(OSError):
                 writers.note(opened.path)
+        if said:  # Else it may be the socket of another server of this drive.
+            (state.folder(state.SOCKETS) / key).unlink(missing_ok=True)
 
 
 def _free(folder: Path) -> Path:

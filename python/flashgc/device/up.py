@@ -14,6 +14,7 @@ import os
 import secrets
 import signal
 import subprocess
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +23,16 @@ from pathlib import Path
 
 from flashgc import _isolated
 from flashgc._core import ConfigError, DriveError
-from flashgc.device import initiator, mounts, privileges, processes, state, trust, writers
+from flashgc.device import (
+    failures,
+    initiator,
+    mounts,
+    privileges,
+    processes,
+    state,
+    trust,
+    writers,
+)
 from flashgc.device.control import Client
 from flashgc.device.serving import THREADS, UNIX
 from flashgc.device.writers import Writers
@@ -107,8 +117,40 @@ def log_of(done: Up) -> Path:
 
 
 def files_below(folder: Path) -> list[Path]:
-    """The files of drives that are up, of those that lie in ``folder``."""
-    return [Path(done.file) for _, done in _noted() if done.file.startswith(f"{folder}/")]
+    """The files of drives that are up, of those that lie or are mounted in ``folder``."""
+    begin = f"{folder}/"
+    return [
+        Path(done.file)
+        for _, done in _noted()
+        if done.file.startswith(begin) or done.mount.startswith(begin)
+    ]
+
+
+@contextlib.contextmanager
+def broken_off(file: Path, limit: float) -> Iterator[None]:
+    """Ends what waits in here for the server of the drive in ``file`` after ``limit`` seconds.
+
+    The server is killed, and requests that wait for it fail. One that was killed already, and does
+    not end, gets no time.
+    """
+    done = read(file)
+    if done is None:
+        yield
+        return
+
+    def end() -> None:
+        processes.send(done.server, done.began, signal.SIGKILL)
+        if done.fuse:
+            mounts.unmount_lazily(Path(done.fuse), force=True)
+
+    is_ending = is_alive(done) and processes.is_ending(done.server)
+    timer = threading.Timer(0 if is_ending else limit, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _noted() -> Iterator[tuple[Path, Up]]:
@@ -179,16 +221,7 @@ def up(
         raise ConfigError(f"{file}: no such file; hint: {hint}") from None
     with contextlib.closing(opened):
         file = opened.path
-        before = read(file)
-        if before is not None and _is_alive(before):
-            raise DriveError(
-                f"{file} is up in {before.mount}; hint: flashgc device down {file} ends that"
-            )
-        if before is not None:
-            down(file)
-        mount = trust.make_folder(mount)
-        if mounts.is_mounted(mount):
-            raise DriveError(f"{mount} is a mount already; hint: choose another folder")
+        mount = _free(file, mount)
         strangers = source.plus(*writers.of(opened.descriptor).others)
         if host != "fuse" or _has_port(serve):
             strangers = writers.served_by_port(strangers)
@@ -225,17 +258,56 @@ def up(
                 keeps=_has_data(file),
             )
             _write(done)
-        except BaseException:
+        except BaseException as error:
+            why = explained(error, done) if isinstance(error, (DriveError, OSError)) else error
             with contextlib.suppress(DriveError, OSError):
                 down(file)
-            raise
+            if why is error:
+                raise
+            raise why from None
         return done
+
+
+def _free(file: Path, mount: Path) -> Path:
+    """The folder to mount in, of a drive that is not up; one that a killed server left up goes."""
+    before = read(file)
+    if before is not None and is_alive(before):
+        raise DriveError(
+            f"{file} is up in {before.mount}; hint: flashgc device down {file} ends that"
+        )
+    if before is not None:
+        down(file)
+    mount = trust.make_folder(mount)
+    if mounts.is_mounted(mount):
+        raise DriveError(f"{mount} is a mount already; hint: choose another folder")
+    return mount
 
 
 def _has_port(serve: Sequence[str]) -> bool:
     """True if a server with these options listens at a TCP port for hosts of the drive."""
     at = [serve[place + 1] for place, word in enumerate(serve) if word in ("--nbd", "--nvme-tcp")]
     return any(not address.startswith(UNIX) for address in at)
+
+
+def explained(error: Exception, done: Up) -> Exception:
+    """Return the cause behind an error on a drive that was brought up, if it is not yet down."""
+    read_only = ended = None
+    if done.serving and not is_alive(done):
+        ended = _last_words(done)
+    elif done.serving:
+        with contextlib.suppress(DriveError, OSError), Client(Path(done.file)) as client:
+            read_only = client.stat()["read_only"]
+    folder = Path(done.file).parent
+    return failures.explained(error, folder, read_only=read_only, ended=ended)
+
+
+def _last_words(done: Up) -> str:
+    """The last line of the server's log; empty without one."""
+    try:
+        lines = log_of(done).read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    return next((line.removeprefix("error: ") for line in reversed(lines) if line.strip()), "")
 
 
 def recorded(done: Up, serve: list[str], runner: privileges.Runner) -> list[str]:
@@ -303,6 +375,7 @@ def start(
 
     ``began_as`` is told its process at once.
     """
+    state.sweep_sockets()
     reader, writer = os.pipe()
     control = state.folder(state.SOCKETS) / state.key_of(opened.descriptor)
     given = ("--ready-fd", writer, "--fd", opened.descriptor, "--control", control, *runner.words)
@@ -338,6 +411,11 @@ def start(
 
 
 def _start(opened: trust.Opened, done: Up, serve: Sequence[str], runner: privileges.Runner) -> None:
+    def began(pid: int) -> None:
+        """Notes the server at once: whoever is stopped while it opens the drive must end it."""
+        done.server, done.began = pid, processes.began(pid)
+        _write(done)
+
     # The server outlives this process: what it says goes to a file.
     log = log_of(done)
     log.unlink(missing_ok=True)
@@ -345,16 +423,14 @@ def _start(opened: trust.Opened, done: Up, serve: Sequence[str], runner: privile
     try:
         # An address that somebody gave comes behind this one, and counts.
         front = ("--fuse", done.fuse) if done.fuse else ("--nvme-tcp", "127.0.0.1:0")
-        server, said = start(opened, (*front, *serve), runner, writer)
+        server, said = start(opened, (*front, *serve), runner, writer, began)
     finally:
         os.close(writer)
     _CHILDREN[server.pid] = server
     done.server, done.began = server.pid, processes.began(server.pid)
     if not said:
         code = server.wait()
-        lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-        why = lines[-1].removeprefix("error: ") if lines else f"the server ended with code {code}"
-        raise DriveError(why)
+        raise DriveError(_last_words(done) or f"the server ended with code {code}")
     done.serving = json.loads(said)["serving"]
 
 
@@ -363,14 +439,15 @@ def _has_data(file: Path) -> bool:
         return int(client.stat()["mapped_pages"]) > 0
 
 
-def _is_alive(done: Up) -> bool:
+def is_alive(done: Up) -> bool:
+    """True if the server of a drive that was brought up still runs."""
     return bool(done.began) and processes.began(done.server) == done.began
 
 
 def stale(file: Path) -> str | None:
     """The mount of a drive whose server was killed; ``None`` without one."""
     done = read(file)
-    return None if done is None or _is_alive(done) else done.mount
+    return None if done is None or is_alive(done) else done.mount
 
 
 def down(file: Path, *, force: bool = False, last: Callable[[], None] = lambda: None) -> bool:
@@ -382,7 +459,7 @@ def down(file: Path, *, force: bool = False, last: Callable[[], None] = lambda: 
     done = read(file)
     if done is None:
         return False
-    is_dead = not _is_alive(done)
+    is_dead = not is_alive(done)
     if not is_dead and (why := _silence(file, done)) is not None:
         if not force:
             raise DriveError(
@@ -390,6 +467,7 @@ def down(file: Path, *, force: bool = False, last: Callable[[], None] = lambda: 
             )
         processes.send(done.server, done.began, signal.SIGKILL, (0, done.user))
         is_dead = True
+    words = ""
     if not is_dead:
         _end_faults(file)
     elif done.host:
@@ -411,9 +489,13 @@ def down(file: Path, *, force: bool = False, last: Callable[[], None] = lambda: 
     if done.is_of_root:
         with contextlib.suppress(OSError):
             writers.note(file)
+    if not is_dead:
+        words = _last_words(done)
     log_of(done).unlink(missing_ok=True)
     (state.folder(state.SOCKETS) / done.key).unlink(missing_ok=True)
     (state.folder(state.UP) / done.key).unlink(missing_ok=True)
+    if failures.is_full(words):  # All is undone, and the server could not close the drive.
+        raise failures.explained(DriveError(words), Path(done.file).parent)
     return True
 
 
@@ -439,7 +521,7 @@ def _end(file: Path, done: Up) -> None:
     """Ends the server: that one, and no other process that has its number by now."""
     processes.send(done.server, done.began, signal.SIGTERM, (0, done.user))
     until = time.monotonic() + CLOSING
-    while _is_alive(done):
+    while is_alive(done):
         if done.server in _CHILDREN:
             _CHILDREN[done.server].poll()
         if time.monotonic() > until:

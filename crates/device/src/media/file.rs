@@ -4,11 +4,13 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{FallocateFlags, FlockOperation, OFlags, fallocate, fdatasync, flock};
 use rustix::io::Errno;
 
 use super::Media;
+use super::uncached::Uncached;
 use crate::layout::PAGE;
 use crate::mutants::{self, Mutant};
 
@@ -19,6 +21,8 @@ const AT_ONCE: i32 = OFlags::NONBLOCK.bits() as i32;
 pub struct FileMedia {
     file: File,
     len: u64,
+    /// The way past the page cache of a file that was opened so.
+    uncached: Option<Mutex<Uncached>>,
 }
 
 impl FileMedia {
@@ -32,7 +36,7 @@ impl FileMedia {
         let file = options.open(path)?;
         lock(&file)?;
         file.set_len(len)?;
-        Ok(Self { file, len })
+        Ok(Self { file, len, uncached: None })
     }
 
     /// Opens the file at `path`.
@@ -70,7 +74,8 @@ impl FileMedia {
         if !about.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
         }
-        Ok(Self { file, len: about.len() })
+        let uncached = Uncached::of(&file)?.map(Mutex::new);
+        Ok(Self { file, len: about.len(), uncached })
     }
 }
 
@@ -101,6 +106,10 @@ fn lock(file: &File) -> io::Result<()> {
 
 impl Media for FileMedia {
     fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        if let Some(uncached) = &self.uncached {
+            let mut uncached = uncached.lock().unwrap_or_else(PoisonError::into_inner);
+            return uncached.read(&self.file, at, into);
+        }
         self.file.read_exact_at(into, at)
     }
 
@@ -109,7 +118,13 @@ impl Media for FileMedia {
             let text = format!("a write at {at} is beyond a file of {} bytes", self.len);
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, text));
         }
-        self.file.write_all_at(bytes, at)
+        match self.uncached.as_mut() {
+            Some(uncached) => {
+                let uncached = uncached.get_mut().unwrap_or_else(PoisonError::into_inner);
+                uncached.write(&self.file, at, bytes)
+            }
+            None => self.file.write_all_at(bytes, at),
+        }
     }
 
     fn sync(&mut self) -> io::Result<()> {
@@ -179,7 +194,7 @@ mod tests {
     #[test]
     fn a_sync_asks_the_system() {
         let file = OpenOptions::new().read(true).write(true).open("/dev/null").unwrap();
-        let error = FileMedia { file, len: 0 }.sync().unwrap_err();
+        let error = FileMedia { file, len: 0, uncached: None }.sync().unwrap_err();
         assert_eq!(error.raw_os_error(), Some(Errno::INVAL.raw_os_error()));
     }
 }

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_device::failure::Failure;
-use flashgc_device::media::FileMedia;
+use flashgc_device::media::{FileMedia, bypass_page_cache};
 use flashgc_device::{
     DeviceError, Drive, Durability, Outside, Recording, Settings, Strangers, configuration,
 };
@@ -511,11 +511,15 @@ pub(crate) struct DriveFile {
 
 #[pymethods]
 impl DriveFile {
-    /// Opens the file at `path` to read and to write, and locks it. Errors call it `name`.
+    /// Opens the file at `path` to read and to write, and locks it. Errors call it `name`. With `uncached`
+    /// the page cache has nothing of it, where the file system can do that.
     #[new]
-    #[pyo3(signature = (path, name=None))]
-    fn new(path: PathBuf, name: Option<PathBuf>) -> PyResult<Self> {
+    #[pyo3(signature = (path, name=None, uncached=false))]
+    fn new(path: PathBuf, name: Option<PathBuf>, uncached: bool) -> PyResult<Self> {
         let file = File::options().read(true).write(true).open(&path)?;
+        if uncached {
+            let _ = bypass_page_cache(&file);
+        }
         // The lock is that of the open file, so it stays.
         let locked = file.try_clone().and_then(FileMedia::opened);
         let name = name.as_deref().unwrap_or(&path);

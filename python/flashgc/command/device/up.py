@@ -82,6 +82,7 @@ def up(
     from flashgc._core import ConfigError
     from flashgc.device import code
     from flashgc.device import up as upping
+    from flashgc.device.execution.running import Signals
     from flashgc.device.making import configuration
     from flashgc.terminal.render import warn
 
@@ -90,9 +91,14 @@ def up(
     code.check(file, configuration(file), allowed=typed["allow_python"])
     fronts = fronts_of(file, typed)
     options = mount_words(mount_options)
-    done = upping.up(
-        file, mount, filesystem=fs, options=options, serve=fronts.words(), user=user, host=host
-    )
+    with Signals() as signals:
+        signals.is_starting = True  # They wait: what is half done could not be undone everywhere.
+        done = upping.up(
+            file, mount, filesystem=fs, options=options, serve=fronts.words(), user=user, host=host
+        )
+        if signals.pending:
+            upping.down(file, force=True)
+            raise SystemExit(128 + signals.pending)
     if done.warning is not None:
         warn(done.warning)
     if not quiet:

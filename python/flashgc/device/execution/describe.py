@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 RULES = declare(
     "exec",
     (
+        "other-folder",
+        DOUBT,
+        "A file that the command named is not in its working directory.",
+        "The command failed, and an argument is a file of the folder from which it was typed.",
+    ),
+    (
         "written-unknown",
         NOTE,
         "The bytes handed to the file system are unknown, and so is its overhead.",
@@ -56,13 +62,20 @@ RULES = declare(
 )
 
 
-def findings(done: Executed, refused: str | None, log: Path | None, met: int) -> list[Finding]:
+def findings(
+    done: Executed, refused: str | None, log: Path | None, met: int, left_out: str | None
+) -> list[Finding]:
     """The findings of a run.
 
-    ``refused`` is what a drive said that refused a mark, ``log`` a log that was not found, and
-    ``met`` the number of commands that met faults.
+    ``refused`` is what a drive said that refused a mark, ``log`` a log that was not found,
+    ``met`` the number of commands that met faults, and ``left_out`` the sentence on a file of
+    another folder.
     """
-    return list(_all(done, refused, log, met))
+    found = list(_all(done, refused, log, met))
+    if left_out is not None:
+        claim, _, hint = left_out.partition("; hint: ")
+        found.insert(0, RULES["other-folder"].found(claim, hint))
+    return found
 
 
 def _all(done: Executed, refused: str | None, log: Path | None, met: int) -> Iterator[Finding]:

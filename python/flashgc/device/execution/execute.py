@@ -14,7 +14,7 @@ from typing import Any
 from flashgc import _core
 from flashgc._core import ConfigError, DriveError
 from flashgc._documents import read
-from flashgc.device import making, mounts, realtime, trust
+from flashgc.device import failures, making, mounts, realtime, trust
 from flashgc.device import up as upping
 from flashgc.device.control import Client
 from flashgc.device.execution import describe
@@ -39,6 +39,9 @@ NOWHERE = Fronts()
 
 #: The folder of a file system in which the command works.
 FOLDER = "work"
+
+#: The errors behind which there may be another cause.
+FAILS = (DriveError, OSError)
 
 #: Tells people a line while processes are waited for.
 Tell = Callable[[str], None]
@@ -80,9 +83,7 @@ def execute(
             made, strangers = source.make(file, folder if needs_past else None)
             into = _recorded(folder, record, files=files)
             clock = clocked(making.configuration(file)) if clocked else None
-            if clock is not None and source.past is not None:
-                config, slower, _, hints = clock
-                clock = config, slower, folder / PAST, hints
+            clock = clock if source.past is None else _behind(clock, folder / PAST)
             if streams is not None:
                 streams.check(made["policies"]["placement"])
             serving = replace(
@@ -105,17 +106,21 @@ def execute(
             if done.warning is not None:
                 tell(f"warning: {done.warning}")
             try:
-                if streams is not None and done.filesystem != filesystem:
-                    raise ConfigError(
-                        f"--streams-by-file: the drive holds {done.filesystem}, expected "
-                        f"{filesystem}; hint: --fs {done.filesystem}"
-                    )
+                if streams is not None:
+                    _check_held(done.filesystem, filesystem)
                 with Tree() as tree:
                     run = _Run(command, folder, file, done, made, tell, files, streams)
                     measured = run.measured(signals, tree)
-            finally:
+            except BaseException as error:
                 signals.are_held = True
-                last = _taken_down(file)
+                why = upping.explained(error, done) if isinstance(error, FAILS) else error
+                with contextlib.suppress(*FAILS):
+                    _taken_down(file)
+                if why is error:
+                    raise
+                raise why from None
+            signals.are_held = True
+            last = _taken_down(file)
             # Unmounting writes too, and a recording has all of it.
             measured = replace(measured, stat=last[0])
             recordings = [] if into is None else [into]
@@ -127,8 +132,26 @@ def execute(
             if record is not None and record != into:
                 _core.trace_join(record, recordings)
             return measured
+        except FAILS as error:
+            why = failures.explained(error, file.parent)
+            if why is error:
+                raise
+            raise why from None
         finally:
             signals.are_held = True
+
+
+def _behind(clock: realtime.Clock | None, past: Path) -> realtime.Clock | None:
+    """A clock of a drive with the recording of its past."""
+    return None if clock is None else (*clock[:2], past, clock[3])
+
+
+def _check_held(held: str, filesystem: str) -> None:
+    """Refuses a drive that holds another file system than the one that is followed."""
+    if held != filesystem:
+        raise ConfigError(
+            f"--streams-by-file: the drive holds {held}, expected {filesystem}; hint: --fs {held}"
+        )
 
 
 def _recorded(folder: Path, record: Path | None, *, files: bool) -> Path | None:
@@ -150,6 +173,8 @@ def _taken_down(file: Path) -> tuple[dict[str, Any], Blocks]:
         upping.down(file, last=look)
     except DriveError:  # Somebody else uses what is mounted.
         upping.down(file, force=True, last=look)
+    if not last:
+        raise failures.SERVER_ENDED.error(why="")
     return last[-1]
 
 
@@ -164,6 +189,8 @@ class _Seen:
     until: list[int | None] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
     refused: str | None = None
+    #: The sentence on a file of another folder that a failed command named.
+    left_out: str | None = None
     #: False if the log that was to be followed was never there.
     has_log: bool = True
     before: dict[str, Any] = field(default_factory=dict)
@@ -224,11 +251,13 @@ class _Run:
                 self.owners.begin()
             client.mark(FIRST)
             seen.before = client.stat()
-            watch = Watch(client, seen.before, tree.look)
+            watch = Watch(client, seen.before, tree.look, lambda: self._stop_if_dead(signals))
             began = time.monotonic()
             with watch:
                 with marks, self._server_log(mount, marks) as log:
                     seen.code = self._run(pipe, mount, signals, tree)
+                    if seen.code:
+                        seen.left_out = self.command.left_out(mount / FOLDER)
                     seen.left = self._rest(tree)
                 # What is still in the page cache belongs to the command.
                 sync(mount)
@@ -253,6 +282,11 @@ class _Run:
     def _run(self, pipe: Path, mount: Path, signals: Signals, tree: Tree) -> int:
         began = functools.partial(note, self.scratch)
         return run(self.command, mount / FOLDER, {PIPE: str(pipe)}, signals, tree, began)
+
+    def _stop_if_dead(self, signals: Signals) -> None:
+        """Ends the command of a drive whose server is gone: nothing that it does counts."""
+        if not upping.is_alive(self.up):
+            signals.stop()
 
     def _rest(self, tree: Tree) -> list[Left]:
         """Ends the processes that the command left behind, or waits for them; which they were."""
@@ -321,5 +355,6 @@ class _Run:
         )
         log = None if seen.has_log else self.command.server_log
         met = after["faults"]["met"] - before["faults"]["met"]
-        said = [*findings.read(judged), *describe.findings(done, seen.refused, log, met)]
+        more = describe.findings(done, seen.refused, log, met, seen.left_out)
+        said = [*findings.read(judged), *more]
         return replace(done, findings=said)

@@ -15,8 +15,11 @@ from types import FrameType
 from typing import Any, Self
 
 from flashgc._core import ConfigError, DriveError
-from flashgc.device import mounts
+from flashgc.device import failures, mounts, programs
 from flashgc.device.execution.tree import Tree
+
+#: Seconds that a signal to a group takes at most to end a process of it.
+WITNESS = 0.2
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Command:
         """The whole path of its program: the command has another working directory."""
         found = shutil.which(self.words[0])
         if found is None:
-            raise DriveError(f"{self.words[0]}: no such command")
+            raise failures.NO_COMMAND.error(word=self.words[0])
         return os.path.abspath(found)
 
     def owner(self) -> tuple[int, int]:
@@ -77,6 +80,10 @@ class Command:
             user, group = self.owner()
             mounts.run("chown", "-R", "--no-dereference", f"{user}:{group}", str(folder))
 
+    def left_out(self, folder: Path) -> str | None:
+        """The sentence on an argument that is a file here, and none in ``folder``; or ``None``."""
+        return left_out(self.words, folder)
+
     def start(self, folder: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
         """Starts it in ``folder``."""
         program = self.program()
@@ -100,41 +107,97 @@ class Command:
                 raise DriveError(f"{self.words[0]}: {error.strerror}") from None
 
 
+def left_out(words: Sequence[str], folder: Path) -> str | None:
+    """Return the sentence on an argument that is a file here, and none in ``folder``.
+
+    Such a command looks in its working directory, which is another one, and does not find the file.
+    """
+    for word in words[1:]:
+        path = Path(word)
+        if path.is_absolute() or (folder / path).exists() or not path.is_file():
+            continue
+        here = Path.cwd()
+        return failures.OTHER_FOLDER.sentence(word=word, folder=here, path=here / path)
+    return None
+
+
 class Signals:
-    """Ctrl-C and the signal to terminate: whatever happens, what was mounted is unmounted.
+    """The signals to end: whatever happens, what was mounted is unmounted.
 
     Before the command they end the work, while it runs they are for the command, and while what was
-    done is undone they wait. A second signal to terminate kills a command that does not end.
+    done is undone they wait. A second signal to terminate kills a command that does not end. The
+    end of the terminal is a signal to terminate.
     """
 
     def __init__(self) -> None:
         self.child: subprocess.Popen[bytes] | None = None
         self.are_held = False
         self._is_told = False
+        #: A process of the same group, which gets what the terminal sends to all of it.
+        self._witness: subprocess.Popen[bytes] | None = None
         #: The signal that came while the command was being started.
         self.is_starting, self.pending = False, 0
 
     def __enter__(self) -> Self:
         self._before = {
             number: signal.signal(number, self._take)
-            for number in (signal.SIGINT, signal.SIGTERM)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
             if threading.current_thread() is threading.main_thread()
+            and not (number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN)
         }
         return self
+
+    def watch(self, began: Callable[[int], None]) -> None:
+        """Starts the process by which a signal to the group is told from one to this process.
+
+        ``began`` is told its number, as it does not belong to the command.
+        """
+        self._began = began
+        self._witness = subprocess.Popen(
+            programs.words(("sleep", "infinity")),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        began(self._witness.pid)
+
+    def stop(self) -> None:
+        """Ends the command."""
+        if self.child is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self.child.terminate()
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        if self._witness is not None:
+            self._witness.kill()
+            self._witness.wait()
+
+    def _was_for_all(self) -> bool:
+        """True if the group has the signal, and so the command, which is in it."""
+        if self._witness is None:
+            return False
+        try:
+            self._witness.wait(WITNESS)
+        except subprocess.TimeoutExpired:
+            return False
+        self.watch(self._began)
+        return True
 
     def _take(self, number: int, _frame: FrameType | None) -> None:
         if self.is_starting:
             self.pending = number
         elif self.child is not None:
-            # Ctrl-C at a terminal reaches the command itself.
-            if number == signal.SIGTERM:
-                with contextlib.suppress(ProcessLookupError):
-                    self.child.send_signal(signal.SIGKILL if self._is_told else number)
-                self._is_told = True
+            if number == signal.SIGINT:
+                # Ctrl-C at a terminal reaches the command itself.
+                if not self._was_for_all():
+                    with contextlib.suppress(ProcessLookupError):
+                        self.child.send_signal(number)
+                return
+            with contextlib.suppress(ProcessLookupError):
+                self.child.send_signal(signal.SIGKILL if self._is_told else signal.SIGTERM)
+            self._is_told = True
         elif not self.are_held:
             self.are_held = True
             raise SystemExit(128 + number)
@@ -149,6 +212,12 @@ def run(
     began: Callable[[int], None],
 ) -> int:
     """Runs the command in ``folder``; its exit code. ``began`` is told its process."""
+
+    def watched(pid: int) -> None:
+        tree.passes_over(pid)
+        began(pid)
+
+    signals.watch(watched)
     signals.is_starting = True
     try:
         child = command.start(folder, environment)
@@ -159,7 +228,7 @@ def run(
     began(child.pid)
     signals.child, signals.is_starting = child, False
     if signals.pending:
-        child.send_signal(signals.pending)
+        child.send_signal(signal.SIGINT if signals.pending == signal.SIGINT else signal.SIGTERM)
     # The counts of a process are there until it is waited for.
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     tree.ended(child.pid)

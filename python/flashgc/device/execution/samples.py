@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -85,15 +84,20 @@ def tail_of(samples: Sequence[Sample]) -> float | None:
 
 
 class Watch:
-    """Looks at the drive while the command runs; ``beside`` is called at each look."""
+    """Looks at the drive while the command runs.
+
+    ``beside`` is called at each look, and ``failed`` where the drive did not answer.
+    """
 
     def __init__(
         self,
         client: Client,
         before: dict[str, Any],
         beside: Callable[[], None] = lambda: None,
+        failed: Callable[[], None] = lambda: None,
     ) -> None:
         self._client, self._before, self._beside = client, before, beside
+        self._failed = failed
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
         self.samples: list[Sample] = []
@@ -112,8 +116,10 @@ class Watch:
         pause = LOOK
         while not self._over.wait(pause):
             self._beside()
-            with contextlib.suppress(DriveError, OSError):
+            try:
                 self._sample()
+            except (DriveError, OSError):
+                self._failed()
             if len(self.samples) >= SAMPLES:
                 self.samples = self.samples[::2]
                 pause *= 2

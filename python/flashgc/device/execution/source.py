@@ -82,5 +82,5 @@ def _show(record: Path | None, place: Path) -> None:
     """Puts a recording where the server, who is another user, may read it."""
     assert record is not None
     if record != place:
-        mounts.run("cp", str(record), str(place))
+        mounts.run("cp", str(record.absolute()), str(place))
     os.chmod(place, 0o644)

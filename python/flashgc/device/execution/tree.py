@@ -56,6 +56,10 @@ class Tree:
         self.end()
         _set_subreaper(0)
 
+    def passes_over(self, pid: int) -> None:
+        """Notes a child that does not belong to the command."""
+        self._known.add(pid)
+
     def begins(self, pid: int) -> None:
         """Notes the command itself, which its starter waits for."""
         self._first = pid

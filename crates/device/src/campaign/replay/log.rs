@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::engine::Drive;
 use crate::error::DeviceError;
 use crate::layout::PAGE;
+use crate::media::{Uncached, bypass_page_cache};
 use crate::served::{Hinted, Named, Served};
 use crate::usage::Usage;
 
@@ -34,15 +35,23 @@ pub(super) enum Entry {
 pub struct Recorder<S> {
     drive: S,
     log: File,
+    /// The way past the page cache where memory is limited, and the length of the log.
+    uncached: Option<Uncached>,
+    len: u64,
 }
 
 impl<S> Recorder<S> {
-    /// Logs what `drive` does into a new file.
+    /// Logs what `drive` does into a new file, past the page cache with `uncached` where that can be.
     ///
     /// # Errors
     /// A file that exists or cannot be made.
-    pub fn new(drive: S, log: &Path) -> io::Result<Self> {
-        Ok(Self { drive, log: File::create_new(log)? })
+    pub fn new(drive: S, log: &Path, uncached: bool) -> io::Result<Self> {
+        let log = File::options().read(true).write(true).create_new(true).open(log)?;
+        if uncached {
+            let _ = bypass_page_cache(&log);
+        }
+        let uncached = Uncached::of(&log)?;
+        Ok(Self { drive, log, uncached, len: 0 })
     }
 
     /// The drive alone.
@@ -53,7 +62,15 @@ impl<S> Recorder<S> {
     fn note(&mut self, kind: u64, page: u64, count: u64, data: &[u8]) -> io::Result<()> {
         let head = [kind, page, count].into_iter().flat_map(u64::to_le_bytes);
         let entry: Vec<u8> = head.chain(data.iter().copied()).collect();
-        self.log.write_all(&entry)
+        match &mut self.uncached {
+            Some(uncached) => {
+                uncached.write(&self.log, self.len, &entry)?;
+                self.len += entry.len() as u64;
+                // Whole pages were written: the file's length is that of the log again.
+                self.log.set_len(self.len)
+            }
+            None => self.log.write_all(&entry),
+        }
     }
 }
 

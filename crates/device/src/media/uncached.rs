@@ -1,0 +1,159 @@
+//! Reads and writes of a file past the page cache, for a server whose memory is limited.
+//!
+//! A page of the cache is charged to the limit. Where nothing is left of that, the kernel waits until other
+//! pages are written back, and those of a file system on the drive wait for this server: neither ends.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+use crate::layout::PAGE;
+
+/// The bytes of the buffer, which are those of one transfer at most.
+const BYTES: usize = 64 * PAGE;
+
+/// Bytes that begin at a multiple of a page, as transfers past the page cache must.
+pub(crate) struct Uncached {
+    bytes: Vec<u8>,
+    /// The first byte that begins a page.
+    first: usize,
+}
+
+/// Has transfers of an open file go past the page cache.
+///
+/// # Errors
+/// A file system that has no such transfers.
+pub fn bypass_page_cache(file: &File) -> io::Result<()> {
+    Ok(fcntl_setfl(file, fcntl_getfl(file)? | OFlags::DIRECT)?)
+}
+
+impl Uncached {
+    /// Returns the buffer for a file, or `None` if the transfers of the file go through the page cache.
+    pub(crate) fn of(file: &File) -> io::Result<Option<Self>> {
+        if !fcntl_getfl(file)?.contains(OFlags::DIRECT) {
+            return Ok(None);
+        }
+        // Ones and not zeros: every page is there before it is needed.
+        let bytes = vec![1; BYTES + PAGE];
+        let first = bytes.as_ptr().align_offset(PAGE);
+        Ok(Some(Self { bytes, first }))
+    }
+
+    /// Fills `into` with the bytes of the file from `at` on.
+    ///
+    /// # Errors
+    /// Bytes beyond the end; those of the file.
+    pub(crate) fn read(&mut self, file: &File, mut at: u64, mut into: &mut [u8]) -> io::Result<()> {
+        while !into.is_empty() {
+            let (begin, skipped, here) = part(at, into.len());
+            let have = self.fill(file, begin, (skipped + here).next_multiple_of(PAGE))?;
+            if have < skipped + here {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            let (now, rest) = into.split_at_mut(here);
+            now.copy_from_slice(&self.bytes[self.first + skipped..][..here]);
+            (at, into) = (at + here as u64, rest);
+        }
+        Ok(())
+    }
+
+    /// Writes `bytes` into the file from `at` on, whole pages at a time: a file that ends inside the last
+    /// one becomes longer.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub(crate) fn write(&mut self, file: &File, mut at: u64, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let (begin, skipped, here) = part(at, bytes.len());
+            let len = (skipped + here).next_multiple_of(PAGE);
+            if skipped > 0 || len > skipped + here {
+                let have = self.fill(file, begin, len)?;
+                self.bytes[self.first + have..self.first + len].fill(0);
+            }
+            self.bytes[self.first + skipped..][..here].copy_from_slice(&bytes[..here]);
+            file.write_all_at(&self.bytes[self.first..][..len], begin)?;
+            (at, bytes) = (at + here as u64, &bytes[here..]);
+        }
+        Ok(())
+    }
+
+    /// Reads `len` bytes of the file from `begin` on; returns how many there are.
+    fn fill(&mut self, file: &File, begin: u64, len: usize) -> io::Result<usize> {
+        let buffer = &mut self.bytes[self.first..][..len];
+        let mut have = 0;
+        while have < len {
+            match file.read_at(&mut buffer[have..], begin + have as u64) {
+                // The file ends: what is behind its last whole page cannot be asked for alone.
+                Ok(0) => break,
+                Ok(read) => have += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+            if !have.is_multiple_of(PAGE) {
+                break;
+            }
+        }
+        Ok(have)
+    }
+}
+
+/// Returns the part of `len` bytes from `at` on that one transfer has: the page in which it begins, the bytes
+/// of that page before it, and its own.
+fn part(at: u64, len: usize) -> (u64, usize, usize) {
+    let skipped = (at % PAGE as u64) as usize;
+    (at - skipped as u64, skipped, len.min(BYTES - skipped))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Returns a new file past the page cache, or `None` where there are no such files.
+    fn file() -> Option<File> {
+        let file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        bypass_page_cache(&file).ok().map(|()| file)
+    }
+
+    proptest! {
+        /// Bytes at any places are those that a file through the page cache would have.
+        #[test]
+        fn bytes_at_any_places_are_those_written(
+            writes in prop::collection::vec((0u64..600_000, 1usize..400_000, any::<u8>()), 1..8),
+        ) {
+            let Some(file) = file() else { return Ok(()) };
+            let mut uncached = Uncached::of(&file).unwrap().unwrap();
+            let mut expected = Vec::new();
+            for (at, len, byte) in writes {
+                let end = at as usize + len;
+                expected.resize(expected.len().max(end), 0);
+                expected[at as usize..end].fill(byte);
+                uncached.write(&file, at, &vec![byte; len]).unwrap();
+            }
+            let mut found = vec![0; expected.len()];
+            uncached.read(&file, 0, &mut found).unwrap();
+            prop_assert_eq!(&found, &expected);
+            let (half, third) = (found.len() / 2, found.len() / 3);
+            let mut piece = vec![0; half - third];
+            uncached.read(&file, third as u64, &mut piece).unwrap();
+            prop_assert_eq!(&piece[..], &expected[third..half]);
+        }
+    }
+
+    #[test]
+    fn a_file_through_the_page_cache_has_no_buffer_and_an_end_is_told() {
+        let cached = tempfile::tempfile().unwrap();
+        assert!(Uncached::of(&cached).unwrap().is_none());
+        let Some(file) = file() else { return };
+        file.set_len(5000).unwrap();
+        let mut uncached = Uncached::of(&file).unwrap().unwrap();
+        let mut bytes = [1; 100];
+        uncached.read(&file, 4900, &mut bytes).unwrap();
+        assert_eq!(bytes, [0; 100]);
+        let error = uncached.read(&file, 4901, &mut bytes).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+    }
+}

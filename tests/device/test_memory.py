@@ -1,0 +1,176 @@
+"""Drives under a limit of memory: the server of a file system never waits for its own writes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.conftest import COMMAND, environment
+from tests.device.conftest import leftovers, mounts, needs, needs_mounts
+
+from flashgc.device import memory
+
+pytestmark = [needs_mounts, needs("fio"), pytest.mark.xdist_group("mounts")]
+
+#: Seconds after which a command counts as one that does not end.
+LONG = 240
+
+
+def of_memory() -> Path | None:
+    """The folder in which control groups of memory are made; ``None`` where there is none."""
+    for kind, sign in (("cgroup", "memory.limit_in_bytes"), ("cgroup2", "cgroup.subtree_control")):
+        for _, place in mounts.mounted(kind):
+            file = Path(place) / sign
+            if file.exists() and (kind == "cgroup" or "memory" in file.read_text()):
+                return Path(place)
+    return None
+
+
+class Group:
+    """A control group with a limit of memory."""
+
+    def __init__(self, folder: Path, limit: int) -> None:
+        self.folder = folder
+        name = "memory.limit_in_bytes"
+        file = folder / (name if (folder / name).exists() else "memory.max")
+        file.write_text(str(limit))
+
+    def run(self, *words: object) -> subprocess.CompletedProcess[str]:
+        """Runs a command in the group; what still waits after :data:`LONG` seconds is freed."""
+        script = 'echo 0 >"$0"; exec "$@"'
+        arguments = ("sh", "-c", script, self.folder / "cgroup.procs", *words)
+        with subprocess.Popen(
+            [*map(str, arguments)], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env={**environment(), "TMPDIR": os.environ["TMPDIR"]},
+        ) as process:  # fmt: skip
+            try:
+                out, said = process.communicate(timeout=LONG)
+            except subprocess.TimeoutExpired:
+                for _, place in mounts.mounted("fuse.flashgc"):
+                    if place.startswith(os.environ["FLASHGC_STATE"]):
+                        mounts.unmount_lazily(Path(place), force=True)
+                process.communicate(timeout=LONG)
+                pytest.fail(f"{words} has not ended after {LONG} s")
+        return subprocess.CompletedProcess(arguments, process.returncode, out, said)
+
+
+@pytest.fixture(params=[256, 1024], ids=lambda mib: f"{mib}MiB")
+def limit(request: pytest.FixtureRequest) -> int:
+    """MiB of memory."""
+    mib: int = request.param
+    return mib
+
+
+@pytest.fixture
+def group(
+    limit: int,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Group]:
+    """A control group with the limit, in which everything is below the test's folder."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    state = tmp_path_factory.mktemp("state") / "state"
+    monkeypatch.setenv("FLASHGC_STATE", str(state))
+    parent = of_memory()
+    folder = Path("/nowhere") if parent is None else parent / f"flashgc-test-{os.getpid()}"
+    try:
+        folder.mkdir()
+    except OSError as error:
+        pytest.skip(f"no control group of memory can be made here: {error}")
+    try:
+        yield Group(folder, limit << 20)
+    finally:
+        until = time.monotonic() + 10
+        while True:  # What has just ended is in it for some moments more.
+            try:
+                folder.rmdir()
+                break
+            except OSError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.1)
+    assert leftovers(state) == []
+    assert leftovers(tmp_path) == []
+
+
+def writes(limit: int, *more: str) -> list[str]:
+    """A program that writes twice the limit, at random places, and waits for it at the end."""
+    how = f"--rw=randwrite --bs=256k --size={limit * 1100 // 1024}m --loops=2 --end_fsync=1"
+    return ["fio", "--name=w", *how.split(), "--output=/dev/null", *more]
+
+
+def drive(limit: int) -> list[str]:
+    """Options for a drive that has room for what the program writes."""
+    return ["--capacity", f"{2 * limit}MiB"]
+
+
+def test_a_command_that_writes_twice_the_limit_ends(group: Group, limit: int) -> None:
+    done = group.run(*COMMAND, "device", "exec", *drive(limit), "--", *writes(limit))
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_drive_that_is_up_takes_twice_the_limit(group: Group, limit: int, tmp_path: Path) -> None:
+    file, mount = tmp_path / "d.flash", tmp_path / "mount"
+    for words in (
+        [*COMMAND, "device", "create", file, *drive(limit)],
+        [*COMMAND, "device", "up", file, "--mount", mount],
+        writes(limit, f"--directory={mount}"),
+        [*COMMAND, "device", "down", file],
+    ):
+        done = group.run(*words)
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_bench_that_writes_twice_the_limit_ends(group: Group, limit: int, tmp_path: Path) -> None:
+    file = tmp_path / "bench.toml"
+    file.write_text(
+        f"""[bench]
+command = "{" ".join(writes(limit))} && echo wrote 1000"
+unit = "writes"
+count = 'wrote ([0-9]+)'
+repeats = 1
+
+[drive]
+capacity = "{2 * limit}MiB"
+"""
+    )
+    done = group.run(*COMMAND, "device", "bench", file, "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+
+
+def test_power_cuts_for_a_program_that_writes_twice_the_limit(group: Group, limit: int) -> None:
+    words = ["device", "cut-test", *drive(limit), "--cuts", "2", "--check", "true"]
+    done = group.run(*COMMAND, *words, "--", *writes(limit))
+    assert done.returncode == 0, done.stderr
+
+
+def test_limits_are_found_in_the_group_and_above_it(tmp_path: Path) -> None:
+    """Both versions of control groups, a group that a container does not see, and none."""
+    groups = tmp_path / "cgroup"
+    inner = tmp_path / "a/b"
+    inner.mkdir(parents=True)
+
+    def found(line: str) -> int | None:
+        groups.write_text(f"{line}\n")
+        return memory.limit(groups, tmp_path)
+
+    assert found("0::/a/b") is None
+    (inner / "memory.max").write_text("max\n")
+    assert found("0::/a/b") is None
+    (tmp_path / "a/memory.max").write_text("1000\n")
+    assert found("0::/a/b") == 1000
+    (inner / "memory.high").write_text("500\n")
+    assert found("0::/a/b") == 500
+    assert found("7:cpu,cpuacct:/a/b") is None
+    (tmp_path / "memory.limit_in_bytes").write_text("9223372036854771712\n")
+    assert found("5:memory:/not/seen") is None
+    (tmp_path / "memory.limit_in_bytes").write_text("700\n")
+    assert found("5:memory:/not/seen") == 700
+    assert found("5:memory:/a/b") == 500
