@@ -79,11 +79,11 @@ def execute(
     with Signals() as signals, scratch("exec", has_sockets=False) as folder:
         file = keep if keep is not None else folder / "drive.flash"
         try:
-            needs_past = clocked is not None or record is not None or files
-            made, strangers = source.make(file, folder if needs_past else None)
+            records = clocked is not None or record is not None or files
+            made, strangers = source.make(file, folder if records else None)
             into = _recorded(folder, record, files=files)
-            clock = clocked(making.configuration(file)) if clocked else None
-            clock = clock if source.past is None else _behind(clock, folder / PAST)
+            past = None if source.past is None else folder / PAST
+            clock = _behind(clocked(making.configuration(file)), past) if clocked else None
             if streams is not None:
                 streams.check(made["policies"]["placement"])
             serving = replace(
@@ -121,17 +121,10 @@ def execute(
                 raise why from None
             signals.are_held = True
             last = _taken_down(file)
-            # Unmounting writes too, and a recording has all of it.
-            measured = replace(measured, stat=last[0])
-            recordings = [] if into is None else [into]
-            if into is not None and source.past is not None:
-                recordings.insert(0, folder / PAST)
-            if run.owners is not None:
-                parted = by_file(recordings, made, run.owners, last, file, folder)
-                measured = replace(measured, by_file=parted)
+            recordings = [one for one in (past, into) if into is not None and one is not None]
             if record is not None and record != into:
                 _core.trace_join(record, recordings)
-            return measured
+            return run.completed(measured, last, recordings)
         except FAILS as error:
             why = failures.explained(error, file.parent)
             if why is error:
@@ -141,9 +134,9 @@ def execute(
             signals.are_held = True
 
 
-def _behind(clock: realtime.Clock | None, past: Path) -> realtime.Clock | None:
-    """A clock of a drive with the recording of its past."""
-    return None if clock is None else (*clock[:2], past, clock[3])
+def _behind(clock: realtime.Clock, past: Path | None) -> realtime.Clock:
+    """A clock of a drive, with the recording of its past if there is one."""
+    return clock if past is None else (*clock[:2], past, clock[3])
 
 
 def _check_held(held: str, filesystem: str) -> None:
@@ -233,6 +226,16 @@ class _Run:
             finally:
                 writes.close()
         return self._judged(seen, written)
+
+    def completed(
+        self, measured: Executed, last: tuple[dict[str, Any], Blocks], recordings: list[Path]
+    ) -> Executed:
+        """The measure with the state of the drive when it was unmounted, which writes too."""
+        measured = replace(measured, stat=last[0])
+        if self.owners is None:
+            return measured
+        parted = by_file(recordings, self.made, self.owners, last, self.file, self.scratch)
+        return replace(measured, by_file=parted)
 
     def _seen(
         self, client: Client, mount: Path, writes: Writes, signals: Signals, tree: Tree
