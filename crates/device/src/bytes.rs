@@ -8,7 +8,7 @@ use std::time::Instant;
 use flashgc_base::stream::{NO_STREAM, StreamId};
 
 use crate::failure::Failure;
-use crate::{Hinted, Named, Noted, Origin, PAGE, Served, Usage};
+use crate::{Hinted, HostRequest, Named, Noted, Origin, PAGE, Served, Usage};
 
 const PAGE_BYTES: u64 = PAGE as u64;
 /// The number of pages of zeros that are written at a time.
@@ -96,7 +96,7 @@ impl<S: Served> Bytes<S> {
     pub fn read(&mut self, at: u64, bytes: usize) -> Result<Vec<u8>, Failure> {
         self.check(at, bytes as u64)?;
         let mut data = Vec::new();
-        self.append(at, bytes, &mut data)?;
+        self.asked((at, bytes as u64, true), |drive| drive.append(at, bytes, &mut data))?;
         Ok(data)
     }
 
@@ -113,7 +113,8 @@ impl<S: Served> Bytes<S> {
         let (mut from, mut data) = (at, Vec::with_capacity(held as usize + 2 * PAGE));
         for extent in &extents {
             if extent.data {
-                self.append(from, extent.bytes as usize, &mut data)?;
+                let asked = (from, extent.bytes, true);
+                self.asked(asked, |drive| drive.append(from, extent.bytes as usize, &mut data))?;
             }
             from += extent.bytes;
         }
@@ -123,6 +124,10 @@ impl<S: Served> Bytes<S> {
     /// Writes `data` from byte `at` on, the pages of which it has a byte in these streams. A failure may leave part of it written, page by page.
     pub fn write(&mut self, at: u64, data: &[u8], streams: Named<'_>) -> Result<(), Failure> {
         self.check(at, data.len() as u64)?;
+        self.asked((at, data.len() as u64, false), |drive| drive.write_parts(at, data, streams))
+    }
+
+    fn write_parts(&mut self, at: u64, data: &[u8], streams: Named<'_>) -> Result<(), Failure> {
         let split = Split::new(at, data.len() as u64);
         let (head, rest) = data.split_at(split.head.1);
         let (whole, tail) = rest.split_at(rest.len() - split.tail.1);
@@ -145,7 +150,7 @@ impl<S: Served> Bytes<S> {
         let mut data = Vec::new();
         for &(at, bytes) in from {
             self.check(at, bytes as u64)?;
-            self.append(at, bytes, &mut data)?;
+            self.asked((at, bytes as u64, true), |drive| drive.append(at, bytes, &mut data))?;
         }
         self.write(to, &data, streams)
     }
@@ -164,6 +169,10 @@ impl<S: Served> Bytes<S> {
     /// zeros, so that they have data.
     pub fn zero(&mut self, at: u64, bytes: u64, keep: bool) -> Result<(), Failure> {
         self.check(at, bytes)?;
+        self.asked((at, bytes, false), |drive| drive.zero_parts(at, bytes, keep))
+    }
+
+    fn zero_parts(&mut self, at: u64, bytes: u64, keep: bool) -> Result<(), Failure> {
         let split = Split::new(at, bytes);
         for (at, bytes) in split.parts() {
             // A page without data is zeros already.
@@ -232,6 +241,18 @@ impl<S: Served> Bytes<S> {
             at = until;
         }
         Ok(extents)
+    }
+
+    /// Does `work` for a request of the host: its first byte, its bytes, and `true` if the host reads.
+    fn asked<T>(
+        &mut self,
+        (at, bytes, is_read): (u64, u64, bool),
+        work: impl FnOnce(&mut Self) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        self.drive.asks(Some(HostRequest { at, bytes, is_read }));
+        let done = work(self);
+        self.drive.asks(None);
+        done
     }
 
     /// Reads a range of the drive to the end of `data`.

@@ -45,7 +45,7 @@ mod verify;
 pub use engine::{Block, BlockState, Drive, Opened, Recovery, Report};
 pub use error::DeviceError;
 pub use layout::PAGE;
-pub use recording::{Noted, Origin, Recording};
+pub use recording::{HostRequest, Noted, Origin, Recording};
 pub use repeat::repeat;
 pub use served::{Hinted, Named, Served};
 pub use settings::{Durability, LEAST_JOURNAL_BLOCKS, Outside, Settings, configuration, strangers};

@@ -14,7 +14,7 @@ use flashgc_workload::trace::{DeviceNumbers, ReadOptions, Request, TraceReader};
 
 use crate::engine::stream_of;
 use crate::error::DeviceError;
-use crate::layout::PAGE;
+use crate::repeat::pages_of;
 use crate::settings::{Settings, invalid, low_of};
 
 /// The largest number of cells. A cell of a larger drive is several blocks.
@@ -109,7 +109,8 @@ impl OfHost<'_> {
     fn next(&mut self) -> Result<StreamId, DeviceError> {
         loop {
             if let Some(request) = self.block.get(self.at.0) {
-                if request.op == Op::Write && self.at.1 < request.size / PAGE as u64 {
+                let pages = pages_of(request);
+                if request.op == Op::Write && self.at.1 < pages.end - pages.start {
                     self.at.1 += 1;
                     return Ok(request.stream);
                 }
@@ -202,8 +203,7 @@ impl<'a> Followed<'a> {
 
     fn execute(&mut self, request: &Request) -> Result<(), DeviceError> {
         let media = |error: FtlError| media(&error);
-        let first = u64::try_from(request.offset).unwrap_or(0) / PAGE as u64;
-        for page in first..first + request.size / PAGE as u64 {
+        for page in pages_of(request) {
             let page = page as u32;
             match request.op {
                 Op::Write => {

@@ -50,6 +50,17 @@ impl Noted {
     }
 }
 
+/// A request of a host, in bytes. The drive reads a page of which the host writes a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostRequest {
+    /// The first byte.
+    pub at: u64,
+    /// The number of bytes.
+    pub bytes: u64,
+    /// `true` if the host reads.
+    pub is_read: bool,
+}
+
 /// A recording that has begun.
 pub struct Recording {
     writer: TraceWriter,
@@ -65,6 +76,9 @@ pub struct Recording {
     /// The asker of the requests that follow, and the hosts so far in the order of their numbers.
     asker: Asker,
     hosts: Vec<u64>,
+    /// The request of the host to which the noted pages belong, and the number of requests noted before it; `None` if
+    /// the host sent the pages themselves.
+    asked: Option<(HostRequest, usize)>,
     /// The time of the last request. Threads that submit at the same moment may be executed in the other
     /// order.
     last_ns: u64,
@@ -108,6 +122,7 @@ impl Recording {
             arrived: None,
             asker: Asker::UNKNOWN,
             hosts: Vec::new(),
+            asked: None,
             last_ns: 0,
             failed: None,
         })
@@ -124,6 +139,41 @@ impl Recording {
         let host = from.host.map_or(0, |host| self.number_of(host));
         let queue = from.queue.min(Asker::MOST_QUEUES.into()) as u8;
         self.asker = Asker { host, queue };
+    }
+
+    /// Sets the request of the host to which the pages that are noted next belong.
+    pub(crate) fn asks(&mut self, request: Option<HostRequest>) {
+        self.asked = request.map(|request| (request, self.waiting.len()));
+    }
+
+    /// Returns the bytes of `count` pages from `page` on that the host asked for; `None` if it asked for none of them:
+    /// the drive reads a page to write a part of it.
+    fn part(&self, op: Op, page: u64, count: u64) -> Option<Range<u64>> {
+        let whole = page * PAGE as u64..(page + count) * PAGE as u64;
+        let Some((HostRequest { at, bytes, is_read }, _)) = self.asked else { return Some(whole) };
+        match op {
+            Op::Read if !is_read => None,
+            Op::Read | Op::Write => Some(whole.start.max(at)..whole.end.min(at + bytes)),
+            // Discards and hints are those of whole pages, and a flush has none.
+            Op::Trim | Op::Flush | Op::Dirty | Op::Clean => Some(whole),
+        }
+    }
+
+    /// Adds bytes to the last request, if that is a part of the same request of the host that ends where these begin.
+    fn goes_on(&mut self, op: Op, bytes: &Range<u64>, stream: StreamId) -> bool {
+        let Some((_, before)) = self.asked else { return false };
+        if self.waiting.len() <= before {
+            return false;
+        }
+        match self.waiting.back_mut() {
+            Some(last)
+                if (last.op, last.stream) == (op, stream) && last.end() == bytes.start as i64 =>
+            {
+                last.size += bytes.end - bytes.start;
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Returns the number of a host, which is its place in the order in which hosts appeared.
@@ -148,13 +198,16 @@ impl Recording {
         let time_ns = at.saturating_duration_since(self.began).as_nanos() as u64;
         let time_ns = time_ns.max(self.last_ns);
         self.last_ns = time_ns;
-        let bytes = PAGE as u64;
+        let Some(bytes) = self.part(op, page, count) else { return };
+        if op != Op::Flush && self.goes_on(op, &bytes, stream) {
+            return;
+        }
         let request = match op {
             Op::Flush => Request { asker: self.asker, ..Request::flush(time_ns, 0) },
             _ => Request {
                 time_ns,
-                offset: (page * bytes) as i64,
-                size: count * bytes,
+                offset: bytes.start as i64,
+                size: bytes.end - bytes.start,
                 device: 0,
                 op,
                 stream,

@@ -1,16 +1,31 @@
 //! A drive that repeats the requests of another one.
 
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use flashgc_workload::Op;
-use flashgc_workload::trace::{DeviceNumbers, ReadOptions, TraceReader};
+use flashgc_workload::trace::{DeviceNumbers, ReadOptions, Request, TraceReader};
 
 use crate::engine::Drive;
 use crate::error::DeviceError;
 use crate::layout::PAGE;
 use crate::served::Served;
+
+/// Returns the pages of a request: those of which it has a byte, and those that a discard holds whole.
+pub(crate) fn pages_of(request: &Request) -> Range<u64> {
+    let (page, begin) = (PAGE as u64, u64::try_from(request.offset).unwrap_or(0));
+    let end = begin.saturating_add(request.size);
+    match request.op {
+        Op::Trim => {
+            let first = begin.div_ceil(page);
+            first..(end / page).max(first)
+        }
+        _ if request.size == 0 => begin / page..begin / page,
+        _ => begin / page..end.div_ceil(page),
+    }
+}
 
 /// Repeats the writes, discards, flushes and hints of the recording at `trace` on `drive`. Every page
 /// is written with the bytes that the file `data` has in its place: those that the recorded drive had
@@ -27,17 +42,12 @@ pub fn repeat(drive: &mut Drive, trace: &Path, data: &Path) -> Result<(), Device
     let (mut block, mut bytes) = (vec![], vec![]);
     while reader.next_block(&mut block).map_err(|error| media(&error))? {
         for request in &block {
-            let (at, size, bytes_of_page) = (request.offset as u64, request.size, PAGE as u64);
-            if !at.is_multiple_of(bytes_of_page) || !size.is_multiple_of(bytes_of_page) {
-                let text =
-                    format!("found {size} bytes from {at} on, expected whole pages of {PAGE}");
-                return Err(DeviceError::Media(text));
-            }
-            let (page, count) = (at / bytes_of_page, size / bytes_of_page);
+            let pages = pages_of(request);
+            let (page, count) = (pages.start, pages.end - pages.start);
             match request.op {
                 Op::Write => {
-                    bytes.resize(size as usize, 0);
-                    data.read_exact_at(&mut bytes, at)?;
+                    bytes.resize(count as usize * PAGE, 0);
+                    data.read_exact_at(&mut bytes, page * PAGE as u64)?;
                     drive.write(page, &bytes, false)?;
                 }
                 Op::Trim => drive.trim(page, count)?,

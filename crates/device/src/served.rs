@@ -8,7 +8,7 @@ use flashgc_base::stream::{NO_STREAM, StreamId};
 use crate::engine::Drive;
 use crate::error::DeviceError;
 use crate::layout::PAGE;
-use crate::recording::{Noted, Origin};
+use crate::recording::{HostRequest, Noted, Origin};
 use crate::usage::Usage;
 
 /// The pages on which a hint holds.
@@ -148,6 +148,12 @@ pub trait Served: Send {
     /// `None` is now. A command may have waited before it is executed.
     fn arrived(&mut self, at: Option<Instant>, from: Origin) {
         let _ = (at, from);
+    }
+
+    /// Sets the request of the host whose pages the drive reads and writes until this is called again; `None` is the
+    /// pages themselves. A recording has what the host sent.
+    fn asks(&mut self, request: Option<HostRequest>) {
+        let _ = request;
     }
 
     /// Returns the requests of a recording that the commands since the last call made; `None` without any.

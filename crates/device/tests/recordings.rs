@@ -6,7 +6,10 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::{commands, new_medium, open, page_of, plain, settings};
-use flashgc_device::{BlockState, Durability, Origin, Outside, Recording, Served, Settings, Usage};
+use flashgc_device::bytes::Bytes;
+use flashgc_device::{
+    BlockState, Durability, Named, Origin, Outside, Recording, Served, Settings, Usage, repeat,
+};
 use flashgc_front::command::{Answer, Command};
 use flashgc_front::health::Written;
 use flashgc_front::meter::Kind;
@@ -116,6 +119,70 @@ fn a_recording_holds_what_was_asked_in_order() {
     ];
     assert_eq!(found, expected);
     assert!(requests.is_sorted_by_key(|one| one.time_ns));
+}
+
+/// What the drive reads to write a part of a page is nobody's request, and the pages of one request are one.
+#[test]
+fn a_recording_has_the_bytes_that_the_host_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("drive.flashgc.zst");
+    let settings = plain();
+    let mut drive = open(new_medium(&settings), &settings);
+    drive.replace_recording(Some(Recording::begin(&path, drive.pages(), false).unwrap()));
+    let mut bytes = Bytes::new(drive);
+    let none = Named::default;
+    bytes.write(4096 + 512, &[1; 512], none()).unwrap();
+    bytes.write(3 * 4096 + 100, &[2; 9000], none()).unwrap();
+    bytes.read(4096 + 600, 10).unwrap();
+    bytes.read_sparse(4095, 2).unwrap();
+    bytes.copy(&[(4096, 100), (3 * 4096, 50)], 8 * 4096 + 1, none()).unwrap();
+    bytes.zero(3 * 4096 + 4000, 4192, false).unwrap();
+    bytes.trim(8 * 4096, 4096).unwrap();
+    let mut drive = bytes.into_drive();
+    drive.read(1, &mut [0; 4096]).unwrap();
+    drive.replace_recording(None).unwrap().end().unwrap();
+    let found: Vec<(Op, i64, u64)> =
+        requests_of(&path).iter().map(|one| (one.op, one.offset, one.size)).collect();
+    let expected = [
+        (Op::Write, 4096 + 512, 512),
+        (Op::Write, 3 * 4096 + 100, 9000),
+        (Op::Read, 4096 + 600, 10),
+        (Op::Read, 4096, 1), // the byte before it is in a hole
+        (Op::Read, 4096, 100),
+        (Op::Read, 3 * 4096, 50),
+        (Op::Write, 8 * 4096 + 1, 150),
+        (Op::Write, 3 * 4096 + 4000, 96),
+        (Op::Trim, 4 * 4096, 4096),
+        (Op::Trim, 8 * 4096, 4096),
+        (Op::Read, 4096, 4096),
+    ];
+    assert_eq!(found, expected);
+}
+
+/// A drive that repeats a recording of parts of pages has written the same pages.
+#[test]
+fn a_recording_of_parts_of_pages_is_repeated_page_by_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, data) = (folder.path().join("drive.flashgc"), folder.path().join("data"));
+    let settings = plain();
+    let mut drive = open(new_medium(&settings), &settings);
+    std::fs::write(&data, vec![7; drive.pages() as usize * 4096]).unwrap();
+    drive.replace_recording(Some(Recording::begin(&path, drive.pages(), false).unwrap()));
+    let mut bytes = Bytes::new(drive);
+    for number in 0..4000u64 {
+        let at = number * 7919 % 400 * 4096 + number % 9 * 511;
+        let size = 1 + number as usize % 6000;
+        bytes.write(at, &vec![1; size], Named::default()).unwrap();
+        if number % 50 == 0 {
+            bytes.trim(at, 20_000).unwrap();
+        }
+    }
+    let mut drive = bytes.into_drive();
+    drive.replace_recording(None).unwrap().end().unwrap();
+    let mut again = open(new_medium(&settings), &settings);
+    repeat(&mut again, &path, &data).unwrap();
+    assert_eq!(again.stat().counters, drive.stat().counters);
+    assert_eq!(again.stat().decisions, drive.stat().decisions);
 }
 
 #[test]

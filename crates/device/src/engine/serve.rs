@@ -13,7 +13,7 @@ use crate::layout::PAGE;
 use crate::mapped::GROUP;
 use crate::mutants::{self, Mutant};
 use crate::oob::Slot;
-use crate::recording::{Noted, Origin, Recording};
+use crate::recording::{HostRequest, Noted, Origin, Recording};
 use crate::served::{Hinted, Named, Served};
 use crate::usage::Usage;
 
@@ -284,6 +284,10 @@ impl Served for Drive {
         if let Some(recording) = &mut self.recording {
             recording.arrived(at, from);
         }
+    }
+
+    fn asks(&mut self, request: Option<HostRequest>) {
+        self.recording.iter_mut().for_each(|recording| recording.asks(request));
     }
 
     fn noted(&mut self) -> Option<Noted> {
