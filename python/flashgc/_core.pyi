@@ -7,6 +7,8 @@ from typing import Any
 import numpy
 import numpy.typing
 
+_Path = os.PathLike[str]
+
 class FlashgcError(Exception):
     """Anything flashgc refuses or cannot do."""
 
@@ -323,12 +325,7 @@ class FileRings:
 class DriveFile:
     """The file of a drive, opened by who may, and read by who serves it."""
 
-    def __init__(
-        self,
-        path: os.PathLike[str],
-        name: os.PathLike[str] | None = None,
-        uncached: bool = False,
-    ) -> None: ...
+    def __init__(self, path: _Path, name: _Path | None = None, uncached: bool = False) -> None: ...
     def owner(self) -> int: ...
 
 class DeviceListener:
@@ -415,13 +412,7 @@ def device_flushes(path: os.PathLike[str]) -> list[int]: ...
 class RecordedDrive:
     """A drive whose commands are logged."""
 
-    def __init__(
-        self,
-        path: os.PathLike[str],
-        log: os.PathLike[str],
-        folder: os.PathLike[str],
-        uncached: bool = False,
-    ) -> None: ...
+    def __init__(self, path: _Path, log: _Path, folder: _Path, uncached: bool = False) -> None: ...
     def close(self) -> None: ...
 
 class DeviceReplay:

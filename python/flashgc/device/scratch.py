@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from flashgc._core import ConfigError, DriveError
-from flashgc.device import mounts, state, trust
+from flashgc.device import mounts, state, trust, writers
 from flashgc.device import up as upping
 from flashgc.device.processes import began, family, is_ending, send, with_variable
 
@@ -142,6 +142,7 @@ def _undo(notes: Path) -> None:
         for name in (OWNER, f"{OWNER}.tmp", PROCESSES):
             (notes / name).unlink(missing_ok=True)
         notes.rmdir()
+        writers.sweep()
 
 
 def remove(folder: Path, inode: list[int] | None) -> bool:

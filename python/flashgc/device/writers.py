@@ -132,7 +132,7 @@ def note(file: Path) -> None:
         found = os.fstat(descriptor)
         if found.st_uid == 0 and not found.st_mode & 0o022:
             notes = state.folder(state.ROOTS)
-            _sweep(notes)
+            sweep()
             name = state.key_of(descriptor)
             (notes / name).write_text(f"{found.st_ctime_ns}\n{file.absolute()}", encoding="utf-8")
 
@@ -158,6 +158,16 @@ def check_code(file: Path, owner: int) -> None:
         )
 
 
+def sweep() -> None:
+    """Removes the notes on drives that are gone."""
+    notes = state.home() / state.ROOTS
+    for one in notes.iterdir() if notes.is_dir() else ():
+        with contextlib.suppress(OSError):
+            file = one.read_text(encoding="utf-8").partition("\n")[2]
+            if state.key(Path(file)) != one.name:
+                one.unlink()
+
+
 @contextlib.contextmanager
 def _open(file: Path) -> Iterator[int]:
     descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -172,12 +182,3 @@ def _is_noted(descriptor: int) -> bool:
         text = (state.home() / state.ROOTS / state.key_of(descriptor)).read_text(encoding="utf-8")
         return int(text.split("\n")[0]) == os.fstat(descriptor).st_ctime_ns
     return False
-
-
-def _sweep(notes: Path) -> None:
-    """Removes the notes on drives that are gone."""
-    for one in notes.iterdir():
-        with contextlib.suppress(OSError):
-            file = one.read_text(encoding="utf-8").partition("\n")[2]
-            if state.key(Path(file)) != one.name:
-                one.unlink()

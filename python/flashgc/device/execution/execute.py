@@ -113,12 +113,8 @@ def execute(
                     measured = run.measured(signals, tree)
             except BaseException as error:
                 signals.are_held = True
-                why = upping.explained(error, done) if isinstance(error, FAILS) else error
-                with contextlib.suppress(*FAILS):
-                    _taken_down(file)
-                if why is error:
-                    raise
-                raise why from None
+                _abandon(error, done, file)
+                raise
             signals.are_held = True
             last = _taken_down(file)
             recordings = [one for one in (past, into) if into is not None and one is not None]
@@ -126,10 +122,7 @@ def execute(
                 _core.trace_join(record, recordings)
             return run.completed(measured, last, recordings)
         except FAILS as error:
-            why = failures.explained(error, file.parent)
-            if why is error:
-                raise
-            raise why from None
+            raise failures.explained(error, file.parent) from None
         finally:
             signals.are_held = True
 
@@ -152,6 +145,15 @@ def _recorded(folder: Path, record: Path | None, *, files: bool) -> Path | None:
     if record is None and not files:
         return None
     return record if record is not None and not (folder / PAST).exists() else folder / RUN
+
+
+def _abandon(error: BaseException, done: upping.Up, file: Path) -> None:
+    """Takes a drive down after an error, and raises the cause behind that if there is one."""
+    why = upping.explained(error, done) if isinstance(error, FAILS) else error
+    with contextlib.suppress(*FAILS):
+        _taken_down(file)
+    if why is not error:
+        raise why from None
 
 
 def _taken_down(file: Path) -> tuple[dict[str, Any], Blocks]:

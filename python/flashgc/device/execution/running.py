@@ -213,11 +213,11 @@ def run(
 ) -> int:
     """Runs the command in ``folder``; its exit code. ``began`` is told its process."""
 
-    def watched(pid: int) -> None:
+    def beside(pid: int) -> None:
         tree.passes_over(pid)
         began(pid)
 
-    signals.watch(watched)
+    signals.watch(beside)
     signals.is_starting = True
     try:
         child = command.start(folder, environment)
