@@ -364,14 +364,19 @@ def signalled_up(case: Case, number: signal.Signals) -> None:
     assert any(ended), "no signal came while the drive was being brought up"
 
 
-def killed(case: Case, cause: Cause) -> None:
-    process = case.begun()
+def leave(process: subprocess.Popen[str]) -> None:
+    """Kills a command, whose program goes on and has its output open."""
     process.kill()
     process.wait()
     assert process.stderr is not None
     assert process.stdout is not None
     process.stderr.close()
     process.stdout.close()
+
+
+def killed(case: Case, cause: Cause) -> None:
+    process = case.begun()
+    leave(process)
     case.swept()
 
 
@@ -423,8 +428,7 @@ def test_a_kill_of_a_comparison_leaves_no_recording(tmp_path: Path) -> None:
     process = case.start(case.words(SLEEPS, "--compare", "greedy"))
     assert process.stderr is not None
     assert process.stderr.readline() == "begun\n", process.stderr.read()
-    process.kill()
-    process.communicate()
+    leave(process)
     case.swept()
 
 
@@ -437,8 +441,7 @@ def test_a_server_that_was_stopped_does_not_stop_the_next_command(
     case = Case(tmp_path, EXEC)
     process = case.begun()
     os.kill(case.server(), signal.SIGSTOP)
-    process.kill()
-    process.communicate()
+    leave(process)
     began = time.monotonic()
     scratch.sweep("exec")
     assert time.monotonic() < began + 30

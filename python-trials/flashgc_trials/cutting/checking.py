@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from flashgc._core import Control, DriveError
-from flashgc.device import failures, mounts
+from flashgc.device import failures, memory, mounts
 from flashgc.device.execution import FOLDER
 from flashgc.device.hints.place import IN_PLACE
 from flashgc.device.logged import Server
@@ -80,7 +80,7 @@ class Checker:
         """The folder in which the drive is mounted, or why it cannot be."""
         mount = self._folder / "mount"
         with self._server.serving(image, self._folder / "fuse") as disk:
-            device = mounts.attach(disk)
+            device = mounts.attach(disk, is_narrow=memory.is_limited())
             try:
                 try:
                     mounts.format_and_mount(

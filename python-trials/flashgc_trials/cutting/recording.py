@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from flashgc._core import Control, DriveError
-from flashgc.device import failures, making, mounts
+from flashgc.device import failures, making, memory, mounts
 from flashgc.device.execution import FOLDER
 from flashgc.device.execution.running import left_out
 from flashgc.device.logged import served
@@ -93,7 +93,7 @@ def record(
 
     with (
         served(folder, file, fuse, log) as disk,
-        mounts.mounted_on(disk, mount, filesystem, fresh=True),
+        mounts.mounted_on(disk, mount, filesystem, fresh=True, is_narrow=memory.is_limited()),
     ):
         work = mount / FOLDER
         work.mkdir()

@@ -110,7 +110,6 @@ def main() -> None:
     # Ctrl-C is for whoever started this one, and ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     memory.prepare()
-    memory.reserve()
     for line in sys.stdin:
         file, folder, *log = map(Path, json.loads(line))
         try:
@@ -124,12 +123,14 @@ def _serve(file: Path, folder: Path, log: Path | None = None) -> None:
     """Serves a drive until the next line of stdin."""
     if log is not None:
         recorded = _core.RecordedDrive(file, log, folder, memory.is_limited())
+        memory.reserve()
         print(READY, flush=True)
         sys.stdin.readline()
         _released(recorded.close)
         return
     drive = Device.open(file, held=_core.DriveFile(file, uncached=memory.is_limited()))
     drive.serve_fuse(folder)
+    memory.reserve()
     print(READY, flush=True)
     sys.stdin.readline()
     _released(drive.stop_serving)

@@ -51,6 +51,9 @@ _FORCE, _DETACH, _NOFOLLOW = 1, 2, 8
 #: The number of the capability to mount.
 _SYS_ADMIN = 21
 
+#: Requests under way, and KiB of each at most, of a device whose server has little memory.
+NARROW = {"nr_requests": 32, "max_sectors_kb": 128}
+
 #: The interval at which a busy mount is asked to go, and the longest time, in seconds.
 PAUSE, PATIENCE = 0.1, 10.0
 
@@ -133,9 +136,17 @@ def _ended(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
     )
 
 
-def attach(disk: Path) -> str:
-    """A loop device over ``disk``, with sectors of a page and without a cache of its own."""
-    return run("losetup", "--find", "--show", "--direct-io=on", "--sector-size", "4096", str(disk))
+def attach(disk: Path, *, is_narrow: bool = False) -> str:
+    """A loop device over ``disk``, with sectors of a page and without a cache of its own.
+
+    ``is_narrow`` limits what is under way to :data:`NARROW`: the server of ``disk`` has to keep it.
+    """
+    shown = ("--find", "--show", "--direct-io=on", "--sector-size", "4096")
+    device = run("losetup", *shown, str(disk))
+    for name, value in NARROW.items() if is_narrow else ():
+        with contextlib.suppress(OSError):  # A container may not be let into /sys.
+            (Path("/sys/block") / Path(device).name / "queue" / name).write_text(str(value))
+    return device
 
 
 def format_and_mount(
@@ -157,13 +168,15 @@ def format_and_mount(
 
 
 @contextlib.contextmanager
-def mounted_on(disk: Path, folder: Path, filesystem: str, *, fresh: bool) -> Iterator[None]:
+def mounted_on(
+    disk: Path, folder: Path, filesystem: str, *, fresh: bool, is_narrow: bool = False
+) -> Iterator[None]:
     """The file system on ``disk``, mounted in ``folder``; with ``fresh`` it is made first.
 
     The drive is one that flashgc has made for itself.
     """
     options = OWN.mount_options(("discard",))
-    device = attach(disk)
+    device = attach(disk, is_narrow=is_narrow)
     try:
         format_and_mount(device, folder, filesystem, fresh=fresh, options=options)
         try:

@@ -26,6 +26,7 @@ from flashgc._core import ConfigError, DriveError
 from flashgc.device import (
     failures,
     initiator,
+    memory,
     mounts,
     privileges,
     processes,
@@ -85,7 +86,7 @@ class Up:
         if self.host:
             self.device = initiator.attach(*self._target(), self.host)
         else:
-            self.device = mounts.attach(self.disk)
+            self.device = mounts.attach(self.disk, is_narrow=memory.is_limited())
 
     def detach(self) -> None:
         """Takes the block device away, also one that another process attached."""
