@@ -111,13 +111,11 @@ def drive(limit: int) -> list[str]:
     return ["--capacity", f"{2 * limit}MiB"]
 
 
-@pytest.mark.soak
 def test_a_command_that_writes_twice_the_limit_ends(group: Group, limit: int) -> None:
     done = group.run(*COMMAND, "device", "exec", *drive(limit), "--", *writes(limit))
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.soak
 def test_a_drive_that_is_up_takes_twice_the_limit(group: Group, limit: int, tmp_path: Path) -> None:
     file, mount = tmp_path / "d.flash", tmp_path / "mount"
     for words in (
@@ -130,7 +128,6 @@ def test_a_drive_that_is_up_takes_twice_the_limit(group: Group, limit: int, tmp_
         assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.soak
 def test_a_bench_that_writes_twice_the_limit_ends(group: Group, limit: int, tmp_path: Path) -> None:
     file = tmp_path / "bench.toml"
     file.write_text(
@@ -148,7 +145,6 @@ capacity = "{2 * limit}MiB"
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.soak
 def test_power_cuts_for_a_program_that_writes_twice_the_limit(group: Group, limit: int) -> None:
     words = ["device", "cut-test", *drive(limit), "--cuts", "2", "--check", "true"]
     done = group.run(*COMMAND, *words, "--", *writes(limit))

@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Request;
 use super::address_map::{Numbering, PagingOptions};
-use super::detect::{detect, doubts};
+use super::detect::detect;
 use super::error::{Fault, TraceError};
 use super::format::{self, ACTIONS, DeviceNumbers, Format, ReadOptions, Sample};
 use super::input::Input;
@@ -133,11 +133,6 @@ impl TraceReader {
             Some(format) => format,
             None => detect(&path, &sample)?,
         };
-        let doubts = doubts(&path, &sample, format);
-        if !doubts.is_empty() {
-            let note = format!("is this {}? {}", format.name, doubts.join(", and "));
-            input.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(note);
-        }
         check_options(&path, format, options)?;
         let layers = input.layers.clone();
         let notes = Arc::clone(&input.notes);

@@ -23,8 +23,6 @@ struct Alibaba;
 impl TextFormat for Alibaba {
     const COLUMNS: &'static [&'static str] = &["device", "opcode", "offset", "length", "timestamp"];
     const COMMA: bool = true;
-    const NAMES: &'static [&'static str] =
-        &["device", "opcode", "offset_bytes", "length_bytes", "timestamp_us"];
 
     #[inline]
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {

@@ -4,7 +4,6 @@
 use flashgc_base::spec::count;
 use flashgc_base::stream::{NO_STREAM, StreamId};
 
-use super::columns::{Columns, Layout};
 use super::native::Declared;
 use super::{Format, ReadOptions, Sample, check};
 use crate::Op;
@@ -69,19 +68,12 @@ pub(super) static FORMAT: Format = Format {
     single_device: false,
     references: false,
     sniff: |sample| {
-        let header = sample
-            .lines
-            .first()
-            .is_some_and(|line| declared(line).is_some() || Layout::of_names(line).is_some());
+        let header = sample.lines.first().is_some_and(|line| declared(line).is_some());
         if header { super::MARKED } else { 0 }
     },
     open: |input, options| {
         let sample = Sample::new(input.sample(), input.sample_is_all());
-        let first = sample.lines.first().copied().unwrap_or_default();
-        if let (None, Some(layout)) = (declared(first), Layout::of_names(first)) {
-            return super::open_text(Columns::new(layout), input, options);
-        }
-        let found = declared(first).unwrap_or_default();
+        let found = sample.lines.first().and_then(|line| declared(line)).unwrap_or_default();
         match found.hosts {
             false => with_hosts::<false>(found, input, options),
             true => with_hosts::<true>(found, input, options),

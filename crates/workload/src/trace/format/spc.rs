@@ -25,8 +25,6 @@ struct Spc;
 impl TextFormat for Spc {
     const COLUMNS: &'static [&'static str] = &["asu", "lba", "size", "opcode", "timestamp"];
     const COMMA: bool = true;
-    const NAMES: &'static [&'static str] =
-        &["asu", "lba_sectors", "size_bytes", "opcode", "timestamp_s"];
     const MORE_COLUMNS: bool = true;
 
     #[inline]

@@ -25,8 +25,6 @@ impl TextFormat for Systor {
     const COLUMNS: &'static [&'static str] =
         &["timestamp", "response", "type", "lun", "offset", "size"];
     const COMMA: bool = true;
-    const NAMES: &'static [&'static str] =
-        &["timestamp_s", "response", "type", "lun", "offset_bytes", "size_bytes"];
 
     #[inline]
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
