@@ -100,7 +100,7 @@ def kill_server(drive_file: Path) -> None:
     assert found is not None
     os.kill(found.server, signal.SIGKILL)
     until = time.monotonic() + 10
-    while upping._is_alive(found) and time.monotonic() < until:
+    while upping.is_alive(found) and time.monotonic() < until:
         time.sleep(0.01)
 
 

@@ -121,7 +121,7 @@ fn a_recording_holds_what_was_asked_in_order() {
     assert!(requests.is_sorted_by_key(|one| one.time_ns));
 }
 
-/// What the drive reads to write a part of a page is nobody's request, and the pages of one request are one.
+/// A read of the drive, for a part of a page, is nobody's request, and the pages of one request are one.
 #[test]
 fn a_recording_has_the_bytes_that_the_host_sent() {
     let folder = tempfile::tempdir().unwrap();

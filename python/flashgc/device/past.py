@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import glob
 import json
 import os
@@ -93,6 +92,8 @@ def _beginning(file: Path) -> str:
 
 def _sweep(file: Path) -> None:
     """Removes drives that were to be ``file``, and that no process works on."""
+    import fcntl
+
     for part in file.parent.glob(f"{glob.escape(_beginning(file))}*{PART}"):
         with contextlib.suppress(OSError), open(part, "rb") as opened:
             fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
