@@ -52,7 +52,7 @@ def right(pristine: Path) -> Figures:
 
 
 def judged(path: Path, right: Figures, rows: list[dict[str, Any]]) -> str:
-    """What came of a damaged file; fails where it has a wrong or missing row without a word."""
+    """Return the fate of a damaged file; a wrong or missing row without a word fails."""
     try:
         with Store(path, make=False) as store:
             shown, kept = store.rows(), list(store.each())

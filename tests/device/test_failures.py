@@ -262,7 +262,7 @@ def host_full(case: Case, cause: Cause) -> None:
 
 
 def up_on_a_full_disk(case: Case) -> tuple[int, str]:
-    """What is said of a drive on a disk that is filled before the file system is made."""
+    """A drive on a disk that is filled before the file system is made says so."""
     words = case.words("true")
     with contextlib.suppress(OSError), (case.folder / "rest").open("wb", buffering=0) as rest:
         while True:
@@ -348,7 +348,7 @@ def hung_up(case: Case, cause: Cause) -> None:
 
 
 def signalled_up(case: Case, number: signal.Signals) -> None:
-    """What is half up is undone, wherever the signal comes."""
+    """A drive that is half up is taken down, wherever the signal comes."""
     words = case.words("true")
     file = case.folder / "d.flash"
     ended = []

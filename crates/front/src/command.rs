@@ -194,7 +194,7 @@ impl Command {
             _ => return None,
         };
         let (page, begin) = (PAGE as u64, *at);
-        let end = (begin / page + slice) * page;
+        let end = (begin / page + slice).saturating_mul(page);
         if end >= begin.saturating_add(*bytes) {
             return None;
         }
