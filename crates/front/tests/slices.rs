@@ -240,6 +240,7 @@ fn a_long_command_beyond_the_drive_changes_nothing() {
         Command::Zero { at: 0, bytes, keep: true, fua: false },
         Command::Hint { at: 0, bytes, moment: None },
         Command::Cancel { at: 0, bytes },
+        Command::Trim { at: u64::MAX - 4095, bytes: 1 << 31, fua: false },
     ];
     for command in commands {
         let outcome = submit(&engine.queue(), command).recv().unwrap();
