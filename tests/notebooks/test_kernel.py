@@ -30,7 +30,7 @@ CELLS = {
     "figure": "flashgc.plot.run(flashgc.run(writes='4x', **small))",
     "bar": (
         "from flashgc import _notebook_progress as bar\nbar.PATIENCE = bar.PAUSE = 0\n"
-        "flashgc.run(blocks=2000, pages_per_block=64, writes='20x').steady"
+        "flashgc.run(blocks=2000, pages_per_block=64, writes='200x').steady"
     ),
     "own": "flashgc.run(blocks=2000, pages_per_block=64, progress=lambda control: None).steady",
     "fast": "bar.PATIENCE = 1000\nflashgc.run(**small).steady",
