@@ -86,6 +86,25 @@ HOST_FULL = Cause(
     "nothing; of `up` the drive, read-only",
 )
 
+NO_ROOM_TO_CLOSE = Cause(
+    "no-room-to-close",
+    "`down`, while the disk that holds the drive's file is full",
+    "{file} is still up: {folder} has no room for what the drive has to write when it is closed",
+    "make room there, and give `device down` again; --force loses what was not flushed",
+    "1",
+    "the drive, up",
+    commands=(UP,),
+)
+
+CLOSED_WITHOUT_ROOM = Cause(
+    "closed-without-room",
+    "`down`, after the disk that holds the drive's file was full and writes failed",
+    "{file} is down, without what was written since its last flush: {folder} had no room for it",
+    "make room there before the drive is up again",
+    "1",
+    commands=(UP,),
+)
+
 SERVER_ENDED = Cause(
     "server-ended",
     "the drive's server is killed",
@@ -162,6 +181,8 @@ CAUSES = (
     NO_COMMAND,
     OTHER_FOLDER,
     HOST_FULL,
+    NO_ROOM_TO_CLOSE,
+    CLOSED_WITHOUT_ROOM,
     SERVER_ENDED,
     CHECK_HANGS,
     INTERRUPTED,

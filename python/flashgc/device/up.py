@@ -468,6 +468,10 @@ def down(file: Path, *, force: bool = False, last: Callable[[], None] = lambda: 
             )
         processes.send(done.server, done.began, signal.SIGKILL, (0, done.user))
         is_dead = True
+    folder = Path(done.file).parent
+    if not is_dead and not force and failures.is_without_room(folder):
+        # What the page cache has would be lost in the unmount, and no program would hear of it.
+        raise failures.NO_ROOM_TO_CLOSE.error(file=file, folder=folder)
     words = ""
     if not is_dead:
         _end_faults(file)
@@ -496,7 +500,7 @@ def down(file: Path, *, force: bool = False, last: Callable[[], None] = lambda: 
     (state.folder(state.SOCKETS) / done.key).unlink(missing_ok=True)
     (state.folder(state.UP) / done.key).unlink(missing_ok=True)
     if failures.is_full(words) and not force:  # All is undone, but the drive is not closed.
-        raise failures.explained(DriveError(words), Path(done.file).parent)
+        raise failures.CLOSED_WITHOUT_ROOM.error(file=file, folder=folder)
     return True
 
 
