@@ -311,6 +311,18 @@ impl Queue {
         self.pass(command, tell);
     }
 
+    /// Submits a command as [`Queue::submit`] does, for which a front end has `reserved` bytes: it never takes more.
+    pub fn submit_reserved(
+        &self,
+        reserved: usize,
+        command: Command,
+        tell: impl FnOnce(Outcome) + Send + 'static,
+    ) {
+        let memory = command.cost().memory;
+        debug_assert!(memory <= reserved, "{memory} bytes for {command:?}, {reserved} reserved");
+        self.submit(command, tell);
+    }
+
     /// Submits commands that are one to their host, as [`Queue::submit`] does. It has the answer of the first one that
     /// fails.
     pub fn submit_all(&self, commands: Vec<Command>, tell: impl FnOnce(Outcome) + Send + 'static) {

@@ -18,6 +18,8 @@ use flashgc_device::{PAGE, Served};
 
 /// The most pages of one command: between two of them the drive serves other clients.
 const STEP: u64 = 1 << 14;
+/// The bytes that a command of a step takes at most: two numbers for each page of a hint.
+const MEMORY: usize = 2 * size_of::<u64>() * STEP as usize;
 /// The longest text of an error, in characters.
 const TEXT: usize = 1024;
 
@@ -186,7 +188,7 @@ impl Desk {
         for command in commands {
             let tell = tell.clone();
             // The answers are waited for below.
-            self.queue.submit(command, move |outcome| drop(tell.send(outcome)));
+            self.queue.submit_reserved(MEMORY, command, move |outcome| drop(tell.send(outcome)));
         }
         drop(tell);
         told.iter().try_fold(0, |sum, outcome| match outcome {

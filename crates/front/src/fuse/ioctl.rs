@@ -105,7 +105,7 @@ pub(super) fn answer(queue: &Queue, number: u32, given: &[u8], reply: ReplyIoctl
         _ => return reply.error(Errno::ENOTTY),
     };
     let Some(command) = command else { return reply.error(Errno::EINVAL) };
-    queue.submit(command, move |outcome| {
+    queue.submit_reserved(super::REQUEST, command, move |outcome| {
         let pages = match outcome {
             Ok(answer) => answer.pages(),
             Err(failure) => return reply.error(errno(&failure)),

@@ -49,6 +49,8 @@ const DISK: INodeNo = INodeNo(2);
 const FOR_EVER: Duration = Duration::from_secs(1 << 30);
 /// The largest request of the kernel, in bytes.
 const LARGEST: u32 = 1 << 20;
+/// The bytes that a request takes at most: whole pages of a read that begins and ends within pages.
+const REQUEST: usize = LARGEST as usize + 2 * PAGE;
 /// The most requests that the kernel has under way in the background, as all of a loop device's are.
 const BACKGROUND: u16 = 256;
 
@@ -220,7 +222,7 @@ impl Files {
     }
 
     fn change(&self, command: Command, reply: ReplyEmpty) {
-        self.queue.submit(command, move |outcome| match outcome {
+        self.queue.submit_reserved(REQUEST, command, move |outcome| match outcome {
             Ok(_) => reply.ok(),
             Err(failure) => reply.error(errno(&failure)),
         });
@@ -333,10 +335,12 @@ impl Filesystem for Files {
         if bytes == 0 {
             return reply.data(&[]);
         }
-        self.queue.submit(Command::Read { at, bytes }, move |outcome| match outcome {
-            Ok(Answer::Data(data)) => reply.data(&data),
-            Ok(_) => reply.error(Errno::EIO),
-            Err(failure) => reply.error(errno(&failure)),
+        self.queue.submit_reserved(REQUEST, Command::Read { at, bytes }, move |outcome| {
+            match outcome {
+                Ok(Answer::Data(data)) => reply.data(&data),
+                Ok(_) => reply.error(Errno::EIO),
+                Err(failure) => reply.error(errno(&failure)),
+            }
         });
     }
 
@@ -361,7 +365,7 @@ impl Filesystem for Files {
         // O_SYNC has the bit of O_DSYNC.
         let fua = flags.0 & rustix::fs::OFlags::DSYNC.bits() as i32 != 0;
         let write = Command::Write { at, data: data.to_vec(), fua, streams: vec![] };
-        self.queue.submit(write, move |outcome| match outcome {
+        self.queue.submit_reserved(REQUEST, write, move |outcome| match outcome {
             Ok(_) => reply.written(written),
             Err(failure) => reply.error(errno(&failure)),
         });
@@ -422,7 +426,7 @@ impl Filesystem for Files {
             return reply.error(Errno::ENXIO);
         };
         let extents = Command::Extents { at, bytes: size - at, most: 1 };
-        self.queue.submit(extents, move |outcome| {
+        self.queue.submit_reserved(REQUEST, extents, move |outcome| {
             let first = match &outcome {
                 Ok(Answer::Extents(extents)) => extents.first(),
                 Ok(_) => None,

@@ -74,11 +74,8 @@ fn read(
         let (replies, Request { kind, cookie, at, .. }) = (replies.clone(), request);
         // A client that is gone needs no reply.
         let tell = move |outcome| drop(replies.send(Reply { cookie, at, outcome, cost }));
-        if let Ok(Some(command)) = &command {
-            debug_assert!(command.cost().memory <= cost, "{command:?} costs more than {cost}");
-        }
         match command {
-            Ok(Some(command)) => queue.submit(command, move |outcome| {
+            Ok(Some(command)) => queue.submit_reserved(cost, command, move |outcome| {
                 tell(match outcome {
                     Err(Failure::Unanswered) => None,
                     outcome => Some(outcome.map_err(|failure| number(&failure, kind))),

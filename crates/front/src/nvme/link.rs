@@ -91,8 +91,7 @@ impl Link {
         cost: usize,
         tell: impl FnOnce(Result<Answer, Failure>) + Send + 'static,
     ) {
-        debug_assert!(command.cost().memory <= cost, "{:?} for {cost} bytes", command.cost());
-        self.queue.submit(command, tell);
+        self.queue.submit_reserved(cost, command, tell);
     }
 
     /// Answers a command.

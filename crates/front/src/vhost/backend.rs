@@ -110,14 +110,16 @@ impl Backend {
             window.free(cost);
         };
         match request.asked(durable, self.disk.read_only) {
-            Ok(Asked::Drive(command)) => self.queue.submit(command, move |outcome| {
-                let (status, data) = match outcome {
-                    Ok(Answer::Data(data)) => (Some(Status::Ok), data),
-                    Ok(_) => (Some(Status::Ok), vec![]),
-                    Err(failure) => (status(&failure), vec![]),
-                };
-                finish(&request, status, &data);
-            }),
+            Ok(Asked::Drive(command)) => {
+                self.queue.submit_reserved(cost, command, move |outcome| {
+                    let (status, data) = match outcome {
+                        Ok(Answer::Data(data)) => (Some(Status::Ok), data),
+                        Ok(_) => (Some(Status::Ok), vec![]),
+                        Err(failure) => (status(&failure), vec![]),
+                    };
+                    finish(&request, status, &data);
+                })
+            }
             Ok(Asked::Serial) => {
                 finish(&request, Some(Status::Ok), &request.serial(&self.disk.serial));
             }

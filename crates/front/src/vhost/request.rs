@@ -105,9 +105,10 @@ impl Request {
         Self { memory, head, readable, writable }
     }
 
-    /// Returns the bytes that the request takes while it is under way.
+    /// Returns the bytes that the request takes while it is under way: its data, and whole pages of a read that begins
+    /// and ends within pages.
     pub fn cost(&self) -> usize {
-        (self.readable.bytes().saturating_add(self.writable.bytes())).min(LARGEST) + PAGE
+        (self.readable.bytes().saturating_add(self.writable.bytes())).min(LARGEST) + 2 * PAGE
     }
 
     /// Returns the meaning of the request. With `durable`, writes must be durable when they are
