@@ -15,6 +15,7 @@ mod client;
 #[path = "../tests/initiator/mod.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod initiator;
+mod steady;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -22,12 +23,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use flashgc_base::rng::Stream;
-use flashgc_device::media::FileMedia;
-use flashgc_device::{DeviceError, Drive, Durability, Hinted, Named, PAGE, Served, Settings};
+use flashgc_device::{DeviceError, Drive, Hinted, Named, PAGE, Served};
 use flashgc_front::limits::Limits;
 use flashgc_front::queue::Engine;
 use flashgc_front::{nbd, nvme};
-use flashgc_ftl::{Fill, Frontier, Geometry, Layout, Victim, VictimSpec};
 use initiator::{Queue, Wanted};
 
 /// The commands that a host has under way, on all its connections, unless `--depth` says otherwise.
@@ -121,32 +120,6 @@ impl Served for Forgetful {
     fn extent(&mut self, page: u64, count: u64) -> Result<(u64, bool), DeviceError> {
         self.0.extent(page, count)
     }
-}
-
-fn stored(path: &Path, blocks: u32) -> Drive {
-    let layout = Layout {
-        frontier: Frontier::Pool { low: 4 },
-        fill: Fill::Empty,
-        ..Layout::new(Geometry::with_spare(blocks, 256, 0.1).expect("a shape"))
-    };
-    let settings = Settings {
-        layout,
-        victim: Victim::Registered(VictimSpec::parse("greedy").expect("registered")),
-        journal_blocks: Settings::JOURNAL_BLOCKS,
-        durability: Durability::Process,
-        streams: None,
-    };
-    let mut media = FileMedia::create(path, settings.file_bytes().expect("a size")).expect("room");
-    Drive::create(&mut media, &settings, *b"a drive measured").expect("room");
-    let mut drive = Drive::open(Box::new(media), &settings).expect("a drive");
-    let (mut rng, data, pages) = (Stream::new(1, "fill"), vec![7; PAGE], drive.pages());
-    for page in 0..pages {
-        drive.write(page, &data, false).expect("room");
-    }
-    for _ in 0..2 * pages {
-        drive.write(rng.below(pages as u32).into(), &data, false).expect("room");
-    }
-    drive
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -384,8 +357,8 @@ fn main() {
     let memory = Path::new("/dev/shm");
     let place = if memory.is_dir() { memory.into() } else { std::env::temp_dir() };
     let folder = tempfile::tempdir_in(place).expect("a folder");
-    let drive = stored(&folder.path().join("drive.flash"), blocks);
-    let forgetful = Forgetful(stored(&folder.path().join("forgetful.flash"), blocks));
+    let drive = steady::drive(&folder.path().join("drive.flash"), blocks);
+    let forgetful = Forgetful(steady::drive(&folder.path().join("forgetful.flash"), blocks));
     let mut null = serve(Null(drive.pages()));
     let (mut stored, mut forgetful) = (serve(drive), serve(forgetful));
     println!(
