@@ -104,11 +104,40 @@ for _ in range(2):
     subprocess.run([*words, *(f'../{file}' for file in packed)], check=True, cwd='app')
 """
 
+#: A database that makes, grows, alters and drops tables. Its temporary tables are gone when it ends.
+MARIADB = """
+import os, subprocess, time
+where = [f'--datadir={os.getcwd()}/data', '--user=root']
+install = ['mariadb-install-db', '--no-defaults', '--auth-root-authentication-method=normal']
+subprocess.run([*install, *where], check=True, stdout=subprocess.DEVNULL)
+socket = ['--socket=' + os.environ.get('TMPDIR', '/tmp') + '/m.sock']
+server = subprocess.Popen(
+    ['mariadbd', '--no-defaults', *where, *socket, '--skip-networking', '--bind-address=127.0.0.1',
+     '--innodb-buffer-pool-size=16M', '--innodb-log-file-size=8M'], stderr=subprocess.DEVNULL)
+client = ['mariadb', '--no-defaults', *socket, '-uroot', '-e']
+end = time.monotonic() + 60
+while subprocess.run([*client, 'select 1'], capture_output=True).returncode:
+    assert time.monotonic() < end and server.poll() is None
+    time.sleep(0.1)
+rows = 'insert into t.a (b) select repeat(uuid(), 20) from seq_1_to_6000;'
+for words in (
+    'create database t; create table t.a (id int auto_increment primary key, b text) engine=innodb;',
+    'use t;' + rows, 'use t;' + rows, 'update t.a set b = repeat(md5(id), 30) where id % 3 = 0;',
+    'create table t.gone engine=innodb select * from t.a; drop table t.gone;',
+    'create temporary table t.tmp select * from t.a; delete from t.a where id % 2;',
+    'alter table t.a add column c int, force; create table t.i engine=aria select * from t.a;',
+    'optimize table t.a;', 'shutdown;',
+):
+    subprocess.run([*client, words], check=True, stdout=subprocess.DEVNULL)
+assert server.wait(60) == 0
+"""
+
 PROGRAMS = {
     "scratch": (SCRATCH, ()),
     "tmpfile": (TMPFILE, ()),
     "git": (GIT, ("git",)),
     "npm": (NPM, ("npm",)),
+    "mariadb": (MARIADB, ("mariadbd", "mariadb", "mariadb-install-db")),
 }
 
 
