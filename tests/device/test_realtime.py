@@ -62,6 +62,16 @@ def test_answers_take_the_times_of_the_flash(tmp_path: Path) -> None:
         )
 
 
+def test_amplification_is_by_the_bytes_that_hosts_wrote(tmp_path: Path) -> None:
+    file = made(tmp_path / "drive.flash")
+    with Device.open(file, clock=clock(file, times="read=1us,program=1us,erase=1us")) as drive:
+        for page in range(200):
+            drive.write(page * 4096 + 512, b"d" * 512)
+        found = drive.stat()
+    assert found["realtime"]["host_bytes"] == 200 * 512
+    assert found["realtime"]["write_amplification"] == found["write_amplification"] == 8
+
+
 def test_a_recording_replayed_on_the_simulated_drive_has_its_latencies(tmp_path: Path) -> None:
     file, trace = made(tmp_path / "drive.flash"), tmp_path / "asked.flashgc"
     with Device.open(file, clock=clock(file)) as drive:

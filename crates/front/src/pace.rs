@@ -93,6 +93,10 @@ pub struct Work {
     pub host_pages: u64,
     /// The number of pages that collections have copied.
     pub copied_pages: u64,
+    /// The number of bytes that the host has written.
+    pub host_bytes: u64,
+    /// The number of bytes that the simulated drive has programmed.
+    pub programmed_bytes: u64,
     /// The number of blocks erased.
     pub erases: u64,
     /// The number of collections.

@@ -447,6 +447,15 @@ impl Live {
         self.drive.counters()
     }
 
+    /// Returns the bytes that hosts wrote, and those that the drive programmed, padding included.
+    pub fn written_bytes(&mut self) -> (u64, u64) {
+        let unit = self.drive.settings().hardware.unit_bytes();
+        let (counters, asked) = (self.drive.counters(), self.drive.asked());
+        let padding = self.drive.counts().packing.map_or(0, |packing| packing.padding);
+        let programs = counters.programs() + padding;
+        (asked.host_bytes(counters.host_pages, unit), programs * u64::from(unit))
+    }
+
     /// Returns the counts of the drive.
     pub fn totals(&mut self) -> &Totals {
         self.drive.totals()

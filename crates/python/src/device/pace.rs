@@ -184,8 +184,11 @@ impl Simulated for Timed {
     fn work(&mut self) -> Work {
         let counters = self.live.counters();
         let hints = self.live.hint_counts().unwrap_or_default();
+        let (host_bytes, programmed_bytes) = self.live.written_bytes();
         let totals = self.live.totals();
         Work {
+            host_bytes,
+            programmed_bytes,
             host_pages: counters.host_pages,
             copied_pages: counters.copied_pages,
             erases: counters.erases,
@@ -231,7 +234,6 @@ pub(super) fn by_kind(all: &[Latencies; 4]) -> Value {
 pub(super) fn shown(paced: &Paced, slowest: &[Worst]) -> Value {
     let Paced { slower, lateness, at_once, failed, is_valid, comes_first, .. } = paced;
     let Paced { simulated, measured, work, .. } = paced;
-    let programs = work.host_pages + work.copied_pages;
     json!({
         "slower": slower,
         "answers": lateness.answers,
@@ -247,8 +249,9 @@ pub(super) fn shown(paced: &Paced, slowest: &[Worst]) -> Value {
         "measured_us": by_kind(measured),
         "host_pages": work.host_pages,
         "copied_pages": work.copied_pages,
-        "write_amplification": (work.host_pages > 0)
-            .then(|| programs as f64 / work.host_pages as f64),
+        "host_bytes": work.host_bytes,
+        "write_amplification": (work.host_bytes > 0)
+            .then(|| work.programmed_bytes as f64 / work.host_bytes as f64),
         "collections": work.collections,
         "erases": work.erases,
         "suspended_programs": work.suspended_programs,
