@@ -116,6 +116,18 @@ def test_a_command_that_writes_twice_the_limit_ends(group: Group, limit: int) ->
     assert done.returncode == 0, done.stderr
 
 
+def test_what_a_command_did_is_recorded_below_the_limit(
+    group: Group, limit: int, tmp_path: Path
+) -> None:
+    """The recording, the names of files and the comparison go through the page cache."""
+    more = ("--record", tmp_path / "run.flashgc.zst", "--by-file", "--compare", "greedy")
+    done = group.run(
+        *COMMAND, "device", "exec", *drive(limit), *more, "--", *writes(limit, "--bs=4k")
+    )
+    assert done.returncode == 0, done.stderr
+    assert "greedy" in done.stdout
+
+
 def test_a_drive_that_is_up_takes_twice_the_limit(group: Group, limit: int, tmp_path: Path) -> None:
     file, mount = tmp_path / "d.flash", tmp_path / "mount"
     for words in (
