@@ -270,6 +270,52 @@ def test_runs_in_their_warm_up_are_counted() -> None:
         assert the("runs-in-warm-up", other) is None
 
 
+def test_a_workload_that_hardly_writes_has_a_bounded_warm_up(tmp_path: Path) -> None:
+    rare = flashgc.run("uniform:read=0.99999", **CLOCK)
+    one = the("warm-up-cut", rare)
+    assert one is not None
+    assert one.gravity == "doubt"
+    wanted, drawn = 2 * rare.config.logical_pages, one.evidence["requests_drawn"]
+    assert one.evidence["writes_wanted"] == wanted
+    # A thousand for each page would be less than the least.
+    assert 1 << 24 <= drawn < (1 << 24) + (1 << 17)
+    done = one.evidence["writes_done"]
+    assert abs(done - drawn * 1e-5) < 5 * (drawn * 1e-5) ** 0.5
+    assert f"{done:.0f} page writes, {wanted - done:.0f} page writes before its end" in one.claim
+    assert the("warm-up-cut", flashgc.run("uniform:read=0.99", **CLOCK)) is None
+    assert the("warm-up-cut", flashgc.run("uniform:read=1", **CLOCK)) is None
+    # Reads of a trace do not count.
+    trace = tmp_path / "rare.csv"
+    lines = [
+        f"{at},{'W' if at % 20_000 == 7 else 'R'},{at % 500 * 4096},4096,0" for at in range(60_000)
+    ]
+    trace.write_text("\n".join(["time_us,op,offset_bytes,size_bytes,dev", *lines]) + "\n")
+    options = {**CLOCK, "requests": 1000, "warmup": "auto"}
+    assert the("warm-up-cut", flashgc.run(trace, **options)) is None
+
+
+def test_reads_before_the_clock_change_nothing(tmp_path: Path) -> None:
+    random.seed(5)
+    # Every page is written first, so that both traces have the same pages.
+    lines = [f"{at},W,{at * 4096},4096,0" for at in range(3000)]
+    lines += [
+        f"{3000 + at},{'W' if random.random() < 0.3 else 'R'},{random.randrange(3000) * 4096},4096,0"
+        for at in range(20_000)
+    ]
+    results = []
+    for name, kept in (("all", "RW"), ("writes", "W")):
+        trace = tmp_path / f"{name}.csv"
+        chosen = [line for line in lines if line.split(",")[1] in kept]
+        trace.write_text("\n".join(["time_us,op,offset_bytes,size_bytes,dev", *chosen]) + "\n")
+        options = {**CLOCK, "arrivals": "closed:threads=1"}
+        del options["requests"]
+        results.append(flashgc.run(trace, **options, passes=1))
+    one, other = results
+    assert one.host_pages == other.host_pages
+    assert (one.copied_pages, one.erases) == (other.copied_pages, other.erases)
+    assert one.copied_pages > 0
+
+
 def test_streams_without_writes_or_handles_are_counted(tmp_path: Path) -> None:
     drive: Given = {**DRIVE, "frontier": "pool", "writes": "2x"}
     end = flashgc.run(**drive).config.logical_pages * 4096

@@ -105,6 +105,26 @@ fn open_tenants(
     .collect()
 }
 
+/// Opens the requests that bring a drive into its state before those of a run. Reads of a trace are left out where
+/// they change nothing: a trace may have three writes in 100,000 requests.
+pub(super) fn open_before(
+    resolved: &Resolved,
+    timed: &Timed,
+    seed: u64,
+) -> Result<Box<dyn RequestStream>, WorkloadError> {
+    // A host's cache, and that of a map on flash, follow reads.
+    let needs_all =
+        resolved.host.is_some() || resolved.mapping.is_on_flash() || !timed.tenants.is_empty();
+    let requests = resolved.source.requests().filter(|_| !needs_all);
+    match requests.and_then(|requests| requests.without_reads(&resolved.space())) {
+        Some(changes) => {
+            let stream = changes.open(resolved.space(), seed, None, 1.0, None)?;
+            Ok(dressed(resolved, stream))
+        }
+        None => open(resolved, timed, seed, None),
+    }
+}
+
 /// Opens the requests of a run. Those of tenants come in turn; they bring the drive into its state.
 pub(super) fn open(
     resolved: &Resolved,
@@ -119,15 +139,20 @@ pub(super) fn open(
     let requests = resolved.source.requests().expect("a timed drive's workload has requests");
     let arrivals = timed.plan.arrivals.as_ref();
     let rate_scale = timed.plan.rate_scale;
-    let mut stream = requests.open(resolved.space(), seed, arrivals, rate_scale, passes)?;
+    let stream = requests.open(resolved.space(), seed, arrivals, rate_scale, passes)?;
+    Ok(dressed(resolved, stream))
+}
+
+/// Returns requests with the streams of a drive by address, and with the flushes of its host.
+fn dressed(resolved: &Resolved, mut stream: Box<dyn RequestStream>) -> Box<dyn RequestStream> {
     // The pages of a host's cache have their streams as they leave it.
     if let Some(ranges) = resolved.streams.as_ref().filter(|_| resolved.host.is_none()) {
         stream = Box::new(RangedRequests::new(stream, Arc::clone(ranges), resolved.config.unit()));
     }
-    Ok(match resolved.config.flush_every {
+    match resolved.config.flush_every {
         Some(every) => Box::new(FlushingRequests::new(stream, every, resolved.config.unit())),
         None => stream,
-    })
+    }
 }
 
 /// The first requests of a stream, up to a number; hints and flush commands do not count, and the pieces of a

@@ -16,7 +16,7 @@ use flashgc_timed::{
 use flashgc_workload::requests::RequestStream;
 
 use super::make;
-use super::parts::{Progress, open};
+use super::parts::{Progress, open_before};
 use super::resolve::{LEAST_SETTLING, SETTLING, Timed};
 use super::simulated::Simulated;
 use crate::bytes::Written;
@@ -30,6 +30,12 @@ use crate::worn::{Erases, Worn, tally};
 /// The number of requests without a write of the drive after which none is expected before the clock:
 /// it is more than come between two checkpoints of a database.
 const MOST_WITHOUT_WRITE: u64 = 1 << 24;
+
+/// Returns the most requests that are drawn for `pages` page writes before the clock: a thousand for each. The most
+/// ever take half a minute.
+fn most_before(pages: u64) -> u64 {
+    pages.saturating_mul(1000).clamp(1 << 24, 1 << 30)
+}
 
 /// The requests in the system at the last arrival above which a run was overloaded, if they are also
 /// more than a share of all: this is no burst, since it is the end of the run.
@@ -66,6 +72,8 @@ pub(crate) struct TimedRun {
     pub paces: Vec<Pace>,
     /// `true` if the drive was to settle before the requests, and did not.
     pub is_unsettled: bool,
+    /// The writes before the requests that were not made because the workload hardly writes, if there are some.
+    pub cut: Option<Cut>,
     /// The note for readers of its trace events, if there is one.
     pub note: Option<String>,
 }
@@ -159,6 +167,15 @@ pub(crate) struct ClockedRun {
     since: Instant,
 }
 
+/// Writes before the requests that ended early.
+#[derive(Clone, Copy, Debug, Value)]
+pub(crate) struct Cut {
+    /// The page writes that were not made.
+    pub left: u64,
+    /// The requests that were drawn for those that were.
+    pub drawn: u64,
+}
+
 /// The writes that come before the requests: those of the same workload, with other random numbers.
 #[derive(State)]
 struct Precondition {
@@ -166,6 +183,8 @@ struct Precondition {
     stream: Box<dyn RequestStream>,
     left: u64,
     without_write: u64,
+    /// The requests so far.
+    drawn: u64,
     /// The intervals so far, where the drive is to settle, and the counts at the end of the last one.
     settling: Vec<Interval>,
     last: Written,
@@ -202,11 +221,12 @@ impl ClockedRun {
                 // It draws from streams of its own: the requests that follow are those of a run without
                 // it.
                 let seed = Stream::new(resolved.seed(index), "precondition").bits();
-                let stream = open(resolved, timed, seed, None)?;
+                let stream = open_before(resolved, timed, seed)?;
                 Some(Precondition {
                     stream,
                     left,
                     without_write: 0,
+                    drawn: 0,
                     settling: Vec::new(),
                     last: Written::default(),
                 })
@@ -284,6 +304,7 @@ impl ClockedRun {
         while let Some(writes) = &mut self.precondition
             && writes.left > 0
             && writes.without_write < MOST_WITHOUT_WRITE
+            && writes.drawn < most_before(timed.precondition)
             && !self.drive.has_ended()
         {
             let most = timed.settles.unwrap_or(u64::MAX).min(self.drive.between_looks());
@@ -293,6 +314,7 @@ impl ClockedRun {
             }
             let written = self.drive.prepare(&requests, writes.left)?;
             writes.left -= written;
+            writes.drawn += requests.len() as u64;
             writes.without_write =
                 if written == 0 { writes.without_write + requests.len() as u64 } else { 0 };
             let done = timed.precondition - writes.left;
@@ -450,7 +472,7 @@ impl Lengthened for ClockedRun {
     }
 
     fn finish(self, _: &Resolved) -> TimedRun {
-        let Self { mut drive, start, stop, elapsed, .. } = self;
+        let Self { mut drive, start, stop, elapsed, precondition, .. } = self;
         let now = drive.now();
         let is_open = drive.has_open_loop();
         let note = drive.whole().and_then(|drive| {
@@ -491,6 +513,9 @@ impl Lengthened for ClockedRun {
             elapsed,
         };
         let is_unsettled = self.is_unsettled;
+        let cut =
+            precondition.filter(|writes| self.is_prepared && writes.left > 0 && !is_unsettled);
+        let cut = cut.map(|Precondition { left, drawn, .. }| Cut { left, drawn });
         TimedRun {
             finished,
             collecting: CollectionResult::between(&start.totals, &end.totals),
@@ -507,6 +532,7 @@ impl Lengthened for ClockedRun {
             },
             paces: self.paces,
             is_unsettled,
+            cut,
             note,
             meter: drive.measured(),
         }

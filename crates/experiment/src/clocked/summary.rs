@@ -39,6 +39,7 @@ pub(crate) fn summarise(
 ) -> RunResult {
     let (mut finished, mut measures) = (Vec::new(), Vec::new());
     let is_unsettled = runs.iter().any(|run| run.is_unsettled);
+    let cut = runs.iter().filter_map(|run| run.cut).max_by_key(|cut| cut.left);
     let notes: Vec<String> = runs.iter().filter_map(|run| run.note.clone()).collect();
     for run in runs {
         let TimedRun { finished: one, meter, collecting, utilisation, ns, completed, .. } = run;
@@ -84,6 +85,11 @@ pub(crate) fn summarise(
         result.findings.extend(erases.map(findings::few_erases));
     }
     result.findings.extend(is_unsettled.then(findings::not_settled_before));
+    // A workload that never writes changes nothing, before the clock or after.
+    let cut = cut.filter(|cut| cut.left < timed.precondition);
+    result.findings.extend(cut.map(|cut| {
+        findings::warm_up_cut(timed.precondition - cut.left, timed.precondition, cut.drawn)
+    }));
     if measured.latency_us.all.is_some() {
         result.findings.extend(told_of_the_drive(timed, &result, &measured, &measures, filling));
     }

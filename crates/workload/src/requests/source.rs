@@ -146,6 +146,13 @@ impl Requests {
         }
     }
 
+    /// Returns the source without the reads of a trace. `None` if nothing would be left, or it has none.
+    pub fn without_reads(&self, space: &Space) -> Option<Self> {
+        let Self::Trace(trace) = self else { return None };
+        let left = trace.without_reads();
+        (left.requests_on(space.logical_pages) > 0).then(|| Self::Trace(Box::new(left)))
+    }
+
     /// Opens the requests of one run. They are endless, except for a trace, which is replayed `passes`
     /// times. `arrivals` replaces the source's own times; these are divided by `rate_scale` first.
     ///

@@ -211,6 +211,16 @@ impl TimedTrace {
         &self.requests
     }
 
+    /// Returns the trace without its reads, which change nothing on most drives. Its times are only an order.
+    pub fn without_reads(&self) -> Self {
+        let kept = self.requests.iter().filter(|request| request.op != Op::Read);
+        let in_order = |(at, request): (usize, &TimedRequest)| TimedRequest {
+            arrival_ns: at as u64,
+            ..*request
+        };
+        Self { requests: kept.enumerate().map(in_order).collect(), waits: None, ..self.clone() }
+    }
+
     /// Returns the number of requests that were sorted, because their time was before that of the one
     /// before them.
     pub fn sorted(&self) -> u64 {
