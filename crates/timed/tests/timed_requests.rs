@@ -65,7 +65,7 @@ impl Workload for Commands {
     }
 }
 
-fn drawn(count: usize, pages: u32, whole_pages: bool, seed: u64) -> Vec<TimedRequest> {
+fn drawn(count: usize, pages: u32, seed: u64) -> Vec<TimedRequest> {
     let mut rng = Stream::new(seed, "requests");
     let mut all = Vec::new();
     while all.len() < count {
@@ -74,7 +74,7 @@ fn drawn(count: usize, pages: u32, whole_pages: bool, seed: u64) -> Vec<TimedReq
         let pages = if rng.below(2) == 0 { pages / 4 } else { pages };
         let first = rng.below(pages - length);
         let (before, behind) = match rng.below(3) {
-            0 if !whole_pages => (rng.below(PAGE), rng.below(PAGE)),
+            0 => (rng.below(PAGE), rng.below(PAGE)),
             _ => (0, 0),
         };
         let op =
@@ -115,7 +115,7 @@ fn a_request_is_the_same_on_both_drives() {
     for (seed, (policy, placement, units, every)) in (1..).zip(cases) {
         let context = format!("{policy} {placement}, {units} units, a flush behind {every}");
         let spec = PlacementSpec::parse(placement).unwrap();
-        let requests = drawn(3000, geometry.logical_pages(), units > 1, seed);
+        let requests = drawn(3000, geometry.logical_pages(), seed);
         let is_protected = every == 0;
         let buffer = PageBuffer { units_per_page: units, is_protected };
         let layout = Layout {

@@ -103,18 +103,25 @@ impl Scheduler {
         }
         let room = shared.map.host_room(page, plane);
         room.is_open
-            && !self.is_being_changed(shared, die, page)
+            && !self.is_behind_a_change(shared, die, op)
             && room.pages % self.units_per_page != 1
             && !self.collector.is_needed(&*shared.map, page, plane)
             && !self.waiting.read_before(&shared.ops, die, op)
             && self.collector.lets_go(shared, op)
     }
 
-    /// Returns `true` if an earlier write of a part of `page` reads its old data now.
-    fn is_being_changed<O: Observer>(&self, shared: &Shared<O>, die: u32, page: u32) -> bool {
+    /// Returns `true` if an earlier write of a part of a page reads its old data now, and `op` writes the same page, or
+    /// belongs to the same request: the pages of a request come into the buffer in their order.
+    fn is_behind_a_change<O: Observer>(&self, shared: &Shared<O>, die: u32, op: u32) -> bool {
+        let PageOp { page, plane, request, .. } = shared.ops[op];
         let Die { cells, bus, .. } = self.flash.die(die);
-        let changes = |job| matches!(job, Job::ModifyRead(op) if shared.ops[op].page == page);
-        changes(cells.job) || changes(bus.job)
+        let is_before = |job| {
+            let Job::ModifyRead(change) = job else { return false };
+            let change = &shared.ops[change];
+            let is_of_request = request < BUFFER && change.request == request;
+            change.page == page || is_of_request && change.plane == plane
+        };
+        is_before(cells.job) || is_before(bus.job)
     }
 
     /// Returns `true` if two pages of the map lie on one flash page.
