@@ -93,15 +93,19 @@ class Server:
             raise DriveError(said or "the server ended without a word")
 
 
-def _released(end: Callable[[], None]) -> None:
+def _released(end: Callable[[], None], folder: Path) -> None:
     """Ends a mount. A loop device that was given back may hold it for some moments more."""
     until = time.monotonic() + mounts.PATIENCE
     while True:
         try:
             return end()
-        except DriveError:
+        except DriveError as error:
             if time.monotonic() > until:
-                raise
+                raise DriveError(
+                    f"{folder} is held by something else after {mounts.PATIENCE:.0f} s ({error}); "
+                    "hint: a process that is in it, or a container that began meanwhile and has a "
+                    "copy of its mounts"
+                ) from None
             time.sleep(mounts.PAUSE)
 
 
@@ -126,12 +130,12 @@ def _serve(file: Path, folder: Path, log: Path | None = None) -> None:
         memory.reserve()
         print(READY, flush=True)
         sys.stdin.readline()
-        _released(recorded.close)
+        _released(recorded.close, folder)
         return
     drive = Device.open(file, held=_core.DriveFile(file, uncached=memory.is_limited()))
     drive.serve_fuse(folder)
     memory.reserve()
     print(READY, flush=True)
     sys.stdin.readline()
-    _released(drive.stop_serving)
+    _released(drive.stop_serving, folder)
     drive.close()
