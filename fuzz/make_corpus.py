@@ -183,12 +183,12 @@ def text_formats():
     body, expected, clock = [], [], 0
     for t, o, a, s, d in rs:
         order.setdefault(d, len(order))
-        gap = (t - 5 * 10**9) // 1000 - clock
-        if gap > 0:  # a log cannot go back in time
-            body.append(f"/dev/sd{'abcd'[d]} wait {gap} 0\n")
-            clock += gap
+        moment = (t - 5 * 10**9) // 10**6
+        if moment > clock:  # a log cannot go back in time
+            body.append(f"/dev/sd{'abcd'[d]} wait {moment} 0\n")
+            clock = moment
         body.append(f"/dev/sd{'abcd'[d]} {verbs[o]} {a} {s}\n")
-        expected.append((clock * 1000, o, a, s, order[d]))
+        expected.append((clock * 10**6, o, a, s, order[d]))
     first = "/dev/sdd add\n/dev/sdd open\n"
     save(
         "fio2",
@@ -237,7 +237,8 @@ def text_formats():
     )
     (Path("corpus") / "ssdsim" / "hashes").write_text(hashed)
 
-    rs = [r for r in fit() if r[3] % 4096 == 0]
+    # A second request follows the one before it: runs tell pages from the sectors of DiskSim.
+    rs = [r for r in fit() if r[3] % 4096 == 0] + [(7_000_100_000, "W", 1_064_960, 4096, 3)]
     save(
         "flashsim",
         "".join(

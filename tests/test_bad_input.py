@@ -198,8 +198,8 @@ def test_garbage_behind_gzip_is_named(command: Command, tmp_path: Path) -> None:
 def test_a_trace_of_two_formats_is_refused_and_read_when_one_is_named(
     command: Command, tmp_path: Path
 ) -> None:
-    """FlashSim's converter writes tabs; with blanks the trace could be DiskSim's."""
-    lines = [f"{i}.000000 0 {8 * i} {1 + i % 3} {i % 2}\n" for i in range(300)]
+    """Six decimals are no proof, and no request follows another by sectors or by pages."""
+    lines = [f"{i}.000000 0 {80 * i} {1 + i % 3} {i % 2}\n" for i in range(300)]
     write_trace(tmp_path / "fin.trace", lines)
     for arguments in (["trace", "stat"], ["run", "--workload"]):
         refused(

@@ -49,7 +49,7 @@ LONGEST = {"crates": 730, "python": 540, "python-papers": 430, "tests": 840}
 DECLARED = "crates/experiment/src/options/"
 
 #: The struct with the most named fields, and their number.
-LARGEST = (36, "crates/workload/src/trace/stat.rs: TraceStat")
+LARGEST = (36, "crates/experiment/src/result.rs: RunResult")
 
 #: Phrases that hide the subject, wherever they stand: comments, texts of errors, documents.
 PHRASES = {"comes to": 0, "is of": 0, "told of": 0}

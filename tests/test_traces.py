@@ -63,6 +63,36 @@ def test_statistics_tell_short_writes_and_flushes(tmp_path: Path, command: Comma
     assert "; 25% of them less than a page" in shown
 
 
+@pytest.mark.parametrize("merged", [False, True])
+def test_times_that_go_back_are_counted_and_said(
+    tmp_path: Path, command: Command, merged: bool
+) -> None:
+    # Two CPUs of 200 requests in the same 20 ms, one after the other.
+    times = [100 * i + 37 * cpu for cpu in (0, 1) for i in range(200)]
+    lines = [
+        f"{time}.000,W,{4096 * (time % 7)},4096,0\n"
+        for time in (sorted(times) if merged else times)
+    ]
+    path = write(tmp_path / "a.csv", "time_us,op,offset_bytes,size_bytes,dev\n" + "".join(lines))
+    stat = flashgc.trace_stat(path)
+    expected = (0, 0.0) if merged else (1, (19_900 - 37) / 1e6)
+    assert (stat.times_back, stat.furthest_back_seconds) == expected
+    assert any("to be merged by time" in note for note in stat.notes) == (not merged)
+    shown = " ".join(command("trace", "stat", "a.csv").stdout.split())
+    assert ("times go back once, by up to" in shown) == (not merged)
+
+
+def test_a_jump_of_the_clock_is_said(tmp_path: Path) -> None:
+    for jump in (0, 10**9):
+        lines = [f"{100 * i + jump * (i > 150)}.000,W,0,4096,0\n" for i in range(200)]
+        path = write(
+            tmp_path / "a.csv", "time_us,op,offset_bytes,size_bytes,dev\n" + "".join(lines)
+        )
+        stat = flashgc.trace_stat(path)
+        assert stat.longest_gap_seconds == (100 + jump) / 1e6
+        assert any("the clock may have jumped" in note for note in stat.notes) == (jump > 0)
+
+
 def test_a_run_reads_a_trace_as_its_statistics_do(tmp_path: Path) -> None:
     path = write(tmp_path / "disk.blkparse", BLKPARSE)
     drive = {"pages_per_block": 2, "page_size": "512B", "passes": 2, "spare": "50%"}

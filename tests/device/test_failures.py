@@ -445,9 +445,18 @@ SCENARIOS: dict[str, Callable[[Case, Cause], None]] = {
 }
 
 
+#: Causes that take seconds or come at random moments: here for one command, in a soak for all.
+LONG = ("interrupted", "terminated", "hung-up", "killed", "check-hangs", "host-full")
+
+
+def case_of(cause: Cause, command: str) -> object:
+    is_short = cause.name not in LONG or command == EXEC
+    return pytest.param(cause, command, marks=() if is_short else pytest.mark.soak)
+
+
 @pytest.mark.parametrize(
     ("cause", "command"),
-    [(cause, command) for cause in CAUSES for command in cause.commands],
+    [case_of(cause, command) for cause in CAUSES for command in cause.commands],
     ids=lambda value: value.name if isinstance(value, Cause) else value,
 )
 def test_each_way_to_fail_has_its_sentence(cause: Cause, command: str, tmp_path: Path) -> None:

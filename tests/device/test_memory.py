@@ -111,11 +111,13 @@ def drive(limit: int) -> list[str]:
     return ["--capacity", f"{2 * limit}MiB"]
 
 
+@pytest.mark.soak
 def test_a_command_that_writes_twice_the_limit_ends(group: Group, limit: int) -> None:
     done = group.run(*COMMAND, "device", "exec", *drive(limit), "--", *writes(limit))
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.soak
 def test_what_a_command_did_is_recorded_below_the_limit(
     group: Group, limit: int, tmp_path: Path
 ) -> None:
@@ -128,6 +130,7 @@ def test_what_a_command_did_is_recorded_below_the_limit(
     assert "greedy" in done.stdout
 
 
+@pytest.mark.soak
 def test_a_drive_that_is_up_takes_twice_the_limit(group: Group, limit: int, tmp_path: Path) -> None:
     file, mount = tmp_path / "d.flash", tmp_path / "mount"
     for words in (
@@ -140,6 +143,7 @@ def test_a_drive_that_is_up_takes_twice_the_limit(group: Group, limit: int, tmp_
         assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.soak
 def test_a_bench_that_writes_twice_the_limit_ends(group: Group, limit: int, tmp_path: Path) -> None:
     file = tmp_path / "bench.toml"
     file.write_text(
@@ -157,6 +161,7 @@ capacity = "{2 * limit}MiB"
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.soak
 def test_power_cuts_for_a_program_that_writes_twice_the_limit(group: Group, limit: int) -> None:
     words = ["device", "cut-test", *drive(limit), "--cuts", "2", "--check", "true"]
     done = group.run(*COMMAND, *words, "--", *writes(limit))

@@ -255,7 +255,7 @@ impl TraceReplay {
     /// Returns notes for the user on how the trace was read.
     pub fn notes(&self) -> Vec<String> {
         let stat = self.source.stat();
-        let mut notes = stat.notes.clone();
+        let mut notes: Vec<String> = stat.notes.iter().cloned().collect();
         if stat.others.skipped_lines > 0 {
             let lines = count(stat.others.skipped_lines, "bad line");
             notes.push(format!("{lines} of the trace left out"));

@@ -119,9 +119,21 @@ impl Resolved {
                 // Which host wrote, and when it had its answers, changes nothing of what was written. The text
                 // is that of a time without hosts, because digests of it are kept.
                 let served = ServedStat::default();
-                let was = (format!("served: {served:?}"), "answers: []");
+                // The same holds of steps of its clock and of figures that speak against a format.
+                let (times, notes) = (&stat.times, &stat.notes);
+                let forms = [
+                    (format!("served: {served:?}"), "answers: []".to_owned()),
+                    (
+                        format!("times: {times:?}"),
+                        format!(
+                            "first_time_ns: {:?}, duration_seconds: {:?}",
+                            times.first_time_ns, times.duration_seconds
+                        ),
+                    ),
+                    (format!("notes: {notes:?}"), format!("notes: {:?}", notes.reading)),
+                ];
                 let text = format!("{:?}", TraceStat { served, ..stat.clone() });
-                let text = text.replacen(&was.0, was.1, 1);
+                let text = forms.iter().fold(text, |text, (now, was)| text.replacen(now, was, 1));
                 format!("{:?} {text}", Path::new(&config.workload).file_name())
             }
             None => config.workload.clone(),

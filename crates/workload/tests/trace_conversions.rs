@@ -7,9 +7,9 @@ use crate::trace_common::{corpus, fuzz_folder};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::Op;
 use flashgc_workload::trace::{
-    Asker, ConvertOptions, Declared, DeviceNumbers, Fault, OtherLines, PagesOptions, PagingOptions,
-    Property, ReadOptions, Request, TraceError, TraceReader, TraceStat, TraceWriter, convert,
-    format, join,
+    Asker, ConvertOptions, Declared, DeviceNumbers, Fault, Notes, OtherLines, PagesOptions,
+    PagingOptions, Property, ReadOptions, Request, TraceError, TraceReader, TraceStat, TraceWriter,
+    convert, format, join,
 };
 
 /// The endings of files of block traces: each format that is written, in each packing.
@@ -39,7 +39,7 @@ fn stat(path: &Path, page_size: u64) -> TraceStat {
     TraceStat {
         format: String::new(),
         compression: String::new(),
-        notes: Vec::new(),
+        notes: Notes::default(),
         others: OtherLines::default(),
         ..TraceStat::of(reader, paging).unwrap()
     }

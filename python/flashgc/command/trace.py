@@ -126,7 +126,8 @@ def show_stat(stat: TraceStat) -> None:
         (
             "time",
             f"{format_duration(stat.duration_seconds)} on {n(stat.devices)} device"
-            + "s" * (stat.devices != 1),
+            + "s" * (stat.devices != 1)
+            + steps_back(stat),
         ),
         (
             "pages",
@@ -164,6 +165,17 @@ def show_stat(stat: TraceStat) -> None:
     if stat.streams:
         out.print()
         show_streams(stat)
+
+
+def steps_back(stat: TraceStat) -> str:
+    """Returns the count of steps back in time and the longest, or nothing."""
+    from flashgc.units import format_count as n
+    from flashgc.units import format_duration
+
+    if not stat.times_back:
+        return ""
+    times = "once" if stat.times_back == 1 else f"{n(stat.times_back)} times"
+    return f"; times go back {times}, by up to {format_duration(stat.furthest_back_seconds)}"
 
 
 def show_answers(stat: TraceStat) -> None:

@@ -139,6 +139,11 @@ class TraceStat(Document):
     first_time_ns: int
     #: Time from the earliest to the latest request, in seconds.
     duration_seconds: float
+    #: Requests with an earlier time than the request before them, the longest time from one back to
+    #: the latest before it, and the longest time from a request to the next; both in seconds.
+    times_back: int
+    furthest_back_seconds: float
+    longest_gap_seconds: float
     #: Page writes and page reads together, and the percentage of writes among them.
     page_requests: int
     page_write_percent: float

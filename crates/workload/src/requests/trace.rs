@@ -170,7 +170,7 @@ impl TimedTrace {
 
     /// Returns notes for the user on how the trace was read.
     pub fn notes(&self) -> Vec<String> {
-        let mut notes = self.stat.notes.clone();
+        let mut notes: Vec<String> = self.stat.notes.iter().cloned().collect();
         if self.stat.others.skipped_lines > 0 {
             let lines = count(self.stat.others.skipped_lines, "bad line");
             notes.push(format!("{lines} of the trace left out"));

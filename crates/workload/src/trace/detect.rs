@@ -5,21 +5,51 @@ use std::path::Path;
 use flashgc_base::naming::{choice, option};
 
 use super::error::{Fault, TraceError, quote};
-use super::format::{FORMATS, Format, Sample};
+use super::evidence;
+use super::format::{FORMATS, Format, ReadOptions, Sample};
+use super::input::Input;
+use super::lines::{OnBadLine, RENAME};
+use super::names::{bare, meaning};
 
 /// Returns the format that fits the start of a file best. No fit, and several about equal fits, are
 /// errors that name the candidates: one damaged line must not decide between two formats.
 pub(crate) fn detect(path: &Path, sample: &Sample) -> Result<&'static Format, TraceError> {
+    if let Some((what, advice)) = foreign(sample.bytes) {
+        return Err(TraceError::new(
+            path,
+            Fault::Format,
+            format!("found {what}, expected a trace"),
+        )
+        .hint(advice));
+    }
     let scores = FORMATS.iter().map(|format| ((format.sniff)(sample), *format));
     let mut fits: Vec<(usize, &'static Format)> = scores.filter(|(score, _)| *score > 0).collect();
     let best = fits.iter().map(|(score, _)| *score).max().unwrap_or(0);
     fits.retain(|(score, _)| *score >= best - best / 10);
     match fits.as_slice() {
-        [(_, format)] => Ok(format),
+        [(_, format)] => {
+            let doubts = doubts(path, sample, format);
+            if doubts.is_empty() {
+                return Ok(format);
+            }
+            let name = format.name;
+            let message =
+                format!("the columns are shaped as in {name}, but {}", doubts.join(", and "));
+            Err(TraceError::new(path, Fault::Format, message).hint(format!(
+                "if it is {name} all the same, {}; else {RENAME}",
+                choice("format", name)
+            )))
+        }
         [] => {
             let first = sample.lines.iter().find(|line| !line.trim_ascii().is_empty());
             let start = quote(first.copied().unwrap_or_default());
             let message = format!("no known trace format fits; the file starts with {start}");
+            if starts_with_names(sample) {
+                let message = format!(
+                    "no known trace format has the columns that the first line names: {start}"
+                );
+                return Err(TraceError::new(path, Fault::Format, message).hint(RENAME));
+            }
             let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
             Err(TraceError::new(path, Fault::Format, message).hint(format!(
                 "name the format with {}: {}",
@@ -37,4 +67,57 @@ pub(crate) fn detect(path: &Path, sample: &Sample) -> Result<&'static Format, Tr
             )))
         }
     }
+}
+
+/// Returns the kind of a file that is handed over by mistake, and what to do about it.
+fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    let start = text[..text.len().min(16)].to_ascii_lowercase();
+    if text.starts_with(b"version https://git-lfs.github.com/spec/") {
+        return Some((
+            "a pointer of Git LFS",
+            "fetch the file that it stands for with git lfs pull",
+        ));
+    }
+    if start.starts_with(b"<!doctype html") || start.starts_with(b"<html") {
+        let advice = "download the file that the page offers, as a browser does";
+        return Some(("a web page", advice));
+    }
+    if start.starts_with(b"<?xml") {
+        return Some(("an XML file", "export it as a table with commas"));
+    }
+    match bytes {
+        [0x7f, b'E', b'L', b'F', ..] => Some(("a program", "record it with flashgc trace record")),
+        [b'P', b'E', b'R', b'F', b'I', b'L', b'E', b'2', ..] => {
+            Some(("a recording of perf", "print it with perf script, and read the text"))
+        }
+        [0x17, 0x08, 0x44, b't', b'r', b'a', b'c', b'i', b'n', b'g', ..] => {
+            Some(("a trace.dat of trace-cmd", "print it with trace-cmd report, and read the text"))
+        }
+        _ => None,
+    }
+}
+
+/// Returns `true` if the first line names two columns or more and holds no numbers.
+fn starts_with_names(sample: &Sample) -> bool {
+    let first = sample.lines.first().copied().unwrap_or_default();
+    let tables = b",;\t".as_slice();
+    let is_table = first.iter().any(|byte| tables.contains(byte));
+    let separators = if is_table { tables } else { b" " };
+    let fields: Vec<&[u8]> = first.split(|byte| separators.contains(byte)).map(bare).collect();
+    let numbers = fields.iter().any(|field| field.first().is_none_or(u8::is_ascii_digit));
+    !numbers && fields.iter().filter(|field| meaning(field).is_some()).count() >= 2
+}
+
+/// Returns the figures of the sample that speak against a format.
+pub(crate) fn doubts(path: &Path, sample: &Sample, format: &'static Format) -> Vec<String> {
+    let text = &sample.bytes[..memchr::memrchr(b'\n', sample.bytes).unwrap_or(sample.bytes.len())];
+    let stream = Box::new(std::io::Cursor::new(text.to_vec()));
+    let options = ReadOptions { on_bad_line: OnBadLine::Skip, ..ReadOptions::default() };
+    let opened = Input::unwrap(path, stream).and_then(|input| (format.open)(input, &options));
+    let mut requests = Vec::new();
+    if let Ok(mut decoder) = opened {
+        while decoder.next_block(&mut requests).unwrap_or(false) {}
+    }
+    evidence::against(format, &requests)
 }

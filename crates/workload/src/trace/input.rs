@@ -77,7 +77,19 @@ impl<R: BufRead> Read for GzipMembers<R> {
             if count > 0 || buffer.is_empty() {
                 return Ok(count);
             }
-            // `read` has seen the end and the checksum of this member.
+            // `read` has seen the end and the checksum of this member. Tapes and disk images fill the last
+            // block with zeros.
+            let source = decoder.get_mut();
+            loop {
+                let padding = source.fill_buf()?;
+                let zeros = padding.iter().take_while(|byte| **byte == 0).count();
+                if zeros == 0
+                    || zeros < padding.len() && !padding[zeros..].starts_with(&[0x1f, 0x8b])
+                {
+                    break;
+                }
+                source.consume(zeros);
+            }
             match decoder.get_mut().fill_buf()? {
                 [] => self.decoder = None,
                 [0x1f] | [0x1f, 0x8b, ..] => {
@@ -250,8 +262,66 @@ fn recognise(head: &[u8]) -> Option<&'static str> {
         [b'P', b'K', 3, 4, ..] => Some("zip"),
         [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => Some("7z"),
         [0x04, 0x22, 0x4d, 0x18, ..] => Some("lz4"),
+        [b'R', b'a', b'r', b'!', 0x1a, 0x07, ..] => Some("rar"),
+        [0x5d, 0, 0, dictionary, ..] if is_lzma(head, *dictionary) => Some("lzma"),
+        [0xff, 0xfe, _, 0, ..] => Some("utf-16"),
+        [0xfe, 0xff, 0, ..] => Some("utf-16"),
         _ if super::tar::starts_archive(head) => Some("tar"),
         _ => None,
+    }
+}
+
+/// Returns `true` for the 13 bytes that begin a file of the old lzma format, which has no magic number:
+/// usual properties, a dictionary of 64 KiB to 1 GiB, and a size that is unknown or below 2^40.
+fn is_lzma(head: &[u8], dictionary: u8) -> bool {
+    let Some(Ok(size)) = head.get(5..13).map(<[u8; 8]>::try_from) else { return false };
+    let size = u64::from_le_bytes(size);
+    let dictionary = u32::from_le_bytes([0, 0, dictionary, head[4]]);
+    let is_usual = (1 << 16..=1 << 30).contains(&dictionary)
+        && (dictionary.is_power_of_two() || dictionary.is_multiple_of(3));
+    is_usual && (size == u64::MAX || size < 1 << 40)
+}
+
+/// A reader of UTF-16 as UTF-8.
+struct Utf16<R> {
+    inner: R,
+    big: bool,
+    /// Bytes of UTF-8 that are not handed out yet.
+    ahead: Vec<u8>,
+    given: usize,
+    /// The first half of a pair.
+    high: Option<u16>,
+}
+
+impl<R: Read> Read for Utf16<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.given == self.ahead.len() {
+            let mut raw = Vec::with_capacity(1 << 16);
+            self.inner.by_ref().take(1 << 16).read_to_end(&mut raw)?;
+            if raw.is_empty() {
+                return Ok(0);
+            }
+            if raw.len() % 2 == 1 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            let half = |pair: &[u8]| {
+                let pair = [pair[0], pair[1]];
+                if self.big { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) }
+            };
+            let mut halves: Vec<u16> = self.high.take().into_iter().collect();
+            halves.extend(raw.chunks_exact(2).map(half));
+            if halves.last().is_some_and(|last| (0xd800..0xdc00).contains(last)) {
+                self.high = halves.pop();
+            }
+            let text = char::decode_utf16(halves);
+            let text: String =
+                text.map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+            (self.ahead, self.given) = (text.into_bytes(), 0);
+        }
+        let count = buffer.len().min(self.ahead.len() - self.given);
+        buffer[..count].copy_from_slice(&self.ahead[self.given..self.given + count]);
+        self.given += count;
+        Ok(count)
     }
 }
 
@@ -279,9 +349,22 @@ fn layer(
                 .map_err(|e| TraceError::io(path, "start the xz decoder", &e.into()))?;
             boxed(name, liblzma::bufread::XzDecoder::new_stream(source, stream))
         }
+        "lzma" => {
+            let stream = liblzma::stream::Stream::new_lzma_decoder(XZ_MEMORY)
+                .map_err(|e| TraceError::io(path, "start the lzma decoder", &e.into()))?;
+            boxed(name, liblzma::bufread::XzDecoder::new_stream(source, stream))
+        }
+        "utf-16" => {
+            let mut inner = source;
+            let mut mark = [0; 2];
+            inner.read_exact(&mut mark).map_err(|e| read_error(path, &e))?;
+            let big = mark == [0xfe, 0xff];
+            boxed(name, Utf16 { inner, big, ahead: Vec::new(), given: 0, high: None })
+        }
         "tar" => boxed(name, super::tar::Members::new(source, notes)),
         other => {
-            let message = format!("found a {other} file, expected plain, gzip, zstd, bzip2 or xz");
+            let message =
+                format!("found a {other} file, expected plain, gzip, zstd, bzip2, xz, lzma or tar");
             return Err(TraceError::new(path, Fault::Format, message)
                 .hint("unpack it, or pack it with zstd"));
         }

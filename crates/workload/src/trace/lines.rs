@@ -6,6 +6,7 @@ use flashgc_base::naming::choice;
 use super::Request;
 use super::error::{Fault, Place, TraceError, quote};
 use super::input::Input;
+use super::names::{Role, bare, meaning};
 use super::parse::BadField;
 use super::window::{CHUNK, Window};
 use crate::Op;
@@ -26,6 +27,8 @@ pub(crate) trait TextFormat: Send + Sized + 'static {
     const COLUMNS: &'static [&'static str];
     /// `true` if columns are separated by commas, not by blanks. A line of names may then come first.
     const COMMA: bool;
+    /// The names of the columns with their units, to compare a file's own names with.
+    const NAMES: &'static [&'static str] = Self::COLUMNS;
     /// `true` if lines may have more columns than `COLUMNS`.
     const MORE_COLUMNS: bool = false;
     /// `true` if the times until the answers may be known.
@@ -38,11 +41,16 @@ pub(crate) trait TextFormat: Send + Sized + 'static {
     /// Returns `true` if a byte separates columns.
     #[inline]
     fn separates(byte: &u8) -> bool {
-        if Self::COMMA { *byte == b',' } else { matches!(byte, b' ' | b'\t') }
+        if Self::COMMA { matches!(byte, b',' | b';') } else { matches!(byte, b' ' | b'\t') }
     }
 
     /// Reads one line, without its line end. Returns `None` for a good line that is no request.
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField>;
+
+    /// Returns `true` if a line names the columns as they are read.
+    fn is_names(&self, line: &[u8]) -> bool {
+        is_header::<Self>(line) && compare::<Self>(line) == Names::Fit
+    }
 
     /// Takes the flush of the line read last that comes before its request, or instead of it.
     #[inline]
@@ -145,7 +153,7 @@ impl<F: TextFormat> TextDecoder<F> {
             if let [rest @ .., b'\r'] = line {
                 line = rest;
             }
-            let parsed = self.format.parse(line);
+            let parsed = read_line(&mut self.format, line);
             if let Some(flush) = self.format.flush() {
                 self.flushes += 1;
                 out.push(flush);
@@ -161,8 +169,16 @@ impl<F: TextFormat> TextDecoder<F> {
                 Ok(None) => self.ignored += 1,
                 Err(_) if line.trim_ascii().is_empty() => {}
                 Err(bad) => {
-                    if self.line == 1 && is_header::<F>(line) {
+                    if self.format.is_names(line) {
                         continue;
+                    }
+                    if self.line == 1 && is_header::<F>(line) {
+                        match compare::<F>(line) {
+                            Names::Contradict => {
+                                return Err(misnamed::<F>(line, &self.window.input));
+                            }
+                            Names::Fit | Names::Unknown => continue,
+                        }
                     }
                     if self.on_bad_line == OnBadLine::Skip {
                         self.skipped += 1;
@@ -271,6 +287,109 @@ impl<F: TextFormat> Decoder for TextDecoder<F> {
     }
 }
 
+/// Reads a line as it is or, if that is bad, without the quotes, blanks and semicolons that programs which
+/// export tables write.
+#[inline(always)]
+pub(crate) fn read_line<F: TextFormat>(
+    format: &mut F,
+    line: &[u8],
+) -> Result<Option<Request>, BadField> {
+    match format.parse(line) {
+        Err(bad) => exported(format, line, bad),
+        read => read,
+    }
+}
+
+/// Reads a line that is `bad` as one with other separators, quotes or blanks.
+#[cold]
+#[inline(never)]
+fn exported<F: TextFormat>(
+    format: &mut F,
+    line: &[u8],
+    bad: BadField,
+) -> Result<Option<Request>, BadField> {
+    if line.trim_ascii_start().starts_with(b"#") {
+        return Ok(None);
+    }
+    let Some((plain, places)) = plain::<F>(line) else { return Err(bad) };
+    format
+        .parse(&plain)
+        .map_err(|bad| BadField { at: places.get(bad.at).copied().unwrap_or(line.len()), ..bad })
+}
+
+/// Returns a line with commas alone, and for each of its bytes the byte of the original line. Programs
+/// that export tables write semicolons or tabs, quotes, and blanks behind a separator.
+fn plain<F: TextFormat>(line: &[u8]) -> Option<(Vec<u8>, Vec<usize>)> {
+    if !F::COMMA || !line.iter().any(|byte| b";\t\" ".contains(byte)) {
+        return None;
+    }
+    let (mut plain, mut places, mut first) = (Vec::new(), Vec::new(), 0);
+    for field in line.split(F::separates) {
+        if first > 0 {
+            plain.push(b',');
+            places.push(first - 1);
+        }
+        let kept = bare(field);
+        let blank = field.windows(kept.len().max(1)).position(|text| text == kept).unwrap_or(0);
+        places.extend((0..kept.len()).map(|byte| first + blank + byte));
+        plain.extend_from_slice(kept);
+        first += field.len() + 1;
+    }
+    places.push(line.len());
+    Some((plain, places))
+}
+
+/// The relation of a line of names to the columns of a format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Names {
+    /// Two names or more are those of the format, and none is another's.
+    Fit,
+    /// Too few names are known.
+    Unknown,
+    /// There are more or fewer columns, or a name is that of another column or unit.
+    Contradict,
+}
+
+/// Compares a line of names with the columns of a format.
+fn compare<F: TextFormat>(line: &[u8]) -> Names {
+    if !has_columns::<F>(line) {
+        return Names::Contradict;
+    }
+    let fields = line.split(F::separates).filter(|field| F::COMMA || !field.is_empty());
+    let mut known = 0;
+    for (field, name) in fields.zip(F::NAMES) {
+        let (Some(found), Some(expected)) = (meaning(bare(field)), meaning(name.as_bytes())) else {
+            continue;
+        };
+        let of_op = |role| matches!(role, Role::Op | Role::IsRead | Role::IsWrite);
+        let is_any = found.0 == Role::Op || expected.0 == Role::Op;
+        let same = found.0 == expected.0 || (is_any && of_op(found.0) && of_op(expected.0));
+        let unit = found.1.is_none() || expected.1.is_none() || found.1 == expected.1;
+        if !same || !unit {
+            return Names::Contradict;
+        }
+        known += 1;
+    }
+    if known >= 2 { Names::Fit } else { Names::Unknown }
+}
+
+/// Makes the error for a first line that names other columns than those of the format.
+#[cold]
+fn misnamed<F: TextFormat>(line: &[u8], input: &Input) -> TraceError {
+    let message = format!(
+        "the first line names other columns, {}, expected {}",
+        quote(line),
+        F::NAMES.join(",")
+    );
+    TraceError::new(&input.path, Fault::Format, message)
+        .at(Place::Line { line: 1, column: 1 })
+        .hint(RENAME)
+}
+
+/// The advice for a file whose columns no format has.
+pub(crate) const RENAME: &str = "write the first line with the unit behind each name, for example \
+                                 time_ms,op,offset_sectors,size_bytes,dev, and R or W as op";
+
 /// Returns `true` for a first line of names: several columns, none of which starts as a number does.
 pub(crate) fn is_header<F: TextFormat>(line: &[u8]) -> bool {
     let number = |field: &[u8]| {
@@ -278,9 +397,7 @@ pub(crate) fn is_header<F: TextFormat>(line: &[u8]) -> bool {
         matches!(text.first(), Some(b'0'..=b'9' | b'-' | b'.'))
     };
     let mut fields = line.split(F::separates).map(<[u8]>::trim_ascii);
-    F::COMMA
-        && line.iter().any(F::separates)
-        && fields.all(|field| !field.is_empty() && !number(field))
+    line.iter().any(F::separates) && fields.all(|field| !field.is_empty() && !number(field))
 }
 
 fn count_columns<F: TextFormat>(line: &[u8]) -> usize {

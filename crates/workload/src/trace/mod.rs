@@ -9,11 +9,13 @@ mod address_map;
 mod convert;
 mod detect;
 mod error;
+mod evidence;
 pub mod format;
 mod given;
 mod input;
 mod lines;
 mod locality;
+mod names;
 mod owned;
 mod parse;
 mod reader;
@@ -42,7 +44,8 @@ pub use replay::{Changes, Kinds, Replay, Replayer};
 pub use source::{SourceOptions, TraceSource};
 pub use split::{By, SplitOptions, Splitter, Volume, Volumes};
 pub use stat::{
-    AnswerStat, HostStat, OtherLines, ServedStat, StatBuilder, StreamStat, TraceStat, map_full,
+    AnswerStat, HostStat, Notes, OtherLines, ServedStat, StatBuilder, StreamStat, TimeStat,
+    TraceStat, map_full,
 };
 pub use working_set::WorkingSets;
 pub use write::{OutputFormat, PagesOptions, TraceWriter, discard_unfinished};

@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Request;
 use super::address_map::{Numbering, PagingOptions};
-use super::detect::detect;
+use super::detect::{detect, doubts};
 use super::error::{Fault, TraceError};
 use super::format::{self, ACTIONS, DeviceNumbers, Format, ReadOptions, Sample};
 use super::input::Input;
@@ -40,6 +40,8 @@ pub struct TraceReader {
     format: &'static Format,
     layers: Vec<&'static str>,
     notes: Arc<std::sync::Mutex<Vec<String>>>,
+    /// Figures of the sample that speak against the format.
+    doubts: Vec<String>,
     decoder: Box<dyn Decoder>,
     /// The devices that are read, with `true` for those that have appeared; `None` if all are read.
     chosen: Option<FxHashMap<u32, bool>>,
@@ -133,6 +135,10 @@ impl TraceReader {
             Some(format) => format,
             None => detect(&path, &sample)?,
         };
+        let mut doubts = doubts(&path, &sample, format);
+        if !doubts.is_empty() {
+            doubts = vec![format!("is this {}? {}", format.name, doubts.join(", and "))];
+        }
         check_options(&path, format, options)?;
         let layers = input.layers.clone();
         let notes = Arc::clone(&input.notes);
@@ -145,6 +151,7 @@ impl TraceReader {
             format,
             layers,
             notes,
+            doubts,
             decoder,
             chosen,
             ranks: None,
@@ -277,8 +284,19 @@ impl TraceReader {
         self.decoder.position()
     }
 
-    /// Returns notes for the user on how the file was read, one sentence each.
+    /// Returns notes for the user, one sentence each: on how the file was read, and on figures that speak
+    /// against it.
     pub fn notes(&self) -> Vec<String> {
+        [self.reading().as_slice(), self.doubts()].concat()
+    }
+
+    /// Returns the notes on figures of the first requests that speak against the format.
+    pub fn doubts(&self) -> &[String] {
+        &self.doubts
+    }
+
+    /// Returns the notes on how the file was read.
+    pub fn reading(&self) -> Vec<String> {
         let notes = self.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         notes.iter().cloned().chain(self.decoder.note()).chain(self.unseen()).collect()
     }

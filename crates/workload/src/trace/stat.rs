@@ -65,10 +65,9 @@ pub struct TraceStat {
     pub span_bytes: u64,
     /// The number of devices.
     pub devices: u64,
-    /// The time of the first request, in nanoseconds since the trace's origin.
-    pub first_time_ns: u64,
-    /// The time from the earliest to the latest request.
-    pub duration_seconds: f64,
+    /// The times of requests.
+    #[serde(flatten)]
+    pub times: TimeStat,
     /// The number of page requests (reads and writes after splitting): `#Requests` of the d-choices
     /// paper.
     pub page_requests: u64,
@@ -100,8 +99,74 @@ pub struct TraceStat {
     pub format: String,
     /// The wrappers of the file, outermost first, joined by `+`; `none` if there are none.
     pub compression: String,
-    /// Notes for the user on how the file was read.
-    pub notes: Vec<String>,
+    /// Notes for the user.
+    pub notes: Notes,
+}
+
+/// Notes for the user, one sentence each. Serialised, they are one list.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Notes {
+    /// Notes on how the file was read.
+    pub reading: Vec<String>,
+    /// Figures that speak against the reading, or against the clock of the trace.
+    pub doubts: Vec<String>,
+}
+
+impl Notes {
+    /// Returns all notes, those on the reading first.
+    pub fn iter(&self) -> impl Iterator<Item = &String> {
+        self.reading.iter().chain(&self.doubts)
+    }
+}
+
+impl Serialize for Notes {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+/// The times of the requests of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct TimeStat {
+    /// The time of the first request, in nanoseconds since the trace's origin.
+    pub first_time_ns: u64,
+    /// The time from the earliest to the latest request.
+    pub duration_seconds: f64,
+    /// The number of requests with an earlier time than the request before them.
+    pub times_back: u64,
+    /// The longest time from a request back to the latest one before it; 0 if times never go back.
+    pub furthest_back_seconds: f64,
+    /// The longest time from a request to the next.
+    pub longest_gap_seconds: f64,
+}
+
+impl TimeStat {
+    /// The share of the span from which a step back, and that from which a gap, are worth a note.
+    const BACK: f64 = 0.01;
+    const GAP: f64 = 0.5;
+    /// The smallest number of requests whose gaps tell something.
+    const FEWEST: u64 = 100;
+
+    /// Returns notes for the user on times that are no course of one clock.
+    fn notes(&self, requests: u64) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.furthest_back_seconds > Self::BACK * self.duration_seconds {
+            notes.push(format!(
+                "times go back {}, at most {:.6} s behind the latest: the clock was set back, or the file \
+                 has several streams one after the other, such as a file for each CPU, to be merged by time",
+                count(self.times_back, "time"),
+                self.furthest_back_seconds
+            ));
+        }
+        if requests >= Self::FEWEST && self.longest_gap_seconds > Self::GAP * self.duration_seconds
+        {
+            notes.push(format!(
+                "no request for {:.6} s of the {:.6} s: the clock may have jumped",
+                self.longest_gap_seconds, self.duration_seconds
+            ));
+        }
+        notes
+    }
 }
 
 /// The lines or records of a trace that are no requests.
@@ -251,6 +316,11 @@ pub struct StatBuilder {
     first_time: Option<u64>,
     earliest: u64,
     latest: u64,
+    /// The time of the last request.
+    time: u64,
+    times_back: u64,
+    furthest_back: u64,
+    longest_gap: u64,
     /// `true` if a discard covered pages that had not been accessed before.
     early_trim: bool,
     /// The check of pages that keep their numbers; `None` if they get others.
@@ -283,6 +353,10 @@ impl StatBuilder {
             first_time: None,
             earliest: u64::MAX,
             latest: 0,
+            time: 0,
+            times_back: 0,
+            furthest_back: 0,
+            longest_gap: 0,
             early_trim: false,
             given: None,
             working_sets: None,
@@ -387,6 +461,13 @@ impl StatBuilder {
             self.streams[usize::from(stream)].add(request);
         }
         self.end = self.end.max(request.end());
+        if self.first_time.is_some() {
+            self.times_back += u64::from(request.time_ns < self.time);
+            self.furthest_back =
+                self.furthest_back.max(self.latest.saturating_sub(request.time_ns));
+            self.longest_gap = self.longest_gap.max(request.time_ns.saturating_sub(self.time));
+        }
+        self.time = request.time_ns;
         self.first_time.get_or_insert(request.time_ns);
         self.earliest = self.earliest.min(request.time_ns);
         self.latest = self.latest.max(request.time_ns);
@@ -489,6 +570,19 @@ impl StatBuilder {
         let (pages, pages_written) = (self.accesses.len() as u64, with(WRITTEN));
         let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
         let layers = reader.compression();
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        let times = TimeStat {
+            first_time_ns: self.first_time.unwrap_or(0),
+            duration_seconds: seconds(self.latest - self.earliest),
+            times_back: self.times_back,
+            furthest_back_seconds: seconds(self.furthest_back),
+            longest_gap_seconds: seconds(self.longest_gap),
+        };
+        let mut doubts = reader.doubts().to_vec();
+        if !reader.format().references {
+            doubts.extend(times.notes(requests));
+        }
+        let notes = Notes { reading: reader.reading(), doubts };
         Ok(TraceStat {
             requests,
             reads,
@@ -510,8 +604,7 @@ impl StatBuilder {
             discarded_bytes: self.bytes[Op::Trim as usize],
             span_bytes: self.end.unsigned_abs(),
             devices: self.devices.len() as u64,
-            first_time_ns: self.first_time.unwrap_or(0),
-            duration_seconds: (self.latest - self.earliest) as f64 / 1e9,
+            times,
             page_requests,
             page_write_percent: 100.0 * ratio(page_writes, page_requests),
             read_only_percent: 100.0 * ratio(pages - pages_written, pages),
@@ -528,7 +621,7 @@ impl StatBuilder {
             others: OtherLines { skipped_lines: reader.skipped(), ignored_lines: reader.ignored() },
             format: reader.format().name.to_owned(),
             compression: if layers.is_empty() { "none".to_owned() } else { layers.join("+") },
-            notes: reader.notes(),
+            notes,
         })
     }
 

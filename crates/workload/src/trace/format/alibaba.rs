@@ -23,8 +23,10 @@ struct Alibaba;
 impl TextFormat for Alibaba {
     const COLUMNS: &'static [&'static str] = &["device", "opcode", "offset", "length", "timestamp"];
     const COMMA: bool = true;
+    const NAMES: &'static [&'static str] =
+        &["device", "opcode", "offset_bytes", "length_bytes", "timestamp_us"];
 
-    #[inline]
+    #[inline(always)]
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
         let mut at = Cursor::new(line);
         let device = at.small("a device number below 2^32")?;

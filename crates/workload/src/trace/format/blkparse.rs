@@ -1,6 +1,6 @@
 //! The text that `blkparse` prints. Reads lines; knows nothing of files.
 
-use super::events::{Flushes, Rwbs};
+use super::events::{Flushes, Requeues, Rwbs};
 use super::{Format, Sample, events, request};
 use crate::trace::Request;
 use crate::trace::lines::TextFormat;
@@ -36,6 +36,7 @@ struct Blkparse {
     /// `true` in the per-CPU summary.
     summary: bool,
     flushes: Flushes,
+    requeues: Requeues,
 }
 
 /// A line, read up to its action.
@@ -49,12 +50,14 @@ struct Event<'a> {
 impl Blkparse {
     fn new(chosen: Option<char>, sample: &Sample) -> Self {
         let action = events::choose(chosen, |action| {
-            sample.lines.iter().any(|line| {
-                let mut reader = Self { action, summary: false, flushes: Flushes::default() };
-                matches!(reader.parse(line), Ok(Some(_)))
-            })
+            sample.lines.iter().any(|line| matches!(Self::of(action).parse(line), Ok(Some(_))))
         });
-        Self { action, summary: false, flushes: Flushes::default() }
+        Self::of(action)
+    }
+
+    fn of(action: char) -> Self {
+        let (flushes, requeues) = (Flushes::default(), Requeues::default());
+        Self { action, summary: false, flushes, requeues }
     }
 }
 
@@ -76,6 +79,14 @@ fn event(line: &[u8]) -> Result<Event<'_>, BadField> {
     Ok(Event { device, time_ns, action, rest: at })
 }
 
+/// Returns `true` for a line `NAME (PID)`, with which `blkparse -s` begins the counts of a process.
+fn is_process(line: &[u8]) -> bool {
+    let inside = line.strip_suffix(b")").and_then(|text| text.rsplit(|byte| *byte == b'(').next());
+    let is_number = |pid: &[u8]| !pid.is_empty() && pid.iter().all(u8::is_ascii_digit);
+    let name = inside.filter(|pid| is_number(pid)).map_or(0, |pid| line.len() - pid.len() - 2);
+    name > 1 && line[name - 1] == b' ' && !line[0].is_ascii_whitespace()
+}
+
 impl TextFormat for Blkparse {
     const COLUMNS: &'static [&'static str] =
         &["major,minor", "cpu", "sequence", "time", "pid", "action", "rwbs"];
@@ -88,12 +99,13 @@ impl TextFormat for Blkparse {
             Err(_) if self.summary => return Ok(None),
             Err(bad) => {
                 let starts = |word: &[u8]| line.starts_with(word);
-                self.summary = starts(b"CPU") || starts(b"Total (");
+                self.summary = starts(b"CPU") || starts(b"Total (") || is_process(line);
                 return if self.summary || starts(b"Input file ") { Ok(None) } else { Err(bad) };
             }
         };
         self.summary = false;
-        if event.action != [self.action as u8] {
+        let is_requeue = event.action == b"R" && self.action == 'D';
+        if event.action != [self.action as u8] && !is_requeue {
             return Ok(None);
         }
         let at = &mut event.rest;
@@ -114,6 +126,17 @@ impl TextFormat for Blkparse {
             (Some(op), Some((offset, size))) => request(time_ns, op, device, offset, size)?,
             _ => None,
         };
+        if let (true, Some(request)) = (is_requeue, request) {
+            self.requeues.note(&request);
+        }
+        if is_requeue {
+            return Ok(None);
+        }
+        let issued = request.and_then(|request| self.requeues.issue(request));
+        if request.is_some() && issued.is_none() {
+            return Ok(None);
+        }
+        let request = issued;
         self.flushes.note(flush, fua && request.is_some(), time_ns, device);
         Ok(request)
     }
@@ -127,6 +150,6 @@ impl TextFormat for Blkparse {
     }
 
     fn note(&self) -> Option<String> {
-        Some(format!("events with action {} are read", self.action))
+        Some(format!("events with action {} are read{}", self.action, self.requeues.said()))
     }
 }

@@ -1,6 +1,6 @@
 //! The binary files of Linux blktrace: one for each CPU, or merged by `blkparse -d`. Decodes records.
 
-use super::events::Flushes;
+use super::events::{Flushes, Requeues};
 use super::records::{BadValue, ByteOrder, RecordFormat, Records, fetch_again};
 use super::{Format, SECTOR, Sample, Scaled, events, request};
 use crate::Op;
@@ -51,6 +51,8 @@ const NOTIFY: u32 = 1 << 26;
 const DISCARD: u32 = 1 << 29;
 const FUA: u32 = 1 << 31;
 
+/// The code of a request that the driver gives back.
+const REQUEUE: u32 = 6;
 /// The actions with their codes, in the lowest 8 bits. The bit above them marks a notice to a control
 /// group.
 const LETTERS: [(char, u32); 5] = [('Q', 1), ('G', 4), ('D', 7), ('C', 8), ('I', 12)];
@@ -62,6 +64,7 @@ struct Blktrace {
     /// The CPU of all events so far. The inner `None` means several CPUs.
     cpu: Option<Option<u32>>,
     flushes: Flushes,
+    requeues: Requeues,
 }
 
 impl Blktrace {
@@ -73,7 +76,8 @@ impl Blktrace {
         let reader = |action: char| {
             let code =
                 LETTERS.iter().find(|(letter, _)| *letter == action).map_or(0, |pair| pair.1);
-            Self { order, action, code, cpu: None, flushes: Flushes::default() }
+            let (flushes, requeues) = (Flushes::default(), Requeues::default());
+            Self { order, action, code, cpu: None, flushes, requeues }
         };
         reader(events::choose(chosen, |action| super::records::sniff(reader(action), sample) > 0))
     }
@@ -112,13 +116,17 @@ impl RecordFormat for Blktrace {
             None => Some(Some(cpu)),
             Some(known) => Some(known.filter(|known| *known == cpu)),
         };
-        if action & 0xff != self.code || action & COMMAND != 0 {
+        let is_requeue = action & 0xff == REQUEUE && self.action == 'D';
+        if (action & 0xff != self.code && !is_requeue) || action & COMMAND != 0 {
             return Ok(None);
         }
         let (time_ns, device) =
             (self.order.u64_at(record, TIME), self.order.u32_at(record, DEVICE));
         let (flush, bytes) = (action & FLUSH != 0, self.order.u32_at(record, BYTES));
         if bytes == 0 {
+            if is_requeue {
+                return Ok(None);
+            }
             self.flushes.note(flush, false, time_ns, device);
             return Ok(None);
         }
@@ -131,6 +139,15 @@ impl RecordFormat for Blktrace {
         let offset = Scaled { value: sector, unit: SECTOR, at: SECTOR_AT };
         let size = Scaled { value: bytes.into(), unit: 1, at: BYTES };
         let request = request(time_ns, op, device, offset, size)?;
+        if let (true, Some(request)) = (is_requeue, request) {
+            self.requeues.note(&request);
+            return Ok(None);
+        }
+        let issued = request.and_then(|request| self.requeues.issue(request));
+        if request.is_some() && issued.is_none() {
+            return Ok(None);
+        }
+        let request = issued;
         self.flushes.note(flush, op == Op::Write && action & FUA != 0, time_ns, device);
         Ok(request)
     }
@@ -149,13 +166,13 @@ impl RecordFormat for Blktrace {
     }
 
     fn note(&self) -> Option<String> {
-        let action = self.action;
+        let (action, again) = (self.action, self.requeues.said());
         Some(match self.cpu {
             Some(Some(cpu)) => format!(
-                "events with action {action} are read; all are of CPU {cpu}: if blktrace wrote files of \
+                "events with action {action} are read{again}; all are of CPU {cpu}: if blktrace wrote files of \
                  other CPUs too, merge them with blkparse -d"
             ),
-            _ => format!("events with action {action} are read"),
+            _ => format!("events with action {action} are read{again}"),
         })
     }
 }

@@ -4,6 +4,7 @@ use super::{Format, SECTOR, Sample, Scaled, operation, request, scsi_operation};
 use crate::Op;
 use crate::trace::Request;
 use crate::trace::lines::TextFormat;
+use crate::trace::names::bare;
 use crate::trace::parse::{BadField, Cursor, MICROSECONDS};
 
 pub(super) static FORMAT: Format = Format {
@@ -29,6 +30,7 @@ pub(super) static FORMAT: Format = Format {
 };
 
 /// The numbers of the columns.
+#[derive(PartialEq, Eq)]
 struct CloudPhysics {
     time: usize,
     command: usize,
@@ -40,26 +42,23 @@ struct CloudPhysics {
 impl CloudPhysics {
     fn new(sample: &Sample) -> Self {
         let default = Self { time: 1, command: 2, length: 3, block: 4, columns: 5 };
-        let Some(first) = sample.lines.first() else { return default };
-        let names: Vec<Vec<u8>> = first
-            .split(|&byte| byte == b',')
-            .map(|name| name.trim_ascii().to_ascii_lowercase())
-            .collect();
+        sample.lines.first().and_then(|first| Self::of_names(first)).unwrap_or(default)
+    }
+
+    /// Returns the columns that a line names, if it names all that are read.
+    fn of_names(first: &[u8]) -> Option<Self> {
+        let names: Vec<Vec<u8>> =
+            first.split(|&byte| byte == b',').map(|name| bare(name).to_ascii_lowercase()).collect();
         let find = |known: &[&str]| {
             names.iter().position(|name| known.iter().any(|known| known.as_bytes() == name))
         };
-        let columns = (
-            find(&["time", "timestamp", "ts"]),
-            find(&["cmd", "command", "op", "opcode"]),
-            find(&["len", "length", "size"]),
-            find(&["lbn", "lba"]),
-        );
-        match columns {
-            (Some(time), Some(command), Some(length), Some(block)) => {
-                Self { time, command, length, block, columns: names.len() }
-            }
-            _ => default,
-        }
+        Some(Self {
+            time: find(&["time", "timestamp", "ts"])?,
+            command: find(&["cmd", "command", "op", "opcode"])?,
+            length: find(&["len", "length", "size"])?,
+            block: find(&["lbn", "lba"])?,
+            columns: names.len(),
+        })
     }
 }
 
@@ -77,6 +76,10 @@ impl TextFormat for CloudPhysics {
     const COLUMNS: &'static [&'static str] = &["version", "time", "cmd", "len", "lbn"];
     const COMMA: bool = true;
     const MORE_COLUMNS: bool = true;
+
+    fn is_names(&self, line: &[u8]) -> bool {
+        Self::of_names(line).is_some_and(|columns| columns == *self)
+    }
 
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
         let mut at = Cursor::new(line);

@@ -4,6 +4,7 @@
 use flashgc_base::spec::count;
 use flashgc_base::stream::{NO_STREAM, StreamId};
 
+use super::columns::{Columns, Layout};
 use super::native::Declared;
 use super::{Format, ReadOptions, Sample, check};
 use crate::Op;
@@ -68,12 +69,19 @@ pub(super) static FORMAT: Format = Format {
     single_device: false,
     references: false,
     sniff: |sample| {
-        let header = sample.lines.first().is_some_and(|line| declared(line).is_some());
+        let header = sample
+            .lines
+            .first()
+            .is_some_and(|line| declared(line).is_some() || Layout::of_names(line).is_some());
         if header { super::MARKED } else { 0 }
     },
     open: |input, options| {
         let sample = Sample::new(input.sample(), input.sample_is_all());
-        let found = sample.lines.first().and_then(|line| declared(line)).unwrap_or_default();
+        let first = sample.lines.first().copied().unwrap_or_default();
+        if let (None, Some(layout)) = (declared(first), Layout::of_names(first)) {
+            return super::open_text(Columns::new(layout), input, options);
+        }
+        let found = declared(first).unwrap_or_default();
         match found.hosts {
             false => with_hosts::<false>(found, input, options),
             true => with_hosts::<true>(found, input, options),
@@ -139,7 +147,7 @@ impl<const ANSWERS: bool, const HOSTS: bool, const STREAMS: bool> TextFormat
     const HAS_STREAMS: bool = STREAMS;
     const COMMA: bool = true;
 
-    #[inline]
+    #[inline(always)]
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
         let mut at = Cursor::new(line);
         let time_ns = at.time(MICROSECONDS, "a time in microseconds")?;

@@ -1,6 +1,6 @@
 //! DiskSim ASCII traces. Reads lines; knows nothing of files.
 
-use super::simulators::{Line, flashsim_telltales};
+use super::simulators::{Line, explained};
 use super::{Format, SECTOR, request};
 use crate::Op;
 use crate::trace::Request;
@@ -12,16 +12,16 @@ pub(super) static FORMAT: Format = Format {
     summary: "DiskSim ASCII (also the input of the MSR SSD extension)",
     columns: "time (ms), device, block (512 B), size (blocks), flags (hexadecimal, bit 0: read)",
     example: "12.345 0 4096 8 1",
-    detection: "5 blank-separated columns, a time with a fraction first, and none of FlashSim's \
-                three marks",
+    detection: "5 blank-separated columns, a time with a fraction first, and requests that follow each \
+                other by sectors or none of FlashSim's marks",
     traps: "flags are hexadecimal; 1 is a read and 0 a write. FlashSim's traces look the same but \
-            count 4-KiB pages: with some of FlashSim's marks, detection asks for --format",
+            count 4-KiB pages: where no runs of requests tell, detection asks for --format",
     single_device: false,
     references: false,
     sniff: |sample| {
         let lines = super::sniff_lines(DiskSim, sample);
         let fraction = lines.iter().any(|line| line.contains(&b'.'));
-        if fraction && flashsim_telltales(&lines) < 3 { lines.len() } else { 0 }
+        if fraction && explained(&lines).0 { lines.len() } else { 0 }
     },
     open: |input, options| super::open_text(DiskSim, input, options),
 };

@@ -1,6 +1,9 @@
 //! The shared part of the three forms of Linux block traces (text of blkparse, binary files of blktrace,
 //! text of ftrace). A request appears once per action, and only one action is read.
 
+use flashgc_base::spec::count;
+use rustc_hash::FxHashMap;
+
 use super::{SECTOR, Scaled};
 use crate::Op;
 use crate::trace::Request;
@@ -60,6 +63,50 @@ impl Flushes {
     }
 }
 
+/// The requests that the driver has given back (action R) after their issue. Their next issue is the same
+/// request once more and is left out.
+#[derive(Default)]
+pub(super) struct Requeues {
+    /// The bytes issued before, by device and first byte.
+    given_back: FxHashMap<(u32, i64), u64>,
+    left_out: u64,
+}
+
+impl Requeues {
+    /// Notes a request that was given back.
+    #[cold]
+    pub fn note(&mut self, request: &Request) {
+        self.given_back.insert((request.device, request.offset), request.size);
+    }
+
+    /// Returns the part of an issued request that was not issued before.
+    #[inline]
+    pub fn issue(&mut self, request: Request) -> Option<Request> {
+        if self.given_back.is_empty() { Some(request) } else { self.again(request) }
+    }
+
+    #[cold]
+    fn again(&mut self, request: Request) -> Option<Request> {
+        let Some(before) = self.given_back.remove(&(request.device, request.offset)) else {
+            return Some(request);
+        };
+        self.left_out += 1;
+        // Other requests may have been merged into it in the meantime.
+        let size = request.size.checked_sub(before).filter(|size| *size > 0)?;
+        Some(Request { offset: request.offset + before as i64, size, ..request })
+    }
+
+    /// Returns the end of a note on the requests that were left out, if there are any.
+    pub fn said(&self) -> String {
+        match self.left_out {
+            0 => String::new(),
+            number => {
+                format!("; {} of a request that was given back", count(number, "second issue"))
+            }
+        }
+    }
+}
+
 /// Reads an RWBS field. An `F` (flush) may come first, and modifiers follow the operation.
 pub(super) fn rwbs(at: &mut Cursor<'_>) -> Result<Rwbs, BadField> {
     let start = at.at;
@@ -76,6 +123,8 @@ pub(super) fn rwbs(at: &mut Cursor<'_>) -> Result<Rwbs, BadField> {
         [b'R', rest @ ..] => (Some(Op::Read), rest),
         [b'W', rest @ ..] => (Some(Op::Write), rest),
         [b'D', rest @ ..] => (Some(Op::Trim), rest),
+        // Kernels before 6.7 have no letter for write-zeroes. Other operations under N have no sectors.
+        [b'N', rest @ ..] => (Some(Op::Write), rest),
         rest => (None, rest),
     };
     Ok(Rwbs { op, flush, fua: op == Some(Op::Write) && modifiers.contains(&b'F') })

@@ -24,12 +24,13 @@ pub(super) static FORMAT_V1: Format = Format {
 pub(super) static FORMAT_V2: Format = Format {
     name: "fio2",
     summary: "fio iolog version 2",
-    columns: "file, action (add, open, close; wait with us; read, write, trim, sync, datasync \
+    columns: "file, action (add, open, close; wait with ms; read, write, trim, sync, datasync \
               with offset and length in bytes)",
     example: "/dev/sdb write 8192 4096",
     detection: "the first line `fio version 2 iolog`",
-    traps: "the time is the sum of the waits, which fio writes from 100 us up. Devices number \
-            the files in order of appearance",
+    traps: "the number of a wait is the milliseconds from the start of the log to its end, as fio replays it \
+            (read_iolog_get in its iolog.c), and a wait for a time that has passed ends at once. \
+            Devices number the files in order of appearance",
     single_device: false,
     references: false,
     sniff: |sample| sniff(b"fio version 2 iolog", sample),
@@ -49,6 +50,12 @@ pub(super) static FORMAT_V3: Format = Format {
     sniff: |sample| sniff(b"fio version 3 iolog", sample),
     open: |input, options| super::open_text(Iolog::<3>::default(), input, options),
 };
+
+/// Returns `true` for the first line of a log of this version.
+fn is_first<const VERSION: u8>(line: &[u8]) -> bool {
+    let words = line.trim_ascii().strip_prefix(b"fio version ");
+    words.and_then(|words| words.strip_suffix(b" iolog")) == Some(&[b'0' + VERSION])
+}
 
 fn sniff(header: &[u8], sample: &Sample) -> usize {
     let first = sample.lines.first().copied().unwrap_or_default();
@@ -89,9 +96,8 @@ impl TextFormat for V1 {
 #[derive(Default)]
 struct Iolog<const VERSION: u8> {
     files: HashMap<Vec<u8>, u32>,
-    /// The sum of the waits so far (version 2).
+    /// The time at which the last wait ended (version 2).
     waited_us: u64,
-    started: bool,
 }
 
 impl<const VERSION: u8> Iolog<VERSION> {
@@ -113,11 +119,9 @@ impl<const VERSION: u8> TextFormat for Iolog<VERSION> {
 
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
         let mut at = Cursor::new(line);
-        if !self.started {
-            self.started = true;
-            if line.starts_with(b"fio version ") {
-                return Ok(None);
-            }
+        // Every job of `numjobs` begins a log of its own in the same file.
+        if line.starts_with(b"fio version ") && is_first::<VERSION>(line) {
+            return Ok(None);
         }
         at.skip_blanks();
         let start = at.at;
@@ -148,8 +152,8 @@ impl<const VERSION: u8> TextFormat for Iolog<VERSION> {
         let offset_at = at.at;
         let offset = at.integer("an offset, a whole number of bytes")?;
         let Some(op) = op else {
-            let bad = BadField::new(offset_at, "waits of less than 2^64 us in all");
-            self.waited_us = self.waited_us.checked_add(offset).ok_or(bad)?;
+            let bad = BadField::new(offset_at, "a wait until less than 2^64 us");
+            self.waited_us = self.waited_us.max(offset.checked_mul(1000).ok_or(bad)?);
             return Ok(None);
         };
         at.blank("a length after the offset")?;

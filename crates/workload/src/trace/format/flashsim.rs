@@ -1,6 +1,6 @@
 //! FlashSim ASCII traces. Reads lines; knows nothing of files.
 
-use super::simulators::{Line, flashsim_telltales, write_or_read};
+use super::simulators::{Line, explained, write_or_read};
 use super::{Format, request};
 use crate::trace::Request;
 use crate::trace::lines::TextFormat;
@@ -11,17 +11,18 @@ pub(super) static FORMAT: Format = Format {
     summary: "FlashSim ASCII (SPC traces converted for the FlashSim simulator)",
     columns: "time (ms), device, LBA (512-B sectors), size (4-KiB pages), 0 write or 1 read",
     example: "26.200000\t0\t16000\t1\t0",
-    detection: "5 columns separated by tabs, times with 6 decimals, sizes that are no multiples \
-                of 8",
-    traps: "the size counts 4-KiB pages (rounded up by the converter), the LBA counts sectors. If \
-            some but not all of these three marks are there (blanks for the tabs, for example), the \
-            file could also be DiskSim's, and detection asks for --format",
+    detection: "5 blank-separated columns, a time with a fraction first, and requests that follow each \
+                other by pages, the last column 0 or 1",
+    traps: "the size counts 4-KiB pages (rounded up by the converter), the LBA counts sectors. DiskSim's \
+            traces look the same: tabs, six decimals and sizes that are no multiples of 8 are marks of \
+            FlashSim's converter, but no proof. If they are there and no runs of requests tell, \
+            detection asks for --format",
     single_device: false,
     references: false,
     sniff: |sample| {
         let lines = super::sniff_lines(FlashSim, sample);
         let fraction = lines.iter().any(|line| line.contains(&b'.'));
-        if fraction && flashsim_telltales(&lines) > 0 { lines.len() } else { 0 }
+        if fraction && explained(&lines).1 { lines.len() } else { 0 }
     },
     open: |input, options| super::open_text(FlashSim, input, options),
 };

@@ -3,7 +3,7 @@
 
 use flashgc_base::spec::count;
 
-use super::events::{Flushes, Rwbs};
+use super::events::{Flushes, Requeues, Rwbs};
 use super::{Format, Sample, events, request};
 use crate::trace::Request;
 use crate::trace::lines::TextFormat;
@@ -53,6 +53,7 @@ struct Ftrace {
     /// The number of lines that report lost events.
     lost: u64,
     flushes: Flushes,
+    requeues: Requeues,
 }
 
 /// A line, read up to the colon after its event.
@@ -67,7 +68,8 @@ impl Ftrace {
         let reader = |action: char| {
             let (action, event, bytes, command) =
                 EVENTS.into_iter().find(|(known, ..)| *known == action).unwrap_or(EVENTS[0]);
-            Self { action, event, bytes, command, lost: 0, flushes: Flushes::default() }
+            let (flushes, requeues) = (Flushes::default(), Requeues::default());
+            Self { action, event, bytes, command, lost: 0, flushes, requeues }
         };
         let present = |action| {
             sample.lines.iter().any(|line| matches!(reader(action).parse(line), Ok(Some(_))))
@@ -128,7 +130,8 @@ impl TextFormat for Ftrace {
                 Err(BadField::new(0, "TASK-PID [CPU] TIME: EVENT:"))
             };
         };
-        if event.name != self.event.as_bytes() {
+        let is_requeue = event.name == b"block_rq_requeue" && self.action == 'D';
+        if event.name != self.event.as_bytes() && !is_requeue {
             return Ok(None);
         }
         let at = &mut event.rest;
@@ -136,7 +139,7 @@ impl TextFormat for Ftrace {
         at.blank("a blank after the device")?;
         let Rwbs { op, flush, fua } = events::rwbs(at)?;
         at.blank("a blank after the RWBS field")?;
-        if self.bytes {
+        if self.bytes && !is_requeue {
             at.integer("a whole number of bytes")?;
             at.blank("a blank after the bytes")?;
         }
@@ -150,6 +153,17 @@ impl TextFormat for Ftrace {
             (Some(op), Some((offset, size))) => request(event.time_ns, op, device, offset, size)?,
             _ => None,
         };
+        if let (true, Some(request)) = (is_requeue, request) {
+            self.requeues.note(&request);
+        }
+        if is_requeue {
+            return Ok(None);
+        }
+        let issued = request.and_then(|request| self.requeues.issue(request));
+        if request.is_some() && issued.is_none() {
+            return Ok(None);
+        }
+        let request = issued;
         self.flushes.note(flush, fua && request.is_some(), event.time_ns, device);
         Ok(request)
     }
@@ -167,6 +181,11 @@ impl TextFormat for Ftrace {
             0 => String::new(),
             lines => format!("; {} said that events were lost", count(lines, "line")),
         };
-        Some(format!("events {} (action {}) are read{lost}", self.event, self.action))
+        Some(format!(
+            "events {} (action {}) are read{lost}{}",
+            self.event,
+            self.action,
+            self.requeues.said()
+        ))
     }
 }

@@ -8,6 +8,7 @@ mod biotracer;
 mod blkparse;
 mod blktrace;
 mod cloudphysics;
+mod columns;
 mod csv;
 mod diskmon;
 mod disksim;
@@ -38,7 +39,9 @@ use flashgc_base::stream::NO_STREAM;
 
 use super::error::TraceError;
 use super::input::Input;
-use super::lines::{Decoder, OnBadLine, TextDecoder, TextFormat, has_columns, is_header};
+use super::lines::{
+    Decoder, OnBadLine, TextDecoder, TextFormat, has_columns, is_header, read_line,
+};
 use super::parse::BadField;
 use super::relations::Relations;
 use super::{Asker, Request};
@@ -193,13 +196,15 @@ fn sniff_lines<'a, F: TextFormat>(mut format: F, sample: &Sample<'a>) -> Vec<&'a
     let (mut good, mut bad) = (Vec::new(), 0);
     let mut ignored = 0;
     for (number, line) in sample.lines.iter().enumerate() {
-        match format.parse(line) {
+        match read_line(&mut format, line) {
             Ok(Some(_)) => good.push(*line),
             // A number out of range is an error of that line, not a sign of another format.
             Err(bad) if bad.range && has_columns::<F>(line) => good.push(*line),
             Ok(None) => ignored += 1,
             Err(_) if line.trim_ascii().is_empty() => {}
-            Err(_) if number == 0 && is_header::<F>(line) => {}
+            Err(_) if format.is_names(line) => {}
+            // Names that are not this format's are evidence against it, whatever the shape below them.
+            Err(_) if number == 0 && F::COMMA && is_header::<F>(line) => return Vec::new(),
             Err(_) => bad += 1,
         }
     }

@@ -51,63 +51,19 @@ impl Msr {
     }
 }
 
-/// Returns a line with commas alone, and for each of its bytes the byte of the original line. Programs
-/// that export tables write semicolons or tabs, quotes, and blanks behind a separator.
-fn plain(line: &[u8]) -> Option<(Vec<u8>, Vec<usize>)> {
-    if !line.iter().any(|byte| b";\t\" ".contains(byte)) {
-        return None;
-    }
-    let (mut plain, mut places, mut first) = (Vec::new(), Vec::new(), 0);
-    for field in line.split(Msr::separates) {
-        if first > 0 {
-            plain.push(b',');
-            places.push(first - 1);
-        }
-        let trimmed = field.trim_ascii();
-        let inside = trimmed.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\""));
-        let kept = inside.unwrap_or(trimmed).trim_ascii();
-        let blank = field.windows(kept.len().max(1)).position(|text| text == kept).unwrap_or(0);
-        places.extend((0..kept.len()).map(|byte| first + blank + byte));
-        plain.extend_from_slice(kept);
-        first += field.len() + 1;
-    }
-    places.push(line.len());
-    Some((plain, places))
-}
-
 impl TextFormat for Msr {
     const COLUMNS: &'static [&'static str] =
         &["timestamp", "host", "disk", "type", "offset", "size", "response"];
     const COMMA: bool = true;
+    const NAMES: &'static [&'static str] =
+        &["timestamp", "host", "disk", "type", "offset_bytes", "size_bytes", "response"];
 
     fn separates(byte: &u8) -> bool {
         b",;\t".contains(byte)
     }
 
-    #[inline]
-    fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
-        match self.columns(line) {
-            Err(bad) => self.exported(line, bad),
-            read => read,
-        }
-    }
-}
-
-impl Msr {
-    /// Reads a line that is `bad` as one with other separators, quotes or blanks.
-    #[cold]
-    #[inline(never)]
-    fn exported(&mut self, line: &[u8], bad: BadField) -> Result<Option<Request>, BadField> {
-        let Some((plain, places)) = plain(line) else { return Err(bad) };
-        self.columns(&plain).map_err(|bad| BadField {
-            at: places.get(bad.at).copied().unwrap_or(line.len()),
-            ..bad
-        })
-    }
-
-    /// Reads a line with commas alone.
     #[inline(always)]
-    fn columns(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
+    fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
         let mut at = Cursor::new(line);
         let ticks = at.integer("a timestamp, a whole number of 100 ns steps")?;
         let time_ns =

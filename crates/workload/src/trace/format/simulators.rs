@@ -1,6 +1,8 @@
 //! The line that trace-driven simulators read: time, device, sector, size and a last column, separated
 //! by blanks. Simulators differ in the units of time and size and in the last column.
 
+use std::collections::HashMap;
+
 use super::{SECTOR, Scaled};
 use crate::Op;
 use crate::trace::parse::{BadField, Cursor, MILLISECONDS};
@@ -61,9 +63,9 @@ pub(super) fn write_or_read(at: &mut Cursor<'_>) -> Result<Op, BadField> {
 }
 
 /// Returns the number of marks of FlashSim's converter in the lines: tabs, times with six decimals, and
-/// sizes that are no multiples of 8, hence not sectors of whole pages. With all three a file is
-/// FlashSim's, with none DiskSim's. With some it could be either.
-pub(super) fn flashsim_telltales(lines: &[&[u8]]) -> usize {
+/// sizes that are no multiples of 8, hence not sectors of whole pages. DiskSim's own traces have them,
+/// too, so they prove nothing.
+fn flashsim_telltales(lines: &[&[u8]]) -> usize {
     let blank = |byte: &u8| *byte == b' ' || *byte == b'\t';
     let column = |line: &[u8], number: usize| {
         line.split(blank).filter(|word| !word.is_empty()).nth(number).unwrap_or_default().to_vec()
@@ -78,4 +80,33 @@ pub(super) fn flashsim_telltales(lines: &[&[u8]]) -> usize {
         .iter()
         .any(|line| Cursor::new(&column(line, 3)).integer("").is_ok_and(|size| size % 8 != 0));
     [tabs, decimals, pages].into_iter().filter(|telltale| *telltale).count()
+}
+
+/// Returns the number of requests that begin where the one before them on the same device ended, if sizes
+/// count sectors, and if they count pages of 4 KiB.
+pub(super) fn sequential(lines: &[&[u8]]) -> (usize, usize) {
+    let line = Line { milliseconds: true, sector: ("", ""), size: (SECTOR, "") };
+    let mut ends: HashMap<u32, (u64, u64)> = HashMap::new();
+    let (mut sectors, mut pages) = (0, 0);
+    for text in lines {
+        let Ok(Columns { device, offset, size, .. }) = line.read(&mut Cursor::new(text)) else {
+            continue;
+        };
+        let end = |unit: u64| offset.value.saturating_add(size.value.saturating_mul(unit));
+        if let Some((as_sectors, as_pages)) = ends.insert(device, (end(1), end(8))) {
+            sectors += usize::from(as_sectors == offset.value);
+            pages += usize::from(as_pages == offset.value);
+        }
+    }
+    (sectors, pages)
+}
+
+/// Returns `true` if DiskSim explains the lines, and if FlashSim does. Runs of requests decide; without
+/// them only a file with no mark of FlashSim is DiskSim's alone.
+pub(super) fn explained(lines: &[&[u8]]) -> (bool, bool) {
+    match sequential(lines) {
+        (sectors, pages) if sectors >= 2 && sectors >= 3 * pages => (true, false),
+        (sectors, pages) if pages >= 2 && pages >= 3 * sectors => (false, true),
+        _ => (true, flashsim_telltales(lines) > 0),
+    }
 }

@@ -25,9 +25,11 @@ struct Spc;
 impl TextFormat for Spc {
     const COLUMNS: &'static [&'static str] = &["asu", "lba", "size", "opcode", "timestamp"];
     const COMMA: bool = true;
+    const NAMES: &'static [&'static str] =
+        &["asu", "lba_sectors", "size_bytes", "opcode", "timestamp_s"];
     const MORE_COLUMNS: bool = true;
 
-    #[inline]
+    #[inline(always)]
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
         let mut at = Cursor::new(line);
         let asu = at.small("an ASU number below 2^32")?;

@@ -13,14 +13,20 @@ pub(super) static FORMAT: Format = Format {
               content (hexadecimal, may be missing)",
     example: "938500000 4 16000 16 0",
     detection: "5 blank-separated whole numbers, the last 0 or 1, perhaps with a hash behind them",
-    traps: "0 is the write, unlike in most formats; hashes of the content are ignored",
+    traps: "0 is the write, unlike in most formats; hashes of the content are ignored. \
+            SSDSim and MQSim themselves do not use the device; a note says so if there are several",
     single_device: false,
     references: false,
-    sniff: |sample| super::sniff_text(SsdSim, sample),
-    open: |input, options| super::open_text(SsdSim, input, options),
+    sniff: |sample| super::sniff_text(SsdSim::default(), sample),
+    open: |input, options| super::open_text(SsdSim::default(), input, options),
 };
 
-struct SsdSim;
+/// A reader that watches for a second device.
+#[derive(Default)]
+struct SsdSim {
+    device: Option<u32>,
+    several: bool,
+}
 
 const LINE: Line = Line {
     milliseconds: false,
@@ -44,6 +50,15 @@ impl TextFormat for SsdSim {
             return at.bad(hash_at, "a hash of the content in hexadecimal, or the end of the line");
         }
         at.end("the end of the line after the hash of the content")?;
+        self.several |= *self.device.get_or_insert(columns.device) != columns.device;
         request(columns.time_ns, op, columns.device, columns.offset, columns.size)
+    }
+
+    fn note(&self) -> Option<String> {
+        self.several.then(|| {
+            "requests have several devices, each with addresses of its own; SSDSim and MQSim ignore that \
+             column and put all requests into one space of addresses"
+                .to_owned()
+        })
     }
 }

@@ -25,8 +25,10 @@ impl TextFormat for Systor {
     const COLUMNS: &'static [&'static str] =
         &["timestamp", "response", "type", "lun", "offset", "size"];
     const COMMA: bool = true;
+    const NAMES: &'static [&'static str] =
+        &["timestamp_s", "response", "type", "lun", "offset_bytes", "size_bytes"];
 
-    #[inline]
+    #[inline(always)]
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
         let mut at = Cursor::new(line);
         let time_ns = at.time(SECONDS, "a timestamp in seconds")?;

@@ -17,7 +17,11 @@ pub(super) static FORMAT: Format = Format {
             not for latency",
     single_device: false,
     references: false,
-    sniff: |sample| super::sniff_text(Tencent, sample),
+    sniff: |sample| {
+        let lines = super::sniff_lines(Tencent, sample);
+        let whole = lines.iter().all(|line| !line.contains(&b'.'));
+        if whole { lines.len() } else { 0 }
+    },
     open: |input, options| super::open_text(Tencent, input, options),
 };
 
@@ -26,8 +30,10 @@ struct Tencent;
 impl TextFormat for Tencent {
     const COLUMNS: &'static [&'static str] = &["timestamp", "offset", "size", "type", "volume"];
     const COMMA: bool = true;
+    const NAMES: &'static [&'static str] =
+        &["timestamp_s", "offset_sectors", "size_sectors", "is_write", "volume"];
 
-    #[inline]
+    #[inline(always)]
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
         let mut at = Cursor::new(line);
         let time_ns = at.time(SECONDS, "a timestamp in seconds")?;

@@ -1,0 +1,103 @@
+//! Figures that a wrong unit or a wrong column gives away.
+
+use flashgc_base::spec::count;
+use rustc_hash::FxHashSet;
+
+use super::Request;
+use super::format::Format;
+use crate::Op;
+
+/// The formats of plain columns, which other programs write with other columns or units, with the bytes
+/// of one unit of their sizes.
+const PLAIN: [(&str, u64); 10] = [
+    ("cloudphysics", 1),
+    ("msr", 1),
+    ("alibaba", 1),
+    ("systor", 1),
+    ("fio1", 1),
+    ("spc", 1),
+    ("tencent", 512),
+    ("disksim", 512),
+    ("ssdsim", 512),
+    ("flashsim", 4096),
+];
+
+/// The smallest number of requests from which figures tell something.
+const FEWEST: usize = 4;
+
+/// Returns figures of the first requests that speak against reading them in this format.
+pub(crate) fn against(format: &Format, requests: &[Request]) -> Vec<String> {
+    let Some((_, unit)) = PLAIN.iter().find(|(name, _)| *name == format.name) else {
+        return Vec::new();
+    };
+    let moves = |request: &&Request| matches!(request.op, Op::Read | Op::Write);
+    let data: Vec<&Request> = requests.iter().filter(moves).collect();
+    if data.len() < FEWEST {
+        return Vec::new();
+    }
+    let number = data.len() as u64;
+    let mut found = Vec::new();
+    let sizes: FxHashSet<u64> = data.iter().map(|request| request.size).collect();
+    let offsets: FxHashSet<i64> = data.iter().map(|request| request.offset).collect();
+    let mean =
+        data.iter().map(|request| u128::from(request.size)).sum::<u128>() / u128::from(number);
+    if !(512..=4 << 20).contains(&mean) {
+        found.push(format!("requests have {mean} bytes on average"));
+    }
+    let empty = data.iter().filter(|request| request.size == 0).count() as u64;
+    if empty > number / 2 {
+        found.push(format!("{empty} of {} have 0 bytes", count(number, "request")));
+    }
+    let sectors = 512 * 512;
+    let in_sectors = *unit > 1 || ["spc", "cloudphysics"].contains(&format.name);
+    let coarse = data.iter().all(|request| request.size % sectors == 0);
+    let as_bytes = data.iter().all(|request| request.size % (512 * unit) == 0);
+    let is_long = number >= 16 && offsets.len() > 1;
+    if in_sectors
+        && data.iter().all(|request| request.offset % sectors as i64 == 0)
+        && (*unit > 1 && as_bytes || is_long && !coarse)
+    {
+        found.push("all sectors are multiples of 512, as if they were bytes".to_owned());
+    }
+    let odd = data.iter().filter(|request| request.size % 512 != 0).count() as u64;
+    if *unit == 1 && odd > number / 2 {
+        found.push(format!("{odd} of {} are no multiples of 512 bytes", count(number, "size")));
+    }
+    let uneven = data.iter().filter(|request| request.offset % 512 != 0).count() as u64;
+    if uneven > number / 2 {
+        found
+            .push(format!("{uneven} of {} are no multiples of 512 bytes", count(number, "offset")));
+    }
+    if number >= 16 {
+        if sizes.len() as u64 > number / 2 || (sizes.len() > offsets.len() && sizes.len() > 8) {
+            let (sizes, offsets) = (sizes.len(), offsets.len());
+            found.push(format!(
+                "{} have {sizes} sizes and {offsets} offsets",
+                count(number, "request")
+            ));
+        }
+        if offsets.len() <= 2 && sizes.len() > offsets.len() {
+            found.push("all requests have one or two offsets".to_owned());
+        }
+        if sizes.len() == 1 && !data[0].size.is_power_of_two() {
+            found.push(format!("all requests have {} bytes", data[0].size));
+        }
+        let devices: FxHashSet<u32> = data.iter().map(|request| request.device).collect();
+        // Right files of one moment, or without a clock, have times that are all the same, too. With many
+        // devices, or none in the format, they are another column. fio 1 has no times.
+        let is_timed = !["fio1", "tencent", "msr"].contains(&format.name);
+        let is_still = data.iter().all(|request| request.time_ns == data[0].time_ns);
+        if is_timed && is_still && (format.single_device || devices.len() as u64 > number / 4) {
+            found.push("all times are the same".to_owned());
+        }
+        if devices.len() as u64 > number / 10 * 9 {
+            let devices = devices.len();
+            found.push(format!("{} are of {devices} devices", count(number, "request")));
+        }
+        let back = data.windows(2).filter(|pair| pair[1].time_ns < pair[0].time_ns).count() as u64;
+        if back > number / 3 {
+            found.push(format!("times go back {back} times in {}", count(number, "request")));
+        }
+    }
+    found
+}
