@@ -299,7 +299,7 @@ def test_reads_before_the_clock_change_nothing(tmp_path: Path) -> None:
     # Every page is written first, so that both traces have the same pages.
     lines = [f"{at},W,{at * 4096},4096,0" for at in range(3000)]
     lines += [
-        f"{3000 + at},{'W' if random.random() < 0.3 else 'R'},{random.randrange(3000) * 4096},4096,0"
+        f"{3000 + at},{random.choice('WRRR')},{random.randrange(3000) * 4096},4096,0"
         for at in range(20_000)
     ]
     results = []

@@ -262,6 +262,17 @@ def trace_record(
     accesses: int = ...,
     poll: Callable[[], Any] | None = None,
 ) -> str: ...
+def column_meanings(names: list[str]) -> list[tuple[str, str | None] | None]: ...
+def operation_of(word: str) -> int | None: ...
+def trace_of_columns(
+    output: str,
+    times: Any,
+    ops: Any,
+    offsets: Any,
+    sizes: Any,
+    devices: Any = None,
+    streams: Any = None,
+) -> None: ...
 def trace_synth(
     workload: str,
     output: str,

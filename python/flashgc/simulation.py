@@ -17,7 +17,7 @@ from flashgc.keywords import CompareKeywords, RunKeywords
 from flashgc.options import OPTIONS, find, known
 from flashgc.policy_files import Policies
 from flashgc.results import Comparison, Result
-from flashgc.traces import Trace
+from flashgc.traces import Trace, Workload, as_given
 
 if TYPE_CHECKING:
     import numpy
@@ -77,7 +77,7 @@ Placement: TypeAlias = str | PlacementRule | type[PlacementRule]
 
 @typed_keywords(RunKeywords)
 def run(
-    workload: str | Trace = "uniform",
+    workload: Workload = "uniform",
     *,
     victim: Victim | None = None,
     checkpoint: File | None = None,
@@ -90,7 +90,8 @@ def run(
     """Runs one workload on one drive.
 
     ``workload`` is a generator (``"hotcold:f=0.2,r=0.8"``), a mixture
-    (``"0.7*zipf + 0.3*sequential"``), the path of a trace or a :class:`flashgc.Trace`;
+    (``"0.7*zipf + 0.3*sequential"``), the path of a trace, a :class:`flashgc.Trace` or a table (a
+    dict of arrays, a data frame: see there);
     ``victim`` is a policy's spec or a policy written in Python, by default that of the GC preset or
     the device, or ``"d-choices:d=10"``. ``placement`` may be written in Python, too
     (:class:`PlacementRule`). One object or class may be both: each drive then has one object, with
@@ -120,6 +121,7 @@ def run(
     ...
     flashgc.ConfigError: victim: unknown victim policy 'gredy'; hint: did you mean 'greedy'?
     """
+    workload = as_given(workload)
     keep = kept(checkpoint, resume)
     keeping = keeping_in(results, "run")
     nothing_else = workload == "uniform" and victim is None and options.keys() <= {"jobs"}
@@ -146,7 +148,7 @@ def run(
 @typed_keywords(CompareKeywords)
 def compare(
     victims: Victim | Sequence[Victim],
-    workload: str | Trace = "uniform",
+    workload: Workload = "uniform",
     *,
     results: File | None = None,
     progress: Progress | None = None,
@@ -189,7 +191,7 @@ def compare(
 
 
 def _asked(
-    workload: str | Trace, victims: list[Victim] | None, options: dict[str, Any]
+    workload: Workload, victims: list[Victim] | None, options: dict[str, Any]
 ) -> tuple[Experiment, Policies]:
     python: dict[str, dict[str, object]] = {"victim": {}, "placement": {}}
     names = [_name_of(victim, python["victim"]) for victim in victims or []]
@@ -216,12 +218,13 @@ def _name_of(policy: object, known: dict[str, object]) -> str:
 
 
 def given_values(
-    workload: str | Trace, options: Mapping[str, Any]
+    workload: Workload, options: Mapping[str, Any]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """Keywords as the values of an experiment, by section, and the place of each.
 
     ``None`` is not given. A :class:`flashgc.Trace` says how it is read, but for what is given.
     """
+    workload = as_given(workload)
     values: dict[str, dict[str, Any]] = {"workload": {"source": str(workload)}}
     if options.get("tenant") is not None and workload == find("source").default:
         values = {}  # Nobody has named it.

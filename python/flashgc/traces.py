@@ -6,13 +6,14 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from flashgc import _core, _origins
 from flashgc._core import ConfigError, Control
 from flashgc._documents import Document, Json
 from flashgc._engine import Progress, interruptible
 from flashgc._origins import Places
+from flashgc.frames import Table, file_of, is_table
 from flashgc.results import TraceStat
 from flashgc.units import parse_page_size
 
@@ -268,14 +269,41 @@ def made(
         )
 
 
+#: Anything that is taken as a workload: a generator, a path, a trace or a table.
+Workload: TypeAlias = "str | Trace | Table"
+
+
+def as_given(workload: Workload) -> str | Trace:
+    """Return a workload by its name, or the trace that a table becomes."""
+    return Trace(cast(Table, workload)) if is_table(workload) else cast("str | Trace", workload)
+
+
 @dataclass(frozen=True)
 class Trace:
-    """A trace file and how to read it.
+    """A trace file, or a table in memory, and how to read it.
 
     It can be given as a workload: ``flashgc.run(Trace("trace.csv.gz", on_bad_line="skip"))``.
+
+    A table has named columns: a dict of arrays, a numpy array with fields, a pandas or polars data
+    frame, an Arrow table. The names say subject and unit, as in the first line of a text file:
+    ``time_us``, ``op``, ``offset_bytes``, ``size_bytes``, and perhaps ``device`` and ``stream``.
+    Times may be of numpy's ``datetime64``. Others are not read. It becomes a trace file of this
+    process at once, with its path in ``path``: ``int64`` columns of nanoseconds and bytes are read
+    where they lie, others are converted.
+
+    >>> table = {"time_us": [0, 10], "op": ["W", "R"], "offset_bytes": [0, 0]}
+    >>> table["size_bytes"] = [4096, 512]
+    >>> Trace(table).stat().writes
+    1
+    >>> Trace({**table, "size_bytes": [4096, -1]})
+    Traceback (most recent call last):
+    ...
+    flashgc.TraceError: table: row 1, column 'size_bytes': found -1, expected a number from 0 to \
+9223372036854775807; hint: rows count from 0
     """
 
-    path: Path
+    #: The file; a table becomes one.
+    path: Path | Table
     #: The format; ``None`` detects it.
     format: str | None = None
     #: Bytes added to every offset before it is cut into pages.
@@ -291,18 +319,27 @@ class Trace:
     relations: Path | None = None
 
     def __post_init__(self) -> None:
+        if is_table(self.path):
+            object.__setattr__(self, "path", file_of(self.path))
         if not isinstance(self.path, str | os.PathLike):
-            raise ConfigError(f"Trace: found {self.path!r}, expected the path of a file")
+            raise ConfigError(
+                f"Trace: found {self.path!r}, expected the path of a file, or a table"
+            )
+
+    @property
+    def _file(self) -> Path:
+        """The path, also that of a table."""
+        return cast(Path, self.path)
 
     def __str__(self) -> str:
-        path = os.fspath(self.path)
+        path = os.fspath(self._file)
         # A file may be called as a generator is.
         return path if _core.is_trace(path) else os.path.join(os.curdir, path)
 
     def stat(self, page_size: int | str | None = None) -> TraceStat:
         """The statistics of the trace."""
         return trace_stat(
-            self.path,
+            self._file,
             format=self.format,
             page_size=page_size,
             alignment_offset=self.alignment_offset,
@@ -323,7 +360,7 @@ class Trace:
                 "of the trace; hint: leave it out here, and give it with the copy"
             )
         return trace_convert(
-            self.path,
+            self._file,
             target,
             format=self.format,
             on_bad_line=self.on_bad_line,

@@ -111,7 +111,7 @@ def drive(limit: int) -> list[str]:
     return ["--capacity", f"{2 * limit}MiB"]
 
 
-@pytest.mark.soak
+@pytest.mark.parametrize("limit", [256, pytest.param(1024, marks=pytest.mark.soak)])
 def test_a_command_that_writes_twice_the_limit_ends(group: Group, limit: int) -> None:
     done = group.run(*COMMAND, "device", "exec", *drive(limit), "--", *writes(limit))
     assert done.returncode == 0, done.stderr

@@ -23,6 +23,7 @@ mod simulate;
 mod sources;
 mod statistics;
 mod strict;
+mod tables;
 mod toml;
 mod traces;
 mod volumes;
@@ -83,6 +84,8 @@ mod _core {
     const MOST_PASSES: u64 = flashgc_drive::passes::MOST;
     #[pymodule_export]
     use super::statistics::{judged, measured_passes, replay_until_settled, steady_intervals};
+    #[pymodule_export]
+    use super::tables::{column_meanings, operation_of, trace_of_columns};
     #[pymodule_export]
     use super::toml::toml_places;
     #[pymodule_export]

@@ -22,7 +22,7 @@ from flashgc.results import Finding, Result
 from flashgc.results.figures import figures_of
 from flashgc.simulation import given_values
 from flashgc.studies.study import Progress, Study, without_unit
-from flashgc.traces import Trace
+from flashgc.traces import Workload
 from flashgc_studies.finding import describe
 from flashgc_studies.finding.outcome import Found, Tried
 from flashgc_studies.finding.subject import Subject, subject
@@ -36,7 +36,7 @@ MEAN, WORSE, BETTER = 0, -1, 1
 def find(
     option: str,
     conditions: str | Sequence[str],
-    workload: str | Trace = "uniform",
+    workload: Workload = "uniform",
     *,
     low: str | float | None = None,
     high: str | float | None = None,

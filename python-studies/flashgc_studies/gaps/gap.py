@@ -18,7 +18,7 @@ from flashgc.results import Result
 from flashgc.simulation import given_values
 from flashgc.studies.rounds import Outcome, Rounds, Wanted, folder_of
 from flashgc.studies.study import Progress, jobs_of, without_unit
-from flashgc.traces import Trace
+from flashgc.traces import Workload
 from flashgc_studies.gaps import task
 from flashgc_studies.gaps.describe import findings
 from flashgc_studies.gaps.outcome import MODEL, Gap, Row, bound, equals, ordered
@@ -29,7 +29,7 @@ _AHEAD = 2.0
 
 @typed_keywords(RunKeywords)
 def gap(
-    workload: str | Trace,
+    workload: Workload,
     *,
     couples: Sequence[str] | None = None,
     classes: int | None = None,

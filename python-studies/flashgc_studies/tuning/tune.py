@@ -16,7 +16,7 @@ from flashgc.keywords import CompareKeywords
 from flashgc.simulation import given_values
 from flashgc.studies.rounds import Rounds, folder_of
 from flashgc.studies.study import Progress, jobs_of, without_unit
-from flashgc.traces import Trace
+from flashgc.traces import Workload
 from flashgc.units import parse_count, parse_share
 from flashgc_studies.tuning import task
 from flashgc_studies.tuning.describe import findings
@@ -33,7 +33,7 @@ _HELD_BACK = (0.05, 0.9)
 
 @typed_keywords(CompareKeywords)
 def tune(
-    workload: str | Trace,
+    workload: Workload,
     *,
     objective: str = "write-amplification",
     budget: int | str | None = None,

@@ -34,9 +34,10 @@ pub use address_map::{AddressMap, MapFull, Numbering, PageRange, Paging, PagingO
 pub use convert::{ConvertOptions, Converted, Property, convert, join};
 pub use error::{Fault, Place, TraceError, smaller_blocks};
 pub use format::native::{Declared, NativeFile, NativeWriter};
-pub use format::{DeviceNumbers, ReadOptions};
+pub use format::{DeviceNumbers, ReadOptions, operation_of};
 pub use given::GivenPages;
 pub use lines::{OnBadLine, Recorded};
+pub use names::column_meaning;
 pub use owned::{Change, Owned, tag};
 pub use reader::{Progress, Requests, TraceReader, parse_devices};
 pub use relations::Relations;

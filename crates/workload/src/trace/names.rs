@@ -128,6 +128,35 @@ pub(crate) fn meaning(name: &[u8]) -> Option<(Role, Option<Unit>)> {
     }
 }
 
+/// Returns the subject and the unit that a column's name states, as texts: `("offset", Some("bytes"))`.
+pub fn column_meaning(name: &str) -> Option<(&'static str, Option<&'static str>)> {
+    let (role, unit) = meaning(name.as_bytes())?;
+    let role = match role {
+        Role::Time => "time",
+        Role::Op => "op",
+        Role::IsRead => "is_read",
+        Role::IsWrite => "is_write",
+        Role::Offset => "offset",
+        Role::Size => "size",
+        Role::Device => "device",
+        Role::Response => "response",
+        Role::Host => "host",
+        Role::Stream => "stream",
+    };
+    let unit = unit.map(|unit| match unit {
+        Unit::Seconds => "s",
+        Unit::Milliseconds => "ms",
+        Unit::Microseconds => "us",
+        Unit::Nanoseconds => "ns",
+        Unit::Bytes => "bytes",
+        Unit::Kibibytes => "KiB",
+        Unit::Sectors => "sectors",
+        Unit::Blocks => "blocks",
+        Unit::Pages => "pages",
+    });
+    Some((role, unit))
+}
+
 /// Returns a field without blanks, quotes and the sign of a comment around it.
 pub(crate) fn bare(field: &[u8]) -> &[u8] {
     let field = field.trim_ascii();

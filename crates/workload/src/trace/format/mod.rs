@@ -283,6 +283,11 @@ pub(crate) fn operation(word: &[u8]) -> Option<Op> {
     }
 }
 
+/// Returns the operation that a word names, with or without blanks around it.
+pub fn operation_of(word: &str) -> Option<Op> {
+    operation(word.trim().as_bytes())
+}
+
 /// Returns the operation of a SCSI command. `None` if it moves no data, or if its blocks are not in the
 /// command itself (UNMAP).
 pub(crate) fn scsi_operation(opcode: u16) -> Option<Op> {

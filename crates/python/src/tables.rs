@@ -1,0 +1,89 @@
+//! Tables in memory as traces: their columns are read where they lie, and written as requests.
+
+use std::path::PathBuf;
+
+use flashgc_base::stream::{NO_STREAM, StreamId};
+use flashgc_workload::Op;
+use flashgc_workload::trace::{
+    self, Asker, Declared, OutputFormat, PagesOptions, Request, TraceWriter,
+};
+use pyo3::buffer::{Element, PyBuffer, ReadOnlyCell};
+use pyo3::prelude::*;
+
+use crate::errors;
+
+/// Requests that are written at a time.
+const BLOCK: usize = 1 << 16;
+
+/// The subject of each column and the unit, as texts, by its name as in the first line of a text file; `None`
+/// for names that say neither.
+#[pyfunction]
+pub(crate) fn column_meanings(
+    names: Vec<String>,
+) -> Vec<Option<(&'static str, Option<&'static str>)>> {
+    names.iter().map(|name| trace::column_meaning(name)).collect()
+}
+
+/// The number of the operation that a word names, as in text files.
+#[pyfunction]
+pub(crate) fn operation_of(word: &str) -> Option<u8> {
+    trace::operation_of(word).map(|op| op as u8)
+}
+
+/// Writes a trace of the requests whose columns are given, in our own format. The columns are of one length,
+/// contiguous and checked: times in nanoseconds, offsets and sizes in bytes. A stream of -1 is none.
+#[pyfunction]
+#[pyo3(signature = (output, times, ops, offsets, sizes, devices=None, streams=None))]
+#[allow(clippy::too_many_arguments)] // They are the columns.
+pub(crate) fn trace_of_columns(
+    py: Python<'_>,
+    output: PathBuf,
+    times: PyBuffer<i64>,
+    ops: PyBuffer<u8>,
+    offsets: PyBuffer<i64>,
+    sizes: PyBuffer<i64>,
+    devices: Option<PyBuffer<i64>>,
+    streams: Option<PyBuffer<i64>>,
+) -> PyResult<()> {
+    let (times, ops) = (items(py, &times)?, items(py, &ops)?);
+    let (offsets, sizes) = (items(py, &offsets)?, items(py, &sizes)?);
+    let devices = devices.as_ref().map(|devices| items(py, devices)).transpose()?;
+    let streams = streams.as_ref().map(|streams| items(py, streams)).transpose()?;
+    let declared = Declared { streams: streams.is_some(), ..Declared::default() };
+    let format = Some(OutputFormat::Native);
+    let writer = TraceWriter::create_private(&output, format, PagesOptions::default(), declared);
+    let mut writer = writer.map_err(errors::trace)?;
+    let mut block = Vec::with_capacity(BLOCK.min(times.len()));
+    for begin in (0..times.len()).step_by(BLOCK) {
+        block.clear();
+        block.extend((begin..times.len().min(begin + BLOCK)).map(|at| Request {
+            time_ns: times[at].get() as u64,
+            offset: offsets[at].get(),
+            size: sizes[at].get() as u64,
+            device: devices.map_or(0, |devices| devices[at].get() as u32),
+            op: OPS[usize::from(ops[at].get())],
+            stream: streams.map_or(NO_STREAM, |streams| stream_of(streams[at].get())),
+            took_ns: Request::UNANSWERED,
+            asker: Asker::UNKNOWN,
+        }));
+        writer.write(&block).map_err(errors::trace)?;
+        py.check_signals()?;
+    }
+    writer.finish().map(drop).map_err(errors::trace)
+}
+
+/// The stream of a number; there is none for -1.
+fn stream_of(number: i64) -> StreamId {
+    StreamId::try_from(number).unwrap_or(NO_STREAM)
+}
+
+/// The operations of requests, by their numbers.
+const OPS: [Op; 3] = [Op::Write, Op::Read, Op::Trim];
+
+/// The items of a column, where they lie.
+fn items<'py, T: Element>(
+    py: Python<'py>,
+    column: &'py PyBuffer<T>,
+) -> PyResult<&'py [ReadOnlyCell<T>]> {
+    column.as_slice(py).ok_or_else(|| errors::config("a column that is not contiguous"))
+}
