@@ -204,7 +204,7 @@ def test_a_trace_of_two_formats_is_refused_and_read_when_one_is_named(
     for arguments in (["trace", "stat"], ["run", "--workload"]):
         refused(
             command(*arguments, "fin.trace"),
-            "fin.trace: several formats fit: disksim, flashsim; hint: choose one",
+            "fin.trace: several formats fit: disksim, flashsim; hint: choose ",
             "--format disksim",
         )
     # Writes are the even lines: 1, 3, 2 units in turn, 50 times.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,69 @@ def test_a_run_reads_a_trace_as_its_statistics_do(tmp_path: Path) -> None:
         assert run.config.logical_pages == stat.pages
         assert flashgc.run(str(path), warmup=0, **given, **drive).digest == run.digest
         assert run.config.trace.devices == given.get("devices")
+
+
+COLUMNS = "time=2:ms,op=5:0=write/1=read,offset=3:sector,size=4:sector"
+#: An index, ms, sector, sectors, 1 for a read.
+INDEXED = "".join(f"{i},{i}.5,{i * 7 % 31 * 8},8,{i % 3 % 2}\n" for i in range(60))
+
+
+def test_stated_columns_are_the_same_everywhere(tmp_path: Path, command: Command) -> None:
+    path = write(tmp_path / "indexed.csv", INDEXED)
+    toml = "".join(
+        f'{key} = "{value}"\n'
+        for key, _, value in (one.partition("=") for one in COLUMNS.split(","))
+    )
+    write(tmp_path / "own.toml", toml)
+    stat = flashgc.trace_stat(path, columns=COLUMNS)
+    assert (stat.reads, stat.written_bytes, stat.duration_seconds) == (20, 40 * 4096, 0.059)
+    assert flashgc.trace_stat(path, layout=tmp_path / "own.toml").to_dict() == stat.to_dict()
+    made = command("trace", "stat", "indexed.csv", "--layout", "own.toml", "--json")
+    assert json.loads(made.stdout) == stat.to_dict()
+    made = command("trace", "convert", "indexed.csv", "copy.csv", "--columns", COLUMNS)
+    assert made.returncode == 0, made
+    drive = {"pages_per_block": 4, "passes": 3, "spare": "30%", "warmup": 0}
+    digests = {
+        flashgc.run(str(tmp_path / "copy.csv"), **drive).write_amplification,
+        flashgc.run(str(path), columns=COLUMNS, **drive).write_amplification,
+        flashgc.run(flashgc.Trace(path, layout=tmp_path / "own.toml"), **drive).write_amplification,
+    }
+    assert len(digests) == 1
+    write(
+        tmp_path / "run.toml",
+        f'[workload]\nsource = "indexed.csv"\ncolumns = "{COLUMNS}"\n'
+        '[run]\nwarmup = 0\npasses = 3\n[drive]\npages_per_block = 4\nspare = "30%"\n',
+    )
+    made = command("run", "run.toml", "--json")
+    assert made.returncode == 0, made
+    assert json.loads(made.stdout)["write_amplification"] in digests
+
+
+def test_one_statement_of_columns_is_taken(tmp_path: Path, command: Command) -> None:
+    write(tmp_path / "indexed.csv", INDEXED)
+    other = ["--layout", "replayer", "--columns", COLUMNS]
+    for arguments in (["trace", "stat", "indexed.csv"], ["run", "--workload", "indexed.csv"]):
+        made = command(*arguments, *other)
+        assert made.returncode == 2
+        assert "which column is which" in made.stderr
+    made = command("trace", "layouts", "replayer")
+    assert 'op = "5:0=write/1=read"' in made.stdout
+    assert command("trace", "layouts", "none").returncode == 2
+
+
+def test_kept_results_know_the_layout_by_its_content(tmp_path: Path) -> None:
+    path = write(tmp_path / "indexed.csv", INDEXED)
+    layout = tmp_path / "own.toml"
+    drive = {"pages_per_block": 4, "passes": 3, "spare": "30%", "warmup": 0}
+    amplifications = []
+    for size in ("4:sector", "4:1024"):
+        write(
+            layout,
+            f'time = "2:ms"\nop = "5:0=write/1=read"\noffset = "3:sector"\nsize = "{size}"\n',
+        )
+        run = flashgc.run(flashgc.Trace(path, layout=layout), results=tmp_path / "kept.db", **drive)
+        amplifications.append(run.host_pages)
+    assert amplifications[1] > amplifications[0]
 
 
 def test_relations_lie_where_the_table_says(tmp_path: Path, command: Command) -> None:

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         request_generators,
         schemes,
         trace_formats,
+        trace_layouts,
         wear_levellings,
     )
     from flashgc.reports.report import report
@@ -130,6 +131,7 @@ __all__ = [
     "sweep",
     "trace_convert",
     "trace_formats",
+    "trace_layouts",
     "trace_record",
     "trace_stat",
     "trace_synth",
@@ -141,7 +143,9 @@ __all__ = [
 _HOMES = {
     **dict.fromkeys(("allocations", "caches", "endurances", "fills", "gc_presets"), "registry"),
     **dict.fromkeys(("frontiers", "generators", "hints", "mappings", "page_caches"), "registry"),
-    **dict.fromkeys(("placements", "policies", "schemes", "trace_formats"), "registry"),
+    **dict.fromkeys(
+        ("placements", "policies", "schemes", "trace_formats", "trace_layouts"), "registry"
+    ),
     **dict.fromkeys(("arrivals", "request_generators", "wear_levellings"), "registry"),
     "devices": "presets",
     **dict.fromkeys(("Comparison", "Rank", "Result", "Timing", "TraceStat"), "results"),

@@ -75,6 +75,16 @@ class Keywords(TypedDict, total=False):
     """Action to read from a Linux block trace (blkparse, blktrace, ftrace): D (issued), Q (queued),
     C (completed), I (inserted) or G (request made). [default: D, else Q, else C]
     """
+    columns: str | None
+    """Columns of the trace's lines, by number from 1 or by name, in place of a format: time with
+    its unit (s, ms, us, ns, 100ns), op, perhaps with its values, offset and size, perhaps with
+    their unit (byte, sector, KiB, or a number of bytes), and perhaps device, only, separator,
+    header, comment and base. For example time=1:ms,op=2,offset=3,size=4.
+    """
+    layout: str | None
+    """Layout of the trace's lines in place of a format: one that ships (see flashgc trace formats),
+    or a TOML file with the keys of columns. For example biosnoop.
+    """
     relations: str | None
     """File that maps the relations of a database to offsets on its disk, for a log of pg_waldump.
     For example relations.txt.

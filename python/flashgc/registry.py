@@ -78,6 +78,20 @@ class PlacementEntry(Entry):
 
 
 @dataclass(frozen=True)
+class TraceLayout:
+    """A layout that ships: which column of a program's lines is which."""
+
+    #: The name that ``layout`` takes.
+    name: str
+    #: The program that writes such lines.
+    program: str
+    #: The source of what is known of them.
+    source: str
+    #: The file that states the columns.
+    text: str
+
+
+@dataclass(frozen=True)
 class TraceFormat:
     """A format of block traces or of references to memory that can be read."""
 
@@ -341,3 +355,13 @@ def fills() -> tuple[str, ...]:
 def trace_formats() -> tuple[TraceFormat, ...]:
     """Every trace format that can be read, the ones that people meet most first."""
     return tuple(TraceFormat(**entry) for entry in json.loads(_core.trace_formats()))
+
+
+@functools.cache
+def trace_layouts() -> tuple[TraceLayout, ...]:
+    """Every layout that ships, for traces of programs that have no format here.
+
+    >>> [layout.name for layout in trace_layouts()]
+    ['microsoft', 'xperf', 'wpa', 'biosnoop', 'simplessd', 'replayer']
+    """
+    return tuple(TraceLayout(**entry) for entry in json.loads(_core.trace_layouts()))

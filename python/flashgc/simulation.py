@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Unpack, cast, runtime_checkable
 
@@ -231,6 +232,9 @@ def given_values(
     if isinstance(workload, Trace):
         reading = {**vars(workload)}
         del reading["path"]
+        for key in ("layout", "relations"):
+            if reading[key] is not None:
+                reading[key] = os.fspath(reading[key])
         options = {**reading, **options}
     for key, value in options.items():
         if value is not None:

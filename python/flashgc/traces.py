@@ -52,8 +52,9 @@ def _reading(given: Mapping[str, Any], places: Places) -> str:
     read = {key: value for key, value in given.items() if value is not None}
     if "devices" in read:
         read["devices"] = str(read["devices"])
-    if "relations" in read:
-        read["relations"] = os.fspath(read["relations"])
+    for key in ("relations", "layout"):
+        if key in read:
+            read[key] = os.fspath(read[key])
     if "alignment_offset" in read:
         key = "alignment_offset"
         read[key] = _core.option_number(key, read[key], _origins.subject(places, key))
@@ -74,6 +75,8 @@ def trace_stat(
     on_bad_line: Literal["stop", "skip"] = "stop",
     devices: int | str | None = None,
     blkparse_action: Literal["D", "Q", "C", "I", "G"] | None = None,
+    columns: str | None = None,
+    layout: Path | None = None,
     relations: Path | None = None,
     progress: Progress | None = None,
     control: Control | None = None,
@@ -86,15 +89,17 @@ def trace_stat(
     that it touches
     (``"covered"``), or as many pages as its size needs from the one on that it starts in
     (``"rounded"``), which is how Van Houdt counts the traces of the d-choices paper. ``devices``,
-    ``blkparse_action`` and ``relations`` are those of :class:`flashgc.Trace`. One pass over the
-    file; memory is some 15 to 25 bytes for each distinct page, whatever the length. Raises
-    :class:`flashgc.TraceError` with the line or byte at fault.
+    ``blkparse_action``, ``columns``, ``layout`` and ``relations`` are those of
+    :class:`flashgc.Trace`. One pass over the file; memory is some 15 to 25 bytes for each distinct
+    page, whatever the length. Raises :class:`flashgc.TraceError` with the line or byte at fault.
     """
     given = {
         "format": format,
         "on_bad_line": on_bad_line,
         "devices": devices,
         "blkparse_action": blkparse_action,
+        "columns": columns,
+        "layout": layout,
         "relations": relations,
         "alignment_offset": alignment_offset,
     }
@@ -136,6 +141,8 @@ def trace_convert(
     on_bad_line: Literal["stop", "skip"] = "stop",
     devices: int | str | None = None,
     blkparse_action: Literal["D", "Q", "C", "I", "G"] | None = None,
+    columns: str | None = None,
+    layout: Path | None = None,
     relations: Path | None = None,
     native_devices: bool = False,
     as_dirty: bool = False,
@@ -154,7 +161,8 @@ def trace_convert(
     ``.pages``: by default 2 KiB and 0, or those of a ``.pages`` source. ``native_devices`` keeps
     the trace's own device numbers; otherwise they are ranked. ``as_dirty`` turns every write into a
     dirty event: the host has changed the page in its cache and will write it later. ``devices``,
-    ``blkparse_action`` and ``relations`` are those of :class:`flashgc.Trace`.
+    ``blkparse_action``, ``columns``, ``layout`` and ``relations`` are those of
+    :class:`flashgc.Trace`.
 
     A copy is refused with a :exc:`flashgc.TraceError` if the format of ``target`` has no place for
     the size of the drive that was recorded, or for the fact that requests are references to memory.
@@ -168,6 +176,8 @@ def trace_convert(
         "on_bad_line": on_bad_line,
         "devices": devices,
         "blkparse_action": blkparse_action,
+        "columns": columns,
+        "layout": layout,
         "relations": relations,
     }
     return converted(
@@ -315,6 +325,11 @@ class Trace:
     devices: int | str | None = None
     #: The action to read of a Linux block trace; ``None`` lets the reader choose.
     blkparse_action: Literal["D", "Q", "C", "I", "G"] | None = None
+    #: The columns of its lines in place of a format, such as
+    #: ``"time=1:ms,op=5:0=write/1=read,offset=3:sector,size=4:sector,device=2"``.
+    columns: str | None = None
+    #: The layout of its lines in place of a format: the name of one that ships, or a file.
+    layout: Path | None = None
     #: A table of where a database's relations lie on its disk, for a log of ``pg_waldump``.
     relations: Path | None = None
 
@@ -346,6 +361,8 @@ class Trace:
             on_bad_line=self.on_bad_line,
             devices=self.devices,
             blkparse_action=self.blkparse_action,
+            columns=self.columns,
+            layout=self.layout,
             relations=self.relations,
         )
 
@@ -366,5 +383,7 @@ class Trace:
             on_bad_line=self.on_bad_line,
             devices=self.devices,
             blkparse_action=self.blkparse_action,
+            columns=self.columns,
+            layout=self.layout,
             relations=self.relations,
         )

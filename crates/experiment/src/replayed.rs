@@ -138,7 +138,9 @@ impl Resolved {
             }
             None => config.workload.clone(),
         };
-        let text = format!("{what}|{:?}|{pages}|{}|{:?}", config.trace, config.seed, self.plan);
+        // Options that came later are not in the text where they are not given.
+        let trace = format!("{:?}", config.trace).replacen(", columns: None, layout: None", "", 1);
+        let text = format!("{what}|{trace}|{pages}|{}|{:?}", config.seed, self.plan);
         format!("{:016x}", xxh3_64(text.as_bytes()))
     }
 

@@ -95,12 +95,14 @@ const REFUSED: &[Refused] = &[
     Refused {
         content: b"no trace\n",
         read: plain,
-        said: "; hint: name the format with {format}: FORMATS",
+        said: "; hint: say which column is which, for example \
+               {columns=time=1:ms,op=5:0=write/1=read,offset=3:sector,size=4:sector,device=2}; or name the \
+               format with {format}: FORMATS",
     },
     Refused {
         content: b"26.214\t0\t303574\t8\t0\n26.214\t0\t303574\t16\t0\n",
         read: plain,
-        said: "; hint: choose one, for example {format=disksim}; flashgc trace formats disksim describes it",
+        said: "; hint: choose {format=disksim} or {format=flashsim}; flashgc trace formats disksim describes the first",
     },
     Refused {
         content: b"time_us,op,offset_bytes,size_bytes,dev\n1,W,0,4096,3\n2,W,0,4096,9\n",

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use flashgc_base::naming::{choice, option, subject};
+use flashgc_base::naming::{self, choice, option, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_drive::source::{self, Source, TimedSource, TraceReplay, is_trace};
 use flashgc_experiment::options::{self, RunConfig, TimedConfig, TraceConfig};
@@ -14,6 +14,7 @@ use flashgc_ftl::{Frontier, PlacementSpec, VictimSpec};
 use flashgc_timed::tenants::{TenantSpec, check_key};
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::requests::{Arrivals, Disorder, Requests, TimedTrace};
+use flashgc_workload::trace::layout::Layout;
 use flashgc_workload::trace::{
     Fault, Numbering, OnBadLine, Paging, PagingOptions, ReadOptions, Relations, SourceOptions,
     TraceError, format, parse_devices,
@@ -244,12 +245,28 @@ pub(crate) fn read_options(trace: &TraceConfig, watch: &mut Watch<'_>) -> PyResu
         ("on_bad_line", &trace.on_bad_line),
         ("devices", &trace.devices),
         ("blkparse_action", &trace.blkparse_action),
+        ("columns", &trace.columns),
     ] {
         if let Some(text) = text {
             let checked = options::find(key).map_or(Ok(()), |option| option.check(text));
             checked.map_err(|error| watch.refused(key, error))?;
         }
     }
+    let given = [
+        ("format", trace.format.is_some()),
+        ("layout", trace.layout.is_some()),
+        ("columns", trace.columns.is_some()),
+    ];
+    let mut given = given.iter().filter(|(_, given)| *given);
+    if let (Some((key, _)), Some((with, _))) = (given.next(), given.next()) {
+        let message = format!("each of it and {} says which column is which", naming::option(with));
+        return Err(watch.refused(key, SpecError::new(message, "leave one of them out")));
+    }
+    let columns = match (&trace.columns, &trace.layout) {
+        (Some(text), _) => Some(Layout::parse(text).map_err(errors::config)?),
+        (None, Some(name)) => Some(Layout::open(name).map_err(|error| watch.failure(&error))?),
+        (None, None) => None,
+    };
     let devices = trace.devices.as_deref().map(parse_devices).transpose();
     let relations = trace.relations.as_ref().map(|path| Relations::open(path.as_ref()));
     let relations = relations.transpose().map_err(|error| watch.failure(&error))?;
@@ -261,6 +278,7 @@ pub(crate) fn read_options(trace: &TraceConfig, watch: &mut Watch<'_>) -> PyResu
         },
         devices: devices.map_err(errors::config)?.unwrap_or_default(),
         blkparse_action: trace.blkparse_action.as_deref().and_then(|action| action.chars().next()),
+        columns: columns.map(Arc::new),
         relations: relations.map(Arc::new),
         ..ReadOptions::default()
     })

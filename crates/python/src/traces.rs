@@ -8,6 +8,7 @@ use flashgc_base::spec::SpecError;
 use flashgc_experiment::options::TraceConfig;
 use flashgc_workload::Batch;
 use flashgc_workload::generate::GeneratorSpec;
+use flashgc_workload::trace::layout::{self, Shipped};
 use flashgc_workload::trace::{
     self, Asker, ConvertOptions, Declared, DeviceNumbers, Fault, OnBadLine, OutputFormat,
     PagesOptions, Paging, PagingOptions, Progress, Property, ReadOptions, Request, StatBuilder,
@@ -37,6 +38,20 @@ pub(crate) fn trace_formats() -> String {
         })
     };
     json!(format::FORMATS.iter().map(one).collect::<Vec<_>>()).to_string()
+}
+
+/// The layouts that ship, as JSON.
+#[pyfunction]
+pub(crate) fn trace_layouts() -> String {
+    let one = |shipped: &Shipped| {
+        json!({
+            "name": shipped.name,
+            "program": shipped.value("program"),
+            "source": shipped.value("source"),
+            "text": shipped.file,
+        })
+    };
+    json!(layout::SHIPPED.iter().map(one).collect::<Vec<_>>()).to_string()
 }
 
 /// Reads the options for reading a trace: the fields that were given of `TraceConfig`, as JSON.

@@ -13,6 +13,7 @@ mod requests_trace;
 mod snapshots;
 mod streams;
 mod trace_answers;
+mod trace_columns;
 mod trace_common;
 mod trace_conversions;
 mod trace_dirty;

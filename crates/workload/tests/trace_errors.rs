@@ -179,8 +179,8 @@ fn bytes_that_are_no_text_are_escaped() {
 
 #[test]
 fn a_file_that_fits_two_formats_is_an_error_that_lists_them() {
-    let several = "memory: several formats fit: disksim, flashsim; hint: choose one, for example \
-                   format=\"disksim\"; flashgc trace formats disksim describes it";
+    let several = "memory: several formats fit: disksim, flashsim; hint: choose \
+                   format=\"disksim\" or format=\"flashsim\"; flashgc trace formats disksim describes the first";
     let lines = |separator: &str, decimals: usize, sizes: [u64; 2]| {
         sizes.map(|size| {
             let time = format!("{:.decimals$}", 26.214);

@@ -22,6 +22,8 @@ READ = (
     "workload.on_bad_line",
     "workload.devices",
     "workload.blkparse_action",
+    "workload.columns",
+    "workload.layout",
     "workload.relations",
 )
 PAGED = ("drive.page_size", "workload.alignment_offset")
@@ -455,6 +457,37 @@ def formats(name: str | None, as_json: bool) -> None:
     made = table(out, [("name", LEFT), ("written by", LEFT)])
     for format_ in chosen:
         made.add_row(format_.name, format_.summary)
+    show(out, made)
+
+
+@trace.command(context_settings=CONTEXT)
+@click.argument("name", required=False)
+@JSON
+def layouts(name: str | None, as_json: bool) -> None:
+    """List the layouts that ship, or print the file of NAME."""
+    import dataclasses
+
+    from flashgc._core import ConfigError
+    from flashgc._documents import dumps
+    from flashgc.registry import trace_layouts
+    from flashgc.terminal.render import LEFT, console, show, table
+
+    chosen = trace_layouts()
+    if name is not None:
+        known = ", ".join(layout.name for layout in chosen)
+        chosen = tuple(layout for layout in chosen if layout.name == name)
+        if not chosen:
+            raise ConfigError(f"unknown layout {name!r}; hint: one of {known}")
+    if as_json:
+        click.echo(dumps([dataclasses.asdict(layout) for layout in chosen]))
+        return
+    if name is not None:
+        click.echo(chosen[0].text, nl=False)
+        return
+    out = console()
+    made = table(out, [("name", LEFT), ("written by", LEFT)])
+    for layout in chosen:
+        made.add_row(layout.name, layout.program)
     show(out, made)
 
 

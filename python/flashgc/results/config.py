@@ -24,6 +24,10 @@ class TraceConfig:
     devices: str | None = None
     #: The action that is read of a Linux block trace; ``None`` lets the reader choose.
     blkparse_action: str | None = None
+    #: The columns of the lines, in place of a format.
+    columns: str | None = None
+    #: The layout of the lines, in place of a format.
+    layout: str | None = None
     #: The table of where a database's relations lie on its disk.
     relations: str | None = None
     #: The pages that a request covers, and those of them that the drive has.

@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 
 from flashgc import _core, _neighbours
 from flashgc.policy_files import KEYS, is_written
+from flashgc.registry import trace_layouts
 
 #: A file in the spec of a generator.
 _IN_SPEC = re.compile(r"\bpath=([^,\s]+)")
@@ -171,9 +172,13 @@ def _without_names(
         made["timed"] = {**config["timed"], "tenants": [tenants, [digest(one) for one in names]]}
     if config.get("streams"):
         made["streams"] = digest(str(config["streams"]))
-    relations = (config.get("trace") or {}).get("relations")
-    if relations:
-        made["trace"] = {**config["trace"], "relations": digest(str(relations))}
+    trace = config.get("trace") or {}
+    tables = {key: str(trace[key]) for key in ("relations", "layout") if trace.get(key)}
+    if tables:
+        # A layout that ships has a name and no file.
+        shipped = {layout.name for layout in trace_layouts()}
+        found = {key: name if name in shipped else digest(name) for key, name in tables.items()}
+        made["trace"] = {**trace, **found}
     for key in KEYS:
         if is_written(config.get(key)):
             made[key] = _code(config[key], files)

@@ -28,6 +28,8 @@ pub const ALTERNATIVES: [(&[&str], &str); 3] = [
     (&["writes", "collections", "requests", "passes"], "a run has one length"),
 ];
 
+const COLUMNS: &str = "each says which column is which";
+
 /// Two options that cannot be given together.
 #[derive(Clone, Copy, Debug)]
 pub struct Excluded {
@@ -66,6 +68,9 @@ pub static EXCLUDED: &[Excluded] = &[
     ),
     excluded("host_cache", "tenant", "a cache serves one host, and tenants are several", ""),
     excluded("streams", "vm_page_cache", NO_STREAMS, ""),
+    excluded("format", "columns", COLUMNS, ""),
+    excluded("format", "layout", COLUMNS, ""),
+    excluded("layout", "columns", COLUMNS, ""),
     excluded("flush_every", "host_cache", NO_FLUSHES, ""),
     excluded("flush_every", "vm_page_cache", NO_FLUSHES, ""),
     excluded("writes", "vm_page_cache", REFERENCES, "give {requests}, or {passes} of a trace"),

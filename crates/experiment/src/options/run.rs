@@ -11,6 +11,7 @@ use flashgc_ftl::{
 use flashgc_host::write_back::HintsSpec;
 use flashgc_host::{HostSpec, PageCacheSpec};
 use flashgc_workload::requests::Space;
+use flashgc_workload::trace::layout::Layout;
 use flashgc_workload::trace::{Numbering, Paging, format, parse_devices};
 use serde::{Deserialize, Serialize};
 
@@ -345,6 +346,19 @@ super::holder! {
             "Action to read from a Linux block trace (blkparse, blktrace, ftrace): D (issued), Q \
              (queued), C (completed), I (inserted) or G (request made).",
             workload(Kind::Word).words(|| format::ACTIONS.to_vec());
+        #[serde(skip_serializing_if = "Option::is_none")]
+        columns: Option<String> => "",
+            "Columns of the trace's lines, by number from 1 or by name, in place of a format: time with its \
+             unit (s, ms, us, ns, 100ns), op, perhaps with its values, offset and size, perhaps with \
+             their unit (byte, sector, KiB, or a number of bytes), and perhaps device, only, separator, \
+             header, comment and base.",
+            workload(Kind::Text).metavar("KEY=COLUMN,...").example("time=1:ms,op=2,offset=3,size=4")
+                .checked(|_, text| Layout::parse(text).map(drop));
+        #[serde(skip_serializing_if = "Option::is_none")]
+        layout: Option<String> => "",
+            "Layout of the trace's lines in place of a format: one that ships (see flashgc trace formats), or \
+             a TOML file with the keys of {columns}.",
+            workload(Kind::Text).metavar("NAME|FILE").example("biosnoop");
         #[serde(skip_serializing_if = "Option::is_none")]
         relations: Option<String> => "",
             "File that maps the relations of a database to offsets on its disk, for a log of \

@@ -1,13 +1,15 @@
 //! Detection of a file's format by its content.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use flashgc_base::naming::{choice, option};
 
 use super::error::{Fault, TraceError, quote};
 use super::evidence;
-use super::format::{FORMATS, Format, ReadOptions, Sample};
+use super::format::{FORMATS, Format, ReadOptions, Sample, columns};
 use super::input::Input;
+use super::layout::{self, Layout, Shipped};
 use super::lines::{OnBadLine, RENAME};
 use super::names::{bare, meaning};
 
@@ -28,15 +30,18 @@ pub(crate) fn detect(path: &Path, sample: &Sample) -> Result<&'static Format, Tr
     fits.retain(|(score, _)| *score >= best - best / 10);
     match fits.as_slice() {
         [(_, format)] => {
-            let doubts = doubts(path, sample, format);
+            let doubts = doubts(path, sample, format, &ReadOptions::default());
             if doubts.is_empty() {
                 return Ok(format);
             }
             let name = format.name;
             let message =
                 format!("the columns are shaped as in {name}, but {}", doubts.join(", and "));
+            let other = advised(path, sample).map_or_else(restate, |layout| {
+                format!("its columns may be those of {}", choice("layout", layout))
+            });
             Err(TraceError::new(path, Fault::Format, message).hint(format!(
-                "if it is {name} all the same, {}; else {RENAME}",
+                "if it is {name} all the same, {}; else {other}",
                 choice("format", name)
             )))
         }
@@ -44,29 +49,59 @@ pub(crate) fn detect(path: &Path, sample: &Sample) -> Result<&'static Format, Tr
             let first = sample.lines.iter().find(|line| !line.trim_ascii().is_empty());
             let start = quote(first.copied().unwrap_or_default());
             let message = format!("no known trace format fits; the file starts with {start}");
+            if let Some(layout) = advised(path, sample) {
+                let hint = format!("its columns are those of {}", choice("layout", layout));
+                return Err(TraceError::new(path, Fault::Format, message).hint(hint));
+            }
             if starts_with_names(sample) {
                 let message = format!(
                     "no known trace format has the columns that the first line names: {start}"
                 );
-                return Err(TraceError::new(path, Fault::Format, message).hint(RENAME));
+                return Err(TraceError::new(path, Fault::Format, message).hint(restate()));
             }
             let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-            Err(TraceError::new(path, Fault::Format, message).hint(format!(
-                "name the format with {}: {}",
-                option("format"),
-                names.join(", ")
-            )))
+            let formats =
+                format!("name the format with {}: {}", option("format"), names.join(", "));
+            let is_text = !sample
+                .bytes
+                .iter()
+                .any(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace());
+            let hint = match is_text {
+                true => format!("{}; or {formats}", stating()),
+                false => formats,
+            };
+            Err(TraceError::new(path, Fault::Format, message).hint(hint))
         }
         several => {
             let names: Vec<&str> = several.iter().map(|(_, format)| format.name).collect();
             let message = format!("several formats fit: {}", names.join(", "));
             Err(TraceError::new(path, Fault::Format, message).hint(format!(
-                "choose one, for example {}; flashgc trace formats {} describes it",
-                choice("format", names[0]),
+                "choose {}; flashgc trace formats {} describes the first",
+                names.iter().map(|name| choice("format", name)).collect::<Vec<_>>().join(" or "),
                 names[0]
             )))
         }
     }
+}
+
+/// Returns the advice for a file whose columns no format has.
+fn restate() -> String {
+    format!("{}, or {RENAME}", stating())
+}
+
+fn stating() -> String {
+    format!("say which column is which, for example {}", choice("columns", Layout::EXAMPLE))
+}
+
+/// Returns the first layout that ships in which most lines are requests, with no figures against it.
+fn advised(path: &Path, sample: &Sample) -> Option<&'static str> {
+    let fits = |shipped: &&Shipped| {
+        let layout = Arc::new(shipped.layout());
+        let options = ReadOptions { columns: Some(layout), ..ReadOptions::default() };
+        columns::fits(&shipped.layout(), sample)
+            && doubts(path, sample, &columns::FORMAT, &options).is_empty()
+    };
+    layout::SHIPPED.iter().find(fits).map(|shipped| shipped.name)
 }
 
 /// Returns the kind of a file that is handed over by mistake, and what to do about it.
@@ -110,10 +145,16 @@ fn starts_with_names(sample: &Sample) -> bool {
 }
 
 /// Returns the figures of the sample that speak against a format.
-pub(crate) fn doubts(path: &Path, sample: &Sample, format: &'static Format) -> Vec<String> {
+pub(crate) fn doubts(
+    path: &Path,
+    sample: &Sample,
+    format: &'static Format,
+    options: &ReadOptions,
+) -> Vec<String> {
     let text = &sample.bytes[..memchr::memrchr(b'\n', sample.bytes).unwrap_or(sample.bytes.len())];
     let stream = Box::new(std::io::Cursor::new(text.to_vec()));
-    let options = ReadOptions { on_bad_line: OnBadLine::Skip, ..ReadOptions::default() };
+    let (columns, on_bad_line) = (options.columns.clone(), OnBadLine::Skip);
+    let options = ReadOptions { columns, on_bad_line, ..ReadOptions::default() };
     let opened = Input::unwrap(path, stream).and_then(|input| (format.open)(input, &options));
     let mut requests = Vec::new();
     if let Ok(mut decoder) = opened {

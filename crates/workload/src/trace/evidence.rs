@@ -9,7 +9,8 @@ use crate::Op;
 
 /// The formats of plain columns, which other programs write with other columns or units, with the bytes
 /// of one unit of their sizes.
-const PLAIN: [(&str, u64); 10] = [
+const PLAIN: [(&str, u64); 11] = [
+    ("columns", 1),
     ("cloudphysics", 1),
     ("msr", 1),
     ("alibaba", 1),

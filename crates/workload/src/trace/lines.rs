@@ -52,6 +52,11 @@ pub(crate) trait TextFormat: Send + Sized + 'static {
         is_header::<Self>(line) && compare::<Self>(line) == Names::Fit
     }
 
+    /// Returns an explanation of the line read last, which was bad; `None` for the usual one.
+    fn explain(&self, _line: &[u8]) -> Option<Explained> {
+        None
+    }
+
     /// Takes the flush of the line read last that comes before its request, or instead of it.
     #[inline]
     fn flush(&mut self) -> Option<Request> {
@@ -69,6 +74,13 @@ pub(crate) trait TextFormat: Send + Sized + 'static {
     fn note(&self) -> Option<String> {
         None
     }
+}
+
+/// An explanation of a bad line.
+pub(crate) struct Explained {
+    /// The text found and the text expected.
+    pub message: String,
+    pub hint: String,
 }
 
 /// A decoder of a trace's bytes into requests, a block at a time.
@@ -172,7 +184,8 @@ impl<F: TextFormat> TextDecoder<F> {
                     if self.format.is_names(line) {
                         continue;
                     }
-                    if self.line == 1 && is_header::<F>(line) {
+                    if self.line == 1 && self.format.explain(line).is_none() && is_header::<F>(line)
+                    {
                         match compare::<F>(line) {
                             Names::Contradict => {
                                 return Err(misnamed::<F>(line, &self.window.input));
@@ -184,7 +197,19 @@ impl<F: TextFormat> TextDecoder<F> {
                         self.skipped += 1;
                         continue;
                     }
-                    return Err(describe::<F>(line, bad, self.line, &self.window.input));
+                    let input = &self.window.input;
+                    if let Some(explained) = self.format.explain(line) {
+                        let at = Place::Line { line: self.line, column: bad.at as u64 + 1 };
+                        let hint = format!("{}, or {}", explained.hint, skip_hint(input));
+                        return Err(TraceError::new(
+                            &input.path,
+                            Fault::BadRecord,
+                            explained.message,
+                        )
+                        .at(at)
+                        .hint(hint));
+                    }
+                    return Err(describe::<F>(line, bad, self.line, input));
                 }
             }
         }

@@ -13,6 +13,7 @@ mod evidence;
 pub mod format;
 mod given;
 mod input;
+pub mod layout;
 mod lines;
 mod locality;
 mod names;

@@ -132,10 +132,11 @@ impl TraceReader {
             return Err(if is_pipe { error.hint(hint) } else { error });
         }
         let format = match options.format {
+            _ if options.columns.is_some() => &format::columns::FORMAT,
             Some(format) => format,
             None => detect(&path, &sample)?,
         };
-        let mut doubts = doubts(&path, &sample, format);
+        let mut doubts = doubts(&path, &sample, format, options);
         if !doubts.is_empty() {
             doubts = vec![format!("is this {}? {}", format.name, doubts.join(", and "))];
         }
@@ -159,7 +160,7 @@ impl TraceReader {
             keep_flushes: options.keep_flushes,
             flushes: 0,
             failed: false,
-            is_unproven: options.format.is_some(),
+            is_unproven: options.format.is_some() && options.columns.is_none(),
         })
     }
 

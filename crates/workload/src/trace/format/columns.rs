@@ -1,48 +1,156 @@
-//! Lines whose first line names the columns with their units, in any order, spelling and number.
+//! Lines whose columns are known by the names in a first line, in any order, spelling and number, or from a
+//! layout that people state.
 
-use super::{Scaled, request};
+use std::collections::HashMap;
+use std::ops::Range;
+
+use flashgc_base::naming::choice;
+use flashgc_base::spec::count;
+
+use super::events::rwbs;
+use super::{Format, ReadOptions, Sample, Scaled, operation, request};
 use crate::Op;
 use crate::trace::Request;
-use crate::trace::lines::TextFormat;
+use crate::trace::error::{Fault, Place, TraceError, quote};
+use crate::trace::input::Input;
+use crate::trace::layout::{self, Column, Layout, Meaning, Time};
+use crate::trace::lines::{Decoder, Explained, TextFormat};
 use crate::trace::names::{Role, Unit, bare, meaning};
 use crate::trace::parse::{BadField, Cursor, MICROSECONDS, MILLISECONDS, SECONDS};
 
+/// The format of lines that a layout describes. It is not found by detection.
+pub(crate) static FORMAT: Format = Format {
+    name: "columns",
+    summary: "lines in columns that are stated with them",
+    columns: "as stated",
+    example: "",
+    detection: "none",
+    traps: "",
+    single_device: false,
+    references: false,
+    sniff: |_| 0,
+    open,
+};
+
+fn open(input: Input, options: &ReadOptions) -> Result<Box<dyn Decoder>, TraceError> {
+    let sample = Sample::new(input.sample(), input.sample_is_all());
+    let Some(layout) = &options.columns else {
+        let message = "the columns of the trace are not stated";
+        return Err(TraceError::new(&input.path, Fault::Option, message));
+    };
+    let plan = Plan::of_layout(layout, &sample, &input)?;
+    super::open_text(Columns::new(plan), input, options)
+}
+
+/// Returns `true` if most lines of the sample are requests in a layout.
+pub(crate) fn fits(layout: &Layout, sample: &Sample) -> bool {
+    let Ok(plan) = Plan::made(layout, sample) else { return false };
+    let mut reader = Columns::new(plan);
+    let (mut good, mut bad) = (0, 0);
+    for line in sample.lines.iter().filter(|line| !line.trim_ascii().is_empty()) {
+        match reader.parse(line) {
+            Ok(Some(_)) => good += 1,
+            Ok(None) => {}
+            Err(_) => bad += 1,
+        }
+    }
+    good > 0 && good >= bad
+}
+
+/// The place of a column in a line, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    Start(usize),
+    /// Counted from the end, the last one is 0.
+    End(usize),
+}
+
+impl At {
+    /// Returns the index of the column in a line of `columns`.
+    fn of(self, columns: usize) -> Option<usize> {
+        match self {
+            Self::Start(at) => Some(at).filter(|at| *at < columns),
+            Self::End(at) => columns.checked_sub(at + 1),
+        }
+    }
+}
+
+/// The way in which an operation is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Words {
+    /// 1 for a read.
+    IsRead,
+    /// 1 for a write.
+    IsWrite,
+    /// The usual words and letters.
+    Usual,
+    Values(Vec<(Vec<u8>, Meaning)>, Option<Meaning>),
+}
+
 /// The columns by their place in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
-    /// The number of columns.
-    columns: usize,
+pub(super) struct Plan {
+    /// The number of columns, if lines must have just as many.
+    columns: Option<usize>,
     separator: u8,
-    time: usize,
-    /// The decimal digits of a nanosecond in one unit of time.
-    digits: u32,
-    op: (usize, Role),
+    time: (At, Time),
+    op: (At, Words),
     /// The offset and the size, with the bytes of one unit.
-    offset: (usize, u64),
-    size: (usize, u64),
-    device: Option<usize>,
-    /// The names of columns that are not read.
-    others: Vec<String>,
+    offset: (At, u64),
+    size: (At, u64),
+    /// The device, with `true` if devices are names.
+    device: Option<(At, bool)>,
+    only: Option<(At, Vec<u8>)>,
+    comment: Vec<u8>,
+    header: usize,
+    base: u32,
+    /// The names of all columns, if a line has them.
     names: Vec<String>,
 }
 
-/// The separators, those that decide first in front. Blanks and tabs count once in a row.
-const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b' '];
+/// The separators that are tried, those that decide first in front.
+const TRIED: [u8; 4] = [b',', b';', b'\t', b' '];
 
-/// Returns the columns of a line.
-fn split(line: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
-    let blank = separator == b' ';
-    line.split(move |byte| *byte == separator || (blank && *byte == b'\t'))
-        .filter(move |field| !blank || !field.is_empty())
+/// Cuts a line into columns. Blanks and tabs count once in a row, and separators between quotes do not count.
+fn cut(line: &[u8], separator: u8, cells: &mut Vec<Range<usize>>) {
+    cells.clear();
+    let is_blank = separator == b' ';
+    let separates = |byte: u8| byte == separator || (is_blank && byte == b'\t');
+    let (mut start, mut at) = (0, 0);
+    while at <= line.len() {
+        if at < line.len() && line[at] == b'"' && line[start..at].trim_ascii().is_empty() {
+            let close = memchr::memchr(b'"', &line[at + 1..]);
+            at = close.map_or(at + 1, |close| at + close + 2);
+            continue;
+        }
+        if at == line.len() || separates(line[at]) {
+            if !is_blank || at > start {
+                cells.push(start..at);
+            }
+            start = at + 1;
+        }
+        at += 1;
+    }
 }
 
-impl Layout {
-    /// Returns the layout that a line of names states, and `None` if a column or a unit is missing, or if
+/// Returns the columns of a line.
+fn cells(line: &[u8], separator: u8) -> Vec<&[u8]> {
+    let mut found = Vec::new();
+    cut(line, separator, &mut found);
+    found.into_iter().map(|cell| bare(&line[cell])).collect()
+}
+
+fn text(field: &[u8]) -> String {
+    String::from_utf8_lossy(field).escape_default().to_string()
+}
+
+impl Plan {
+    /// Returns the columns that a line of names states, and `None` if a column or a unit is missing, or if
     /// two names could be one column.
     pub fn of_names(line: &[u8]) -> Option<Self> {
-        let separator = SEPARATORS.into_iter().find(|separator| line.contains(separator))?;
-        let text = line.strip_prefix(b"#").unwrap_or(line);
-        let fields: Vec<&[u8]> = split(text, separator).map(bare).collect();
+        let separator = TRIED.into_iter().find(|separator| line.contains(separator))?;
+        let line = line.strip_prefix(b"#").unwrap_or(line);
+        let fields = cells(line, separator);
         if fields.iter().any(|field| field.first().is_none_or(u8::is_ascii_digit)) {
             return None;
         }
@@ -51,7 +159,8 @@ impl Layout {
         // The only column of a subject; `None` if there are none or several.
         let only = |wanted: &dyn Fn(Role) -> bool| {
             let mut found = meanings.iter().enumerate().filter_map(|(at, meaning)| {
-                meaning.filter(|(role, _)| wanted(*role)).map(|(role, unit)| (at, role, unit))
+                let found = meaning.filter(|(role, _)| wanted(*role));
+                found.map(|(role, unit)| (At::Start(at), role, unit))
             });
             found.next().filter(|_| found.next().is_none())
         };
@@ -64,6 +173,11 @@ impl Layout {
             _ => return None,
         };
         let (op, role, _) = only(&is_op)?;
+        let words = match role {
+            Role::IsRead => Words::IsRead,
+            Role::IsWrite => Words::IsWrite,
+            _ => Words::Usual,
+        };
         let bytes = |unit| match unit {
             Unit::Bytes => Some(1),
             Unit::Kibibytes => Some(1024),
@@ -73,140 +187,480 @@ impl Layout {
         let (offset, _, offset_unit) = only(&|role| role == Role::Offset)?;
         let (size, _, size_unit) = only(&|role| role == Role::Size)?;
         let devices = meanings.iter().flatten().filter(|(role, _)| *role == Role::Device).count();
-        let device = only(&|role| role == Role::Device).map(|(at, ..)| at);
+        let device = only(&|role| role == Role::Device).map(|(at, ..)| (at, false));
         // Streams and times until the answers are read by our own names alone.
         let streams = meanings.iter().flatten().any(|(role, _)| *role == Role::Stream);
         if devices > 1 || streams {
             return None;
         }
-        let used = [Some(time), Some(op), Some(offset), Some(size), device];
-        let text = |at: usize| String::from_utf8_lossy(fields[at]).escape_default().to_string();
-        let others = (0..fields.len()).filter(|at| !used.contains(&Some(*at))).map(text).collect();
         Some(Self {
-            columns: fields.len(),
+            columns: Some(fields.len()),
             separator,
-            time,
-            digits,
-            op: (op, role),
+            time: (time, Time::Digits(digits)),
+            op: (op, words),
             offset: (offset, bytes(offset_unit?)?),
             size: (size, bytes(size_unit?)?),
             device,
-            others,
-            names: (0..fields.len()).map(text).collect(),
+            only: None,
+            comment: b"#".to_vec(),
+            header: 0,
+            base: 10,
+            names: fields.iter().map(|field| text(field)).collect(),
+        })
+    }
+
+    fn of_layout(layout: &Layout, sample: &Sample, input: &Input) -> Result<Self, TraceError> {
+        Self::made(layout, sample).map_err(|(line, message)| {
+            let first = sample.lines.get(line).copied().unwrap_or_default();
+            let error = TraceError::new(&input.path, Fault::Format, message);
+            error.at(Place::Line { line: line as u64 + 1, column: 1 }).hint(format!(
+                "this line begins with {}; number the columns from 1, as in {}",
+                quote(first),
+                choice("columns", Layout::EXAMPLE)
+            ))
+        })
+    }
+
+    /// Finds the columns of a layout in the lines of a file. An error names the index of a line.
+    fn made(layout: &Layout, sample: &Sample) -> Result<Self, (usize, String)> {
+        let mut stated = vec![&layout.time.0, &layout.op, &layout.offset.0, &layout.size.0];
+        stated.extend(layout.device.as_ref().map(|device| &device.column));
+        stated.extend(layout.only.as_ref().map(|(column, _)| column));
+        let wanted: Vec<&str> = stated
+            .iter()
+            .filter_map(|column| match column {
+                Column::Name(name) => Some(name.as_str()),
+                Column::Number(_) => None,
+            })
+            .collect();
+        let tried = layout.separator.map_or(TRIED.to_vec(), |separator| vec![separator]);
+        let number = |fields: &[&[u8]], name: &str| {
+            fields.iter().position(|field| field.eq_ignore_ascii_case(name.as_bytes()))
+        };
+        let has = |fields: &[&[u8]]| wanted.iter().all(|name| number(fields, name).is_some());
+        let uncommented =
+            |line: &'_ [u8]| line.len() - line.strip_prefix(b"#").unwrap_or(line).len();
+        let named = if wanted.is_empty() {
+            None
+        } else {
+            let found = tried.iter().find_map(|separator| {
+                sample.lines.iter().find_map(|line| {
+                    let fields = cells(&line[uncommented(line)..], *separator);
+                    has(&fields)
+                        .then(|| (*separator, fields.iter().map(|f| text(f)).collect::<Vec<_>>()))
+                })
+            });
+            let names = wanted.join("', '");
+            Some(found.ok_or((0, format!("no line of the start has columns named '{names}'")))?)
+        };
+        let least = stated
+            .iter()
+            .map(|column| match column {
+                Column::Number(number) => number.unsigned_abs() as usize,
+                Column::Name(_) => 1,
+            })
+            .max()
+            .unwrap_or(1);
+        let is_data =
+            |line: &&&[u8]| !line.trim_ascii().is_empty() && !line.starts_with(&layout.comment);
+        let data = sample.lines.iter().skip(layout.header).filter(is_data);
+        let separator = match &named {
+            Some((separator, _)) => *separator,
+            None => {
+                let enough = |separator: u8| {
+                    data.clone().filter(|line| cells(line, separator).len() >= least).count()
+                };
+                // Of equal ones the first.
+                let most = tried.iter().rev().copied().max_by_key(|separator| enough(*separator));
+                most.filter(|separator| enough(*separator) > 0).ok_or_else(|| {
+                    let at = sample.lines.iter().position(|line| is_data(&line)).unwrap_or(0);
+                    (at, format!("no line has {}", count(least as u64, "column")))
+                })?
+            }
+        };
+        let names = named.map(|(_, names)| names).unwrap_or_default();
+        let at = |column: &Column| match column {
+            Column::Number(number @ 1..) => At::Start(*number as usize - 1),
+            Column::Number(number) => At::End(number.unsigned_abs() as usize - 1),
+            Column::Name(name) => {
+                let found = names.iter().position(|known| known.eq_ignore_ascii_case(name));
+                let found = found.unwrap_or(0);
+                // The name of a process may have blanks, so that columns behind it count from the end.
+                if separator == b' ' && found > 0 {
+                    At::End(names.len() - 1 - found)
+                } else {
+                    At::Start(found)
+                }
+            }
+        };
+        let is_usual = layout.values.is_empty() && layout.otherwise.is_none();
+        let words = || Words::Values(layout.values.clone(), layout.otherwise);
+        Ok(Self {
+            columns: None,
+            separator,
+            time: (at(&layout.time.0), layout.time.1),
+            op: (at(&layout.op), if is_usual { Words::Usual } else { words() }),
+            offset: (at(&layout.offset.0), layout.offset.1),
+            size: (at(&layout.size.0), layout.size.1),
+            device: layout.device.as_ref().map(|device| (at(&device.column), device.named)),
+            only: layout.only.as_ref().map(|(column, value)| (at(column), value.clone())),
+            comment: layout.comment.clone(),
+            header: layout.header,
+            base: layout.base,
+            names: names.clone(),
         })
     }
 }
 
-/// A reader of lines in a layout.
+/// A reader of lines in columns.
 pub(super) struct Columns {
-    layout: Layout,
+    plan: Plan,
+    /// The places of the columns of the line read last.
+    cells: Vec<Range<usize>>,
+    /// The numbers of devices that are names.
+    devices: HashMap<Vec<u8>, u32>,
+    /// The lines of the header that are still to come.
+    header: usize,
+    /// `true` once a line was a request.
+    begun: bool,
+    /// The first line, if it names columns that are known by number.
+    heading: Option<Vec<u8>>,
+    flush: Option<Request>,
+    /// The column of the fault found last, and the text expected there.
+    fault: Option<(At, String)>,
 }
 
 impl Columns {
-    pub fn new(layout: Layout) -> Self {
-        Self { layout }
+    pub fn new(plan: Plan) -> Self {
+        Self {
+            header: plan.header,
+            plan,
+            cells: Vec::new(),
+            devices: HashMap::new(),
+            begun: false,
+            heading: None,
+            flush: None,
+            fault: None,
+        }
+    }
+
+    fn cell<'a>(&self, line: &'a [u8], at: At) -> Option<&'a [u8]> {
+        let cell = self.cells.get(at.of(self.cells.len())?)?;
+        Some(bare(&line[cell.clone()]))
+    }
+
+    /// Returns the fault of the column at `at`.
+    #[cold]
+    fn bad(&mut self, line: &[u8], at: At, expected: impl Into<String>) -> BadField {
+        self.fault = Some((at, expected.into()));
+        let cell = at.of(self.cells.len()).and_then(|at| self.cells.get(at));
+        let start = cell.map_or(0, |cell| {
+            let blanks = line[cell.clone()].iter().take_while(|byte| byte.is_ascii_whitespace());
+            cell.start + blanks.count()
+        });
+        BadField::new(start, "another text")
+    }
+
+    /// Returns `true` if the columns that are read have no numbers, or the names that they are known by.
+    fn is_heading(&self, line: &[u8]) -> bool {
+        let plan = &self.plan;
+        let read = [plan.time.0, plan.offset.0, plan.size.0];
+        if plan.names.is_empty() {
+            let has_digit =
+                |at| self.cell(line, at).is_none_or(|text| text.iter().any(u8::is_ascii_digit));
+            return !self.begun && !read.into_iter().any(has_digit);
+        }
+        read.into_iter().all(|at| {
+            let name = at.of(plan.names.len()).and_then(|at| plan.names.get(at));
+            let cell = self.cell(line, at);
+            name.zip(cell).is_some_and(|(name, cell)| cell.eq_ignore_ascii_case(name.as_bytes()))
+        })
+    }
+
+    fn meaning(&self, word: &[u8]) -> Option<Meaning> {
+        match &self.plan.op.1 {
+            Words::IsRead | Words::IsWrite => {
+                let yes = match word {
+                    b"1" => true,
+                    b"0" => false,
+                    _ => return None,
+                };
+                let is_read = yes == (self.plan.op.1 == Words::IsRead);
+                Some(Meaning::Data(if is_read { Op::Read } else { Op::Write }))
+            }
+            Words::Usual => {
+                if let Some(op) = operation(word) {
+                    return Some(Meaning::Data(op));
+                }
+                if matches!(word, b"F" | b"Flush" | b"flush" | b"FLUSH") {
+                    return Some(Meaning::Flush);
+                }
+                // The letters of Linux: an operation with its modifiers.
+                let is_rwbs = word.len() <= 6 && word.iter().all(u8::is_ascii_uppercase);
+                let read = is_rwbs.then(|| rwbs(&mut Cursor::new(word)).ok()).flatten()?;
+                read.op.map(Meaning::Data).or(read.flush.then_some(Meaning::Flush))
+            }
+            Words::Values(values, otherwise) => {
+                let exact = values.iter().find(|(value, _)| value == word);
+                let found =
+                    exact.or_else(|| values.iter().find(|(v, _)| v.eq_ignore_ascii_case(word)));
+                found.map(|(_, meaning)| *meaning).or(*otherwise)
+            }
+        }
+    }
+
+    /// Returns the words that the operation may have.
+    fn words(&self) -> String {
+        match &self.plan.op.1 {
+            Words::IsRead | Words::IsWrite => "0 or 1".to_owned(),
+            Words::Usual => "R, W, D (discard) or F (flush), or a word such as read".to_owned(),
+            Words::Values(values, _) => {
+                let known: Vec<String> = values.iter().map(|(value, _)| text(value)).collect();
+                format!("one of {}", known.join(", "))
+            }
+        }
+    }
+
+    fn scaled(
+        &mut self,
+        line: &[u8],
+        (at, unit): (At, u64),
+        what: &'static str,
+    ) -> Result<Scaled, BadField> {
+        let found = self.cell(line, at).and_then(|cell| whole(cell, self.plan.base));
+        match found {
+            Some(value) => {
+                let start = self.cells[at.of(self.cells.len()).unwrap_or(0)].start;
+                Ok(Scaled { at: start, value, unit })
+            }
+            None => Err(self.bad(line, at, what)),
+        }
+    }
+
+    fn device(&mut self, line: &[u8]) -> Result<u32, BadField> {
+        let Some((at, is_named)) = self.plan.device else { return Ok(0) };
+        let Some(cell) = self.cell(line, at) else {
+            return Err(self.bad(line, at, "a device"));
+        };
+        if is_named {
+            if let Some(number) = self.devices.get(cell) {
+                return Ok(*number);
+            }
+            let number = self.devices.len() as u32;
+            self.devices.insert(cell.to_vec(), number);
+            return Ok(number);
+        }
+        let found = whole(cell, 10).and_then(|number| u32::try_from(number).ok());
+        found.ok_or_else(|| {
+            self.bad(line, at, "a device number below 2^32 (device=COLUMN:name takes names)")
+        })
     }
 }
 
-/// Returns a cursor at the start of the column's text, on a line that ends behind it.
-fn column<'a>(line: &'a [u8], separator: u8, number: usize) -> Option<Cursor<'a>> {
-    let field = split(line, separator).nth(number)?;
-    let text = bare(field);
-    let end = text.as_ptr() as usize - line.as_ptr() as usize + text.len();
-    Some(Cursor { line: &line[..end], at: end - text.len() })
+/// Reads a whole number: decimal digits, perhaps with commas between thousands or zeros behind a point, or
+/// hexadecimal ones behind `0x` or in base 16.
+fn whole(text: &[u8], base: u32) -> Option<u64> {
+    let hexadecimal = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X"));
+    if hexadecimal.is_some() || base == 16 {
+        let digits = std::str::from_utf8(hexadecimal.unwrap_or(text)).ok()?;
+        return digits
+            .bytes()
+            .all(|d| d.is_ascii_hexdigit())
+            .then(|| u64::from_str_radix(digits, 16).ok())?;
+    }
+    let mut cursor = Cursor::new(text);
+    let value = cursor.integer("").ok()?;
+    match &text[cursor.at..] {
+        [] => Some(value),
+        [b'.', zeros @ ..] => zeros.iter().all(|byte| *byte == b'0').then_some(value),
+        [b',', ..] => whole(&ungrouped(text)?, 10),
+        _ => None,
+    }
+}
+
+/// Returns a number without the commas between its thousands.
+fn ungrouped(text: &[u8]) -> Option<Vec<u8>> {
+    let whole = text.split(|byte| *byte == b'.').next()?;
+    let mut groups = whole.split(|byte| *byte == b',');
+    let first = groups.next()?;
+    let is_right = (1..=3).contains(&first.len()) && groups.all(|group| group.len() == 3);
+    is_right.then(|| text.iter().copied().filter(|byte| *byte != b',').collect())
+}
+
+/// Reads a time in nanoseconds.
+fn time(text: &[u8], unit: Time) -> Option<u64> {
+    let plain;
+    let text = if text.contains(&b',') {
+        plain = ungrouped(text)?;
+        &plain
+    } else {
+        text
+    };
+    let mut cursor = Cursor::new(text);
+    let time = match unit {
+        Time::Digits(digits) => cursor.time(digits, "").ok()?,
+        Time::Ticks => cursor.integer("").ok()?.checked_mul(100)?,
+    };
+    cursor.end("").ok().map(|()| time)
 }
 
 impl TextFormat for Columns {
     const COLUMNS: &'static [&'static str] = &["time", "op", "offset", "size"];
-    const COMMA: bool = true;
+    const COMMA: bool = false;
     const MORE_COLUMNS: bool = true;
 
     fn separates(byte: &u8) -> bool {
-        SEPARATORS.contains(byte)
+        TRIED.contains(byte)
     }
 
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
-        let layout = &self.layout;
-        let found = split(line, layout.separator).count();
-        if found != layout.columns {
-            return Err(BadField::new(0, "as many columns as the first line names"));
+        self.fault = None;
+        if self.header > 0 {
+            self.header -= 1;
+            return Ok(None);
         }
-        let at = |number| {
-            column(line, layout.separator, number)
-                .ok_or(BadField::new(0, "as many columns as the first line names"))
-        };
-        const END: &str = "nothing behind the number";
-        let mut cursor = at(layout.time)?;
-        let time_ns = cursor.time(layout.digits, "a time")?;
-        cursor.end(END)?;
-        let mut cursor = at(layout.op.0)?;
-        let start = cursor.at;
-        let word = cursor.csv_field();
-        let op = match (layout.op.1, word) {
-            (Role::IsRead, b"1") | (Role::IsWrite, b"0") => Op::Read,
-            (Role::IsRead, b"0") | (Role::IsWrite, b"1") => Op::Write,
-            (Role::Op, word) => {
-                super::operation(word).ok_or(BadField::new(start, "R, W or D (discard)"))?
+        if !self.plan.comment.is_empty() && line.starts_with(&self.plan.comment) {
+            return Ok(None);
+        }
+        cut(line, self.plan.separator, &mut self.cells);
+        if let Some(columns) = self.plan.columns
+            && self.cells.len() != columns
+        {
+            let last = At::Start(self.cells.len().saturating_sub(1));
+            return Err(self.bad(line, last, format!("{columns} columns, as the first line has")));
+        }
+        if let Some((at, value)) = &self.plan.only
+            && self.cell(line, *at) != Some(value)
+        {
+            return Ok(None);
+        }
+        let (op_at, time_at, unit) = (self.plan.op.0, self.plan.time.0, self.plan.time.1);
+        let meaning = match self.cell(line, op_at).map(|word| self.meaning(word)) {
+            Some(Some(Meaning::Other)) => return Ok(None),
+            Some(Some(meaning)) => meaning,
+            _ if self.heading.as_deref() == Some(line) => return Ok(None),
+            _ if self.is_heading(line) => {
+                self.heading = Some(line.to_vec());
+                return Ok(None);
             }
-            _ => return Err(BadField::new(start, "0 or 1")),
-        };
-        let scaled = |(number, unit): (usize, u64), expected| {
-            let mut cursor = at(number)?;
-            let scaled = Scaled { at: cursor.at, value: cursor.integer(expected)?, unit };
-            cursor.end(END)?;
-            Ok(scaled)
-        };
-        let offset = scaled(layout.offset, "an offset, a whole number")?;
-        let size = scaled(layout.size, "a size, a whole number")?;
-        let device = match layout.device {
-            None => 0,
-            Some(number) => {
-                let mut cursor = at(number)?;
-                let device = cursor.small("a device number below 2^32")?;
-                cursor.end(END)?;
-                device
+            Some(None) => {
+                let words = self.words();
+                return Err(self.bad(line, op_at, words));
             }
+            None => return Err(self.bad(line, op_at, "an operation")),
         };
-        request(time_ns, op, device, offset, size)
+        let Some(time_ns) = self.cell(line, time_at).and_then(|cell| time(cell, unit)) else {
+            if self.is_heading(line) {
+                return Ok(None);
+            }
+            return Err(self.bad(line, time_at, "a time, a number"));
+        };
+        if meaning == Meaning::Flush {
+            let device = self.device(line)?;
+            self.flush = Some(Request::flush(time_ns, device));
+            return Ok(None);
+        }
+        let offset = self.scaled(line, self.plan.offset, "an offset, a whole number")?;
+        let size = self.scaled(line, self.plan.size, "a size, a whole number")?;
+        let device = self.device(line)?;
+        let Meaning::Data(op) = meaning else { return Ok(None) };
+        self.begun = true;
+        let size_at = self.plan.size.0;
+        request(time_ns, op, device, offset, size).map_err(|bad| {
+            let at = if bad.at == offset.at { self.plan.offset.0 } else { size_at };
+            self.bad(line, at, bad.expected)
+        })
+    }
+
+    fn flush(&mut self) -> Option<Request> {
+        self.flush.take()
     }
 
     fn is_names(&self, line: &[u8]) -> bool {
-        Layout::of_names(line).is_some_and(|layout| layout == self.layout)
+        let own = Plan::of_names(line).is_some_and(|plan| plan == self.plan);
+        own || self.heading.as_deref() == Some(line)
+    }
+
+    fn explain(&self, line: &[u8]) -> Option<Explained> {
+        let (at, expected) = self.fault.as_ref()?;
+        let fields = cells(line, self.plan.separator);
+        let found = at.of(fields.len()).and_then(|at| fields.get(at));
+        let place = match at {
+            At::Start(at) => format!("column {}", at + 1),
+            At::End(at) => format!("column {} from the end", at + 1),
+        };
+        let found = found.map_or_else(|| "nothing".to_owned(), |field| quote(field));
+        let by = layout::SEPARATORS.iter().find(|(_, byte)| *byte == self.plan.separator);
+        let cut: Vec<String> = fields
+            .iter()
+            .take(24)
+            .enumerate()
+            .map(|(at, field)| format!("{} {}", at + 1, quote(field)))
+            .collect();
+        Some(Explained {
+            message: format!(
+                "found {found} in {place}, expected {expected}; cut at each {}, the line has {}: {}",
+                by.map_or("separator", |(name, _)| name),
+                count(fields.len() as u64, "column"),
+                cut.join(", ")
+            ),
+            hint: format!(
+                "say which column is which, for example {}",
+                choice("columns", Layout::EXAMPLE)
+            ),
+        })
     }
 
     fn note(&self) -> Option<String> {
-        let layout = &self.layout;
-        let time = match layout.digits {
-            SECONDS => "seconds",
-            MILLISECONDS => "milliseconds",
-            MICROSECONDS => "microseconds",
-            _ => "nanoseconds",
+        let plan = &self.plan;
+        let time = match plan.time.1 {
+            Time::Digits(SECONDS) => "seconds",
+            Time::Digits(MILLISECONDS) => "milliseconds",
+            Time::Digits(MICROSECONDS) => "microseconds",
+            Time::Digits(_) => "nanoseconds",
+            Time::Ticks => "100 ns",
         };
         let unit = |unit| match unit {
-            1 => "bytes",
-            512 => "sectors of 512 bytes",
-            _ => "KiB",
+            1 => "bytes".to_owned(),
+            512 => "sectors of 512 bytes".to_owned(),
+            1024 => "KiB".to_owned(),
+            bytes => format!("units of {bytes} bytes"),
         };
-        let mut text = format!(
-            "columns by their names: {} ('{}') as time in {time}, {} ('{}') as operation, {} ('{}') as \
-             offset in {}, {} ('{}') as size in {}",
-            layout.time + 1,
-            layout.names[layout.time],
-            layout.op.0 + 1,
-            layout.names[layout.op.0],
-            layout.offset.0 + 1,
-            layout.names[layout.offset.0],
-            unit(layout.offset.1),
-            layout.size.0 + 1,
-            layout.names[layout.size.0],
-            unit(layout.size.1),
+        let heading: Vec<String> = self
+            .heading
+            .as_ref()
+            .map(|line| cells(line, plan.separator).iter().map(|field| text(field)).collect())
+            .unwrap_or_default();
+        let names = if plan.names.is_empty() { &heading } else { &plan.names };
+        let column = |at: At| {
+            let name = at.of(names.len()).and_then(|at| names.get(at));
+            let name = name.map_or_else(String::new, |name| format!(" ('{name}')"));
+            match (at, at.of(names.len())) {
+                (At::Start(at), _) => format!("{}{name}", at + 1),
+                (_, Some(at)) => format!("{}{name}", at + 1),
+                (At::End(at), None) => format!("-{}", at + 1),
+            }
+        };
+        let mut note = format!(
+            "columns: {} as time in {time}, {} as operation, {} as offset in {}, {} as size in {}",
+            column(plan.time.0),
+            column(plan.op.0),
+            column(plan.offset.0),
+            unit(plan.offset.1),
+            column(plan.size.0),
+            unit(plan.size.1),
         );
-        if let Some(device) = layout.device {
-            text += &format!(", {} ('{}') as device", device + 1, layout.names[device]);
+        if let Some((device, _)) = plan.device {
+            note += &format!(", {} as device", column(device));
         }
-        if !layout.others.is_empty() {
-            text += &format!("; not read: {}", layout.others.join(", "));
+        let mut used = vec![plan.time.0, plan.op.0, plan.offset.0, plan.size.0];
+        used.extend(plan.device.map(|(at, _)| at));
+        let used: Vec<_> = used.iter().filter_map(|at| at.of(names.len())).collect();
+        let others = (0..names.len()).filter(|at| !used.contains(at));
+        let others: Vec<&str> = others.map(|at| names[at].as_str()).collect();
+        if !others.is_empty() {
+            note += &format!("; not read: {}", others.join(", "));
         }
-        Some(text)
+        Some(note)
     }
 }

@@ -4,7 +4,7 @@
 use flashgc_base::spec::count;
 use flashgc_base::stream::{NO_STREAM, StreamId};
 
-use super::columns::{Columns, Layout};
+use super::columns::{Columns, Plan};
 use super::native::Declared;
 use super::{Format, ReadOptions, Sample, check};
 use crate::Op;
@@ -72,14 +72,14 @@ pub(super) static FORMAT: Format = Format {
         let header = sample
             .lines
             .first()
-            .is_some_and(|line| declared(line).is_some() || Layout::of_names(line).is_some());
+            .is_some_and(|line| declared(line).is_some() || Plan::of_names(line).is_some());
         if header { super::MARKED } else { 0 }
     },
     open: |input, options| {
         let sample = Sample::new(input.sample(), input.sample_is_all());
         let first = sample.lines.first().copied().unwrap_or_default();
-        if let (None, Some(layout)) = (declared(first), Layout::of_names(first)) {
-            return super::open_text(Columns::new(layout), input, options);
+        if let (None, Some(plan)) = (declared(first), Plan::of_names(first)) {
+            return super::open_text(Columns::new(plan), input, options);
         }
         let found = declared(first).unwrap_or_default();
         match found.hosts {

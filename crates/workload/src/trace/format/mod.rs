@@ -8,7 +8,7 @@ mod biotracer;
 mod blkparse;
 mod blktrace;
 mod cloudphysics;
-mod columns;
+pub(crate) mod columns;
 mod csv;
 mod diskmon;
 mod disksim;
@@ -39,6 +39,7 @@ use flashgc_base::stream::NO_STREAM;
 
 use super::error::TraceError;
 use super::input::Input;
+use super::layout::Layout;
 use super::lines::{
     Decoder, OnBadLine, TextDecoder, TextFormat, has_columns, is_header, read_line,
 };
@@ -115,6 +116,8 @@ pub struct ReadOptions {
     /// The action that is read from Linux block traces, one of
     /// [`ACTIONS`]; `None` chooses.
     pub blkparse_action: Option<char>,
+    /// The columns of the trace's lines, in place of a format.
+    pub columns: Option<Arc<Layout>>,
     /// The places of a database's relations on its disk, for logs of `pg_waldump`.
     pub relations: Option<Arc<Relations>>,
     /// `true` if flushes are among the requests. Else they are counted and left out.
