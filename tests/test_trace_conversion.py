@@ -14,7 +14,13 @@ from conftest import Command
 
 ENDINGS = ("csv", "csv.gz", "csv.zst", "flashgc", "flashgc.gz", "flashgc.zst")
 #: What belongs to a file and not to the trace in it.
-OF_THE_FILE: dict[str, Any] = {"format": "", "compression": "", "notes": (), "ignored_lines": 0}
+OF_THE_FILE: dict[str, Any] = {
+    "format": "",
+    "compression": "",
+    "columns": "",
+    "notes": (),
+    "ignored_lines": 0,
+}
 #: A drive on which flushes cost: a flash page holds four mapping units, and nothing protects those
 #: that wait.
 DRIVE: dict[str, Any] = {

@@ -153,6 +153,27 @@ def test_one_statement_of_columns_is_taken(tmp_path: Path, command: Command) -> 
     assert command("trace", "layouts", "none").returncode == 2
 
 
+def test_statistics_show_columns_and_evidence(tmp_path: Path, command: Command) -> None:
+    write(tmp_path / "indexed.csv", INDEXED)
+    made = command("trace", "stat", "indexed.csv", "--columns", COLUMNS, "--explain")
+    assert "column 3 as offset in sectors of 512 bytes" in made.stdout
+    assert "evidence: the columns as stated: nothing speaks against it" in made.stdout
+    # Bytes in the place of sectors are read as stated, with the figures that speak against it.
+    made = command("trace", "stat", "indexed.csv", "--columns", COLUMNS.replace(":sector", ":1"))
+    assert made.returncode == 0
+    assert "warning: is this columns? requests have 8 bytes on average" in made.stderr
+    # A file that is refused shows its evidence all the same.
+    text = "".join(f"{i}.5 0 {i * 7 % 31 * 4096} 4096 {i % 2}\n" for i in range(60))
+    write(tmp_path / "replayed.txt", text)
+    made = command("trace", "stat", "replayed.txt", "--explain")
+    assert made.returncode == 2
+    assert "evidence: disksim: 60 of 60 lines are its requests; all sectors are" in made.stdout
+    assert "evidence: --layout replayer: most lines fit; nothing speaks against it" in made.stdout
+    assert flashgc.trace_stat(tmp_path / "replayed.txt", layout="replayer").columns.startswith(
+        "column 1 as time in milliseconds"
+    )
+
+
 def test_kept_results_know_the_layout_by_its_content(tmp_path: Path) -> None:
     path = write(tmp_path / "indexed.csv", INDEXED)
     layout = tmp_path / "own.toml"

@@ -133,6 +133,20 @@ def counted(
     return TraceStat.from_dict(json.loads(text))
 
 
+def evidence(
+    path: Path,
+    given: Mapping[str, Any],
+    places: Places | None = None,
+    *,
+    control: Control | None = None,
+) -> tuple[str, ...]:
+    """Return the evidence for and against each format of a trace, one sentence each."""
+    places = places or {}
+    reading = _reading(given, places)
+    text = _core.trace_evidence(os.fspath(path), control or Control(), reading, places=places)
+    return tuple(json.loads(text))
+
+
 def trace_convert(
     source: Path,
     target: Path,

@@ -120,7 +120,7 @@ impl Resolved {
                 // is that of a time without hosts, because digests of it are kept.
                 let served = ServedStat::default();
                 // The same holds of steps of its clock and of figures that speak against a format.
-                let (times, notes) = (&stat.times, &stat.notes);
+                let (times, notes, read) = (&stat.times, &stat.notes, &stat.read_as);
                 let forms = [
                     (format!("served: {served:?}"), "answers: []".to_owned()),
                     (
@@ -129,6 +129,10 @@ impl Resolved {
                             "first_time_ns: {:?}, duration_seconds: {:?}",
                             times.first_time_ns, times.duration_seconds
                         ),
+                    ),
+                    (
+                        format!("read_as: {read:?}"),
+                        format!("format: {:?}, compression: {:?}", read.format, read.compression),
                     ),
                     (format!("notes: {notes:?}"), format!("notes: {:?}", notes.reading)),
                 ];

@@ -90,8 +90,8 @@ mod _core {
     use super::toml::toml_places;
     #[pymodule_export]
     use super::traces::{
-        trace_convert, trace_formats, trace_join, trace_layouts, trace_record, trace_stat,
-        trace_synth,
+        trace_convert, trace_evidence, trace_formats, trace_join, trace_layouts, trace_record,
+        trace_stat, trace_synth,
     };
     #[pymodule_export]
     use super::volumes::{Volumes, trace_split};

@@ -104,6 +104,22 @@ pub(crate) fn trace_stat(
     to_json(&stat.map_err(|error| watch.failure(&error))?)
 }
 
+/// Returns the evidence on the format of a trace, one sentence each, as JSON.
+#[pyfunction]
+#[pyo3(signature = (path, control, reading, places=None))]
+pub(crate) fn trace_evidence(
+    path: PathBuf,
+    control: &Control,
+    reading: &str,
+    places: Option<At>,
+) -> PyResult<String> {
+    let mut watch = Watch::new(control, None).named(places.unwrap_or_default().0);
+    let options = read_options(&trace_config(reading)?, &mut watch)?;
+    let found = TraceReader::evidence(path, &options).map_err(|error| watch.failure(&error))?;
+    let said: Vec<String> = found.iter().map(|text| naming::said(text, &watch.names)).collect();
+    Ok(json!(said).to_string())
+}
+
 /// Copies a trace into one of our own formats; returns what was converted as JSON.
 #[pyfunction]
 #[pyo3(signature = (input, output, control, reading, native_devices=false, page_size=None,

@@ -8,8 +8,8 @@ use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::Op;
 use flashgc_workload::trace::{
     Asker, ConvertOptions, Declared, DeviceNumbers, Fault, Notes, OtherLines, PagesOptions,
-    PagingOptions, Property, ReadOptions, Request, TraceError, TraceReader, TraceStat, TraceWriter,
-    convert, format, join,
+    PagingOptions, Property, ReadAs, ReadOptions, Request, TraceError, TraceReader, TraceStat,
+    TraceWriter, convert, format, join,
 };
 
 /// The endings of files of block traces: each format that is written, in each packing.
@@ -37,8 +37,7 @@ fn stat(path: &Path, page_size: u64) -> TraceStat {
     let reader = TraceReader::open(path, &ReadOptions::default()).unwrap();
     let paging = PagingOptions { page_size, ..PagingOptions::default() };
     TraceStat {
-        format: String::new(),
-        compression: String::new(),
+        read_as: ReadAs::default(),
         notes: Notes::default(),
         others: OtherLines::default(),
         ..TraceStat::of(reader, paging).unwrap()

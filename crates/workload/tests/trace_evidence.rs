@@ -2,7 +2,7 @@
 
 use crate::trace_common::{read, reader};
 use flashgc_workload::Op;
-use flashgc_workload::trace::{Fault, ReadOptions, Request, format};
+use flashgc_workload::trace::{Fault, ReadOptions, Request, TraceReader, format};
 
 /// Requests of a small trace: pages of 4 KiB in some order, reads and writes, times that grow.
 fn requests() -> Vec<(u64, bool, u64, u64)> {
@@ -149,6 +149,50 @@ fn a_file_of_one_moment_is_read() {
         let reader = reader(&bytes, &ReadOptions::default()).unwrap();
         assert_eq!((reader.format().name, reader.notes()), (name, vec![]));
     }
+}
+
+#[test]
+fn the_middle_and_the_end_of_a_file_are_evidence_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("joined.csv");
+    for (unit, is_right) in [(512, true), (1, false)] {
+        // Tencent's columns; behind the first 10,000 lines perhaps in bytes, where sectors belong.
+        let line = |i: u64| {
+            let unit = if i < 10_000 { 512 } else { unit };
+            let (time, offset, size) = (1_538_323_200 + i / 100, i * 7919 % 5000 * 4096, 1 + i % 4);
+            format!("{time},{},{},{},{}\n", offset / unit, size * 4096 / unit, i % 2, 1000 + i % 9)
+        };
+        std::fs::write(&path, (0..40_000).map(line).collect::<String>()).unwrap();
+        let options = ReadOptions::default();
+        let opened = TraceReader::open(&path, &options);
+        assert_eq!(opened.is_ok(), is_right);
+        let evidence = TraceReader::evidence(&path, &options).unwrap();
+        assert_eq!(evidence[0], "looked at the start, the middle and the end of the file");
+        let tencent =
+            evidence.iter().find(|said| said.starts_with("tencent: 300 of 300 lines")).unwrap();
+        assert_eq!(tencent.ends_with("nothing speaks against it"), is_right, "{tencent}");
+        if let Err(error) = opened {
+            assert!(error.to_string().contains("bytes on average"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn columns_are_said_with_their_units() {
+    let columns = |text: &str| reader(text.as_bytes(), &ReadOptions::default()).unwrap().columns();
+    assert_eq!(
+        columns("0,W,8192,4096,1577808000000000\n"),
+        "column 1 as device, column 2 as operation, column 3 as offset in bytes, column 4 as size in \
+         bytes, column 5 as time in microseconds"
+    );
+    assert_eq!(
+        columns("Size (sectors);Op;Offset [KiB];Time (ms)\n8;R;16;1.5\n"),
+        "column 4 ('Time (ms)') as time in milliseconds, column 2 ('Op') as operation, column 3 ('Offset \
+         [KiB]') as offset in KiB, column 1 ('Size (sectors)') as size in sectors of 512 bytes"
+    );
+    assert!(
+        columns("12.345 0 4096 8 1\n12.5 0 4104 8 1\n12.6 0 4112 8 0\n").contains("size (blocks)")
+    );
 }
 
 #[test]

@@ -251,7 +251,7 @@ fn statistics_of_references_say_the_working_set() {
     let paging = PagingOptions { page_size: 2048, ..PagingOptions::default() };
     let stat =
         TraceStat::of(reader(text.as_bytes(), &ReadOptions::default()).unwrap(), paging).unwrap();
-    assert_eq!((stat.format.as_str(), stat.requests, stat.pages), ("lackey", 4, 3));
+    assert_eq!((stat.read_as.format.as_str(), stat.requests, stat.pages), ("lackey", 4, 3));
     assert_eq!(stat.write_share, 0.25);
     // Four requests, each a window of its own.
     assert_eq!(stat.working_set.unwrap().pages, [1, 1, 1, 1]);

@@ -7,7 +7,7 @@ use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::requests::{Disorder, RequestStream, TimedTrace};
 use flashgc_workload::trace::{
     Asker, ConvertOptions, Declared, NativeWriter, OnBadLine, OtherLines, PagesOptions,
-    PagingOptions, ReadOptions, Replay, Request, SourceOptions, StreamStat, TraceReader,
+    PagingOptions, ReadAs, ReadOptions, Replay, Request, SourceOptions, StreamStat, TraceReader,
     TraceSource, TraceStat, TraceWriter, convert, format, join,
 };
 use flashgc_workload::{Batch, Op, Workload};
@@ -237,12 +237,11 @@ fn conversions_keep_streams() {
     assert_eq!(std::fs::read_to_string(at("c.csv")).unwrap(), format!("{HEADER}{MIXED}"));
     assert_eq!(
         TraceStat {
-            format: "csv".into(),
-            compression: "none".into(),
+            read_as: ReadAs::default(),
             others: OtherLines::default(),
             ..stat(&at("a.flashgc.zst"))
         },
-        TraceStat { others: OtherLines::default(), ..stat(&path) }
+        TraceStat { read_as: ReadAs::default(), others: OtherLines::default(), ..stat(&path) }
     );
     // The version tells whether there are streams. A file without streams has version 4, as before.
     assert_eq!(std::fs::read(at("b.flashgc")).unwrap()[8], 5);

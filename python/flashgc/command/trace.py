@@ -72,18 +72,23 @@ Examples:
     "touches, or as many as its size needs. [default: covered]",
     shell_complete=lambda *_: _pagings(),
 )
+@click.option("--explain", is_flag=True, help="Show what speaks for and against each format.")
 @JSON
 @QUIET
-def stat(path: Path, as_json: bool, quiet: bool, **options: Any) -> int:
+def stat(path: Path, explain: bool, as_json: bool, quiet: bool, **options: Any) -> int:
     """Count what a trace has: requests, pages, overwrites, locality."""
     from flashgc._core import Control
     from flashgc.command.show.results import deliver
     from flashgc.terminal.progress import Bar
     from flashgc.terminal.render import warn
-    from flashgc.traces import counted
+    from flashgc.traces import counted, evidence
 
     control = Control()
     paged = {key: options.pop(key) for key in ("page_size", "paging")}
+    if explain:
+        # Before the trace is read: a file that is refused needs it most.
+        for sentence in evidence(path, options, FLAGS, control=control):
+            click.echo(f"evidence: {sentence}", err=as_json)
     with Bar(0, quiet=quiet) as bar:
         made = counted(path, options, FLAGS, progress=bar, control=control, **paged)
     if as_json:
@@ -157,6 +162,7 @@ def show_stat(stat: TraceStat) -> None:
     if stat.working_set is not None:
         rows = [row for row in rows if row[0] not in ("bytes", "time")]
         rows[1:2] = reference_rows(stat, stat.working_set)
+    rows.insert(1, ("columns", stat.columns))
     show(out, facts(out, rows))
     if stat.answers:
         out.print()

@@ -173,6 +173,8 @@ class TraceStat(Document):
     ignored_lines: int
     #: The format that was read.
     format: str
+    #: The columns that were read, with their units.
+    columns: str
     #: The packing of the file, outermost first, joined by ``+``; ``none`` if there is none.
     compression: str
     #: Notes for people on how the file was read.

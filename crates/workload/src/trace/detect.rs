@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use flashgc_base::naming::{choice, option};
+use flashgc_base::spec::count;
 
 use super::error::{Fault, TraceError, quote};
 use super::evidence;
@@ -104,6 +105,56 @@ fn advised(path: &Path, sample: &Sample) -> Option<&'static str> {
     layout::SHIPPED.iter().find(fits).map(|shipped| shipped.name)
 }
 
+/// Returns a sentence for each format that the file could have, and for each layout that ships.
+pub(crate) fn explain(path: &Path, sample: &Sample, options: &ReadOptions) -> Vec<String> {
+    let parts =
+        if sample.later.is_empty() { "the start" } else { "the start, the middle and the end" };
+    let mut said = vec![format!("looked at {parts} of the file")];
+    if let Some((what, _)) = foreign(sample.bytes) {
+        said.push(format!("it is {what}"));
+        return said;
+    }
+    let against = |format, options: &ReadOptions| {
+        let doubts = doubts(path, sample, format, options);
+        if doubts.is_empty() {
+            "nothing speaks against it".to_owned()
+        } else {
+            doubts.join(", and ")
+        }
+    };
+    let filled = sample.lines.iter().filter(|line| !line.trim_ascii().is_empty());
+    let lines = count(filled.count() as u64, "line");
+    let mut unfit = 0;
+    for format in FORMATS {
+        let found = match (format.sniff)(sample) {
+            0 => {
+                unfit += 1;
+                continue;
+            }
+            usize::MAX => "the file begins as its files do".to_owned(),
+            score => format!("{score} of {lines} are its requests"),
+        };
+        said.push(format!(
+            "{}: {found}; {}",
+            format.name,
+            against(format, &ReadOptions::default())
+        ));
+    }
+    for shipped in &layout::SHIPPED {
+        let options =
+            ReadOptions { columns: Some(Arc::new(shipped.layout())), ..ReadOptions::default() };
+        if columns::fits(&shipped.layout(), sample) {
+            let name = choice("layout", shipped.name);
+            said.push(format!("{name}: most lines fit; {}", against(&columns::FORMAT, &options)));
+        }
+    }
+    if options.columns.is_some() {
+        said.push(format!("the columns as stated: {}", against(&columns::FORMAT, options)));
+    }
+    said.push(format!("{} do not fit", count(unfit, "other format")));
+    said
+}
+
 /// Returns the kind of a file that is handed over by mistake, and what to do about it.
 fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
@@ -151,14 +202,24 @@ pub(crate) fn doubts(
     format: &'static Format,
     options: &ReadOptions,
 ) -> Vec<String> {
-    let text = &sample.bytes[..memchr::memrchr(b'\n', sample.bytes).unwrap_or(sample.bytes.len())];
-    let stream = Box::new(std::io::Cursor::new(text.to_vec()));
+    let end = memchr::memrchr(b'\n', sample.bytes).map_or(sample.bytes.len(), |at| at + 1);
+    let mut all = sample.bytes[..end].to_vec();
+    all.extend_from_slice(&sample.later);
     let (columns, on_bad_line) = (options.columns.clone(), OnBadLine::Skip);
     let options = ReadOptions { columns, on_bad_line, ..ReadOptions::default() };
-    let opened = Input::unwrap(path, stream).and_then(|input| (format.open)(input, &options));
-    let mut requests = Vec::new();
-    if let Ok(mut decoder) = opened {
-        while decoder.next_block(&mut requests).unwrap_or(false) {}
+    let requests = |text: Vec<u8>| {
+        let stream = Box::new(std::io::Cursor::new(text));
+        let opened = Input::unwrap(path, stream).and_then(|input| (format.open)(input, &options));
+        let mut requests = Vec::new();
+        if let Ok(mut decoder) = opened {
+            while decoder.next_block(&mut requests).unwrap_or(false) {}
+        }
+        requests
+    };
+    let found = evidence::against(format, &requests(all));
+    if !found.is_empty() || sample.later.is_empty() {
+        return found;
     }
-    evidence::against(format, &requests)
+    let later = evidence::against_units(format, &requests(sample.later.clone()));
+    later.iter().map(|figure| format!("further on {figure}")).collect()
 }

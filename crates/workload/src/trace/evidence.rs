@@ -26,42 +26,51 @@ const PLAIN: [(&str, u64); 11] = [
 /// The smallest number of requests from which figures tell something.
 const FEWEST: usize = 4;
 
-/// Returns figures of the first requests that speak against reading them in this format.
-pub(crate) fn against(format: &Format, requests: &[Request]) -> Vec<String> {
-    let Some((_, unit)) = PLAIN.iter().find(|(name, _)| *name == format.name) else {
-        return Vec::new();
-    };
+/// Returns the reads and writes among requests, and the bytes of a unit of the format, if figures tell something.
+fn data<'a>(format: &Format, requests: &'a [Request]) -> Option<(Vec<&'a Request>, u64)> {
+    let (_, unit) = PLAIN.iter().find(|(name, _)| *name == format.name)?;
     let moves = |request: &&Request| matches!(request.op, Op::Read | Op::Write);
     let data: Vec<&Request> = requests.iter().filter(moves).collect();
-    if data.len() < FEWEST {
-        return Vec::new();
-    }
+    (data.len() >= FEWEST).then_some((data, *unit))
+}
+
+/// Returns figures of requests that speak against the units of a format. No stretch of a right file has them.
+pub(crate) fn against_units(format: &Format, requests: &[Request]) -> Vec<String> {
+    let Some((data, unit)) = data(format, requests) else { return Vec::new() };
     let number = data.len() as u64;
     let mut found = Vec::new();
-    let sizes: FxHashSet<u64> = data.iter().map(|request| request.size).collect();
-    let offsets: FxHashSet<i64> = data.iter().map(|request| request.offset).collect();
     let mean =
         data.iter().map(|request| u128::from(request.size)).sum::<u128>() / u128::from(number);
     if !(512..=4 << 20).contains(&mean) {
         found.push(format!("requests have {mean} bytes on average"));
     }
+    let sectors = 512 * 512;
+    let in_sectors = unit > 1 || ["spc", "cloudphysics"].contains(&format.name);
+    let coarse = data.iter().all(|request| request.size % sectors == 0);
+    let as_bytes = data.iter().all(|request| request.size % (512 * unit) == 0);
+    let is_long = number >= 16 && data.iter().any(|request| request.offset != data[0].offset);
+    if in_sectors
+        && data.iter().all(|request| request.offset % sectors as i64 == 0)
+        && (unit > 1 && as_bytes || is_long && !coarse)
+    {
+        found.push("all sectors are multiples of 512, as if they were bytes".to_owned());
+    }
+    found
+}
+
+/// Returns figures of requests that speak against reading them in this format.
+pub(crate) fn against(format: &Format, requests: &[Request]) -> Vec<String> {
+    let Some((data, unit)) = data(format, requests) else { return Vec::new() };
+    let number = data.len() as u64;
+    let mut found = against_units(format, requests);
+    let sizes: FxHashSet<u64> = data.iter().map(|request| request.size).collect();
+    let offsets: FxHashSet<i64> = data.iter().map(|request| request.offset).collect();
     let empty = data.iter().filter(|request| request.size == 0).count() as u64;
     if empty > number / 2 {
         found.push(format!("{empty} of {} have 0 bytes", count(number, "request")));
     }
-    let sectors = 512 * 512;
-    let in_sectors = *unit > 1 || ["spc", "cloudphysics"].contains(&format.name);
-    let coarse = data.iter().all(|request| request.size % sectors == 0);
-    let as_bytes = data.iter().all(|request| request.size % (512 * unit) == 0);
-    let is_long = number >= 16 && offsets.len() > 1;
-    if in_sectors
-        && data.iter().all(|request| request.offset % sectors as i64 == 0)
-        && (*unit > 1 && as_bytes || is_long && !coarse)
-    {
-        found.push("all sectors are multiples of 512, as if they were bytes".to_owned());
-    }
     let odd = data.iter().filter(|request| request.size % 512 != 0).count() as u64;
-    if *unit == 1 && odd > number / 2 {
+    if unit == 1 && odd > number / 2 {
         found.push(format!("{odd} of {} are no multiples of 512 bytes", count(number, "size")));
     }
     let uneven = data.iter().filter(|request| request.offset % 512 != 0).count() as u64;

@@ -2,7 +2,7 @@
 //! first bytes. It knows nothing of trace formats.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -211,6 +211,29 @@ impl Input {
     /// only before anything is read.
     pub fn sample(&self) -> &[u8] {
         &self.head
+    }
+
+    /// Returns whole lines from the middle and from the end of a plain text file that is much larger than the
+    /// sample; nothing of any other.
+    pub fn later(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        let is_text = !self.head.contains(&0);
+        if !self.layers.is_empty() || self.file_size < 3 * SAMPLE as u64 || !is_text {
+            return text;
+        }
+        let Ok(mut file) = File::open(&self.path) else { return text };
+        let part = (SAMPLE / 4) as u64;
+        for start in [self.file_size / 2, self.file_size - part] {
+            let mut bytes = Vec::new();
+            let found = file.seek(io::SeekFrom::Start(start));
+            if found.and_then(|_| file.by_ref().take(part).read_to_end(&mut bytes)).is_err() {
+                return Vec::new();
+            }
+            let first = memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1);
+            let last = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
+            text.extend_from_slice(bytes.get(first..last).unwrap_or_default());
+        }
+        text
     }
 
     /// Returns `true` if the sample holds all data.

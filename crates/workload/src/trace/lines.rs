@@ -6,7 +6,7 @@ use flashgc_base::naming::choice;
 use super::Request;
 use super::error::{Fault, Place, TraceError, quote};
 use super::input::Input;
-use super::names::{Role, bare, meaning};
+use super::names::{Role, Unit, bare, meaning};
 use super::parse::BadField;
 use super::window::{CHUNK, Window};
 use crate::Op;
@@ -74,6 +74,24 @@ pub(crate) trait TextFormat: Send + Sized + 'static {
     fn note(&self) -> Option<String> {
         None
     }
+
+    /// Returns the columns that are read, with their units; `None` for those of the format's description.
+    fn columns(&self) -> Option<String> {
+        described(Self::NAMES)
+    }
+}
+
+/// Returns the columns that `names` state, if the units of offset and size are among them.
+fn described(names: &[&str]) -> Option<String> {
+    let all: Vec<_> = names.iter().map(|name| meaning(name.as_bytes())).collect();
+    let has = |role| all.iter().flatten().any(|(known, unit)| *known == role && unit.is_some());
+    let column = |(at, meaning): (usize, Option<(Role, Option<Unit>)>)| {
+        let (role, unit) = meaning?;
+        let unit = unit.map_or_else(String::new, |unit| format!(" in {}", unit.plural()));
+        Some(format!("column {at} as {}{unit}", role.noun()))
+    };
+    let columns: Vec<String> = (1..).zip(all.iter().copied()).filter_map(column).collect();
+    (has(Role::Offset) && has(Role::Size)).then(|| columns.join(", "))
 }
 
 /// An explanation of a bad line.
@@ -98,6 +116,10 @@ pub(crate) trait Decoder: Send {
     }
     /// Returns a note for the user on how the file is read.
     fn note(&self) -> Option<String> {
+        None
+    }
+    /// Returns the columns that are read, if they are not those of the format's description.
+    fn columns(&self) -> Option<String> {
         None
     }
     /// Returns the number of bytes of content taken so far.
@@ -293,6 +315,10 @@ impl<F: TextFormat> Decoder for TextDecoder<F> {
 
     fn note(&self) -> Option<String> {
         self.format.note()
+    }
+
+    fn columns(&self) -> Option<String> {
+        self.format.columns()
     }
 
     fn position(&self) -> u64 {

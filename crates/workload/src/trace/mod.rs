@@ -46,7 +46,7 @@ pub use replay::{Changes, Kinds, Replay, Replayer};
 pub use source::{SourceOptions, TraceSource};
 pub use split::{By, SplitOptions, Splitter, Volume, Volumes};
 pub use stat::{
-    AnswerStat, HostStat, Notes, OtherLines, ServedStat, StatBuilder, StreamStat, TimeStat,
+    AnswerStat, HostStat, Notes, OtherLines, ReadAs, ServedStat, StatBuilder, StreamStat, TimeStat,
     TraceStat, map_full,
 };
 pub use working_set::WorkingSets;

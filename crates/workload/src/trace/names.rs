@@ -32,6 +32,39 @@ pub(crate) enum Unit {
     Pages,
 }
 
+impl Role {
+    /// Returns the word for people.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Time => "time",
+            Self::Op | Self::IsRead | Self::IsWrite => "operation",
+            Self::Offset => "offset",
+            Self::Size => "size",
+            Self::Device => "device",
+            Self::Response => "time until the answer",
+            Self::Host => "host",
+            Self::Stream => "stream",
+        }
+    }
+}
+
+impl Unit {
+    /// Returns the word for people.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Self::Seconds => "seconds",
+            Self::Milliseconds => "milliseconds",
+            Self::Microseconds => "microseconds",
+            Self::Nanoseconds => "nanoseconds",
+            Self::Bytes => "bytes",
+            Self::Kibibytes => "KiB",
+            Self::Sectors => "sectors of 512 bytes",
+            Self::Blocks => "blocks",
+            Self::Pages => "pages",
+        }
+    }
+}
+
 /// Returns the words of a name in small letters, cut at other signs and before capitals.
 fn words(name: &[u8]) -> Vec<String> {
     let mut words = vec![String::new()];

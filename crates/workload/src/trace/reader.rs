@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Request;
 use super::address_map::{Numbering, PagingOptions};
-use super::detect::{detect, doubts};
+use super::detect::{detect, doubts, explain};
 use super::error::{Fault, TraceError};
 use super::format::{self, ACTIONS, DeviceNumbers, Format, ReadOptions, Sample};
 use super::input::Input;
@@ -106,6 +106,21 @@ impl TraceReader {
         Ok(reader)
     }
 
+    /// Returns the evidence on the format of a file: each format that its start fits, with what speaks
+    /// against it.
+    ///
+    /// # Errors
+    /// The file cannot be opened or unpacked.
+    pub fn evidence(
+        path: impl AsRef<Path>,
+        options: &ReadOptions,
+    ) -> Result<Vec<String>, TraceError> {
+        let input = Input::open(path.as_ref())?;
+        let mut sample = Sample::new(input.sample(), input.sample_is_all());
+        sample.later = input.later();
+        Ok(explain(&input.path, &sample, options))
+    }
+
     /// Reads a trace from anything that yields bytes. `name` stands for the path in messages. Ranked
     /// device numbers need a file.
     pub fn from_stream(
@@ -123,7 +138,8 @@ impl TraceReader {
 
     fn start(input: Input, options: &ReadOptions) -> Result<Self, TraceError> {
         let path = input.path.clone();
-        let sample = Sample::new(input.sample(), input.sample_is_all());
+        let mut sample = Sample::new(input.sample(), input.sample_is_all());
+        sample.later = input.later();
         if sample.bytes.is_empty() {
             let message = "the trace is empty, expected at least one request";
             let error = TraceError::new(&path, Fault::Empty, message);
@@ -294,6 +310,11 @@ impl TraceReader {
     /// Returns the notes on figures of the first requests that speak against the format.
     pub fn doubts(&self) -> &[String] {
         &self.doubts
+    }
+
+    /// Returns the columns that are read, with their units.
+    pub fn columns(&self) -> String {
+        self.decoder.columns().unwrap_or_else(|| self.format.columns.to_owned())
     }
 
     /// Returns the notes on how the file was read.

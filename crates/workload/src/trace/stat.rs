@@ -95,12 +95,22 @@ pub struct TraceStat {
     /// The lines or records that are no requests.
     #[serde(flatten)]
     pub others: OtherLines,
-    /// The name of the format.
-    pub format: String,
-    /// The wrappers of the file, outermost first, joined by `+`; `none` if there are none.
-    pub compression: String,
+    /// The way in which the file was read.
+    #[serde(flatten)]
+    pub read_as: ReadAs,
     /// Notes for the user.
     pub notes: Notes,
+}
+
+/// The way in which a file was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ReadAs {
+    /// The name of the format.
+    pub format: String,
+    /// The columns with their units.
+    pub columns: String,
+    /// The wrappers of the file, outermost first, joined by `+`; `none` if there are none.
+    pub compression: String,
 }
 
 /// Notes for the user, one sentence each. Serialised, they are one list.
@@ -266,7 +276,7 @@ impl TraceStat {
 
     /// Returns `true` if the requests are a program's references to memory, not a host's to a drive.
     pub fn has_references(&self) -> bool {
-        format::find(&self.format).is_ok_and(|format| format.references)
+        format::find(&self.read_as.format).is_ok_and(|format| format.references)
     }
 
     /// Reads a trace to its end and counts it.
@@ -619,8 +629,11 @@ impl StatBuilder {
             recorded: reader.recorded(),
             working_set: self.working_sets.as_ref().map(|sets| sets.finish(requests)),
             others: OtherLines { skipped_lines: reader.skipped(), ignored_lines: reader.ignored() },
-            format: reader.format().name.to_owned(),
-            compression: if layers.is_empty() { "none".to_owned() } else { layers.join("+") },
+            read_as: ReadAs {
+                format: reader.format().name.to_owned(),
+                columns: reader.columns(),
+                compression: if layers.is_empty() { "none".to_owned() } else { layers.join("+") },
+            },
             notes,
         })
     }

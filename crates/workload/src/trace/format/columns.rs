@@ -611,7 +611,7 @@ impl TextFormat for Columns {
         })
     }
 
-    fn note(&self) -> Option<String> {
+    fn columns(&self) -> Option<String> {
         let plan = &self.plan;
         let time = match plan.time.1 {
             Time::Digits(SECONDS) => "seconds",
@@ -642,7 +642,8 @@ impl TextFormat for Columns {
             }
         };
         let mut note = format!(
-            "columns: {} as time in {time}, {} as operation, {} as offset in {}, {} as size in {}",
+            "column {} as time in {time}, column {} as operation, column {} as offset in {}, \
+             column {} as size in {}",
             column(plan.time.0),
             column(plan.op.0),
             column(plan.offset.0),
@@ -651,7 +652,7 @@ impl TextFormat for Columns {
             unit(plan.size.1),
         );
         if let Some((device, _)) = plan.device {
-            note += &format!(", {} as device", column(device));
+            note += &format!(", column {} as device", column(device));
         }
         let mut used = vec![plan.time.0, plan.op.0, plan.offset.0, plan.size.0];
         used.extend(plan.device.map(|(at, _)| at));

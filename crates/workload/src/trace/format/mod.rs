@@ -170,6 +170,8 @@ pub fn find(name: &str) -> Result<&'static Format, SpecError> {
 pub(crate) struct Sample<'a> {
     pub bytes: &'a [u8],
     pub lines: Vec<&'a [u8]>,
+    /// Whole lines from the middle and from the end of the file, if they are known.
+    pub later: Vec<u8>,
 }
 
 impl<'a> Sample<'a> {
@@ -185,7 +187,7 @@ impl<'a> Sample<'a> {
             .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
             .take(Self::LINES)
             .collect();
-        Self { bytes, lines }
+        Self { bytes, lines, later: Vec::new() }
     }
 }
 
