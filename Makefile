@@ -23,7 +23,7 @@ FEATURES_tests := --features flashgc-python/mutants,flashgc-python/vhost-user
 MODULE := $(or $(firstword $(wildcard $(VENV)/.built-*)),$(VENV)/.built-checks)
 
 .DEFAULT_GOAL := help
-.PHONY: help build dev test test-rust test-python soak statements wrong-findings mutants lint lint-rust lint-python format demo bench docs papers site wheel sdist release-check audit clean tools
+.PHONY: help build dev test test-rust test-python soak statements formats wrong-findings mutants lint lint-rust lint-python format demo bench docs papers site wheel sdist release-check audit clean tools
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -105,6 +105,10 @@ COUNT ?= 10000
 SEED ?= 1
 statements: dev ## random inputs that try to make what is printed false, COUNT=10000 of them
 	$(BIN)/python -m scripts.statements $(COUNT) $(SEED)
+
+TRACES ?= 6
+formats: dev ## mutated traces of every text format, TRACES=6 of each: none may be read as something else
+	$(BIN)/python -m scripts.formats.campaign --traces $(TRACES)
 
 wrong-findings: dev ## which test notices that a finding is wrong, of each rule or those with PART in their id (TESTS=files)
 	$(BIN)/python -m scripts.statements.wrong "$(PART)" $(TESTS)

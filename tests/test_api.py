@@ -65,7 +65,7 @@ def test_random_selection_is_one_over_the_spare_factor() -> None:
 
 def test_help_opens_with_the_own_keywords_of_a_function() -> None:
     assert str(inspect.signature(flashgc.compare)) == (
-        "(victims: Victim | Sequence[Victim], workload: str | Trace = 'uniform', *, results: "
+        "(victims: Victim | Sequence[Victim], workload: str | Trace | Table = 'uniform', *, results: "
         "File | None = None, progress: Progress | None = None, control: Control | None = None, "
         "**options) -> Comparison"
     )

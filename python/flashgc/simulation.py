@@ -14,11 +14,12 @@ from flashgc.checkpoints import Checkpoint, File
 from flashgc.checkpoints import checkpoint as kept
 from flashgc.execution import COMPARED_RUNS, keeping_in, parse_jobs, resumed, simulate, told
 from flashgc.experiment import Experiment, experiment
+from flashgc.frames import Table
 from flashgc.keywords import CompareKeywords, RunKeywords
 from flashgc.options import OPTIONS, find, known
 from flashgc.policy_files import Policies
 from flashgc.results import Comparison, Result
-from flashgc.traces import Trace, Workload, as_given
+from flashgc.traces import Trace, as_given
 
 if TYPE_CHECKING:
     import numpy
@@ -78,7 +79,7 @@ Placement: TypeAlias = str | PlacementRule | type[PlacementRule]
 
 @typed_keywords(RunKeywords)
 def run(
-    workload: Workload = "uniform",
+    workload: str | Trace | Table = "uniform",
     *,
     victim: Victim | None = None,
     checkpoint: File | None = None,
@@ -149,7 +150,7 @@ def run(
 @typed_keywords(CompareKeywords)
 def compare(
     victims: Victim | Sequence[Victim],
-    workload: Workload = "uniform",
+    workload: str | Trace | Table = "uniform",
     *,
     results: File | None = None,
     progress: Progress | None = None,
@@ -192,7 +193,7 @@ def compare(
 
 
 def _asked(
-    workload: Workload, victims: list[Victim] | None, options: dict[str, Any]
+    workload: str | Trace | Table, victims: list[Victim] | None, options: dict[str, Any]
 ) -> tuple[Experiment, Policies]:
     python: dict[str, dict[str, object]] = {"victim": {}, "placement": {}}
     names = [_name_of(victim, python["victim"]) for victim in victims or []]
@@ -219,7 +220,7 @@ def _name_of(policy: object, known: dict[str, object]) -> str:
 
 
 def given_values(
-    workload: Workload, options: Mapping[str, Any]
+    workload: str | Trace | Table, options: Mapping[str, Any]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """Keywords as the values of an experiment, by section, and the place of each.
 

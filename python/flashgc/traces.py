@@ -293,11 +293,7 @@ def made(
         )
 
 
-#: Anything that is taken as a workload: a generator, a path, a trace or a table.
-Workload: TypeAlias = "str | Trace | Table"
-
-
-def as_given(workload: Workload) -> str | Trace:
+def as_given(workload: str | Trace | Table) -> str | Trace:
     """Return a workload by its name, or the trace that a table becomes."""
     return Trace(cast(Table, workload)) if is_table(workload) else cast("str | Trace", workload)
 

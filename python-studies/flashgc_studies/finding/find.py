@@ -15,6 +15,7 @@ from flashgc._typed_keywords import typed_keywords
 from flashgc.checkpoints import File
 from flashgc.execution import COMPARED_RUNS, keeping_in, simulate
 from flashgc.experiment import experiment
+from flashgc.frames import Table
 from flashgc.keywords import RunKeywords
 from flashgc.policy_files import Policies
 from flashgc.progress import Show
@@ -22,7 +23,7 @@ from flashgc.results import Finding, Result
 from flashgc.results.figures import figures_of
 from flashgc.simulation import given_values
 from flashgc.studies.study import Progress, Study, without_unit
-from flashgc.traces import Workload
+from flashgc.traces import Trace
 from flashgc_studies.finding import describe
 from flashgc_studies.finding.outcome import Found, Tried
 from flashgc_studies.finding.subject import Subject, subject
@@ -36,7 +37,7 @@ MEAN, WORSE, BETTER = 0, -1, 1
 def find(
     option: str,
     conditions: str | Sequence[str],
-    workload: Workload = "uniform",
+    workload: str | Trace | Table = "uniform",
     *,
     low: str | float | None = None,
     high: str | float | None = None,

@@ -12,13 +12,14 @@ from typing import Any, Unpack
 from flashgc import _core, _notebook_progress, _origins
 from flashgc._core import ConfigError, Control
 from flashgc._typed_keywords import typed_keywords
+from flashgc.frames import Table
 from flashgc.keywords import RunKeywords
 from flashgc.model import evaluate
 from flashgc.results import Result
 from flashgc.simulation import given_values
 from flashgc.studies.rounds import Outcome, Rounds, Wanted, folder_of
 from flashgc.studies.study import Progress, jobs_of, without_unit
-from flashgc.traces import Workload
+from flashgc.traces import Trace
 from flashgc_studies.gaps import task
 from flashgc_studies.gaps.describe import findings
 from flashgc_studies.gaps.outcome import MODEL, Gap, Row, bound, equals, ordered
@@ -29,7 +30,7 @@ _AHEAD = 2.0
 
 @typed_keywords(RunKeywords)
 def gap(
-    workload: Workload,
+    workload: str | Trace | Table,
     *,
     couples: Sequence[str] | None = None,
     classes: int | None = None,

@@ -12,11 +12,12 @@ from flashgc._core import ConfigError, Control
 from flashgc._origins import option
 from flashgc._typed_keywords import typed_keywords
 from flashgc.checkpoints import parse_time
+from flashgc.frames import Table
 from flashgc.keywords import CompareKeywords
 from flashgc.simulation import given_values
 from flashgc.studies.rounds import Rounds, folder_of
 from flashgc.studies.study import Progress, jobs_of, without_unit
-from flashgc.traces import Workload
+from flashgc.traces import Trace
 from flashgc.units import parse_count, parse_share
 from flashgc_studies.tuning import task
 from flashgc_studies.tuning.describe import findings
@@ -33,7 +34,7 @@ _HELD_BACK = (0.05, 0.9)
 
 @typed_keywords(CompareKeywords)
 def tune(
-    workload: Workload,
+    workload: str | Trace | Table,
     *,
     objective: str = "write-amplification",
     budget: int | str | None = None,

@@ -9,7 +9,7 @@ use crate::Op;
 
 /// The formats of plain columns, which other programs write with other columns or units, with the bytes
 /// of one unit of their sizes.
-const PLAIN: [(&str, u64); 11] = [
+const PLAIN: [(&str, u64); 15] = [
     ("columns", 1),
     ("cloudphysics", 1),
     ("msr", 1),
@@ -21,6 +21,10 @@ const PLAIN: [(&str, u64); 11] = [
     ("disksim", 512),
     ("ssdsim", 512),
     ("flashsim", 4096),
+    ("wiscsee", 1),
+    ("biotracer", 512),
+    ("diskmon", 512),
+    ("rmem", 4096),
 ];
 
 /// The smallest number of requests from which figures tell something.
@@ -97,7 +101,9 @@ pub(crate) fn against(format: &Format, requests: &[Request]) -> Vec<String> {
         // devices, or none in the format, they are another column. fio 1 has no times.
         let is_timed = !["fio1", "tencent", "msr"].contains(&format.name);
         let is_still = data.iter().all(|request| request.time_ns == data[0].time_ns);
-        if is_timed && is_still && (format.single_device || devices.len() as u64 > number / 4) {
+        // DiskMon's clock has microseconds, and starts with the capture.
+        let has_clock = format.single_device || format.name == "diskmon";
+        if is_timed && is_still && (has_clock || devices.len() as u64 > number / 4) {
             found.push("all times are the same".to_owned());
         }
         if devices.len() as u64 > number / 10 * 9 {
@@ -105,8 +111,27 @@ pub(crate) fn against(format: &Format, requests: &[Request]) -> Vec<String> {
             found.push(format!("{} are of {devices} devices", count(number, "request")));
         }
         let back = data.windows(2).filter(|pair| pair[1].time_ns < pair[0].time_ns).count() as u64;
-        if back > number / 3 {
+        let times: FxHashSet<u64> = data.iter().map(|request| request.time_ns).collect();
+        let few = times.len() as u64 <= number / 4;
+        let grow = data.windows(2).all(|pair| pair[1].offset >= pair[0].offset);
+        if back > number / 3 || (few || grow) && back > number / 8 {
             found.push(format!("times go back {back} times in {}", count(number, "request")));
+        }
+        // Most sizes are whole pages of 4 KiB: multiples of 8 sectors, or any number of pages.
+        let pages = if unit == 4096 { 1 } else { 8 };
+        let is_like_a_size = |one: &&&Request| one.device > 0 && one.device % pages == 0;
+        let like_sizes = data.iter().filter(is_like_a_size).count() as u64;
+        if devices.len() > sizes.len() && devices.len() > 2 && like_sizes > number / 2 {
+            let (devices, sizes) = (devices.len(), sizes.len());
+            found.push(format!("devices are as sizes are: {devices} devices, and {sizes} sizes"));
+        }
+        if offsets.len() > 2 && data.iter().all(|request| (0..4096).contains(&request.offset)) {
+            found.push("all requests begin in the first 4096 bytes".to_owned());
+        }
+        let next = |pair: &[&Request]| pair[1].offset - pair[0].offset == unit as i64;
+        let steps = data.windows(2).filter(|pair| next(pair)).count() as u64;
+        if sizes.len() > 1 && steps > number / 10 * 8 && data.iter().any(|one| one.size > unit) {
+            found.push("offsets count the lines".to_owned());
         }
     }
     found

@@ -1,0 +1,309 @@
+"""A campaign of mutated layouts: each trace is read right, or refused, and never read as something else.
+
+The writers of fuzz/make_corpus.py, which know nothing of the readers, write traces of drawn
+requests in every text format. Each trace is then changed: what lines look like, or which columns
+there are in which order. What keeps the meaning must be read right or refused. So must other
+columns: a reader may find them by their names, and else has to refuse.
+
+``python -m scripts.formats.campaign --traces 4`` draws four traces of each format.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gzip
+import importlib.util
+import lzma
+import os
+import random
+import re
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import flashgc
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: Requests of a trace that is drawn: enough for evidence.
+REQUESTS = 80
+
+#: A request: time in nanoseconds, operation, offset, size, device.
+Row = tuple[int, str, int, int, int]
+
+
+def writers() -> ModuleType:
+    """The writers of the corpus."""
+    spec = importlib.util.spec_from_file_location("make_corpus", ROOT / "fuzz/make_corpus.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def drawn(seed: int) -> list[Row]:
+    """Requests as hosts send them: some in a row, whole pages and parts, two devices."""
+    draw = random.Random(seed)
+    time, rows = 5_000_000_000, []
+    following = 0
+    for _ in range(REQUESTS):
+        time += draw.randrange(1000, 40_000_000)
+        size = 512 * draw.choice([1, 3, 8, 8, 8, 16, 40, 128])
+        offset = following if draw.random() < 0.3 else 4096 * draw.randrange(1, 4_000_000)
+        op = draw.choices("WRD", [10, 6, 1])[0]
+        following = offset + size
+        # The first device is the one that the writers take for the first.
+        rows.append((time, op, offset, size, draw.choice([3, 3, 1]) if rows else 3))
+    return rows
+
+
+@contextlib.contextmanager
+def within(folder: Path) -> Iterator[None]:
+    """Works in a folder."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def traces(seed: int, folder: Path) -> dict[str, tuple[str, list[Row]]]:
+    """The text of a trace in every text format, and its requests."""
+    corpus = writers()
+    corpus.REQUESTS = drawn(seed)
+    with within(folder):
+        corpus.text_formats()
+    made = {}
+    for file in sorted((folder / "expected").glob("*.csv")):
+        text = (folder / "corpus" / file.stem / "example").read_bytes().decode()
+        made[file.stem] = (text, rows_of(file.read_text()))
+    return made
+
+
+def rows_of(text: str) -> list[Row]:
+    """The requests of a trace in our CSV."""
+    rows = []
+    for line in text.splitlines()[1:]:
+        time, op, offset, size, device = line.split(",")[:5]
+        whole, _, rest = time.partition(".")
+        nanoseconds = int(whole) * 1000 + int(rest.ljust(3, "0") or 0)
+        rows.append((nanoseconds, op, int(offset), int(size), int(device)))
+    return rows
+
+
+# Formats whose lines are columns, and what is between them.
+COMMAS = ("alibaba", "cloudphysics", "csv", "fio1", "msr", "spc", "systor", "tencent")
+BLANKS = ("biotracer", "disksim", "diskmon", "flashsim", "rmem", "ssdsim", "wiscsee")
+
+#: A change of a text; ``None`` where it cannot be done.
+Change = Callable[[str], "str | bytes | None"]
+
+
+def has_names(text: str) -> bool:
+    """True if the first line has words and no numbers."""
+    words = re.split(r"[,;\t ]+", text.partition("\n")[0])
+    return len(words) > 2 and not any(re.fullmatch(r"[\d.]+", word) for word in words)
+
+
+def of_names(change: Callable[[str], str]) -> Change:
+    """A change of the first line, if that has names."""
+
+    def changed(text: str) -> str | None:
+        first, _, rest = text.partition("\n")
+        return f"{change(first)}\n{rest}" if has_names(text) else None
+
+    return changed
+
+
+def of_lines(change: Callable[[str], str]) -> Change:
+    """A change of every line."""
+    return lambda text: "".join(f"{change(line)}\n" for line in text.splitlines())
+
+
+def behind(line: str, share: float) -> Change:
+    """A line that is put into the text behind a share of the lines."""
+
+    def changed(text: str) -> str:
+        lines = text.splitlines(keepends=True)
+        at = int(len(lines) * share)
+        return "".join([*lines[:at], f"{line}\n", *lines[at:]])
+
+    return changed
+
+
+def repeated_names(text: str) -> str | None:
+    """The names once more in the middle, as in files that were joined."""
+    return behind(text.partition("\n")[0], 0.5)(text) if has_names(text) else None  # type: ignore[return-value]
+
+
+#: Changes that keep the meaning.
+FORMS: dict[str, Change] = {
+    "as it is": lambda text: text,
+    "CRLF": lambda text: text.replace("\r\n", "\n").replace("\n", "\r\n"),
+    "BOM": lambda text: "\ufeff" + text,
+    "UTF-16": lambda text: b"\xff\xfe" + text.encode("utf-16-le"),
+    "no end": lambda text: text.rstrip("\n"),
+    "blank line at the end": lambda text: text + "\n",
+    "blank line in front": lambda text: "\n" + text,
+    "blank line in the middle": behind("", 0.5),
+    "comment in front": lambda text: "# made by hand\n" + text,
+    "comment in the middle": behind("# made by hand", 0.5),
+    "blanks behind": of_lines(lambda line: line + "  "),
+    "blanks in front": of_lines(lambda line: "  " + line),
+    "gzip": lambda text: gzip.compress(text.encode()),
+    "gzip and zeros": lambda text: gzip.compress(text.encode()) + bytes(512),
+    "gzip in two parts": lambda text: gzip.compress(text.encode()[:100])
+    + gzip.compress(text.encode()[100:]),
+    "xz": lambda text: lzma.compress(text.encode()),
+    "lzma": lambda text: lzma.compress(text.encode(), format=lzma.FORMAT_ALONE),
+    "capital names": of_names(str.upper),
+    "small names": of_names(str.lower),
+    "names in quotes": of_names(lambda line: re.sub(r"[^,;\t]+", r'"\g<0>"', line)),
+    "blanks around names": of_names(lambda line: re.sub(r",", " , ", line)),
+    "names as a comment": of_names(lambda line: "# " + line),
+    "names in the middle": repeated_names,
+}
+
+
+def columns(change: Callable[[list[str], int], list[str] | None], *, named: bool = True) -> Change:
+    """A change of the columns of every line; ``named`` if the names change as well."""
+
+    def changed(text: str) -> str | None:
+        lines, made = text.splitlines(), []
+        separator = "," if lines[-1].count(",") > 2 else None
+        for number, line in enumerate(lines):
+            if number == 0 and has_names(text) and not named:
+                made.append(line)
+                continue
+            cells = [cell.strip() for cell in line.split(separator)]
+            other = change(cells, number)
+            if other is None:
+                return None
+            made.append((separator or " ").join(other))
+        return "\n".join(made) + "\n"
+
+    return changed
+
+
+def swapped(one: int, other: int) -> Callable[[list[str], int], list[str] | None]:
+    """Two columns in each other's place."""
+
+    def change(cells: list[str], _: int) -> list[str] | None:
+        if max(one, other) >= len(cells):
+            return None
+        cells = list(cells)
+        cells[one], cells[other] = cells[other], cells[one]
+        return cells
+
+    return change
+
+
+def separated(by: str) -> Change:
+    """Another separator."""
+
+    def changed(text: str) -> str | None:
+        separator = "," if text.splitlines()[-1].count(",") > 2 else None
+        if (separator or " ") == by.strip(" ") or separator is None and by == " ":
+            return None
+        lines = [
+            by.join(cell.strip() for cell in line.split(separator)) for line in text.splitlines()
+        ]
+        return "\n".join(lines) + "\n"
+
+    return changed
+
+
+#: Changes of columns. A file with names may be read by them, and any other is to be refused.
+LAYOUTS: dict[str, Change] = {
+    **{
+        f"columns {one + 1} and {other + 1} swapped": columns(swapped(one, other))
+        for one in range(5)
+        for other in range(one + 1, 5)
+    },
+    "reversed": columns(lambda cells, _: cells[::-1]),
+    "rotated": columns(lambda cells, _: cells[1:] + cells[:1]),
+    "rotated back": columns(lambda cells, _: cells[-1:] + cells[:-1]),
+    "index in front": columns(lambda cells, number: [str(number), *cells]),
+    "named index in front": columns(
+        lambda cells, number: ["index" if number == 0 else str(number), *cells]
+    ),
+    "column behind": columns(lambda cells, number: [*cells, str(number * 7)]),
+    "first left out": columns(lambda cells, _: cells[1:]),
+    "last left out": columns(lambda cells, _: cells[:-1]),
+    "third left out": columns(lambda cells, _: cells[:2] + cells[3:]),
+    "cells in quotes": columns(lambda cells, _: [f'"{cell}"' for cell in cells]),
+    "semicolons": separated(";"),
+    "tabs": separated("\t"),
+    "commas": separated(","),
+    "commas and blanks": separated(", "),
+    "blanks": separated(" "),
+    "bars": separated("|"),
+}
+
+
+def outcome(content: str | bytes, expected: list[Row], folder: Path) -> str:
+    """``right``, ``refused``, or what is wrong."""
+    file, made = folder / "mutated.trace", folder / "found.csv"
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
+    try:
+        flashgc.trace_convert(file, made, native_devices=True)
+    except flashgc.FlashgcError:
+        return "refused"
+    found = [row for row in rows_of(made.read_text()) if row[1] != "F"]
+    if found == expected:
+        return "right"
+    differs = [at for at, pair in enumerate(zip(found, expected, strict=False)) if pair[0] != pair[1]]
+    at = differs[0] if differs else min(len(found), len(expected))
+    form = flashgc.trace_stat(file).format
+    return f"as {form}: request {at}: {found[at : at + 1]} for {expected[at : at + 1]}"
+
+
+def campaign(seeds: range) -> tuple[dict[str, Counter[str]], list[str]]:
+    """Returns the outcomes of each format, and what was wrong."""
+    counts: dict[str, Counter[str]] = {}
+    wrong = []
+    shows = sys.stderr.isatty()
+    for seed in seeds:
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = Path(scratch)
+            for name, (text, expected) in traces(seed, folder).items():
+                changes = {**FORMS, **(LAYOUTS if name in COMMAS + BLANKS else {})}
+                for change, function in changes.items():
+                    content = function(text)
+                    if content is None or (content == text and change != "as it is"):
+                        continue
+                    found = outcome(content, expected, folder)
+                    kind = found if found in ("right", "refused") else "wrong"
+                    counts.setdefault(name, Counter())[kind] += 1
+                    if kind == "wrong":
+                        wrong.append(f"{name}, seed {seed}, {change}: {found}")
+                if shows:
+                    print(f"\rseed {seed}: {name:20}", end="", file=sys.stderr, flush=True)
+    if shows:
+        print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
+    return counts, wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Mutates traces of every text format, and reads them.")
+    parser.add_argument("--traces", type=int, default=6, help="traces of each format")
+    asked = parser.parse_args()
+    counts, wrong = campaign(range(1, asked.traces + 1))
+    print(f"{'format':14} {'right':>6} {'refused':>8} {'wrong':>6}")
+    for name, found in counts.items():
+        print(f"{name:14} {found['right']:6} {found['refused']:8} {found['wrong']:6}")
+    whole = sum(counts.values(), Counter())
+    print(f"{'all':14} {whole['right']:6} {whole['refused']:8} {whole['wrong']:6}")
+    for line in wrong:
+        print(line, file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
