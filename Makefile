@@ -106,9 +106,11 @@ SEED ?= 1
 statements: dev ## random inputs that try to make what is printed false, COUNT=10000 of them
 	$(BIN)/python -m scripts.statements $(COUNT) $(SEED)
 
-TRACES ?= 6
-formats: dev ## mutated traces of every text format, TRACES=6 of each: none may be read as something else
+TRACES ?= 20
+formats: dev ## traces of every text format, TRACES=20 of each, with a changed layout: none may be read as something else
 	$(BIN)/python -m scripts.formats.campaign --traces $(TRACES)
+	@$(CARGO) test --locked -p flashgc-workload --profile checks --quiet --test suite \
+	  -- trace_layouts:: --nocapture --test-threads=1 | grep --extended-regexp 'right|FAILED|wrong'
 
 wrong-findings: dev ## which test notices that a finding is wrong, of each rule or those with PART in their id (TESTS=files)
 	$(BIN)/python -m scripts.statements.wrong "$(PART)" $(TESTS)

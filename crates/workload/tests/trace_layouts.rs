@@ -1,7 +1,8 @@
 //! A campaign of mutated layouts: whatever is done to the columns of a trace, it is read right or refused.
 
-use crate::trace_common::read;
+use crate::trace_common::{read, reader};
 use flashgc_workload::Op;
+use flashgc_workload::trace::ReadOptions;
 
 /// A column of a plain format: its name with its unit, and its text for a request.
 type Column = (&'static str, fn(&Row) -> String);
@@ -154,4 +155,206 @@ fn no_layout_is_read_wrong_without_a_word() {
         wrong.join("\n")
     );
     assert!(right > 2000 && right + refused > 3000, "{right} right, {refused} refused");
+}
+
+/// The text that a format's own program writes for the rows: the format, the line that the file begins with, the
+/// separator and the line of a row.
+type Writer = (&'static str, &'static str, &'static str, fn(usize, &Row) -> String);
+
+fn letter(row: &Row) -> &'static str {
+    if row.1 { "R" } else { "W" }
+}
+
+fn seconds(row: &Row) -> String {
+    format!("{}.{:06}", row.0 / 1_000_000, row.0 % 1_000_000)
+}
+
+const WRITERS: [Writer; 16] = [
+    ("csv", "time_us,op,offset_bytes,size_bytes,dev", ",", |_, row| {
+        format!("{},{},{},{},3", row.0, letter(row), row.2, row.3)
+    }),
+    ("msr", "", ",", |at, row| {
+        let op = if row.1 { "Read" } else { "Write" };
+        let ticks = 128_166_372_003_061_629 + row.0 * 10;
+        format!("{ticks},src1,3,{op},{},{},{}", row.2, row.3, 41_286 + at * 7 % 90)
+    }),
+    ("alibaba", "", ",", |_, row| {
+        format!("3,{},{},{},{}", letter(row), row.2, row.3, 1_577_808_000_000_000 + row.0)
+    }),
+    ("tencent", "", ",", |_, row| {
+        let time = 1_538_323_200 + row.0 / 1_000_000;
+        format!("{time},{},{},{},1003", row.2 / 512, row.3 / 512, u8::from(!row.1))
+    }),
+    ("systor", "Timestamp,Response,IOType,LUN,Offset,Size", ",", |at, row| {
+        let time = 1_455_590_000 + row.0 / 1_000_000;
+        format!("{time}.013118000,0.000{:03},{},3,{},{}", 100 + at, letter(row), row.2, row.3)
+    }),
+    ("spc", "", ",", |_, row| {
+        format!("3,{},{},{},{}", row.2 / 512, row.3, letter(row).to_lowercase(), seconds(row))
+    }),
+    ("cloudphysics", "", ",", |at, row| {
+        let command = if row.1 { "28" } else { "2a" };
+        format!("{at},{},{command},{},{}", 5_633_898_368_802 + row.0, row.3, row.2 / 512)
+    }),
+    ("fiu", "", " ", |at, row| {
+        let (time, sector) = (89_966_522_969_723 + row.0 * 1000, row.2 / 512);
+        format!(
+            "{time} {} nfsd {sector} {} {} 6 0 {:032x}",
+            4000 + at,
+            row.3 / 512,
+            letter(row),
+            at
+        )
+    }),
+    ("blkparse", "", " ", |at, row| {
+        let (time, sector) = (seconds(row), row.2 / 512);
+        format!(
+            "8,0 {} {at} {time}000 {} D {} {sector} + {} [app]",
+            at % 4,
+            400 + at,
+            letter(row),
+            row.3 / 512
+        )
+    }),
+    ("ftrace", "", " ", |at, row| {
+        let (time, sector) = (seconds(row), row.2 / 512);
+        format!(
+            "app-{} [00{}] ..... {time}: block_rq_issue: 8,0 {} {} () {sector} + {} [app]",
+            400 + at,
+            at % 4,
+            letter(row),
+            row.3,
+            row.3 / 512
+        )
+    }),
+    ("disksim", "", " ", |_, row| {
+        format!("{}.5 3 {} {} {}", row.0 / 1000, row.2 / 512, row.3 / 512, u8::from(row.1))
+    }),
+    ("ssdsim", "", " ", |_, row| {
+        format!("{} 3 {} {} {}", row.0 * 1000, row.2 / 512, row.3 / 512, u8::from(row.1))
+    }),
+    ("diskmon", "", "\t", |at, row| {
+        let op = if row.1 { "Read" } else { "Write" };
+        format!("{at}\t{}\t0.00038147\t3\t{op}\t{}\t{}", seconds(row), row.2 / 512, row.3 / 512)
+    }),
+    ("fio2", "fio version 2 iolog", " ", |_, row| {
+        format!("/dev/sdb {} {} {}", if row.1 { "read" } else { "write" }, row.2, row.3)
+    }),
+    ("fio3", "fio version 3 iolog", " ", |_, row| {
+        let op = if row.1 { "read" } else { "write" };
+        format!("{} /dev/sdb {op} {} {}", row.0 / 1000, row.2, row.3)
+    }),
+    ("names", "Time (ms);Op;Offset [KiB];Size (sectors);Disk", ";", |_, row| {
+        format!("{}.0;{};{};{};3", row.0 / 1000, letter(row), row.2 / 1024, row.3 / 512)
+    }),
+];
+
+/// Returns a file with a change that leaves its requests as they are, or that makes it no file of its format.
+fn mutated(number: usize, head: &str, separator: &str, lines: &[String]) -> Option<String> {
+    let cut = |line: &str| line.split(separator).map(str::to_owned).collect::<Vec<_>>();
+    let join = |head: &str, lines: Vec<String>| {
+        let head = if head.is_empty() { String::new() } else { format!("{head}\n") };
+        format!("{head}{}\n", lines.join("\n"))
+    };
+    let each = |change: &dyn Fn(Vec<String>) -> Vec<String>, to: &str| {
+        let whole = |line: &str| change(cut(line)).join(to);
+        let head =
+            if head.starts_with("fio") || head.is_empty() { head.to_owned() } else { whole(head) };
+        join(&head, lines.iter().map(|line| whole(line)).collect())
+    };
+    let plain = join(head, lines.to_vec());
+    let as_it_is = |fields: Vec<String>| fields;
+    let swaps: Vec<(usize, usize)> = (0..6).flat_map(|i| (i + 1..6).map(move |j| (i, j))).collect();
+    Some(match number {
+        0 => plain,
+        1 => plain.replace('\n', "\r\n"),
+        2 => format!("\u{feff}{plain}"),
+        3 => plain.replace('\n', "\n\n"),
+        4 => join(head, [&lines[..30], &["# a comment".to_owned()], &lines[30..]].concat()),
+        5 if !head.is_empty() => {
+            join(head, [&lines[..30], &[head.to_owned()], &lines[30..]].concat())
+        }
+        6 if !head.is_empty() => join("", lines.to_vec()),
+        7 => each(&|fields| fields.iter().map(|field| format!("\"{field}\"")).collect(), separator),
+        8 => each(&as_it_is, &format!("{separator} ")),
+        9 => each(&as_it_is, ";"),
+        10 => each(&as_it_is, "\t"),
+        11 => each(&as_it_is, ","),
+        12 => plain.to_uppercase(),
+        13 => plain.to_lowercase(),
+        14 => each(&|fields| [vec!["7".to_owned()], fields].concat(), separator),
+        15..=20 => each(
+            &|mut fields| {
+                if number - 15 < fields.len() {
+                    fields.remove(number - 15);
+                }
+                fields
+            },
+            separator,
+        ),
+        21..=26 => each(
+            &|mut fields| {
+                let at = (number - 21).min(fields.len() - 1);
+                fields.insert(at, "5".to_owned());
+                fields
+            },
+            separator,
+        ),
+        27..=41 => each(
+            &|mut fields| {
+                let (i, j) = swaps[number - 27];
+                if j < fields.len() {
+                    fields.swap(i, j);
+                }
+                fields
+            },
+            separator,
+        ),
+        42 => each(&|fields| fields.into_iter().rev().collect(), separator),
+        _ => return None,
+    })
+}
+
+#[test]
+fn what_programs_write_is_read_right_or_refused_after_any_change_of_layout() {
+    let of = |request: &flashgc_workload::trace::Request| {
+        (request.time_ns, request.op, request.offset, request.size)
+    };
+    let (mut right, mut refused, mut warned, mut wrong) = (0, 0, 0, Vec::new());
+    for (format, head, separator, line) in WRITERS {
+        let lines: Vec<String> = rows().iter().enumerate().map(|(at, row)| line(at, row)).collect();
+        let text = mutated(0, head, separator, &lines).unwrap();
+        let original = read(text.as_bytes()).unwrap_or_else(|error| panic!("{format}: {error}"));
+        for (request, Row(_, is_read, offset, size)) in original.iter().zip(rows()) {
+            let op = if is_read { Op::Read } else { Op::Write };
+            let found = (request.op, request.offset, request.size);
+            assert_eq!(found, (op, offset as i64, size), "{format}: {text}");
+        }
+        assert_eq!(original.len(), rows().len(), "{format}");
+        for number in 1..=42 {
+            let Some(text) = mutated(number, head, separator, &lines) else { continue };
+            let doubtful = reader(text.as_bytes(), &ReadOptions::default())
+                .is_ok_and(|reader| !reader.doubts().is_empty());
+            match read(text.as_bytes()) {
+                Err(_) => refused += 1,
+                Ok(found) if found.iter().map(of).eq(original.iter().map(of)) => right += 1,
+                Ok(_) if doubtful => warned += 1,
+                Ok(_) => wrong.push(format!(
+                    "{format}, change {number}: {}",
+                    text.lines().take(3).collect::<Vec<_>>().join(" | ")
+                )),
+            }
+        }
+    }
+    println!("{right} right, {refused} refused, {warned} with a warning, {} wrong", wrong.len());
+    assert!(
+        wrong.is_empty(),
+        "{} wrong, {right} right, {refused} refused:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    assert!(
+        right >= 240 && right + refused >= 600 && warned < 10,
+        "{right} right, {refused} refused"
+    );
 }

@@ -32,7 +32,8 @@ pub(crate) fn detect(path: &Path, sample: &Sample) -> Result<&'static Format, Tr
     match fits.as_slice() {
         [(_, format)] => {
             let doubts = doubts(path, sample, format, &ReadOptions::default());
-            if doubts.is_empty() {
+            // A file that begins as those of the format do is no other; figures against it are a warning.
+            if doubts.is_empty() || best == usize::MAX {
                 return Ok(format);
             }
             let name = format.name;

@@ -9,7 +9,11 @@ use crate::Op;
 
 /// The formats of plain columns, which other programs write with other columns or units, with the bytes
 /// of one unit of their sizes.
-const PLAIN: [(&str, u64); 15] = [
+const PLAIN: [(&str, u64); 18] = [
+    ("fiu", 512),
+    ("diskmon", 512),
+    ("fio2", 1),
+    ("fio3", 1),
     ("columns", 1),
     ("cloudphysics", 1),
     ("msr", 1),
@@ -23,9 +27,11 @@ const PLAIN: [(&str, u64); 15] = [
     ("flashsim", 4096),
     ("wiscsee", 1),
     ("biotracer", 512),
-    ("diskmon", 512),
     ("rmem", 4096),
 ];
+
+/// The formats with columns that are not read, which could be the one that is taken for another.
+const OTHERS: [&str; 4] = ["fiu", "spc", "cloudphysics", "diskmon"];
 
 /// The smallest number of requests from which figures tell something.
 const FEWEST: usize = 4;
@@ -99,12 +105,25 @@ pub(crate) fn against(format: &Format, requests: &[Request]) -> Vec<String> {
         let devices: FxHashSet<u32> = data.iter().map(|request| request.device).collect();
         // Right files of one moment, or without a clock, have times that are all the same, too. With many
         // devices, or none in the format, they are another column. fio 1 has no times.
-        let is_timed = !["fio1", "tencent", "msr"].contains(&format.name);
+        let is_timed = !["fio1", "fio2", "tencent", "msr"].contains(&format.name);
         let is_still = data.iter().all(|request| request.time_ns == data[0].time_ns);
-        // DiskMon's clock has microseconds, and starts with the capture.
-        let has_clock = format.single_device || format.name == "diskmon";
-        if is_timed && is_still && (has_clock || devices.len() as u64 > number / 4) {
+        let has_others = format.single_device || OTHERS.contains(&format.name);
+        if is_timed && is_still && (has_others || devices.len() as u64 > number / 4) {
             found.push("all times are the same".to_owned());
+        }
+        let steps = |step: &dyn Fn(&Request, &Request) -> bool| {
+            data.windows(2).all(|pair| step(pair[0], pair[1]))
+        };
+        let longer = data.iter().any(|request| request.size > unit);
+        if longer
+            && steps(&|before, next| [unit as i64, 512].contains(&(next.offset - before.offset)))
+        {
+            found.push("offsets count up by one, as line numbers do".to_owned());
+        }
+        if OTHERS.contains(&format.name)
+            && steps(&|before, next| [1, 1000].contains(&next.time_ns.wrapping_sub(before.time_ns)))
+        {
+            found.push("times count up by one, as line numbers do".to_owned());
         }
         if devices.len() as u64 > number / 10 * 9 {
             let devices = devices.len();
@@ -127,11 +146,6 @@ pub(crate) fn against(format: &Format, requests: &[Request]) -> Vec<String> {
         }
         if offsets.len() > 2 && data.iter().all(|request| (0..4096).contains(&request.offset)) {
             found.push("all requests begin in the first 4096 bytes".to_owned());
-        }
-        let next = |pair: &[&Request]| pair[1].offset - pair[0].offset == unit as i64;
-        let steps = data.windows(2).filter(|pair| next(pair)).count() as u64;
-        if sizes.len() > 1 && steps > number / 10 * 8 && data.iter().any(|one| one.size > unit) {
-            found.push("offsets count the lines".to_owned());
         }
     }
     found
