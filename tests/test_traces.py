@@ -83,6 +83,29 @@ def test_times_that_go_back_are_counted_and_said(
     assert ("times go back once, by up to" in shown) == (not merged)
 
 
+def test_joined_streams_of_cpus_run_as_the_merged_capture(tmp_path: Path) -> None:
+    rows = [
+        (100 * i + 37 * cpu, cpu, i * 7919 % 300 + 300 * cpu) for cpu in (0, 1) for i in range(900)
+    ]
+    digests = []
+    for name, ordered in (("joined", rows), ("merged", sorted(rows))):
+        lines = [
+            f"8,0 {cpu} {i} 0.{us:06} 9 D W {page * 8} + 8 [x]\n"
+            for i, (us, cpu, page) in enumerate(ordered)
+        ]
+        path = write(tmp_path / f"{name}.blkparse", "".join(lines))
+        assert flashgc.trace_stat(path).times_back == 0
+        drive = {"pages_per_block": 8, "passes": 4, "spare": "20%", "warmup": 0}
+        timed = {"kind": "timed", "times": "read=60us,program=800us,erase=1.5ms,transfer=20us"}
+        digests.append(
+            [
+                flashgc.run(str(path), **drive).write_amplification,
+                flashgc.run(str(path), **drive, **timed).write_amplification,
+            ]
+        )
+    assert digests[0] == digests[1]
+
+
 def test_a_jump_of_the_clock_is_said(tmp_path: Path) -> None:
     for jump in (0, 10**9):
         lines = [f"{100 * i + jump * (i > 150)}.000,W,0,4096,0\n" for i in range(200)]

@@ -23,6 +23,7 @@ mod trace_flushes;
 mod trace_formats;
 mod trace_given;
 mod trace_layouts;
+mod trace_per_cpu;
 mod trace_programs;
 mod trace_public;
 mod trace_references;

@@ -19,6 +19,7 @@ mod locality;
 mod names;
 mod owned;
 mod parse;
+mod per_cpu;
 mod reader;
 mod relations;
 mod replay;

@@ -17,6 +17,7 @@ use super::error::{Fault, TraceError};
 use super::format::{self, ACTIONS, DeviceNumbers, Format, ReadOptions, Sample};
 use super::input::Input;
 use super::lines::{Decoder, Recorded};
+use super::per_cpu::{self, Merged};
 use crate::Op;
 
 /// The progress of a reader in its file (before decompression).
@@ -160,7 +161,11 @@ impl TraceReader {
         let layers = input.layers.clone();
         let notes = Arc::clone(&input.notes);
         let progress = Progress { read: Arc::clone(&input.file_read), total: input.file_size };
-        let decoder = (format.open)(input, options)?;
+        let cpus = per_cpu::find(format.name, &input);
+        let mut decoder = (format.open)(input, options)?;
+        if let Some(cpus) = cpus {
+            decoder = Box::new(Merged::new(decoder, cpus));
+        }
         let chosen = (!options.devices.is_empty())
             .then(|| options.devices.iter().map(|device| (*device, false)).collect());
         Ok(Self {

@@ -1,0 +1,223 @@
+//! Captures whose streams of each CPU lie one after the other in a file, as a `cat` of the files of blktrace
+//! makes them. It recognises them, and puts their requests in the order of their times.
+
+use flashgc_base::spec::count;
+
+use super::Request;
+use super::error::TraceError;
+use super::input::Input;
+use super::lines::Decoder;
+use super::parse::{Cursor, SECONDS};
+use crate::Op;
+
+/// The bytes of a record of blktrace without its data.
+const RECORD: usize = 48;
+/// The category of records that are notes and no events, in the upper half of the action.
+const NOTE: u32 = 1 << 10;
+/// The requests of a block that is handed out.
+const BLOCK: usize = 4096;
+
+/// The streams seen so far.
+#[derive(Debug, Default)]
+struct Streams {
+    cpus: Vec<u32>,
+    /// The time of the last event.
+    time_ns: u64,
+    /// `true` if times go back from one stream to the next.
+    back: bool,
+    /// The first and the last time of each stream.
+    spans: Vec<(u64, u64)>,
+}
+
+impl Streams {
+    /// Adds an event. Returns `false` if the streams do not lie one after the other, each in order.
+    fn add(&mut self, cpu: u32, time_ns: u64) -> bool {
+        let before = std::mem::replace(&mut self.time_ns, time_ns);
+        if let (Some(last), Some(span)) = (self.cpus.last(), self.spans.last_mut())
+            && *last == cpu
+        {
+            span.1 = time_ns;
+            return time_ns >= before;
+        }
+        if self.cpus.contains(&cpu) {
+            return false;
+        }
+        self.back |= !self.cpus.is_empty() && time_ns < before;
+        self.cpus.push(cpu);
+        self.spans.push((time_ns, time_ns));
+        true
+    }
+
+    /// Returns `true` if they are several streams of one time, one after the other.
+    fn are_joined(&self) -> bool {
+        let first = self.spans.first().copied().unwrap_or_default();
+        let overlap = self.spans.iter().all(|span| span.0 <= first.1 && first.0 <= span.1);
+        self.cpus.len() > 1 && self.back && overlap
+    }
+}
+
+/// Returns the CPU and the time of a line of blkparse or ftrace; `None` if it is no event.
+fn event_of_line(format: &str, line: &[u8]) -> Option<(u32, u64)> {
+    if format == "blkparse" {
+        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let device = words.next()?;
+        let cpu = Cursor::new(words.next()?).small("").ok()?;
+        let time_ns = Cursor::new(words.nth(1)?).time(SECONDS, "").ok()?;
+        return device.contains(&b',').then_some((cpu, time_ns));
+    }
+    // The name of the task may have brackets, too.
+    let open = memchr::memmem::find(line, b": block_")?;
+    let start = memchr::memrchr(b' ', &line[..open])? + 1;
+    let time_ns = Cursor::new(&line[start..open]).time(SECONDS, "").ok()?;
+    let bracket = memchr::memrchr(b'[', &line[..start])? + 1;
+    let cpu = Cursor::new(&line[bracket..start]).small("").ok()?;
+    Some((cpu, time_ns))
+}
+
+/// Returns the length of the record at the start of `bytes`, with its CPU and time if it is an event.
+fn record(bytes: &[u8], is_big: bool) -> Option<(usize, Option<(u32, u64)>)> {
+    let u32_at = |at: usize| {
+        let bytes: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
+        Some(if is_big { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
+    };
+    let halves = (u32_at(8)?, u32_at(12)?);
+    let (high, low) = if is_big { halves } else { (halves.1, halves.0) };
+    let data: [u8; 2] = bytes.get(46..48)?.try_into().ok()?;
+    let data = if is_big { u16::from_be_bytes(data) } else { u16::from_le_bytes(data) };
+    let is_note = u32_at(28)? >> 16 & NOTE != 0;
+    let event = (u32_at(40)?, u64::from(high) << 32 | u64::from(low));
+    Some((RECORD + usize::from(data), (!is_note).then_some(event)))
+}
+
+/// Adds the events in `bytes`. Returns the bytes used, and `None` if the streams do not lie one after the other.
+fn scan(format: &str, bytes: &[u8], is_end: bool, streams: &mut Streams) -> Option<usize> {
+    let mut at = 0;
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        let (length, event) = if format == "blktrace" {
+            match record(rest, rest[0] == 0x65) {
+                Some((length, event)) if length <= rest.len() => (length, event),
+                _ => break,
+            }
+        } else {
+            match memchr::memchr(b'\n', rest) {
+                Some(end) => (end + 1, event_of_line(format, &rest[..end])),
+                None if is_end => (rest.len(), event_of_line(format, rest)),
+                None => break,
+            }
+        };
+        if let Some((cpu, time_ns)) = event
+            && !streams.add(cpu, time_ns)
+        {
+            return None;
+        }
+        at += length;
+    }
+    Some(at)
+}
+
+/// Returns the number of CPUs whose streams lie one after the other in the file of `input`, with times that go
+/// back from one to the next; `None` if it has no such streams.
+///
+/// A file with its events in the order of time is left at the first few of them. Only that of a single CPU is
+/// read to its end.
+pub(crate) fn find(format: &str, input: &Input) -> Option<usize> {
+    if !["blktrace", "blkparse", "ftrace"].contains(&format) || input.file_size == 0 {
+        return None;
+    }
+    let mut streams = Streams::default();
+    let is_all = input.sample_is_all();
+    scan(format, input.sample(), is_all, &mut streams)?;
+    if !is_all {
+        let mut others = Streams::default();
+        let later = input.later();
+        // Events of one CPU only, also at the middle and at the end, are no such file.
+        let is_one = scan(format, &later, false, &mut others).is_some()
+            && streams.cpus.len() == 1
+            && others.cpus == streams.cpus;
+        if is_one && !later.is_empty() {
+            return None;
+        }
+        streams = Streams::default();
+        let mut whole = Input::open(&input.path).ok()?;
+        let (mut buffer, mut filled) = (vec![0; 1 << 18], 0);
+        loop {
+            let count = whole.fill(&mut buffer[filled..]).ok()?;
+            filled += count;
+            let is_end = filled < buffer.len();
+            let used = scan(format, &buffer[..filled], is_end, &mut streams)?;
+            if is_end {
+                break;
+            }
+            if used == 0 {
+                return None; // a line or record longer than any
+            }
+            buffer.copy_within(used..filled, 0);
+            filled -= used;
+        }
+    }
+    streams.are_joined().then_some(streams.cpus.len())
+}
+
+/// A decoder whose requests come in the order of their times. It keeps all of them in memory.
+pub(crate) struct Merged {
+    inner: Box<dyn Decoder>,
+    cpus: usize,
+    /// The requests in order, once they are read, and the number handed out.
+    sorted: Option<Vec<Request>>,
+    given: usize,
+    flushes: u64,
+}
+
+impl Merged {
+    pub fn new(inner: Box<dyn Decoder>, cpus: usize) -> Self {
+        Self { inner, cpus, sorted: None, given: 0, flushes: 0 }
+    }
+}
+
+impl Decoder for Merged {
+    fn next_block(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
+        if self.sorted.is_none() {
+            let mut all = Vec::new();
+            while self.inner.next_block(&mut all)? {}
+            // Requests of one time keep the order of the file.
+            all.sort_by_key(|request| request.time_ns);
+            self.sorted = Some(all);
+        }
+        let sorted = self.sorted.as_deref().unwrap_or_default();
+        let end = sorted.len().min(self.given + BLOCK);
+        let block = &sorted[self.given..end];
+        self.flushes += block.iter().filter(|request| request.op == Op::Flush).count() as u64;
+        out.extend_from_slice(block);
+        self.given = end;
+        Ok(!block.is_empty())
+    }
+
+    fn skipped(&self) -> u64 {
+        self.inner.skipped()
+    }
+
+    fn ignored(&self) -> u64 {
+        self.inner.ignored()
+    }
+
+    fn flushes(&self) -> u64 {
+        self.flushes
+    }
+
+    fn note(&self) -> Option<String> {
+        let merged = format!(
+            "the streams of {} lie one after the other, and were merged by time",
+            count(self.cpus as u64, "CPU")
+        );
+        Some(self.inner.note().map_or_else(|| merged.clone(), |note| format!("{note}; {merged}")))
+    }
+
+    fn columns(&self) -> Option<String> {
+        self.inner.columns()
+    }
+
+    fn position(&self) -> u64 {
+        self.inner.position()
+    }
+}
