@@ -66,7 +66,8 @@ def test_random_selection_is_one_over_the_spare_factor() -> None:
 def test_help_opens_with_the_own_keywords_of_a_function() -> None:
     assert str(inspect.signature(flashgc.compare)) == (
         "(victims: Victim | Sequence[Victim], workload: str | Trace | Table = 'uniform', "
-        "*, results: File | None = None, progress: Progress | None = None, control: Control | None = None, "
+        "*, results: File | None = None, progress: Progress | None = None, "
+        "control: Control | None = None, "
         "**options) -> Comparison"
     )
     for function in (flashgc.run, flashgc.compare, flashgc.gap, flashgc.tune, flashgc.fleet):

@@ -293,7 +293,7 @@ def campaign(seeds: range) -> tuple[dict[str, Counter[str]], list[str]]:
 
 
 def main() -> int:
-    """Prints the outcomes of each format; the exit code is 1 if a file was read as something else."""
+    """Prints the outcomes of each format; exits with 1 if a file was read as something else."""
     parser = argparse.ArgumentParser(description="Mutates traces of every text format.")
     parser.add_argument("--traces", type=int, default=6, help="traces of each format")
     asked = parser.parse_args()

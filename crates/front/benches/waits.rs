@@ -6,7 +6,7 @@
 //! runs a size that takes a second, without the limit.
 
 #[path = "../tests/client/mod.rs"]
-#[allow(dead_code, unreachable_pub)]
+#[allow(unreachable_pub)]
 mod client;
 mod steady;
 

@@ -1,13 +1,14 @@
 //! Tables in memory as traces: their columns are read where they lie, and written as requests.
 
 use std::path::PathBuf;
+use std::ptr::NonNull;
 
 use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_workload::Op;
 use flashgc_workload::trace::{
     self, Asker, Declared, OutputFormat, PagesOptions, Request, TraceWriter,
 };
-use pyo3::buffer::{Element, PyBuffer, ReadOnlyCell};
+use pyo3::buffer::{Element, PyBuffer};
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -45,24 +46,24 @@ pub(crate) fn trace_of_columns(
     devices: Option<PyBuffer<i64>>,
     streams: Option<PyBuffer<i64>>,
 ) -> PyResult<()> {
-    let (times, ops) = (items(py, &times)?, items(py, &ops)?);
-    let (offsets, sizes) = (items(py, &offsets)?, items(py, &sizes)?);
-    let devices = devices.as_ref().map(|devices| items(py, devices)).transpose()?;
-    let streams = streams.as_ref().map(|streams| items(py, streams)).transpose()?;
+    let (times, ops) = (Items::new(times)?, Items::new(ops)?);
+    let (offsets, sizes) = (Items::new(offsets)?, Items::new(sizes)?);
+    let devices = devices.map(Items::new).transpose()?;
+    let streams = streams.map(Items::new).transpose()?;
     let declared = Declared { streams: streams.is_some(), ..Declared::default() };
     let format = Some(OutputFormat::Native);
     let writer = TraceWriter::create_private(&output, format, PagesOptions::default(), declared);
     let mut writer = writer.map_err(errors::trace)?;
-    let mut block = Vec::with_capacity(BLOCK.min(times.len()));
-    for begin in (0..times.len()).step_by(BLOCK) {
+    let mut block = Vec::with_capacity(BLOCK.min(times.count));
+    for begin in (0..times.count).step_by(BLOCK) {
         block.clear();
-        block.extend((begin..times.len().min(begin + BLOCK)).map(|at| Request {
-            time_ns: times[at].get() as u64,
-            offset: offsets[at].get(),
-            size: sizes[at].get() as u64,
-            device: devices.map_or(0, |devices| devices[at].get() as u32),
-            op: OPS[usize::from(ops[at].get())],
-            stream: streams.map_or(NO_STREAM, |streams| stream_of(streams[at].get())),
+        block.extend((begin..times.count.min(begin + BLOCK)).map(|at| Request {
+            time_ns: times.get(at) as u64,
+            offset: offsets.get(at),
+            size: sizes.get(at) as u64,
+            device: devices.as_ref().map_or(0, |devices| devices.get(at) as u32),
+            op: OPS[usize::from(ops.get(at))],
+            stream: streams.as_ref().map_or(NO_STREAM, |streams| stream_of(streams.get(at))),
             took_ns: Request::UNANSWERED,
             asker: Asker::UNKNOWN,
         }));
@@ -81,9 +82,24 @@ fn stream_of(number: i64) -> StreamId {
 const OPS: [Op; 3] = [Op::Write, Op::Read, Op::Trim];
 
 /// The items of a column, where they lie.
-fn items<'py, T: Element>(
-    py: Python<'py>,
-    column: &'py PyBuffer<T>,
-) -> PyResult<&'py [ReadOnlyCell<T>]> {
-    column.as_slice(py).ok_or_else(|| errors::config("a column that is not contiguous"))
+struct Items<T> {
+    first: NonNull<T>,
+    count: usize,
+    _lent: PyBuffer<T>,
+}
+
+impl<T: Element> Items<T> {
+    fn new(column: PyBuffer<T>) -> PyResult<Self> {
+        let contiguous = || errors::config("a column that is not contiguous");
+        let items = column.as_slice_ptr().ok_or_else(contiguous)?;
+        Ok(Self { first: items.cast(), count: items.len(), _lent: column })
+    }
+
+    /// The item at a place. Whoever writes to the column meanwhile finds the one value or the other in the trace.
+    fn get(&self, at: usize) -> T {
+        assert!(at < self.count, "the columns have one length");
+        // SAFETY: the buffer is lent for as long as `self` lives, and has `count` items that lie one after the other;
+        // elements are plain numbers. This thread holds the interpreter, so that no Python code writes.
+        unsafe { self.first.add(at).read_volatile() }
+    }
 }

@@ -138,7 +138,7 @@ pub(crate) fn against(format: &Format, requests: &[Request]) -> Vec<String> {
         }
         // Most sizes are whole pages of 4 KiB: multiples of 8 sectors, or any number of pages.
         let pages = if unit == 4096 { 1 } else { 8 };
-        let is_like_a_size = |one: &&&Request| one.device > 0 && one.device % pages == 0;
+        let is_like_a_size = |one: &&&Request| one.device > 0 && one.device.is_multiple_of(pages);
         let like_sizes = data.iter().filter(is_like_a_size).count() as u64;
         if devices.len() > sizes.len() && devices.len() > 2 && like_sizes > number / 2 {
             let (devices, sizes) = (devices.len(), sizes.len());
