@@ -110,7 +110,7 @@ import os, subprocess, time
 where = [f'--datadir={os.getcwd()}/data', '--user=root']
 install = ['mariadb-install-db', '--no-defaults', '--auth-root-authentication-method=normal']
 subprocess.run([*install, *where], check=True, stdout=subprocess.DEVNULL)
-socket = ['--socket=' + os.environ.get('TMPDIR', '/tmp') + '/m.sock']
+socket = [f'--socket=/tmp/flashgc-{os.getpid()}.sock']  # Names of sockets are short.
 server = subprocess.Popen(
     ['mariadbd', '--no-defaults', *where, *socket, '--skip-networking', '--bind-address=127.0.0.1',
      '--innodb-buffer-pool-size=16M', '--innodb-log-file-size=8M'], stderr=subprocess.DEVNULL)
