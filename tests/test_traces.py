@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,6 +82,39 @@ def test_times_that_go_back_are_counted_and_said(
     assert any("to be merged by time" in note for note in stat.notes) == (not merged)
     shown = " ".join(command("trace", "stat", "a.csv").stdout.split())
     assert ("times go back once, by up to" in shown) == (not merged)
+
+
+def test_a_disorder_is_sorted_or_refused_on_every_way(tmp_path: Path, command: Command) -> None:
+    # Two streams of one time, one after the other, in a format without CPUs.
+    times = [100 * i + 37 * cpu for cpu in (0, 1) for i in range(600)]
+    rows = [(time, 4096 * (time * 7919 % 400)) for time in times]
+    head = "time_us,op,offset_bytes,size_bytes,dev\n"
+
+    def text(rows: list[tuple[int, int]]) -> str:
+        return head + "".join(f"{time}.000,W,{at},4096,0\n" for time, at in rows)
+
+    joined, merged = write(tmp_path / "joined.csv", text(rows)), tmp_path / "merged.csv"
+    merged.write_text(text(sorted(rows)))
+    drive = {"pages_per_block": 8, "spare": "20%", "passes": 4, "warmup": 0}
+    timed = {"kind": "timed", "times": "read=60us,program=800us,erase=1.5ms,transfer=20us"}
+    for kind in ({}, {**timed, "arrivals": "closed:threads=1"}):
+        options: dict[str, Any] = {**drive, **kind}
+        sorted_here = flashgc.run(joined, **options, disorder="sort")
+        right = flashgc.run(merged, **options)
+        assert (sorted_here.copied_pages, sorted_here.erases) == (right.copied_pages, right.erases)
+        assert right.copied_pages > 0
+        with pytest.raises(flashgc.ConfigError, match="the time goes back by .* at request 601"):
+            flashgc.run(joined, **options, disorder="refuse")
+    assert flashgc.run(joined, **drive).copied_pages != flashgc.run(merged, **drive).copied_pages
+    # The warning says what to do, and what it says works.
+    said = command("trace", "stat", "joined.csv").stderr
+    assert "; hint: --disorder sort does that" in said
+    again = command("trace", "stat", "joined.csv", "--disorder", "sort")
+    assert "1 request of the trace went back in time and were sorted" in again.stderr
+    assert "hint" not in again.stderr
+    flashgc.trace_convert(joined, tmp_path / "made.csv", disorder="sort")
+    assert (tmp_path / "made.csv").read_text().split() == merged.read_text().split()
+    assert flashgc.Trace(joined, disorder="sort").stat().times_back == 0
 
 
 def test_joined_streams_of_cpus_run_as_the_merged_capture(tmp_path: Path) -> None:

@@ -85,6 +85,10 @@ class Keywords(TypedDict, total=False):
     """Layout of the trace's lines in place of a format: one that ships (see flashgc trace formats),
     or a TOML file with the keys of columns. For example biosnoop.
     """
+    disorder: Disorder | None
+    """Action for a trace whose times go back: refuse, sort. [default: the order of the file; with a
+    clock refuse]
+    """
     relations: str | None
     """File that maps the relations of a database to offsets on its disk, for a log of pg_waldump.
     For example relations.txt.
@@ -112,8 +116,6 @@ class Keywords(TypedDict, total=False):
     """
     rate_scale: float | str | None
     """Factor on the arrival rate: 2 makes requests arrive twice as fast. [default: 1]"""
-    disorder: Disorder | None
-    """Action for a trace whose times go back: refuse, sort. [default: refuse]"""
     kind: Kind | None
     """Drive to simulate: counting (page programs only) or timed (with a clock, channels and
     queues). [default: counting]

@@ -77,6 +77,7 @@ def trace_stat(
     blkparse_action: Literal["D", "Q", "C", "I", "G"] | None = None,
     columns: str | None = None,
     layout: Path | None = None,
+    disorder: Literal["refuse", "sort"] | None = None,
     relations: Path | None = None,
     progress: Progress | None = None,
     control: Control | None = None,
@@ -89,7 +90,7 @@ def trace_stat(
     that it touches
     (``"covered"``), or as many pages as its size needs from the one on that it starts in
     (``"rounded"``), which is how Van Houdt counts the traces of the d-choices paper. ``devices``,
-    ``blkparse_action``, ``columns``, ``layout`` and ``relations`` are those of
+    ``blkparse_action``, ``columns``, ``layout``, ``disorder`` and ``relations`` are those of
     :class:`flashgc.Trace`. One pass over the file; memory is some 15 to 25 bytes for each distinct
     page, whatever the length. Raises :class:`flashgc.TraceError` with the line or byte at fault.
     """
@@ -100,6 +101,7 @@ def trace_stat(
         "blkparse_action": blkparse_action,
         "columns": columns,
         "layout": layout,
+        "disorder": disorder,
         "relations": relations,
         "alignment_offset": alignment_offset,
     }
@@ -157,6 +159,7 @@ def trace_convert(
     blkparse_action: Literal["D", "Q", "C", "I", "G"] | None = None,
     columns: str | None = None,
     layout: Path | None = None,
+    disorder: Literal["refuse", "sort"] | None = None,
     relations: Path | None = None,
     native_devices: bool = False,
     as_dirty: bool = False,
@@ -175,7 +178,7 @@ def trace_convert(
     ``.pages``: by default 2 KiB and 0, or those of a ``.pages`` source. ``native_devices`` keeps
     the trace's own device numbers; otherwise they are ranked. ``as_dirty`` turns every write into a
     dirty event: the host has changed the page in its cache and will write it later. ``devices``,
-    ``blkparse_action``, ``columns``, ``layout`` and ``relations`` are those of
+    ``blkparse_action``, ``columns``, ``layout``, ``disorder`` and ``relations`` are those of
     :class:`flashgc.Trace`.
 
     A copy is refused with a :exc:`flashgc.TraceError` if the format of ``target`` has no place for
@@ -192,6 +195,7 @@ def trace_convert(
         "blkparse_action": blkparse_action,
         "columns": columns,
         "layout": layout,
+        "disorder": disorder,
         "relations": relations,
     }
     return converted(
@@ -340,6 +344,9 @@ class Trace:
     columns: str | None = None
     #: The layout of its lines in place of a format: the name of one that ships, or a file.
     layout: Path | None = None
+    #: The treatment of times that go back: ``"refuse"``, or ``"sort"`` for the order of times. By
+    #: default the order is that of the file, which a drive with a clock refuses.
+    disorder: Literal["refuse", "sort"] | None = None
     #: A table of where a database's relations lie on its disk, for a log of ``pg_waldump``.
     relations: Path | None = None
 
@@ -373,6 +380,7 @@ class Trace:
             blkparse_action=self.blkparse_action,
             columns=self.columns,
             layout=self.layout,
+            disorder=self.disorder,
             relations=self.relations,
         )
 
@@ -395,5 +403,6 @@ class Trace:
             blkparse_action=self.blkparse_action,
             columns=self.columns,
             layout=self.layout,
+            disorder=self.disorder,
             relations=self.relations,
         )

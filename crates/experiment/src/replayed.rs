@@ -143,7 +143,11 @@ impl Resolved {
             None => config.workload.clone(),
         };
         // Options that came later are not in the text where they are not given.
-        let trace = format!("{:?}", config.trace).replacen(", columns: None, layout: None", "", 1);
+        let trace = format!("{:?}", config.trace).replacen(
+            ", columns: None, layout: None, disorder: None",
+            "",
+            1,
+        );
         let text = format!("{what}|{trace}|{pages}|{}|{:?}", config.seed, self.plan);
         format!("{:016x}", xxh3_64(text.as_bytes()))
     }

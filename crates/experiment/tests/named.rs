@@ -13,7 +13,7 @@ use flashgc_experiment::options::{RunConfig, TimedConfig, find};
 use flashgc_experiment::result::RunResult;
 use flashgc_experiment::simulate::{Control, simulate};
 use flashgc_workload::generate::GeneratorSpec;
-use flashgc_workload::requests::{Disorder, Requests, TimedTrace};
+use flashgc_workload::requests::{Requests, TimedTrace};
 use flashgc_workload::trace::{
     Numbering, Paging, PagingOptions, ReadOptions, SourceOptions, TraceError, TraceSource, format,
 };
@@ -74,7 +74,7 @@ fn given(path: &Path) -> TraceError {
 
 fn timed(path: &Path) -> Result<TimedTrace, TraceError> {
     let (read, paging) = (ReadOptions::default(), PagingOptions::default());
-    TimedTrace::load(path, &read, paging, Disorder::Refuse, |_| true)
+    TimedTrace::load(path, &read, paging, |_| true)
 }
 
 const REFUSED: &[Refused] = &[
@@ -144,7 +144,7 @@ const REFUSED: &[Refused] = &[
     Refused {
         content: b"time_us,op,offset_bytes,size_bytes,dev\n9,W,0,4096,0\n1,W,0,4096,0\n",
         read: |path| timed(path).unwrap_err(),
-        said: "; hint: {disorder=sort} replays it in time's order",
+        said: "; hint: {disorder=sort} takes it in time's order",
     },
     Refused {
         content: b"time_us,op,offset_bytes,size_bytes,dev\n0,W,0,4096,0\n0,W,0,4096,0\n",

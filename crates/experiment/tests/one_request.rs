@@ -32,7 +32,7 @@ use flashgc_experiment::simulate::{Control, simulate};
 use flashgc_experiment::stream_results::StreamResult;
 use flashgc_ftl::{allocation_policies, placement_policies, victim_policies};
 use flashgc_workload::Op;
-use flashgc_workload::requests::{Disorder, Requests, TimedTrace};
+use flashgc_workload::requests::{Requests, TimedTrace};
 use flashgc_workload::trace::{
     Asker, Declared, NativeWriter, Numbering, Paging, PagingOptions, ReadOptions, Request,
     SourceOptions,
@@ -305,7 +305,7 @@ fn timed(config: &RunConfig, path: &Path, options: &Options) -> Result<Resolved,
         ..config.clone()
     };
     let read = ReadOptions::default();
-    let trace = TimedTrace::load(path, &read, paging(options), Disorder::Refuse, |_| true).unwrap();
+    let trace = TimedTrace::load(path, &read, paging(options), |_| true).unwrap();
     let requests = Requests::Trace(Box::new(trace));
     let source: Arc<dyn Source> = Arc::new(TimedSource::new(config.workload.clone(), requests));
     Resolved::new(&config, source, None).map_err(|error| error.to_string())

@@ -15,7 +15,7 @@ use flashgc_experiment::simulate::{Control, simulate};
 use flashgc_ftl::{Fill, FtlError, PlacementSpec, Translation, collectors};
 use flashgc_timed::{Loop, Settings, Silent, TimedDrive, Until};
 use flashgc_workload::Op;
-use flashgc_workload::requests::{Disorder, Requests, TimedTrace};
+use flashgc_workload::requests::{Requests, TimedTrace};
 use flashgc_workload::trace::{
     Asker, Declared, NativeWriter, Numbering, PagingOptions, ReadOptions, Replay, Request,
     SourceOptions, TraceSource,
@@ -178,7 +178,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let path = record(folder.path(), &steps);
         let (read, paging) = (ReadOptions::default(), PagingOptions::default());
-        let trace = TimedTrace::load(&path, &read, paging, Disorder::Refuse, |_| true).unwrap();
+        let trace = TimedTrace::load(&path, &read, paging, |_| true).unwrap();
         for (victim, placement) in that_use_zombies() {
             let expected = state(&*one_by_one(&config(victim, placement), &steps));
             let kept = PlacementSpec::parse(placement).unwrap().kept_for_copies();
@@ -230,7 +230,7 @@ fn both(config: &RunConfig, path: &Path) -> [Result<Resolved, FtlError>; 2] {
     let replay = TraceReplay::load(&workload, options, |_| 8, |_| true).unwrap();
     let counting = RunConfig { workload: workload.clone(), ..config.clone() };
     let read = ReadOptions::default();
-    let trace = TimedTrace::load(path, &read, paging, Disorder::Refuse, |_| true).unwrap();
+    let trace = TimedTrace::load(path, &read, paging, |_| true).unwrap();
     let requests = Requests::Trace(Box::new(trace));
     let timed = RunConfig {
         times: Some("read=25us,program=200us,erase=1.5ms,transfer=10us".into()),

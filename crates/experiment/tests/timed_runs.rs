@@ -12,7 +12,7 @@ use flashgc_experiment::options::{HostConfig, RunConfig, SwapConfig, TimedConfig
 use flashgc_experiment::result::RunResult;
 use flashgc_experiment::simulate::{Control, simulate};
 use flashgc_workload::generate::GeneratorSpec;
-use flashgc_workload::requests::{Disorder, Requests, TimedTrace};
+use flashgc_workload::requests::{Requests, TimedTrace};
 use flashgc_workload::trace::{PagingOptions, ReadOptions};
 
 const TIMES: &str = "read=25us,program=200us,erase=1.5ms,transfer=10us";
@@ -260,13 +260,8 @@ fn a_trace_gets_a_drive_of_whole_planes_or_a_part_of_one() {
         rows += &format!("{},W,{},4096,0\n", 500 * i, i * 7 % 1000 * 4096);
     }
     std::fs::write(&path, rows).unwrap();
-    let trace = TimedTrace::load(
-        &path,
-        &ReadOptions::default(),
-        PagingOptions::default(),
-        Disorder::Refuse,
-        |_| true,
-    );
+    let trace =
+        TimedTrace::load(&path, &ReadOptions::default(), PagingOptions::default(), |_| true);
     std::fs::remove_file(&path).unwrap();
     let trace = trace.unwrap();
     let source = Arc::new(TimedSource::new("a.csv".into(), Requests::Trace(Box::new(trace))));

@@ -13,11 +13,11 @@ use flashgc_experiment::tenants::specs;
 use flashgc_ftl::{Frontier, PlacementSpec, VictimSpec};
 use flashgc_timed::tenants::{TenantSpec, check_key};
 use flashgc_workload::generate::GeneratorSpec;
-use flashgc_workload::requests::{Arrivals, Disorder, Requests, TimedTrace};
+use flashgc_workload::requests::{Arrivals, Requests, TimedTrace};
 use flashgc_workload::trace::layout::Layout;
 use flashgc_workload::trace::{
-    Fault, Numbering, OnBadLine, Paging, PagingOptions, ReadOptions, Relations, SourceOptions,
-    TraceError, format, parse_devices,
+    Disorder, Fault, Numbering, OnBadLine, Paging, PagingOptions, ReadOptions, Relations,
+    SourceOptions, TraceError, format, parse_devices,
 };
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
@@ -77,7 +77,6 @@ pub(crate) fn open(
                 && other.trace == config.trace
                 && other.unit() == config.unit()
                 && other.has_blocks_of(config)
-                && disorder(other) == disorder(config)
                 && keeps_flushes(other) == keeps_flushes(config)
         };
         let one = match opened.iter().find(same) {
@@ -101,11 +100,6 @@ pub(crate) fn open(
 /// The tenants that share the drive, as typed.
 fn tenants_of(config: &RunConfig) -> &[String] {
     config.timed.as_ref().map_or(&[], |timed| &timed.tenants)
-}
-
-/// The treatment of times that go back, on a drive with a clock; `None` without a clock.
-fn disorder(config: &RunConfig) -> Option<&str> {
-    config.timed.as_ref().map(|timed| timed.disorder.as_str())
 }
 
 fn open_one(
@@ -190,12 +184,10 @@ fn open_timed(
     }
     let read = read_of(config, watch, instead)?;
     let paging = paging_of(config)?;
-    let disorder = Disorder::parse(&timed.disorder).map_err(errors::config)?;
     let path = file_of(config, instead);
     let loaded = py.detach(|| {
         let file = path.clone();
-        watch
-            .read_aside(&path, move |go_on| TimedTrace::load(&file, &read, paging, disorder, go_on))
+        watch.read_aside(&path, move |go_on| TimedTrace::load(&file, &read, paging, go_on))
     });
     let trace = loaded.map_err(|error| watch.failure(&error))?;
     let (mut notes, references) = (trace.notes(), trace.stat().has_references());
@@ -246,6 +238,7 @@ pub(crate) fn read_options(trace: &TraceConfig, watch: &mut Watch<'_>) -> PyResu
         ("devices", &trace.devices),
         ("blkparse_action", &trace.blkparse_action),
         ("columns", &trace.columns),
+        ("disorder", &trace.disorder),
     ] {
         if let Some(text) = text {
             let checked = options::find(key).map_or(Ok(()), |option| option.check(text));
@@ -279,6 +272,10 @@ pub(crate) fn read_options(trace: &TraceConfig, watch: &mut Watch<'_>) -> PyResu
         devices: devices.map_err(errors::config)?.unwrap_or_default(),
         blkparse_action: trace.blkparse_action.as_deref().and_then(|action| action.chars().next()),
         columns: columns.map(Arc::new),
+        disorder: match trace.disorder.as_deref() {
+            Some(name) => Disorder::parse(name).map_err(errors::config)?,
+            None => Disorder::Keep,
+        },
         relations: relations.map(Arc::new),
         ..ReadOptions::default()
     })

@@ -100,7 +100,10 @@ pub(crate) fn trace_stat(
         }
         builder.finish(&reader)
     };
-    let stat = py.detach(|| watch.read_aside(&path, read));
+    let mut stat = py.detach(|| watch.read_aside(&path, read));
+    if let Ok(stat) = &mut stat {
+        stat.notes.doubts.iter_mut().for_each(|note| *note = naming::said(note, &watch.names));
+    }
     to_json(&stat.map_err(|error| watch.failure(&error))?)
 }
 

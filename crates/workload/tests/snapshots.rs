@@ -6,7 +6,7 @@ use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_workload::generate::generators;
 use flashgc_workload::requests::{
-    Arrivals, Disorder, RequestStream, Requests, Space, TimedTrace, disksim::DiskSim,
+    Arrivals, RequestStream, Requests, Space, TimedTrace, disksim::DiskSim,
 };
 use flashgc_workload::trace::{
     Asker, Declared, PagesOptions, PagingOptions, ReadOptions, Replay, Request, SourceOptions,
@@ -205,9 +205,7 @@ fn requests_with_times_go_on_alike() {
     let folder = tempfile::tempdir().unwrap();
     let path = save_trace(&folder, &requests(900));
     let read = ReadOptions::default();
-    let trace =
-        TimedTrace::load(&path, &read, PagingOptions::default(), Disorder::Refuse, |_| true)
-            .unwrap();
+    let trace = TimedTrace::load(&path, &read, PagingOptions::default(), |_| true).unwrap();
     let sources = [
         Requests::Pages(spec("0.5*uniform:read=0.5 + 0.5*sequential")),
         Requests::DiskSim(DiskSim::parse("disksim:urgent=0.2").unwrap()),

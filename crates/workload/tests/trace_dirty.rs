@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::trace_common::{read, row};
-use flashgc_workload::requests::{Arrivals, Disorder, RequestStream, TimedRequest, TimedTrace};
+use flashgc_workload::requests::{Arrivals, RequestStream, TimedRequest, TimedTrace};
 use flashgc_workload::trace::{
     ConvertOptions, NativeFile, PagingOptions, ReadOptions, Replay, SourceOptions, TraceSource,
     convert,
@@ -103,9 +103,9 @@ fn with_times_they_come_among_the_requests_and_are_none() {
     let path = folder.path().join("t.csv");
     // Pages are numbered in order of address: 5 is 0, 7 is 1, 9 is 2. Page 6 is never read or written.
     std::fs::write(&path, csv("m9 w5 w7 m6 m5 r9 m7 c5 c6")).unwrap();
-    let (read, refuse) = (ReadOptions::default(), Disorder::Refuse);
+    let read = ReadOptions::default();
     let paging = PagingOptions { page_size: 512, ..PagingOptions::default() };
-    let trace = TimedTrace::load(&path, &read, paging, refuse, |_| true).unwrap();
+    let trace = TimedTrace::load(&path, &read, paging, |_| true).unwrap();
     assert_eq!((trace.requests_on(3), trace.requests_on(2)), (3, 2));
     let replayed = |pages: u32, passes: u64, limit: usize, clock: Option<&str>| {
         let clock = clock.map(|text| Arrivals::parse(text).unwrap().open(1));

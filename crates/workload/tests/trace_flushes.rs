@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::trace_common;
 use flashgc_base::stream::NO_STREAM;
-use flashgc_workload::requests::{Arrivals, Disorder, RequestStream, TimedTrace};
+use flashgc_workload::requests::{Arrivals, RequestStream, TimedTrace};
 use flashgc_workload::trace::{
     Asker, Kinds, PagingOptions, ReadOptions, Replay, Request, SourceOptions, TraceError,
     TraceReader, TraceSource, TraceStat, TraceWriter,
@@ -292,7 +292,7 @@ fn timed_flushes_have_the_times_of_the_trace() {
     let requests = [write(100, 0), Request::flush(150, 0), write(300, 5), Request::flush(300, 0)];
     let path = save(&folder, &requests);
     let paging = PagingOptions::default();
-    let load = |read| TimedTrace::load(&path, &read, paging, Disorder::Refuse, |_| true).unwrap();
+    let load = |read| TimedTrace::load(&path, &read, paging, |_| true).unwrap();
     let trace = load(keeping());
     assert_eq!((trace.requests_on(2), trace.stat().requests, trace.stat().flushes), (2, 2, 2));
     let draw = |mut stream: Box<dyn RequestStream>| {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::trace_common::csv;
 use flashgc_base::stream::NO_STREAM;
-use flashgc_workload::requests::{Disorder, RequestStream, TimedTrace};
+use flashgc_workload::requests::{RequestStream, TimedTrace};
 use flashgc_workload::trace::{
     Asker, ConvertOptions, Declared, Fault, NativeFile, NativeWriter, Numbering, Paging,
     PagingOptions, Property, ReadOptions, Replay, Request, SourceOptions, TraceError, TraceReader,
@@ -61,7 +61,7 @@ fn given() -> PagingOptions {
 }
 
 fn timed(path: &Path, paging: PagingOptions) -> Result<TimedTrace, TraceError> {
-    TimedTrace::load(path, &ReadOptions::default(), paging, Disorder::Refuse, |_| true)
+    TimedTrace::load(path, &ReadOptions::default(), paging, |_| true)
 }
 
 /// Returns the commands and hints of a replay in their order.

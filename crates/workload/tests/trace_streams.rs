@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::trace_common::{read, reader};
 use flashgc_base::stream::NO_STREAM;
-use flashgc_workload::requests::{Disorder, RequestStream, TimedTrace};
+use flashgc_workload::requests::{RequestStream, TimedTrace};
 use flashgc_workload::trace::{
     Asker, ConvertOptions, Declared, NativeWriter, OnBadLine, OtherLines, PagesOptions,
     PagingOptions, ReadAs, ReadOptions, Replay, Request, SourceOptions, StreamStat, TraceReader,
@@ -187,7 +187,7 @@ fn a_replay_with_times_names_the_stream_of_every_request() {
     let path = save(folder.path(), MIXED);
     let (read, paging) =
         (ReadOptions { keep_flushes: true, ..ReadOptions::default() }, PagingOptions::default());
-    let trace = TimedTrace::load(&path, &read, paging, Disorder::Refuse, |_| true).unwrap();
+    let trace = TimedTrace::load(&path, &read, paging, |_| true).unwrap();
     assert!(trace.stat().has_streams());
     let (mut batch, mut found) = (Vec::new(), Vec::new());
     let mut requests = trace.open(5, Some(1), 1.0, None).unwrap();
@@ -218,7 +218,7 @@ fn a_replay_with_times_names_the_stream_of_every_request() {
         ..PagingOptions::default()
     };
     let path = save(folder.path(), rows);
-    let trace = TimedTrace::load(&path, &read, first_touch, Disorder::Refuse, |_| true).unwrap();
+    let trace = TimedTrace::load(&path, &read, first_touch, |_| true).unwrap();
     let streams: Vec<_> = trace.requests().iter().map(|one| one.stream).collect();
     assert_eq!(streams, [NO_STREAM, 7, 7, 7]);
 }

@@ -24,6 +24,7 @@ READ = (
     "workload.blkparse_action",
     "workload.columns",
     "workload.layout",
+    "workload.disorder",
     "workload.relations",
 )
 PAGED = ("drive.page_size", "workload.alignment_offset")

@@ -28,6 +28,8 @@ class TraceConfig:
     columns: str | None = None
     #: The layout of the lines, in place of a format.
     layout: str | None = None
+    #: The treatment of times that go back: ``refuse`` or ``sort``; ``None`` keeps the order.
+    disorder: str | None = None
     #: The table of where a database's relations lie on its disk.
     relations: str | None = None
     #: The pages that a request covers, and those of them that the drive has.

@@ -11,7 +11,7 @@ use flashgc_timed::{
     Collecting, Details, Hardware, HostLink, Idle, Loop, Placement, ReadRetry, Settings, SlcPlan,
     Suspend,
 };
-use flashgc_workload::requests::{Arrivals, Disorder, Requests};
+use flashgc_workload::requests::{Arrivals, Requests};
 
 use crate::options::TimedConfig;
 use crate::times::Times;
@@ -77,7 +77,6 @@ impl TimedPlan {
         };
         let hard = Threshold::parse("gc_hard", &config.gc_hard)?;
         let arrivals = config.arrivals.as_deref().map(Arrivals::parse).transpose()?;
-        Disorder::parse(&config.disorder)?;
         let resolution_ns =
             config.resolution.as_deref().map(|text| time("resolution", text)).transpose()?;
         let settings = Settings {

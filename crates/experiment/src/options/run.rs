@@ -12,7 +12,7 @@ use flashgc_host::write_back::HintsSpec;
 use flashgc_host::{HostSpec, PageCacheSpec};
 use flashgc_workload::requests::Space;
 use flashgc_workload::trace::layout::Layout;
-use flashgc_workload::trace::{Numbering, Paging, format, parse_devices};
+use flashgc_workload::trace::{Disorder, Numbering, Paging, format, parse_devices};
 use serde::{Deserialize, Serialize};
 
 use super::info::OptionInfo;
@@ -359,6 +359,10 @@ super::holder! {
             "Layout of the trace's lines in place of a format: one that ships (see flashgc trace formats), or \
              a TOML file with the keys of {columns}.",
             workload(Kind::Text).metavar("NAME|FILE").example("biosnoop");
+        #[serde(skip_serializing_if = "Option::is_none")]
+        disorder: Option<String> => "the order of the file; with a clock refuse",
+            "Action for a trace whose times go back: {words}.",
+            workload(Kind::Word).words(|| Disorder::NAMES.to_vec());
         #[serde(skip_serializing_if = "Option::is_none")]
         relations: Option<String> => "",
             "File that maps the relations of a database to offsets on its disk, for a log of \

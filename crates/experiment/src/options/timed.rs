@@ -12,7 +12,7 @@ use flashgc_timed::words::{
 use flashgc_timed::{
     Placement, ReadRetry, parse_bandwidth, parse_slc, parse_slc_times as parse_times,
 };
-use flashgc_workload::requests::{Arrivals, Disorder};
+use flashgc_workload::requests::Arrivals;
 use serde::{Deserialize, Serialize};
 
 use super::info::OptionInfo;
@@ -214,10 +214,6 @@ super::holder! {
         rate_scale: f64 => "1",
             "Factor on the arrival rate: 2 makes requests arrive twice as fast.",
             workload(Kind::Number).example("2").between(1e-6, 1e6);
-        disorder: String => "refuse",
-            "Action for a trace whose times go back: {words}.",
-            workload(Kind::Word).words(|| Disorder::NAMES.to_vec())
-                .checked(|_, text| Disorder::parse(text).map(drop));
         resolution: Option<String> => "for 256 to 512 slices",
             "Length of one time slice of the series over time.",
             run(Kind::Time).example("10ms").checked(|key, text| match time(key, text)? {

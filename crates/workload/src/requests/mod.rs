@@ -14,7 +14,7 @@ pub use arrivals::{Arrivals, Clock};
 pub use live::LiveRequests;
 pub use pages::PageRequests;
 pub use source::{Requests, RequestsInfo, Space, request_generators};
-pub use trace::{Disorder, TimedTrace, TraceRequests};
+pub use trace::{TimedTrace, TraceRequests};
 pub use waits::{Wait, Waits};
 
 use flashgc_base::snapshot::{State, Value};

@@ -17,40 +17,10 @@ use super::arrivals::Clock;
 use super::{RequestStream, TimedRequest, Waits};
 use crate::trace::{
     AddressMap, Fault, GivenPages, Numbering, Paging, PagingOptions, Progress, ReadOptions,
-    Request, StatBuilder, TraceError, TraceReader, TraceStat, map_full, smaller_blocks,
+    Request, StatBuilder, TraceError, TraceReader, TraceStat, goes_back, map_full, smaller_blocks,
 };
 use crate::units::Quantity;
 use crate::{Op, WorkloadError};
-
-/// The treatment of a trace whose times go back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Disorder {
-    /// Refuse the trace.
-    #[default]
-    Refuse,
-    /// Replay its requests in the order of their times; equal times keep the order of the file.
-    Sort,
-}
-
-impl Disorder {
-    /// The names that people type.
-    pub const NAMES: [&str; 2] = ["refuse", "sort"];
-
-    /// Reads a name.
-    ///
-    /// # Errors
-    /// The name is unknown.
-    pub fn parse(name: &str) -> Result<Self, SpecError> {
-        match name {
-            "refuse" => Ok(Self::Refuse),
-            "sort" => Ok(Self::Sort),
-            _ => Err(SpecError::new(
-                format!("found '{name}', expected {}", Self::NAMES.join(" or ")),
-                flashgc_base::spec::suggest(name, Self::NAMES),
-            )),
-        }
-    }
-}
 
 /// The largest piece of a request, in bytes. A longer one becomes several that arrive together. It is a
 /// multiple of every page size.
@@ -67,8 +37,6 @@ pub struct TimedTrace {
     given: Option<GivenPages>,
     /// The requests, with hints and flushes among them.
     requests: Arc<[TimedRequest]>,
-    /// The number of requests whose time was before that of the one before them.
-    sorted: u64,
     /// The answers that its host waited for, if it has the times of some.
     waits: Option<Waits>,
 }
@@ -79,12 +47,11 @@ impl TimedTrace {
     ///
     /// # Errors
     /// The reader finds a fault, there are no requests or too many pages, pages cannot keep their
-    /// numbers where they should, or times go back and are not to be sorted.
+    /// numbers where they should, or times go back.
     pub fn load(
         path: impl AsRef<Path>,
         read: &ReadOptions,
         paging: PagingOptions,
-        disorder: Disorder,
         mut go_on: impl FnMut(&Progress) -> bool,
     ) -> Result<Self, TraceError> {
         let path = path.as_ref().to_owned();
@@ -93,14 +60,10 @@ impl TimedTrace {
         let numbering = reader.numbering(&paging)?;
         let mut builder = StatBuilder::numbered(&reader, paging, numbering);
         let (mut raw, mut block): (Vec<Request>, Vec<Request>) = (Vec::new(), Vec::new());
-        let mut backwards = 0u64;
         while reader.next_block(&mut block)? {
             for request in &block {
                 if let Some(last) = raw.last().filter(|last| request.time_ns < last.time_ns) {
-                    if disorder == Disorder::Refuse {
-                        return Err(goes_back(&path, raw.len() as u64 + 1, last, request));
-                    }
-                    backwards += 1;
+                    return Err(goes_back(&path, raw.len() as u64 + 1, last, request));
                 }
                 raw.push(*request);
             }
@@ -122,8 +85,6 @@ impl TimedTrace {
                 .hint("choose a trace with reads or writes"));
         }
         map.number(numbering);
-        // The sort comes last, because the numbers of requests in the file are not needed afterwards.
-        raw.sort_by_key(|request| request.time_ns);
         let origin = raw.first().map_or(0, |first| first.time_ns);
         let mut requests = Vec::with_capacity(raw.len());
         // Discards of pages that nothing else names have no place on the drive, and nobody waits for them.
@@ -143,7 +104,6 @@ impl TimedTrace {
             numbering,
             given,
             requests: requests.into(),
-            sorted: backwards,
             waits: Waits::of(&placed, origin),
         })
     }
@@ -174,10 +134,6 @@ impl TimedTrace {
         if self.stat.others.skipped_lines > 0 {
             let lines = count(self.stat.others.skipped_lines, "bad line");
             notes.push(format!("{lines} of the trace left out"));
-        }
-        if self.sorted > 0 {
-            let requests = count(self.sorted, "request");
-            notes.push(format!("{requests} of the trace went back in time and were sorted"));
         }
         notes
     }
@@ -219,12 +175,6 @@ impl TimedTrace {
             ..*request
         };
         Self { requests: kept.enumerate().map(in_order).collect(), waits: None, ..self.clone() }
-    }
-
-    /// Returns the number of requests that were sorted, because their time was before that of the one
-    /// before them.
-    pub fn sorted(&self) -> u64 {
-        self.sorted
     }
 
     /// Returns the answers that the host of the recording waited for, on a drive of `logical_pages` pages.
@@ -335,15 +285,6 @@ impl TimedTrace {
             in_pieces: false,
         })
     }
-}
-
-fn goes_back(path: &Path, number: u64, last: &Request, request: &Request) -> TraceError {
-    let message = format!(
-        "the time goes back by {} ns at request {number}, expected times that do not",
-        last.time_ns - request.time_ns
-    );
-    let sort = choice("disorder", "sort");
-    TraceError::new(path, Fault::Option, message).hint(format!("{sort} replays it in time's order"))
 }
 
 /// Appends the pieces of `request` on the drive: one for each run of pages that follow each other there.

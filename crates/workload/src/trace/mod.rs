@@ -8,6 +8,7 @@
 mod address_map;
 mod convert;
 mod detect;
+mod disorder;
 mod error;
 mod evidence;
 pub mod format;
@@ -34,6 +35,8 @@ mod write;
 
 pub use address_map::{AddressMap, MapFull, Numbering, PageRange, Paging, PagingOptions, Unmapped};
 pub use convert::{ConvertOptions, Converted, Property, convert, join};
+pub use disorder::Disorder;
+pub(crate) use disorder::goes_back;
 pub use error::{Fault, Place, TraceError, smaller_blocks};
 pub use format::native::{Declared, NativeFile, NativeWriter};
 pub use format::{DeviceNumbers, ReadOptions, operation_of};

@@ -1,21 +1,13 @@
 //! Captures whose streams of each CPU lie one after the other in a file, as a `cat` of the files of blktrace
-//! makes them. It recognises them, and puts their requests in the order of their times.
+//! makes them. It recognises them.
 
-use flashgc_base::spec::count;
-
-use super::Request;
-use super::error::TraceError;
 use super::input::Input;
-use super::lines::Decoder;
 use super::parse::{Cursor, SECONDS};
-use crate::Op;
 
 /// The bytes of a record of blktrace without its data.
 const RECORD: usize = 48;
 /// The category of records that are notes and no events, in the upper half of the action.
 const NOTE: u32 = 1 << 10;
-/// The requests of a block that is handed out.
-const BLOCK: usize = 4096;
 
 /// The streams seen so far.
 #[derive(Debug, Default)]
@@ -157,67 +149,4 @@ pub(crate) fn find(format: &str, input: &Input) -> Option<usize> {
         }
     }
     streams.are_joined().then_some(streams.cpus.len())
-}
-
-/// A decoder whose requests come in the order of their times. It keeps all of them in memory.
-pub(crate) struct Merged {
-    inner: Box<dyn Decoder>,
-    cpus: usize,
-    /// The requests in order, once they are read, and the number handed out.
-    sorted: Option<Vec<Request>>,
-    given: usize,
-    flushes: u64,
-}
-
-impl Merged {
-    pub fn new(inner: Box<dyn Decoder>, cpus: usize) -> Self {
-        Self { inner, cpus, sorted: None, given: 0, flushes: 0 }
-    }
-}
-
-impl Decoder for Merged {
-    fn next_block(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
-        if self.sorted.is_none() {
-            let mut all = Vec::new();
-            while self.inner.next_block(&mut all)? {}
-            // Requests of one time keep the order of the file.
-            all.sort_by_key(|request| request.time_ns);
-            self.sorted = Some(all);
-        }
-        let sorted = self.sorted.as_deref().unwrap_or_default();
-        let end = sorted.len().min(self.given + BLOCK);
-        let block = &sorted[self.given..end];
-        self.flushes += block.iter().filter(|request| request.op == Op::Flush).count() as u64;
-        out.extend_from_slice(block);
-        self.given = end;
-        Ok(!block.is_empty())
-    }
-
-    fn skipped(&self) -> u64 {
-        self.inner.skipped()
-    }
-
-    fn ignored(&self) -> u64 {
-        self.inner.ignored()
-    }
-
-    fn flushes(&self) -> u64 {
-        self.flushes
-    }
-
-    fn note(&self) -> Option<String> {
-        let merged = format!(
-            "the streams of {} lie one after the other, and were merged by time",
-            count(self.cpus as u64, "CPU")
-        );
-        Some(self.inner.note().map_or_else(|| merged.clone(), |note| format!("{note}; {merged}")))
-    }
-
-    fn columns(&self) -> Option<String> {
-        self.inner.columns()
-    }
-
-    fn position(&self) -> u64 {
-        self.inner.position()
-    }
 }

@@ -13,11 +13,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Request;
 use super::address_map::{Numbering, PagingOptions};
 use super::detect::{detect, doubts, explain};
+use super::disorder::{Disorder, InOrder, goes_back};
 use super::error::{Fault, TraceError};
 use super::format::{self, ACTIONS, DeviceNumbers, Format, ReadOptions, Sample};
 use super::input::Input;
 use super::lines::{Decoder, Recorded};
-use super::per_cpu::{self, Merged};
+use super::per_cpu;
 use crate::Op;
 
 /// The progress of a reader in its file (before decompression).
@@ -51,6 +52,8 @@ pub struct TraceReader {
     keep_flushes: bool,
     /// The number of flushes so far of the devices that are read.
     flushes: u64,
+    /// The number of requests so far and the last one, where times that go back are refused.
+    last: Option<(u64, Option<Request>)>,
     /// `true` after an error, which ends the trace.
     failed: bool,
     /// `true` if the format was named and no line or record of it is read yet.
@@ -163,8 +166,8 @@ impl TraceReader {
         let progress = Progress { read: Arc::clone(&input.file_read), total: input.file_size };
         let cpus = per_cpu::find(format.name, &input);
         let mut decoder = (format.open)(input, options)?;
-        if let Some(cpus) = cpus {
-            decoder = Box::new(Merged::new(decoder, cpus));
+        if cpus.is_some() || options.disorder == Disorder::Sort {
+            decoder = Box::new(InOrder::new(decoder, cpus));
         }
         let chosen = (!options.devices.is_empty())
             .then(|| options.devices.iter().map(|device| (*device, false)).collect());
@@ -180,6 +183,7 @@ impl TraceReader {
             progress,
             keep_flushes: options.keep_flushes,
             flushes: 0,
+            last: (options.disorder == Disorder::Refuse).then_some((0, None)),
             failed: false,
             is_unproven: options.format.is_some() && options.columns.is_none(),
         })
@@ -221,6 +225,16 @@ impl TraceReader {
                 let flushes = block.iter().filter(|request| request.op == Op::Flush).count();
                 self.flushes += flushes as u64;
                 block.retain(|request| self.keep_flushes || request.op != Op::Flush);
+            }
+            if let Some((number, last)) = &mut self.last {
+                for request in &*block {
+                    *number += 1;
+                    if let Some(last) = last.filter(|last| request.time_ns < last.time_ns) {
+                        self.failed = true;
+                        return Err(goes_back(&self.path, *number, &last, request));
+                    }
+                    *last = Some(*request);
+                }
             }
             if let Some(ranks) = &self.ranks {
                 for at in 0..block.len() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use flashgc_base::naming::option;
+use flashgc_base::naming::{choice, option};
 use flashgc_base::spec::count;
 use flashgc_base::stream::{MOST_STREAMS, StreamId, named};
 use hdrhistogram::Histogram;
@@ -163,9 +163,11 @@ impl TimeStat {
         if self.furthest_back_seconds > Self::BACK * self.duration_seconds {
             notes.push(format!(
                 "times go back {}, at most {:.6} s behind the latest: the clock was set back, or the file \
-                 has several streams one after the other, such as a file for each CPU, to be merged by time",
+                 has several streams one after the other, such as a file for each CPU, to be merged by time; hint: {} \
+                 does that",
                 count(self.times_back, "time"),
-                self.furthest_back_seconds
+                self.furthest_back_seconds,
+                choice("disorder", "sort")
             ));
         }
         if requests >= Self::FEWEST && self.longest_gap_seconds > Self::GAP * self.duration_seconds

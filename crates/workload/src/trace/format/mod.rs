@@ -37,6 +37,7 @@ use std::sync::Arc;
 use flashgc_base::spec::{SpecError, suggest};
 use flashgc_base::stream::NO_STREAM;
 
+use super::disorder::Disorder;
 use super::error::TraceError;
 use super::input::Input;
 use super::layout::Layout;
@@ -120,6 +121,8 @@ pub struct ReadOptions {
     pub columns: Option<Arc<Layout>>,
     /// The places of a database's relations on its disk, for logs of `pg_waldump`.
     pub relations: Option<Arc<Relations>>,
+    /// The treatment of times that go back.
+    pub disorder: Disorder,
     /// `true` if flushes are among the requests. Else they are counted and left out.
     pub keep_flushes: bool,
 }

@@ -1,0 +1,151 @@
+//! Times that go back: what is done about them, and requests in the order of their times.
+
+use std::path::Path;
+
+use flashgc_base::naming::choice;
+use flashgc_base::spec::{SpecError, count, suggest};
+
+use super::Request;
+use super::error::{Fault, TraceError};
+use super::lines::{Decoder, Recorded};
+use crate::Op;
+
+/// The requests of a block that is handed out.
+const BLOCK: usize = 4096;
+
+/// The treatment of a trace whose times go back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Disorder {
+    /// Keep the order of the file. A drive with a clock refuses the trace all the same.
+    #[default]
+    Keep,
+    /// Refuse the trace.
+    Refuse,
+    /// Take its requests in the order of their times; equal times keep the order of the file.
+    Sort,
+}
+
+impl Disorder {
+    /// The names that people type. Without one the order of the file is kept.
+    pub const NAMES: [&str; 2] = ["refuse", "sort"];
+
+    /// Reads a name.
+    ///
+    /// # Errors
+    /// The name is unknown.
+    pub fn parse(name: &str) -> Result<Self, SpecError> {
+        match name {
+            "refuse" => Ok(Self::Refuse),
+            "sort" => Ok(Self::Sort),
+            _ => Err(SpecError::new(
+                format!("found '{name}', expected {}", Self::NAMES.join(" or ")),
+                suggest(name, Self::NAMES),
+            )),
+        }
+    }
+}
+
+/// Returns the error for request `number`, from 1, whose time is before that of the `last` one.
+pub(crate) fn goes_back(path: &Path, number: u64, last: &Request, request: &Request) -> TraceError {
+    let message = format!(
+        "the time goes back by {} ns at request {number}, expected times that do not",
+        last.time_ns - request.time_ns
+    );
+    let sort = choice("disorder", "sort");
+    TraceError::new(path, Fault::Option, message).hint(format!("{sort} takes it in time's order"))
+}
+
+/// A decoder whose requests come in the order of their times. It keeps all of them in memory.
+pub(crate) struct InOrder {
+    inner: Box<dyn Decoder>,
+    /// The CPUs whose streams lie one after the other; `None` if somebody wants the order.
+    cpus: Option<usize>,
+    /// The requests in order, once they are read, and the number handed out.
+    sorted: Option<Vec<Request>>,
+    given: usize,
+    flushes: u64,
+    /// The number of requests whose time was before that of the one before them in the file.
+    back: u64,
+}
+
+impl InOrder {
+    pub fn new(inner: Box<dyn Decoder>, cpus: Option<usize>) -> Self {
+        Self { inner, cpus, sorted: None, given: 0, flushes: 0, back: 0 }
+    }
+}
+
+impl Decoder for InOrder {
+    fn next_block(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
+        if self.sorted.is_none() {
+            let mut all = Vec::new();
+            while self.inner.next_block(&mut all)? {}
+            let steps = all.windows(2).filter(|pair| pair[1].time_ns < pair[0].time_ns);
+            self.back = steps.count() as u64;
+            // Requests of one time keep the order of the file.
+            all.sort_by_key(|request| request.time_ns);
+            self.sorted = Some(all);
+        }
+        let sorted = self.sorted.as_deref().unwrap_or_default();
+        let end = sorted.len().min(self.given + BLOCK);
+        let block = &sorted[self.given..end];
+        self.flushes += block.iter().filter(|request| request.op == Op::Flush).count() as u64;
+        out.extend_from_slice(block);
+        self.given = end;
+        Ok(!block.is_empty())
+    }
+
+    fn skipped(&self) -> u64 {
+        self.inner.skipped()
+    }
+
+    fn ignored(&self) -> u64 {
+        self.inner.ignored()
+    }
+
+    fn flushes(&self) -> u64 {
+        self.flushes
+    }
+
+    fn note(&self) -> Option<String> {
+        let merged = match self.cpus {
+            Some(cpus) => format!(
+                "the streams of {} lie one after the other, and were merged by time",
+                count(cpus as u64, "CPU")
+            ),
+            None if self.back == 0 => return self.inner.note(),
+            None => {
+                let requests = count(self.back, "request");
+                format!("{requests} of the trace went back in time and were sorted")
+            }
+        };
+        Some(self.inner.note().map_or_else(|| merged.clone(), |note| format!("{note}; {merged}")))
+    }
+
+    fn columns(&self) -> Option<String> {
+        self.inner.columns()
+    }
+
+    fn position(&self) -> u64 {
+        self.inner.position()
+    }
+
+    fn recorded(&self) -> Option<Recorded> {
+        self.inner.recorded()
+    }
+
+    fn address_space(&self) -> Option<u64> {
+        self.inner.address_space()
+    }
+
+    fn has_streams(&self) -> bool {
+        self.inner.has_streams()
+    }
+
+    fn has_answers(&self) -> bool {
+        self.inner.has_answers()
+    }
+
+    fn has_hosts(&self) -> bool {
+        self.inner.has_hosts()
+    }
+}
