@@ -87,7 +87,7 @@ def test_times_that_go_back_are_counted_and_said(
 def test_a_disorder_is_sorted_or_refused_on_every_way(tmp_path: Path, command: Command) -> None:
     # Two streams of one time, one after the other, in a format without CPUs.
     times = [100 * i + 37 * cpu for cpu in (0, 1) for i in range(600)]
-    rows = [(time, 4096 * (time * 7919 % 400)) for time in times]
+    rows = [(time, 4096 * (at * 7919 % 400)) for at, time in enumerate(times)]
     head = "time_us,op,offset_bytes,size_bytes,dev\n"
 
     def text(rows: list[tuple[int, int]]) -> str:
@@ -103,7 +103,7 @@ def test_a_disorder_is_sorted_or_refused_on_every_way(tmp_path: Path, command: C
         right = flashgc.run(merged, **options)
         assert (sorted_here.copied_pages, sorted_here.erases) == (right.copied_pages, right.erases)
         assert right.copied_pages > 0
-        with pytest.raises(flashgc.ConfigError, match="the time goes back by .* at request 601"):
+        with pytest.raises(flashgc.ConfigError, match=r"the time goes back by .* at request 601"):
             flashgc.run(joined, **options, disorder="refuse")
     assert flashgc.run(joined, **drive).copied_pages != flashgc.run(merged, **drive).copied_pages
     # The warning says what to do, and what it says works.

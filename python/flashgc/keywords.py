@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 YesNo: TypeAlias = Literal["yes", "no"] | bool
 OnBadLine: TypeAlias = Literal["stop", "skip"]
 BlkparseAction: TypeAlias = Literal["D", "Q", "C", "I", "G"]
+Disorder: TypeAlias = Literal["refuse", "sort"]
 Paging: TypeAlias = Literal["covered", "rounded", "floor", "rounded+floor"]
 Numbering: TypeAlias = Literal["address", "first-touch", "given"]
-Disorder: TypeAlias = Literal["refuse", "sort"]
 Kind: TypeAlias = Literal["counting", "timed"]
 Scheduling: TypeAlias = Literal["fifo", "reads-first"]
 GcPreset: TypeAlias = Literal[

@@ -18,7 +18,16 @@ from flashgc.store import Contents
 #: The kinds of volume: all requests to a number, or a file.
 BY = ("volume", "file")
 #: Keys of a trace that say how its file is read. A volume's file was read when it was made.
-_READING = ("format", "on_bad_line", "devices", "blkparse_action", "columns", "layout", "disorder", "relations")
+_READING = (
+    "format",
+    "on_bad_line",
+    "devices",
+    "blkparse_action",
+    "columns",
+    "layout",
+    "disorder",
+    "relations",
+)
 
 #: Called with the share of a file that is read.
 Reading = Callable[[float], None]
