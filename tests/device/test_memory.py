@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -115,6 +116,37 @@ def drive(limit: int) -> list[str]:
 def test_a_command_that_writes_twice_the_limit_ends(group: Group, limit: int) -> None:
     done = group.run(*COMMAND, "device", "exec", *drive(limit), "--", *writes(limit))
     assert done.returncode == 0, done.stderr
+
+
+#: Writes once, and then twice as much; says how many pages the drive's server took meanwhile.
+FAULTS = """
+import os, pathlib, subprocess, sys
+def faults():
+    found = 0
+    for process in pathlib.Path('/proc').glob('[0-9]*'):
+        try:
+            words = (process / 'cmdline').read_bytes()
+            mine = b'TMPDIR=' + os.environ['TMPDIR'].encode() in (process / 'environ').read_bytes()
+            if mine and b'_isolated.py' in words:
+                found += int((process / 'stat').read_text().rpartition(')')[2].split()[7])
+        except OSError:
+            pass
+    return found
+subprocess.run(sys.argv[1:], check=True)
+before = faults()
+subprocess.run([*sys.argv[1:], '--loops=2'], check=True)
+assert before > 1000, 'the server was not found'
+print('taken', faults() - before, file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("limit", [256])
+def test_a_server_takes_no_memory_while_it_writes_back(group: Group, limit: int) -> None:
+    program = (sys.executable, "-c", FAULTS, *writes(limit, "--loops=1"))
+    done = group.run(*COMMAND, "device", "exec", *drive(limit), "--", *program)
+    assert done.returncode == 0, done.stderr
+    # Of 140,000 pages that were written.
+    assert int(done.stderr.rpartition("taken ")[2].split()[0]) < 100
 
 
 @pytest.mark.soak
