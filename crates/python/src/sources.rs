@@ -73,6 +73,7 @@ pub(crate) fn open(
     for config in configs {
         let same = |(other, _): &&(&RunConfig, Opened)| {
             other.workload == config.workload
+                && other.timed.is_some() == config.timed.is_some()
                 && tenants_of(other) == tenants_of(config)
                 && other.trace == config.trace
                 && other.unit() == config.unit()
