@@ -284,6 +284,9 @@ def test_a_workload_that_hardly_writes_has_a_bounded_warm_up(tmp_path: Path) -> 
     assert f"{done:.0f} page writes, {wanted - done:.0f} page writes before its end" in one.claim
     assert the("warm-up-cut", flashgc.run("uniform:read=0.99", **CLOCK)) is None
     assert the("warm-up-cut", flashgc.run("uniform:read=1", **CLOCK)) is None
+    # A drive whose life ends in the warm-up is another thing.
+    dead = flashgc.run("uniform", **{**CLOCK, "warmup": "60x"}, endurance=5)
+    assert the("warm-up-cut", dead) is None
     # Reads of a trace do not count.
     trace = tmp_path / "rare.csv"
     lines = [

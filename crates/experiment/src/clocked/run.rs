@@ -471,7 +471,7 @@ impl Lengthened for ClockedRun {
         false
     }
 
-    fn finish(self, _: &Resolved) -> TimedRun {
+    fn finish(self, resolved: &Resolved) -> TimedRun {
         let Self { mut drive, start, stop, elapsed, precondition, .. } = self;
         let now = drive.now();
         let is_open = drive.has_open_loop();
@@ -513,8 +513,13 @@ impl Lengthened for ClockedRun {
             elapsed,
         };
         let is_unsettled = self.is_unsettled;
-        let cut =
-            precondition.filter(|writes| self.is_prepared && writes.left > 0 && !is_unsettled);
+        let wanted = resolved.timed.as_ref().map_or(0, |timed| timed.precondition);
+        // A drive whose life ended, or a run that was stopped, is no such workload.
+        let hardly_writes = |writes: &Precondition| {
+            writes.without_write >= MOST_WITHOUT_WRITE || writes.drawn >= most_before(wanted)
+        };
+        let cut = precondition.filter(|writes| writes.left > 0 && !is_unsettled);
+        let cut = cut.filter(hardly_writes);
         let cut = cut.map(|Precondition { left, drawn, .. }| Cut { left, drawn });
         TimedRun {
             finished,

@@ -6,7 +6,7 @@
 //! page.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::snapshot::State;
@@ -16,8 +16,9 @@ use flashgc_base::stream::NO_STREAM;
 use super::arrivals::Clock;
 use super::{RequestStream, TimedRequest, Waits};
 use crate::trace::{
-    AddressMap, Fault, GivenPages, Numbering, Paging, PagingOptions, Progress, ReadOptions,
-    Request, StatBuilder, TraceError, TraceReader, TraceStat, goes_back, map_full, smaller_blocks,
+    AddressMap, Disorder, Fault, GivenPages, Numbering, Paging, PagingOptions, Progress,
+    ReadOptions, Request, StatBuilder, TraceError, TraceReader, TraceStat, map_full,
+    smaller_blocks,
 };
 use crate::units::Quantity;
 use crate::{Op, WorkloadError};
@@ -39,6 +40,8 @@ pub struct TimedTrace {
     requests: Arc<[TimedRequest]>,
     /// The answers that its host waited for, if it has the times of some.
     waits: Option<Waits>,
+    /// The requests without reads, once somebody has asked for them.
+    changes: Arc<OnceLock<Arc<[TimedRequest]>>>,
 }
 
 impl TimedTrace {
@@ -55,18 +58,19 @@ impl TimedTrace {
         mut go_on: impl FnMut(&Progress) -> bool,
     ) -> Result<Self, TraceError> {
         let path = path.as_ref().to_owned();
-        let mut reader = TraceReader::open_with(&path, read, &mut go_on)?;
+        // A clock runs one way.
+        let disorder = match read.disorder {
+            Disorder::Keep => Disorder::Refuse,
+            chosen => chosen,
+        };
+        let read = ReadOptions { disorder, ..read.clone() };
+        let mut reader = TraceReader::open_with(&path, &read, &mut go_on)?;
         let progress = reader.progress();
         let numbering = reader.numbering(&paging)?;
         let mut builder = StatBuilder::numbered(&reader, paging, numbering);
         let (mut raw, mut block): (Vec<Request>, Vec<Request>) = (Vec::new(), Vec::new());
         while reader.next_block(&mut block)? {
-            for request in &block {
-                if let Some(last) = raw.last().filter(|last| request.time_ns < last.time_ns) {
-                    return Err(goes_back(&path, raw.len() as u64 + 1, last, request));
-                }
-                raw.push(*request);
-            }
+            raw.extend_from_slice(&block);
             builder.add(&block, |_, _| {}).map_err(|full| map_full(&reader, full))?;
             if !go_on(&progress) {
                 return Err(TraceError::new(
@@ -105,6 +109,7 @@ impl TimedTrace {
             given,
             requests: requests.into(),
             waits: Waits::of(&placed, origin),
+            changes: Arc::default(),
         })
     }
 
@@ -169,12 +174,16 @@ impl TimedTrace {
 
     /// Returns the trace without its reads, which change nothing on most drives. Its times are only an order.
     pub fn without_reads(&self) -> Self {
-        let kept = self.requests.iter().filter(|request| request.op != Op::Read);
-        let in_order = |(at, request): (usize, &TimedRequest)| TimedRequest {
-            arrival_ns: at as u64,
-            ..*request
-        };
-        Self { requests: kept.enumerate().map(in_order).collect(), waits: None, ..self.clone() }
+        let changes = self.changes.get_or_init(|| {
+            let kept = self.requests.iter().filter(|request| request.op != Op::Read);
+            let in_order = |(at, request): (usize, &TimedRequest)| TimedRequest {
+                arrival_ns: at as u64,
+                ..*request
+            };
+            kept.enumerate().map(in_order).collect()
+        });
+        let (requests, changes) = (Arc::clone(changes), Arc::default());
+        Self { requests, changes, waits: None, ..self.clone() }
     }
 
     /// Returns the answers that the host of the recording waited for, on a drive of `logical_pages` pages.

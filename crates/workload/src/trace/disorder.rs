@@ -46,7 +46,7 @@ impl Disorder {
 }
 
 /// Returns the error for request `number`, from 1, whose time is before that of the `last` one.
-pub(crate) fn goes_back(path: &Path, number: u64, last: &Request, request: &Request) -> TraceError {
+pub(super) fn goes_back(path: &Path, number: u64, last: &Request, request: &Request) -> TraceError {
     let message = format!(
         "the time goes back by {} ns at request {number}, expected times that do not",
         last.time_ns - request.time_ns

@@ -36,7 +36,6 @@ mod write;
 pub use address_map::{AddressMap, MapFull, Numbering, PageRange, Paging, PagingOptions, Unmapped};
 pub use convert::{ConvertOptions, Converted, Property, convert, join};
 pub use disorder::Disorder;
-pub(crate) use disorder::goes_back;
 pub use error::{Fault, Place, TraceError, smaller_blocks};
 pub use format::native::{Declared, NativeFile, NativeWriter};
 pub use format::{DeviceNumbers, ReadOptions, operation_of};
