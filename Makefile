@@ -107,7 +107,7 @@ statements: dev ## random inputs that try to make what is printed false, COUNT=1
 	$(BIN)/python -m scripts.statements $(COUNT) $(SEED)
 
 TRACES ?= 20
-formats: dev ## traces of every text format, TRACES=20 of each, with a changed layout: none may be read as something else
+formats: dev ## traces of every format, TRACES=20 of each, with a changed layout: none may be read as something else
 	$(BIN)/python -m scripts.formats.campaign --traces $(TRACES)
 	@$(CARGO) test --locked -p flashgc-workload --profile checks --quiet --test suite \
 	  -- trace_layouts:: --nocapture --test-threads=1 | grep --extended-regexp 'right|FAILED|wrong'

@@ -215,6 +215,10 @@ def test_statistics_show_columns_and_evidence(tmp_path: Path, command: Command) 
     made = command("trace", "stat", "indexed.csv", "--columns", COLUMNS, "--explain")
     assert "column 3 as offset in sectors of 512 bytes" in made.stdout
     assert "evidence: the columns as stated: nothing speaks against it" in made.stdout
+    made = command("trace", "stat", "indexed.csv", "--columns", COLUMNS, "--explain", "--json")
+    document = json.loads(made.stdout)
+    assert "the columns as stated: nothing speaks against it" in document["evidence"]
+    assert "evidence" not in made.stderr
     # Bytes in the place of sectors are read as stated, with the figures that speak against it.
     made = command("trace", "stat", "indexed.csv", "--columns", COLUMNS.replace(":sector", ":1"))
     assert made.returncode == 0
@@ -226,6 +230,9 @@ def test_statistics_show_columns_and_evidence(tmp_path: Path, command: Command) 
     assert made.returncode == 2
     assert "evidence: disksim: 60 of 60 lines are its requests; all sectors are" in made.stdout
     assert "evidence: --layout replayer: most lines fit; nothing speaks against it" in made.stdout
+    refused = command("trace", "stat", "replayed.txt", "--explain", "--json")
+    assert refused.stdout == ""
+    assert made.stdout in refused.stderr
     assert flashgc.trace_stat(tmp_path / "replayed.txt", layout="replayer").columns.startswith(
         "column 1 as time in milliseconds"
     )

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
 import functools
-import hashlib
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -49,6 +45,8 @@ def file_of(table: object) -> str:
     Raises :class:`flashgc.ConfigError` if a column is missing, ambiguous or of no use, and
     :class:`flashgc.TraceError` with the row of a value that is no request's.
     """
+    import hashlib
+
     columns = _Columns(table)
     times = columns.times()
     if not len(times):
@@ -76,6 +74,10 @@ def file_of(table: object) -> str:
 @functools.cache
 def _folder() -> str:
     """The folder of this process's tables, which goes with it."""
+    import atexit
+    import shutil
+    import tempfile
+
     folder = tempfile.mkdtemp(prefix="flashgc-tables-")
     process = os.getpid()
 

@@ -1,9 +1,10 @@
 """A campaign of mutated layouts: none is read as something else.
 
 The writers of fuzz/make_corpus.py, which know nothing of the readers, write traces of drawn
-requests in every text format. Each trace is then changed: what lines look like, or which columns
-there are in which order. What keeps the meaning must be read right or refused. So must other
-columns: a reader may find them by their names, and else has to refuse.
+requests in every format of requests. Each trace is then changed: what lines look like, or which
+columns there are in which order, and which bytes of records. What keeps the meaning must be read
+right or refused. So must other columns and records: a reader may find columns by their names, and
+else has to refuse.
 
 ``python -m scripts.formats.campaign --traces 4`` draws four traces of each format.
 """
@@ -14,16 +15,19 @@ import argparse
 import contextlib
 import gzip
 import importlib.util
+import io
 import lzma
 import os
 import random
 import re
 import sys
+import tarfile
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import flashgc
 
@@ -73,16 +77,25 @@ def within(folder: Path) -> Iterator[None]:
         os.chdir(before)
 
 
-def traces(seed: int, folder: Path) -> dict[str, tuple[str, list[Row]]]:
-    """The text of a trace in every text format, and its requests."""
+#: Formats of binary records.
+RECORDS = ("blktrace", "flashgc", "srt", "vscsi1", "vscsi2")
+
+
+def traces(seed: int, folder: Path) -> dict[str, tuple[str | bytes, list[Row]]]:
+    """The content of a trace in every format, and its requests."""
     corpus = writers()
     corpus.REQUESTS = drawn(seed)
     with within(folder):
         corpus.text_formats()
-    made = {}
+        corpus.vscsi()
+        corpus.blktrace()
+        corpus.srt()
+        corpus.flashgc("example", 1, 0)
+    made: dict[str, tuple[str | bytes, list[Row]]] = {}
     for file in sorted((folder / "expected").glob("*.csv")):
-        text = (folder / "corpus" / file.stem / "example").read_bytes().decode()
-        made[file.stem] = (text, rows_of(file.read_text()))
+        content = (folder / "corpus" / file.stem / "example").read_bytes()
+        requests = rows_of(file.read_text())
+        made[file.stem] = (content if file.stem in RECORDS else content.decode(), requests)
     return made
 
 
@@ -142,6 +155,26 @@ def repeated_names(text: str) -> str | None:
     return behind(text.partition("\n")[0], 0.5)(text) if has_names(text) else None  # type: ignore[return-value]
 
 
+def archive(*files: tuple[str, bytes]) -> bytes:
+    """A tar file of the named files."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as tar:
+        for name, content in files:
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return made.getvalue()
+
+
+def in_two_files(text: str) -> bytes:
+    """A tar file of two files, each with the names if there are some."""
+    lines = text.splitlines(keepends=True)
+    names = lines[:1] if has_names(text) else []
+    half = len(lines) // 2
+    first, second = "".join(lines[:half]), "".join(names + lines[half:])
+    return archive(("trace/1", first.encode()), ("trace/2", second.encode()))
+
+
 #: Changes that keep the meaning.
 FORMS: dict[str, Change] = {
     "as it is": lambda text: text,
@@ -163,6 +196,12 @@ FORMS: dict[str, Change] = {
     ),
     "xz": lambda text: lzma.compress(text.encode()),
     "lzma": lambda text: lzma.compress(text.encode(), format=lzma.FORMAT_ALONE),
+    "tar": lambda text: archive(("trace", text.encode())),
+    "tar of two files": in_two_files,
+    "tar with a README": lambda text: archive(
+        ("README", b"Requests of a server.\n"), ("trace", text.encode())
+    ),
+    "tar in gzip": lambda text: gzip.compress(archive(("a/trace", text.encode()))),
     "capital names": of_names(str.upper),
     "small names": of_names(str.lower),
     "names in quotes": of_names(lambda line: re.sub(r"[^,;\t]+", r'"\g<0>"', line)),
@@ -248,6 +287,47 @@ LAYOUTS: dict[str, Change] = {
 }
 
 
+def words_reversed(length: int) -> Callable[[bytes], bytes]:
+    """Another order of the bytes of each word."""
+
+    def changed(data: bytes) -> bytes:
+        return b"".join(data[at : at + length][::-1] for at in range(0, len(data), length))
+
+    return changed
+
+
+#: Changes of binary records. The first ones keep the meaning, and the others break records.
+BYTES: dict[str, Callable[[bytes], bytes]] = {
+    "as it is": lambda data: data,
+    "gzip": gzip.compress,
+    "gzip and zeros": lambda data: gzip.compress(data) + bytes(512),
+    "gzip in two parts": lambda data: gzip.compress(data[:100]) + gzip.compress(data[100:]),
+    "xz": lzma.compress,
+    "lzma": lambda data: lzma.compress(data, format=lzma.FORMAT_ALONE),
+    "tar": lambda data: archive(("trace", data)),
+    "tar in gzip": lambda data: gzip.compress(archive(("trace", data))),
+    "tar with a README": lambda data: archive(("README", b"Requests.\n"), ("trace", data)),
+    "zeros behind": lambda data: data + bytes(4096),
+    "words of 2 reversed": words_reversed(2),
+    "words of 4 reversed": words_reversed(4),
+    "words of 8 reversed": words_reversed(8),
+    "a byte in front": lambda data: b"\n" + data,
+    "a byte lost in front": lambda data: data[1:],
+    "a byte lost in the middle": lambda data: data[: len(data) // 2] + data[len(data) // 2 + 1 :],
+    "a byte twice in the middle": lambda data: data[: len(data) // 2] + data[len(data) // 2 - 1 :],
+    "cut in a record": lambda data: data[: len(data) * 3 // 4 + 5],
+    "cut in front": lambda data: data[len(data) // 4 + 3 :],
+    "line ends of DOS": lambda data: data.replace(b"\n", b"\r\n"),
+    "line ends of Unix": lambda data: data.replace(b"\r\n", b"\n"),
+    "without zeros": lambda data: data.replace(b"\0", b""),
+    "7 bits": lambda data: bytes(byte & 0x7F for byte in data),
+    "read as UTF-8": lambda data: data.decode(errors="replace").encode(),
+    "as Latin-1 in UTF-8": lambda data: data.decode("latin-1").encode(),
+    "as hexadecimal text": lambda data: data.hex().encode(),
+    "BOM": lambda data: b"\xef\xbb\xbf" + data,
+}
+
+
 def outcome(content: str | bytes, expected: list[Row], folder: Path) -> str:
     """``right``, ``refused``, or what is wrong."""
     file, made = folder / "mutated.trace", folder / "found.csv"
@@ -275,7 +355,9 @@ def campaign(seeds: range) -> tuple[dict[str, Counter[str]], list[str]]:
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch)
             for name, (text, expected) in traces(seed, folder).items():
-                changes = {**FORMS, **(LAYOUTS if name in COMMAS + BLANKS else {})}
+                changes: Any = BYTES
+                if isinstance(text, str):
+                    changes = {**FORMS, **(LAYOUTS if name in COMMAS + BLANKS else {})}
                 for change, function in changes.items():
                     content = function(text)
                     if content is None or (content == text and change != "as it is"):
@@ -294,7 +376,7 @@ def campaign(seeds: range) -> tuple[dict[str, Counter[str]], list[str]]:
 
 def main() -> int:
     """Prints the outcomes of each format; exits with 1 if a file was read as something else."""
-    parser = argparse.ArgumentParser(description="Mutates traces of every text format.")
+    parser = argparse.ArgumentParser(description="Mutates traces of every format.")
     parser.add_argument("--traces", type=int, default=6, help="traces of each format")
     asked = parser.parse_args()
     counts, wrong = campaign(range(1, asked.traces + 1))

@@ -174,6 +174,16 @@ fn the_middle_and_the_end_of_a_file_are_evidence_too() {
         if let Err(error) = opened {
             assert!(error.to_string().contains("bytes on average"), "{error}");
         }
+        // A packed file shows its end only when it is read.
+        let packed = zstd::encode_all(std::fs::File::open(&path).unwrap(), 1).unwrap();
+        let mut packed = reader(&packed, &options).unwrap();
+        assert_eq!(packed.notes(), [""; 0]);
+        let mut block = Vec::new();
+        while packed.next_block(&mut block).unwrap() {}
+        let notes = packed.notes();
+        assert_eq!(notes.is_empty(), is_right, "{notes:?}");
+        let said = "is this tencent? further on requests have";
+        assert!(is_right || notes[0].starts_with(said), "{notes:?}");
     }
 }
 

@@ -82,6 +82,20 @@ fn streams_of_each_cpu_are_merged_by_time() {
 }
 
 #[test]
+fn whoever_reads_can_stop_before_all_is_sorted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("capture");
+    std::fs::write(&path, written("blkparse", &events(2, 30_000))).unwrap();
+    let mut reader = TraceReader::open(&path, &ReadOptions::default()).unwrap();
+    let mut block = Vec::new();
+    for _ in 0..5 {
+        assert!(reader.next_block(&mut block).unwrap());
+        assert_eq!(block, []);
+    }
+    assert!(reader.progress().read() < reader.progress().total / 2);
+}
+
+#[test]
 fn other_steps_back_are_left_to_the_user() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("capture");

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +78,8 @@ Examples:
 @QUIET
 def stat(path: Path, explain: bool, as_json: bool, quiet: bool, **options: Any) -> int:
     """Count what a trace has: requests, pages, overwrites, locality."""
-    from flashgc._core import Control
+    from flashgc._core import Control, TraceError
+    from flashgc._documents import dumps
     from flashgc.command.show.results import deliver
     from flashgc.terminal.progress import Bar
     from flashgc.terminal.render import warn
@@ -86,14 +87,20 @@ def stat(path: Path, explain: bool, as_json: bool, quiet: bool, **options: Any) 
 
     control = Control()
     paged = {key: options.pop(key) for key in ("page_size", "paging")}
-    if explain:
+    said = evidence(path, options, FLAGS, control=control) if explain else ()
+    if not as_json:
         # Before the trace is read: a file that is refused needs it most.
-        for sentence in evidence(path, options, FLAGS, control=control):
-            click.echo(f"evidence: {sentence}", err=as_json)
-    with Bar(0, quiet=quiet) as bar:
-        made = counted(path, options, FLAGS, progress=bar, control=control, **paged)
+        show_evidence(said, is_error=False)
+    try:
+        with Bar(0, quiet=quiet) as bar:
+            made = counted(path, options, FLAGS, progress=bar, control=control, **paged)
+    except TraceError:
+        if as_json:
+            show_evidence(said, is_error=True)
+        raise
     if as_json:
-        deliver(made.to_json(), as_json=True, out=None)
+        document = {**made.to_dict(), "evidence": said} if explain else made.to_dict()
+        deliver(dumps(document), as_json=True, out=None)
     else:
         show_stat(made)
     if made.skipped_lines:
@@ -101,6 +108,12 @@ def stat(path: Path, explain: bool, as_json: bool, quiet: bool, **options: Any) 
     for note in made.notes:
         warn(note, quiet=quiet)
     return OK
+
+
+def show_evidence(said: Iterable[str], *, is_error: bool) -> None:
+    """Prints the evidence for and against formats."""
+    for sentence in said:
+        click.echo(f"evidence: {sentence}", err=is_error)
 
 
 def left_out(lines: int) -> str:

@@ -14,6 +14,9 @@ use super::layout::{self, Layout, Shipped};
 use super::lines::{OnBadLine, RENAME};
 use super::names::{bare, meaning};
 
+/// The bytes of records from which on some of them are above 127.
+const SEVEN_BITS: usize = 2048;
+
 /// Returns the format that fits the start of a file best. No fit, and several about equal fits, are
 /// errors that name the candidates: one damaged line must not decide between two formats.
 pub(crate) fn detect(path: &Path, sample: &Sample) -> Result<&'static Format, TraceError> {
@@ -108,9 +111,12 @@ fn advised(path: &Path, sample: &Sample) -> Option<&'static str> {
 
 /// Returns a sentence for each format that the file could have, and for each layout that ships.
 pub(crate) fn explain(path: &Path, sample: &Sample, options: &ReadOptions) -> Vec<String> {
-    let parts =
-        if sample.later.is_empty() { "the start" } else { "the start, the middle and the end" };
-    let mut said = vec![format!("looked at {parts} of the file")];
+    let parts = match (sample.is_all, sample.later.is_empty()) {
+        (true, _) => "all of the file",
+        (false, true) => "the start of the file; the rest is looked at while it is read",
+        (false, false) => "the start, the middle and the end of the file",
+    };
+    let mut said = vec![format!("looked at {parts}")];
     if let Some((what, _)) = foreign(sample.bytes) {
         said.push(format!("it is {what}"));
         return said;
@@ -172,6 +178,13 @@ fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     }
     if start.starts_with(b"<?xml") {
         return Some(("an XML file", "export it as a table with commas"));
+    }
+    // The low bytes of times and addresses are as often above 127 as below.
+    if bytes.len() >= SEVEN_BITS && bytes.contains(&0) && bytes.is_ascii() {
+        return Some((
+            "records of which no byte is above 127, as behind a transfer of text in 7 bits",
+            "fetch the file again, as binary",
+        ));
     }
     match bytes {
         [0x7f, b'E', b'L', b'F', ..] => Some(("a program", "record it with flashgc trace record")),

@@ -60,8 +60,10 @@ pub(crate) struct InOrder {
     inner: Box<dyn Decoder>,
     /// The CPUs whose streams lie one after the other; `None` if somebody wants the order.
     cpus: Option<usize>,
-    /// The requests in order, once they are read, and the number handed out.
-    sorted: Option<Vec<Request>>,
+    /// The requests read so far. They are in order once all are.
+    requests: Vec<Request>,
+    is_sorted: bool,
+    /// The number of requests handed out.
     given: usize,
     flushes: u64,
     /// The number of requests whose time was before that of the one before them in the file.
@@ -70,24 +72,26 @@ pub(crate) struct InOrder {
 
 impl InOrder {
     pub fn new(inner: Box<dyn Decoder>, cpus: Option<usize>) -> Self {
-        Self { inner, cpus, sorted: None, given: 0, flushes: 0, back: 0 }
+        let requests = Vec::new();
+        Self { inner, cpus, requests, is_sorted: false, given: 0, flushes: 0, back: 0 }
     }
 }
 
 impl Decoder for InOrder {
     fn next_block(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
-        if self.sorted.is_none() {
-            let mut all = Vec::new();
-            while self.inner.next_block(&mut all)? {}
-            let steps = all.windows(2).filter(|pair| pair[1].time_ns < pair[0].time_ns);
+        if !self.is_sorted {
+            // A block each call, so that whoever reads can stop.
+            if self.inner.next_block(&mut self.requests)? {
+                return Ok(true);
+            }
+            let steps = self.requests.windows(2).filter(|pair| pair[1].time_ns < pair[0].time_ns);
             self.back = steps.count() as u64;
             // Requests of one time keep the order of the file.
-            all.sort_by_key(|request| request.time_ns);
-            self.sorted = Some(all);
+            self.requests.sort_by_key(|request| request.time_ns);
+            self.is_sorted = true;
         }
-        let sorted = self.sorted.as_deref().unwrap_or_default();
-        let end = sorted.len().min(self.given + BLOCK);
-        let block = &sorted[self.given..end];
+        let end = self.requests.len().min(self.given + BLOCK);
+        let block = &self.requests[self.given..end];
         self.flushes += block.iter().filter(|request| request.op == Op::Flush).count() as u64;
         out.extend_from_slice(block);
         self.given = end;

@@ -15,11 +15,15 @@ use super::address_map::{Numbering, PagingOptions};
 use super::detect::{detect, doubts, explain};
 use super::disorder::{Disorder, InOrder, goes_back};
 use super::error::{Fault, TraceError};
+use super::evidence::against_units;
 use super::format::{self, ACTIONS, DeviceNumbers, Format, ReadOptions, Sample};
 use super::input::Input;
 use super::lines::{Decoder, Recorded};
 use super::per_cpu;
 use crate::Op;
+
+/// The smallest number of requests that are weighed while a file is read.
+const SOME: usize = 256;
 
 /// The progress of a reader in its file (before decompression).
 #[derive(Clone, Debug)]
@@ -44,6 +48,9 @@ pub struct TraceReader {
     notes: Arc<std::sync::Mutex<Vec<String>>>,
     /// Figures of the sample that speak against the format.
     doubts: Vec<String>,
+    /// The requests read, and their number at which the next ones are weighed; `None` if the sample has them
+    /// all, or the middle and the end of the file.
+    unweighed: Option<(u64, u64)>,
     decoder: Box<dyn Decoder>,
     /// The devices that are read, with `true` for those that have appeared; `None` if all are read.
     chosen: Option<FxHashMap<u32, bool>>,
@@ -160,6 +167,9 @@ impl TraceReader {
         if !doubts.is_empty() {
             doubts = vec![format!("is this {}? {}", format.name, doubts.join(", and "))];
         }
+        // A packed file can be read only from its start: what comes later is weighed when it comes.
+        let is_whole = input.sample_is_all() || !sample.later.is_empty() || !doubts.is_empty();
+        let unweighed = (!is_whole).then_some((0, 1));
         check_options(&path, format, options)?;
         let layers = input.layers.clone();
         let notes = Arc::clone(&input.notes);
@@ -176,6 +186,7 @@ impl TraceReader {
             format,
             layers,
             notes,
+            unweighed,
             doubts,
             decoder,
             chosen,
@@ -189,72 +200,85 @@ impl TraceReader {
         })
     }
 
-    /// Replaces the content of `block` by the next requests, some thousands of them. Returns `false`,
-    /// with an empty block, at the end.
+    /// Replaces the content of `block` by the next requests, some thousands of them or fewer: none while
+    /// a trace that is sorted is read. Returns `false`, with an empty block, at the end.
     ///
     /// # Errors
     /// A line is bad and not skipped, or the data are damaged. `block` then holds the requests before
     /// the fault, and the next call reports the end of the trace.
     pub fn next_block(&mut self, block: &mut Vec<Request>) -> Result<bool, TraceError> {
-        loop {
-            block.clear();
-            if self.failed {
-                return Ok(false);
-            }
-            let flushes = self.decoder.flushes();
-            let mut result = self.decoder.next_block(block);
-            self.failed = result.is_err();
-            if let Err(error) = &mut result
-                && error.fault == Fault::BadRecord
-                && self.is_unproven
-                && block.is_empty()
-                && self.decoder.ignored() == 0
-            {
-                let format = option("format");
-                error.hint =
-                    format!("leave {format} out, and the file shows it; or {}", error.hint);
-            }
-            self.is_unproven &= self.failed;
-            if let Some(chosen) = &mut self.chosen {
-                block.retain(|request| {
-                    let asked = request.op != Op::Flush;
-                    chosen.get_mut(&request.device).map(|seen| *seen |= asked).is_some()
-                });
-            }
-            if self.decoder.flushes() > flushes {
-                let flushes = block.iter().filter(|request| request.op == Op::Flush).count();
-                self.flushes += flushes as u64;
-                block.retain(|request| self.keep_flushes || request.op != Op::Flush);
-            }
-            if let Some((number, last)) = &mut self.last {
-                for request in &*block {
-                    *number += 1;
-                    if let Some(last) = last.filter(|last| request.time_ns < last.time_ns) {
-                        self.failed = true;
-                        return Err(goes_back(&self.path, *number, &last, request));
-                    }
-                    *last = Some(*request);
+        block.clear();
+        if self.failed {
+            return Ok(false);
+        }
+        let flushes = self.decoder.flushes();
+        let mut result = self.decoder.next_block(block);
+        self.failed = result.is_err();
+        if let Err(error) = &mut result
+            && error.fault == Fault::BadRecord
+            && self.is_unproven
+            && block.is_empty()
+            && self.decoder.ignored() == 0
+        {
+            let format = option("format");
+            error.hint = format!("leave {format} out, and the file shows it; or {}", error.hint);
+        }
+        self.is_unproven &= self.failed;
+        self.weigh(block);
+        if let Some(chosen) = &mut self.chosen {
+            block.retain(|request| {
+                let asked = request.op != Op::Flush;
+                chosen.get_mut(&request.device).map(|seen| *seen |= asked).is_some()
+            });
+        }
+        if self.decoder.flushes() > flushes {
+            let flushes = block.iter().filter(|request| request.op == Op::Flush).count();
+            self.flushes += flushes as u64;
+            block.retain(|request| self.keep_flushes || request.op != Op::Flush);
+        }
+        if let Some((number, last)) = &mut self.last {
+            for request in &*block {
+                *number += 1;
+                if let Some(last) = last.filter(|last| request.time_ns < last.time_ns) {
+                    self.failed = true;
+                    return Err(goes_back(&self.path, *number, &last, request));
                 }
+                *last = Some(*request);
             }
-            if let Some(ranks) = &self.ranks {
-                for at in 0..block.len() {
-                    let Some(&rank) = ranks.get(&block[at].device) else {
-                        let device = block[at].device;
-                        let message = format!(
-                            "found device {device}, which was not there in the pass before: the file \
-                             has grown"
-                        );
-                        block.truncate(at);
-                        self.failed = true;
-                        return Err(TraceError::new(&self.path, Fault::Damaged, message)
-                            .hint("copy the file first"));
-                    };
-                    block[at].device = rank;
-                }
+        }
+        if let Some(ranks) = &self.ranks {
+            for at in 0..block.len() {
+                let Some(&rank) = ranks.get(&block[at].device) else {
+                    let device = block[at].device;
+                    let message = format!(
+                        "found device {device}, which was not there in the pass before: the file \
+                         has grown"
+                    );
+                    block.truncate(at);
+                    self.failed = true;
+                    return Err(TraceError::new(&self.path, Fault::Damaged, message)
+                        .hint("copy the file first"));
+                };
+                block[at].device = rank;
             }
-            if !matches!(result, Ok(true)) || !block.is_empty() {
-                return result;
-            }
+        }
+        result
+    }
+
+    /// Looks for figures against the format in the requests of `block`, if those are far enough behind the
+    /// ones before.
+    fn weigh(&mut self, block: &[Request]) {
+        let Some((read, next)) = &mut self.unweighed else { return };
+        *read += block.len() as u64;
+        if *read < *next || block.len() < SOME {
+            return;
+        }
+        *next = 2 * *read;
+        let figures = against_units(self.format, block);
+        if let Some(figure) = figures.first() {
+            let name = self.format.name;
+            self.doubts.push(format!("is this {name}? further on {}", figure));
+            self.unweighed = None;
         }
     }
 

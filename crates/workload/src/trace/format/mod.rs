@@ -172,6 +172,8 @@ pub fn find(name: &str) -> Result<&'static Format, SpecError> {
 /// The start of a file, cut into lines if it is text.
 pub(crate) struct Sample<'a> {
     pub bytes: &'a [u8],
+    /// `true` if the file has no more.
+    pub is_all: bool,
     pub lines: Vec<&'a [u8]>,
     /// Whole lines from the middle and from the end of the file, if they are known.
     pub later: Vec<u8>,
@@ -190,7 +192,7 @@ impl<'a> Sample<'a> {
             .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
             .take(Self::LINES)
             .collect();
-        Self { bytes, lines, later: Vec::new() }
+        Self { bytes, is_all, lines, later: Vec::new() }
     }
 }
 
