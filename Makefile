@@ -23,7 +23,7 @@ FEATURES_tests := --features flashgc-python/mutants,flashgc-python/vhost-user
 MODULE := $(or $(firstword $(wildcard $(VENV)/.built-*)),$(VENV)/.built-checks)
 
 .DEFAULT_GOAL := help
-.PHONY: help build dev test test-rust test-python soak statements formats wrong-findings mutants lint lint-rust lint-python format demo bench docs papers site wheel sdist release-check audit clean tools
+.PHONY: help build dev test test-rust test-python soak statements formats coverage wrong-findings mutants lint lint-rust lint-python format demo bench docs papers site wheel sdist release-check audit clean tools
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -111,6 +111,11 @@ formats: dev ## traces of every format, TRACES=20 of each, with a changed layout
 	$(BIN)/python -m scripts.formats.campaign --traces $(TRACES)
 	@$(CARGO) test --locked -p flashgc-workload --profile checks --quiet --test suite \
 	  -- trace_layouts:: --nocapture --test-threads=1 | grep --extended-regexp 'right|FAILED|wrong'
+
+JOBS ?= 2
+SEEDS ?= 40
+coverage: dev ## how often the intervals of steady results hold the truth: every policy, SEEDS=40 of each (hours; it goes on where it was)
+	$(BIN)/python -m scripts.coverage.intervals small --seeds $(SEEDS) --jobs $(JOBS)
 
 wrong-findings: dev ## which test notices that a finding is wrong, of each rule or those with PART in their id (TESTS=files)
 	$(BIN)/python -m scripts.statements.wrong "$(PART)" $(TESTS)

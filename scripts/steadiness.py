@@ -1,7 +1,7 @@
 """How often the tests of a steady state err: ``python scripts/steadiness.py [SERIES]``.
 
 Series whose truth is known are handed to the two tests: the rule for the passes of a trace, which
-replays until it is content, and the test of a generator's intervals. SERIES (default 2000) are
+replays until it is content, and the test of the time for a request. SERIES (default 2000) are
 made of each kind, from fixed seeds. Columns of the first table: how often the rule says steady; how
 often the interval misses the level that the series settles at; how often both, which is the error
 that misleads; mean passes. docs/validation.md has the figures.
@@ -109,7 +109,7 @@ def main(count: int) -> None:
         shares = " | ".join(f"{100 * part / count:.1f}%" for part in (steady, missed, both))
         print(f"| {name} | {shares} | {passes / count:.0f} |")
     print()
-    print("| intervals of a generator's run | truth | steady |")
+    print("| intervals of a measured part | truth | steady |")
     print("|---|---|---|")
     for number, (name, sd, memory, shape, truth) in enumerate(RUNS):
         steady = 0

@@ -40,7 +40,8 @@ def test_json_has_the_documented_keys(command: Command) -> None:
     document = json.loads(made.stdout)
     for key, kind in KEYS.items():
         assert isinstance(document[key], kind), (key, document.get(key))
-    assert made.stderr == ""
+    # A length that was given is too short for cold pages, and says so.
+    assert "write amplification is steady: a cold page was written" in made.stderr
     # WA is what was programmed over what was written, in the measured part.
     programs = document["host_pages"] + document["copied_pages"]
     assert document["write_amplification"] == pytest.approx(programs / document["host_pages"])
@@ -354,22 +355,22 @@ def test_a_terminal_of_80_columns_is_enough() -> None:
 def test_a_comparison_calls_policies_by_one_name_and_its_marks_move_no_figure() -> None:
     shown = terminal(
         "compare", "--victim", "greedy", "--victim", "fifo", "--victim", "d-choices:c=1",
-        "--blocks", "200", "--pages-per-block", "16", "--writes", "18x", "--warmup", "0.1",
+        "--blocks", "200", "--pages-per-block", "16", "--writes", "90x", "--warmup", "0.2",
         "--workload", "hotcold:f=0.05,r=0.95", NO_COLOR="1",
     )  # fmt: skip
     lines = re.sub(r"\x1b\[[0-9;]*m", "", shown).replace("\r", "").split("\n")
     rows = [line for line in lines if "±" in line and line[:1].isdigit()]
     marked = ["*" in row for row in rows]
-    assert sorted(marked) == [False, True, True], shown
+    assert all(marked), shown
     assert len({row.index("±") for row in rows}) == 1, shown
     assert rows[0].split()[1] == "d-choices:c=1"
     # In table, sentences and warnings alike.
     assert "ties=" not in shown
     assert "d=10" not in shown
     assert any(
-        line.startswith("fifo makes 1.29x the flash writes of d-choices:c=1") for line in lines
+        line.startswith("fifo makes 1.25x the flash writes of d-choices:c=1") for line in lines
     )
-    assert any(line.startswith("warning: d-choices:c=1, greedy: ") for line in lines)
+    assert any(line.startswith("warning: nothing shows that") for line in lines)
 
 
 def test_a_comparison_without_policies_has_the_usual_placements(command: Command) -> None:

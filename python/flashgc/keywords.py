@@ -266,7 +266,10 @@ class Keywords(TypedDict, total=False):
     page_policy: str | None
     """Replacement policy of vm_page_cache: 3-region, lru. [default: 3-region]"""
     writes: float | str | None
-    """Length of a run in page writes (1000000) or drive writes (20x). [default: 20x]"""
+    """Length of a run in page writes (1000000) or drive writes (20x). [default: for a generator as
+    many as it takes until write amplification has settled, at most 640x; 20x with another {warmup}
+    than auto]
+    """
     collections: int | str | None
     """Length of a run in collections, instead of writes."""
     requests: int | str | None
@@ -285,9 +288,10 @@ class Keywords(TypedDict, total=False):
     """
     warmup: float | str | None
     """Part of the run that is not measured: a share (1/3, 30%), writes before the run in drive
-    writes (10x) or page writes (1000000), or auto, which finds its end. With a clock, writes before
-    the run take no time, and auto writes until the drive has settled, 2 to 20 drive writes.
-    [default: 1/3; until a failure 0; with a clock auto; for a trace with a VM page cache 0]
+    writes (10x) or page writes (1000000), or auto, which is its first half. With a clock, writes
+    before the run take no time, and auto writes until the drive has settled, 2 to 20 drive writes.
+    [default: 1/3; for a generator auto; until a failure 0; with a clock auto; for a trace with a VM
+    page cache 0]
     """
     seed: int | str | None
     """Seed of the first run. [default: 1]"""

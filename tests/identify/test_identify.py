@@ -291,6 +291,7 @@ def test_what_if_is_what_a_run_says(found: Identification) -> None:
         spare=round(spare, 4),
         victim="cost-benefit",
         frontier="pool",
+        writes="20x",
     )
     assert change.then[0] == alone.write_amplification
     assert change.then[0] < change.now[0]

@@ -12,6 +12,7 @@ use crate::asked::Asked;
 use crate::error::DriveError;
 use crate::extent::{Extent, Unit};
 use crate::swapping::Swapping;
+use crate::touched::Touched;
 
 /// A drive that a run steps to exact positions.
 pub trait Drive: State + Send {
@@ -30,6 +31,12 @@ pub trait Drive: State + Send {
 
     /// Returns the swap traffic, or `None` without a page cache.
     fn swapping(&self) -> Option<Swapping>;
+
+    /// Returns the number of times that a cold page was written since the last call, as
+    /// [`Touched::rewrites`] has it; `None` if no page was written before it, or nobody counts.
+    fn rewrites(&mut self) -> Option<f64> {
+        None
+    }
 
     /// Returns the drive's position in its workload, in `unit`.
     fn position(&self, unit: Unit) -> u64;
@@ -60,6 +67,10 @@ impl Drive for CountingDrive {
         None
     }
 
+    fn rewrites(&mut self) -> Option<f64> {
+        self.touched.as_mut().and_then(Touched::rewrites)
+    }
+
     fn position(&self, unit: Unit) -> u64 {
         self.position(unit)
     }
@@ -78,6 +89,8 @@ pub struct CountingDrive {
     #[snapshot(state)]
     workload: Box<dyn Workload>,
     batch: Batch,
+    /// The pages that are written again, if that is watched.
+    touched: Option<Touched>,
     /// The number of commands of `batch` that are done.
     done: usize,
     /// The number of hints of `batch` that have been passed on.
@@ -129,6 +142,7 @@ impl CountingDrive {
             layer,
             workload,
             batch: Batch::default(),
+            touched: None,
             done: 0,
             hinted: 0,
             shortened: 0,
@@ -143,6 +157,12 @@ impl CountingDrive {
             named: Vec::new(),
             told: Vec::new(),
         }
+    }
+
+    /// Returns the drive with a watch on the pages that are written again, of `pages` logical pages.
+    #[must_use]
+    pub fn watched(self, pages: Option<u32>) -> Self {
+        Self { touched: pages.map(Touched::new), ..self }
     }
 
     /// Returns the drive behind a host's cache, which its workload is: the position in commands is one
@@ -224,6 +244,9 @@ impl CountingDrive {
         if self.done == self.batch.pages.len() {
             let commands = self.commands_at_once(target);
             self.workload.fill(&mut self.batch, commands)?;
+            if let Some(touched) = &mut self.touched {
+                touched.add(&self.batch);
+            }
             (self.done, self.hinted, self.shortened, self.flushed) = (0, 0, 0, 0);
             self.served = 0;
             if self.count_served(target, self.done) {

@@ -6,6 +6,7 @@ use flashgc_base::spec::{SpecError, count};
 use serde::{Deserialize, Serialize};
 
 use crate::passes::Rule;
+use crate::settling::Doubling;
 
 /// The number of intervals that the measured part is cut into.
 pub const INTERVALS: u64 = 120;
@@ -43,7 +44,8 @@ pub enum Length {
     Requests(u64),
     /// A number of replays of a trace.
     Passes(u64),
-    /// Replays of a trace until amplification pass by pass has settled, but at most this number.
+    /// Until amplification has settled: replays of a trace, or drive writes of a workload without end, but at
+    /// most this number.
     Settled(u64),
     /// A run until `first-failure` or `system-failure`, however long it takes.
     Until(String),
@@ -58,7 +60,7 @@ pub enum Warmup {
     DriveWrites(f64),
     /// This number of page writes before the run's length begins.
     Pages(u64),
-    /// A length found afterwards from the run itself (MSER), at most its first half.
+    /// Half of the run.
     Auto,
 }
 
@@ -115,6 +117,8 @@ pub struct Plan {
     pub passes: Option<u64>,
     /// The rule that ends the replays of a trace, unless its length is given.
     pub rule: Option<Rule>,
+    /// The rule that ends the run of a workload without end, unless its length is given.
+    pub doubling: Option<Doubling>,
 }
 
 /// The most page commands that a run may take for its page writes, if nearly all of them are reads or
@@ -268,12 +272,30 @@ impl Plan {
             (Length::Settled(most), Some(pass)) => Some(rule(warmup, pass, *most, logical_pages)),
             _ => None,
         };
-        Ok(Self { warmup: before, measured, passes, rule })
+        Ok(Self { warmup: before, measured, passes, rule, doubling: None })
+    }
+
+    /// Returns the plan of a run of a workload without end that is doubled until it has settled.
+    pub fn doubled(rule: Doubling) -> Self {
+        let unit = Unit::Writes;
+        let (warmup, all) = (rule.first / 2, rule.until(1));
+        Self {
+            doubling: Some(rule),
+            ..Self::of(Extent { unit, amount: warmup }, Extent { unit, amount: all - warmup })
+        }
+    }
+
+    /// Returns the units that are measured when the run is lengthened for the `round`th time, from 0.
+    pub fn round(&self, round: u32) -> u64 {
+        match &self.doubling {
+            Some(rule) if round > 0 => rule.until(round + 1) - rule.until(round),
+            _ => self.measured.amount,
+        }
     }
 
     /// Returns the plan of a drive that is not measured in the passes of a trace.
     pub fn of(warmup: Extent, measured: Extent) -> Self {
-        Self { warmup, measured, passes: None, rule: None }
+        Self { warmup, measured, passes: None, rule: None, doubling: None }
     }
 
     /// Returns the number of intervals that the measured part is cut into: as many for each pass.

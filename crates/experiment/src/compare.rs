@@ -3,7 +3,7 @@
 //! page cache the time that the flash was busy; with a clock the response time.
 
 use flashgc_drive::passes::level;
-use flashgc_drive::stats::{all_equal, half_width95};
+use flashgc_drive::stats::{all_equal, half_width95, mean};
 use serde::{Deserialize, Serialize};
 
 use crate::result::RunResult;
@@ -94,8 +94,10 @@ fn uncertainty(result: &RunResult, best: &RunResult) -> (Option<f64>, Basis) {
         return (Some(0.0), Basis::Exact);
     }
     // Interrupted results may lack different runs; runs that are all alike count as one run.
+    // The difference that is left of the transients.
+    let left = result.samples.left - best.samples.left;
     if whole && values.len() == others.len() && values.len() > 1 && !(alike || others_alike) {
-        return (Some(half_width95(&differences(values, others))), Basis::Runs);
+        return (Some(half_width95(&differences(values, others)).hypot(left)), Basis::Runs);
     }
     // Samples are of the first run: they stand for figures of an equal number of runs.
     let same = same && values.len() == others.len();
@@ -104,7 +106,7 @@ fn uncertainty(result: &RunResult, best: &RunResult) -> (Option<f64>, Basis) {
         let differences = differences(values, others);
         let (half, basis) = match result.samples.passes {
             true => (level(&differences).map(|level| level.half), Basis::Passes),
-            false => (Some(half_width95(&differences)), Basis::Batches),
+            false => (Some(widest(&differences).hypot(left)), Basis::Batches),
         };
         if let Some(half) = half.filter(|half| half.is_finite()) {
             return (Some(half), basis);
@@ -115,6 +117,13 @@ fn uncertainty(result: &RunResult, best: &RunResult) -> (Option<f64>, Basis) {
         Some((half, other)) => (Some(half.hypot(other)), Basis::Apart),
         None => (None, Basis::None),
     }
+}
+
+/// Returns half the interval of the mean of batches that follow each other: the widest of them, of pairs and of
+/// fours, as neighbours may be alike.
+fn widest(batches: &[f64]) -> f64 {
+    let of = |size: usize| half_width95(&batches.chunks_exact(size).map(mean).collect::<Vec<_>>());
+    [1, 2, 4].into_iter().filter(|size| batches.len() >= 4 * size).map(of).fold(0.0, f64::max)
 }
 
 fn differences(values: &[f64], others: &[f64]) -> Vec<f64> {

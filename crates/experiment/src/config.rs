@@ -6,6 +6,7 @@ use flashgc_base::naming::{choice, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_drive::error::DriveError;
 use flashgc_drive::extent::Plan;
+use flashgc_drive::settling::FEWEST_REWRITES;
 use flashgc_drive::source::Source;
 use flashgc_drive::swap::SwapSpec;
 use flashgc_ftl::{
@@ -176,6 +177,26 @@ impl Resolved {
             fill: self.fill,
             seed: self.seed(run),
         }
+    }
+
+    /// Returns `true` if the workload has no end, and the run is neither that of a program nor of a life.
+    pub(crate) fn has_no_end(&self) -> bool {
+        self.source.pass().is_none() && self.swap.is_none() && !self.until_failure
+    }
+
+    /// Returns `true` if its runs settle at a level that the writes before the measured part tell about.
+    pub(crate) fn has_levels(&self) -> bool {
+        !self.is_trace_in_passes()
+            && self.timed.is_none()
+            && self.swap.is_none()
+            && !self.until_failure
+    }
+
+    /// Returns the number of times that a cold page is written, and the pages that the host writes, in a measured
+    /// part that shows a steady state.
+    pub(crate) fn to_see(&self) -> (f64, u64) {
+        let remembers = self.placement.remembers(&self.geometry);
+        (FEWEST_REWRITES.max(remembers.rewrites as f64), remembers.writes)
     }
 
     /// Returns the blocks of the drive that stay erased between two collections; with a clock, midway between

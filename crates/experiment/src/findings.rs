@@ -86,8 +86,8 @@ rules! {
         "The runs were stopped before their end, and something was measured.";
     NO_WARM_UP_END: "no-warm-up-end", Doubt, Measured,
         "The end of the warm-up was not found.",
-        "With an automatic warm-up, the MSER rule finds no end in the first half of at least one run. With a \
-         clock: the writes before the requests never settle, by the same rule and the test of a steady half.";
+        "With a clock and an automatic warm-up: the writes before the requests never settle, by the MSER rule and \
+         the test of a steady half.";
     WARM_UP_CUT: "warm-up-cut", Doubt, Measured,
         "The writes before the requests ended early.",
         "With a clock: of the page writes of the warm-up some were not made after 1000 requests for each, at least 16.8 \
@@ -99,7 +99,9 @@ rules! {
     UNSTEADY: "unsteady", Doubt, Measured,
         "Write amplification still moves.",
         "The second half of the measured part, or of the measured passes of a trace, differs from the \
-         first by more than 0.2%, and by more than half the 95% interval of the difference.";
+         first by more than 0.2%, and by more than half the 95% interval of the difference; or what is left in the \
+         mean of a transient that falls as 1/t is more than 0.2%, and more than chance explains, by the writes \
+         before the measured part.";
     IMPRECISE: "imprecise", Doubt, Measured,
         "Write amplification is not known to within 1%.",
         "Half the 95% interval over the passes of a trace is more than 1% of their mean.";
@@ -107,12 +109,19 @@ rules! {
         "The time for a request still moves.",
         "Requests of a closed loop: the time for a request differs between the halves of the measured \
          part by more than 0.2%, and by more than half the 95% interval of the difference.";
+    COLD_PAGES: "cold-pages", Doubt, Measured,
+        "The measured part is too short to show a steady state: cold pages, or a placement's memory, reach \
+         further back.",
+        "A workload without end: of the pages written before, the share that was not written again in the \
+         measured part is more than e^-n, where n is 4, or the number of writes of a page that the placement \
+         remembers; or the measured part has fewer page writes than it remembers. It is not said beside a \
+         finding that write amplification moves or is not known.";
     STEADINESS_UNKNOWN: "steadiness-unknown", Doubt, Measured,
         "Nothing shows that the figure is steady.",
-        "The change of write amplification (of a closed loop: of the time for a request) between the halves of \
-         the measured part is known so badly that 5% cannot be left out: the change and half its 95% \
-         interval are more together. It is not said beside a finding that the figure moves, or of a trace in \
-         passes.";
+        "Half the 95% interval of write amplification is more than 5% of it. Of a drive with a clock, and of one \
+         that keeps data: the change of write amplification (of a closed loop: of the time for a request) between \
+         the halves of the measured part is known so badly that 5% cannot be left out. It is not said beside a \
+         finding that the figure moves, or of a trace in passes.";
     BURST: "burst", Doubt, Measured,
         "The drive wrote to blocks that were erased before, more than it erased.",
         "More than 5% of the pages programmed in the measured part exceed those of the blocks erased in \
@@ -302,15 +311,6 @@ pub(crate) fn interrupted() -> Finding {
     Finding::new(INTERRUPTED, "interrupted: the figures cover the part that was run")
 }
 
-/// Returns the finding that an automatic warm-up found no end; `length` is the key of the length.
-pub(crate) fn no_warm_up_end(length: &str) -> Finding {
-    Finding::new(
-        NO_WARM_UP_END,
-        "no end of the warm-up was found; the result covers the second half of the run",
-    )
-    .hint(format!("more {}", option(length)))
-}
-
 /// Returns the finding that a drive with a clock did not settle before its requests.
 pub(crate) fn not_settled_before() -> Finding {
     let claim = format!(
@@ -349,16 +349,62 @@ pub(crate) fn identical_runs(runs: u64, parts: &str, is_fixed: bool) -> Finding 
 }
 
 /// Returns the finding that amplification moves.
-pub(crate) fn still_moves(change: Drift) -> Finding {
+pub(crate) fn still_moves(change: Drift, hint: String) -> Finding {
     let claim = format!(
         "write amplification still moves: {:+.2}% ± {:.2}% from the first to the second half of the \
          measured part",
         change.drift * 100.0,
         change.ci95 * 100.0
     );
-    Finding::new(UNSTEADY, claim)
-        .hint(format!("{}, or a longer warm-up", choice("warmup", "auto")))
-        .with_change(change)
+    Finding::new(UNSTEADY, claim).hint(hint).with_change(change)
+}
+
+/// Returns the finding that a share of write amplification is left of the transient.
+pub(crate) fn still_settles(transient: Drift, hint: String) -> Finding {
+    let claim = format!(
+        "write amplification still moves: the writes before the measured part differ so much from it that \
+         the figure may be {:.2}% off",
+        transient.drift.abs() * 100.0
+    );
+    Finding::new(UNSTEADY, claim).hint(hint).with_change(transient)
+}
+
+/// Returns the finding that write amplification is known to a share ± `half` only.
+pub(crate) fn known_badly(half: f64, hint: String) -> Finding {
+    let claim = format!(
+        "nothing shows that write amplification is steady: it is known to ±{:.1}%",
+        half * 100.0
+    );
+    Finding::new(STEADINESS_UNKNOWN, claim).hint(hint).with("ci95", half)
+}
+
+/// Returns the finding that a cold page was written `rewrites` times in the measured part of `writes` page
+/// writes, where `needed` times and writes show a steady state.
+pub(crate) fn cold_pages(
+    (rewrites, writes): (f64, u64),
+    needed: (f64, u64),
+    hint: String,
+) -> Finding {
+    let claim = if rewrites < needed.0 {
+        format!(
+            "nothing shows that write amplification is steady: a cold page was written {rewrites:.1} times in \
+             the measured part, and {} times show it",
+            needed.0
+        )
+    } else {
+        format!(
+            "nothing shows that write amplification is steady: the measured part is {}, and the placement \
+             remembers {}",
+            count(writes, "page write"),
+            needed.1
+        )
+    };
+    Finding::new(COLD_PAGES, claim)
+        .hint(hint)
+        .with("rewrites", rewrites)
+        .with("rewrites_needed", needed.0)
+        .with("page_writes", writes)
+        .with("page_writes_needed", needed.1)
 }
 
 /// Returns the finding that the change of `figure` is not known well enough; `length` is the key of the
@@ -520,7 +566,7 @@ const IN_USE: &str = "a command that writes more, or a smaller drive";
 
 /// Returns the finding that amplification of a stored drive moves.
 pub(crate) fn moves_in_use(change: Drift) -> Finding {
-    still_moves(change).hint(IN_USE)
+    still_moves(change, IN_USE.to_owned())
 }
 
 /// Returns the finding that the amplification of a stored drive is not known to be steady.

@@ -15,6 +15,8 @@ use crate::worn::{Erases, Worn};
 pub(crate) struct Finished {
     /// The passes of a trace that was replayed until it had settled; otherwise 0.
     pub(crate) passes: u64,
+    /// The number of times that a cold page was written in the measured part, if that was watched.
+    pub(crate) rewrites: Option<f64>,
     /// The counts of the measured part.
     pub(crate) counted: Counted,
     /// The bytes that a controller needs for the map.

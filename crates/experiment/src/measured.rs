@@ -1,28 +1,32 @@
 //! The intervals of a run that count, and the batches that they are put into.
 
-use flashgc_drive::stats::{Interval, mser};
+use flashgc_drive::extent::INTERVALS;
+use flashgc_drive::stats::Interval;
 
 use crate::config::Resolved;
 
 /// The number of batches that one run's measured part is cut into for its confidence interval.
 pub(crate) const BATCHES: usize = 20;
 
-/// Returns the intervals of a run that count: all that were measured, or those after the warm-up
-/// found.
+/// Returns the intervals of a run that count: all that were measured, or its second half.
 pub(crate) fn kept(resolved: &Resolved, measured: &[Interval]) -> Vec<Interval> {
     measured[cut(resolved, measured)..].to_vec()
 }
 
 /// Returns the number of intervals of `measured` that belong to the warm-up after all.
 pub(crate) fn cut(resolved: &Resolved, measured: &[Interval]) -> usize {
+    if resolved.plan.doubling.is_some() {
+        // The second half of the run as it was doubled last, and the beginning of the next doubling.
+        return (measured.len() / INTERVALS as usize).saturating_sub(1) * INTERVALS as usize;
+    }
     if !resolved.auto_warmup {
         return 0;
     }
-    let found = mser(measured).unwrap_or(measured.len() / 2);
+    let half = measured.len() / 2;
     // The warm-up is whole passes of a trace, at least one: the measured part then has all its
     // writes.
     match resolved.plan.intervals_of_a_pass().filter(|&pass| 2 * pass <= measured.len()) {
-        Some(pass) => (found.max(1).div_ceil(pass) * pass).min(measured.len() - pass),
-        None => found,
+        Some(pass) => (half.max(1).div_ceil(pass) * pass).min(measured.len() - pass),
+        None => half,
     }
 }

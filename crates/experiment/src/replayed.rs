@@ -79,6 +79,9 @@ pub struct Samples {
     pub(crate) writes: Option<String>,
     /// The amplification of each pass of a trace, or of each of 20 batches.
     pub(crate) values: Vec<f64>,
+    /// The way from the mean over all runs to the level that is left of the transient; 0 where that is not known.
+    #[serde(default)]
+    pub(crate) left: f64,
     /// `true` if they are passes.
     pub(crate) passes: bool,
     /// `true` if the run cannot come out otherwise: a trace is replayed a given number of times, by
@@ -87,7 +90,17 @@ pub struct Samples {
 }
 
 impl Samples {
-    pub(crate) fn new(resolved: &Resolved, measured: &[Vec<Interval>], interrupted: bool) -> Self {
+    /// Returns the way from the mean over all runs to the level that is left of the transient.
+    pub fn left(&self) -> f64 {
+        self.left
+    }
+
+    pub(crate) fn new(
+        resolved: &Resolved,
+        measured: &[Vec<Interval>],
+        left: f64,
+        interrupted: bool,
+    ) -> Self {
         let plan = resolved.plan;
         let same = !interrupted
             && resolved.timed.is_none()
@@ -96,8 +109,16 @@ impl Samples {
             && plan.warmup.unit != Unit::Collections;
         let Some(first) = measured.first().filter(|_| same) else { return Self::default() };
         let passes = resolved.passes_of(first);
+        let mut writes = resolved.writes();
+        if plan.doubling.is_some() {
+            // A drive that settles later is measured on other writes.
+            let lengths =
+                measured.iter().map(|run| run.iter().map(|one| one.host_pages).sum::<u64>());
+            writes = format!("{writes} {:?}", lengths.collect::<Vec<_>>());
+        }
         Self {
-            writes: Some(resolved.writes()),
+            writes: Some(writes),
+            left,
             passes: passes.is_some(),
             values: passes.unwrap_or_else(|| batch_means(first, BATCHES)),
             exact: resolved.source.pass().is_some()
@@ -148,7 +169,8 @@ impl Resolved {
             "",
             1,
         );
-        let text = format!("{what}|{trace}|{pages}|{}|{:?}", config.seed, self.plan);
+        let plan = format!("{:?}", self.plan).replacen(", doubling: None", "", 1);
+        let text = format!("{what}|{trace}|{pages}|{}|{plan}", config.seed);
         format!("{:016x}", xxh3_64(text.as_bytes()))
     }
 

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::{SpecError, count};
-use flashgc_drive::extent::{Length, Plan, Warmup};
+use flashgc_drive::extent::{INTERVALS, Length, Plan, Warmup};
+use flashgc_drive::settling::{Doubling, FEWEST_REWRITES, FIRST_LOOK, PRECISION};
 use flashgc_drive::source::Source;
 use flashgc_drive::swap::SwapSpec;
 use flashgc_ftl::{
@@ -16,7 +17,6 @@ use flashgc_ftl::{
     Lifespan, Mapping, PlacementSpec, Scheme, Victim, VictimSpec,
 };
 use flashgc_host::{HostSpec, PageCacheSpec};
-use flashgc_workload::requests::Space;
 
 use crate::clocked::{Timed, resolve as clock};
 use crate::config::{Outside, Resolved};
@@ -86,10 +86,7 @@ impl Resolved {
                 auto_warmup: false,
                 until_failure: matches!(config.length, Length::Until(_)),
             },
-            None => {
-                let space = config.space(geometry.logical_pages());
-                Course::new(config, specs.lifespan, &geometry, &*source, &space)?
-            }
+            None => Course::new(config, &specs, &geometry, &*source)?,
         };
         let swap = swap(config, &specs, &geometry, &course.plan)?;
         let frontier = match &timed {
@@ -225,12 +222,17 @@ impl Course {
     /// Returns the course of a drive without a clock.
     fn new(
         config: &RunConfig,
-        lifespan: Option<Lifespan>,
+        specs: &Specs,
         geometry: &Geometry,
         source: &dyn Source,
-        space: &Space,
     ) -> Result<Self, SpecError> {
         let warmup = Warmup::parse(&config.warmup)?;
+        if let (Length::Settled(most), None) = (&config.length, source.pass()) {
+            let plan = Plan::doubled(doubling(config, specs, geometry, *most, warmup)?);
+            return Ok(Self { plan, auto_warmup: false, until_failure: false });
+        }
+        let space = config.space(geometry.logical_pages());
+        let lifespan = specs.lifespan;
         let until_failure = lifespan.is_some() && matches!(config.length, Length::Until(_));
         let length = match lifespan {
             Some(lifespan) if until_failure => until_failure_of(lifespan, warmup, geometry)?,
@@ -242,13 +244,42 @@ impl Course {
                 &length,
                 geometry.logical_pages(),
                 source.pass(),
-                |requests| source.commands(requests, space),
+                |requests| source.commands(requests, &space),
             )?,
             // Otherwise the rule finds it.
             auto_warmup: warmup == Warmup::Auto && !matches!(length, Length::Settled(_)),
             until_failure,
         })
     }
+}
+
+/// Returns the rule by which a run without end is doubled until it has settled, after `most` drive writes at the
+/// latest.
+fn doubling(
+    config: &RunConfig,
+    specs: &Specs,
+    geometry: &Geometry,
+    most: u64,
+    warmup: Warmup,
+) -> Result<Doubling, SpecError> {
+    if warmup != Warmup::Auto {
+        let message = format!(
+            "a run until write amplification has settled finds its own {}",
+            subject("warmup")
+        );
+        return Err(SpecError::new(message, choice("writes", "20x")));
+    }
+    let pages = u64::from(geometry.logical_pages());
+    let remembers = specs.placement.remembers(geometry);
+    // Of several runs the mean is more exact than each.
+    let precision = config.precision.unwrap_or(PRECISION) * f64::from(config.runs).sqrt();
+    Ok(Doubling {
+        first: (FIRST_LOOK * pages).max(2 * INTERVALS),
+        most: most.saturating_mul(pages),
+        precision,
+        rewrites: FEWEST_REWRITES.max(remembers.rewrites as f64),
+        writes: remembers.writes,
+    })
 }
 
 fn check_numbers(config: &RunConfig) -> Result<(), SpecError> {

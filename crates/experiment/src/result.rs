@@ -5,7 +5,8 @@ use flashgc_base::counts::Counts;
 use flashgc_base::naming::{Names, choice, option};
 use flashgc_drive::extent::{Length, Warmup};
 use flashgc_drive::passes::{Rule, Verdict, level, verdict};
-use flashgc_drive::stats::{Interval, all_equal, batch_means, half_width95, mean, mser};
+use flashgc_drive::settling::{self, Level, left_of_all, spread};
+use flashgc_drive::stats::{Interval, all_equal, half_width95, mean};
 use flashgc_ftl::{Counters, Geometry, LayerCounts, Levelled, MapTraffic, Merges};
 use flashgc_timed::TimedResult;
 use flashgc_timed::metrics::timeline::Timeline;
@@ -254,6 +255,9 @@ const FEWEST_BLOCKS: u32 = 64;
 /// to first order amplification is in inverse proportion to the spare factor.
 const MOST_SPARE_LOST: f64 = 1.02;
 
+/// The largest half of an interval of a steady figure, as a share of it.
+const MOST_HALF: f64 = 0.05;
+
 /// Puts the runs of one configuration together.
 pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: bool) -> RunResult {
     // A run stopped in its warm-up has no figure and is part of no mean.
@@ -280,10 +284,6 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
     if interrupted && !values.is_empty() && values.len() < runs.len() {
         said.push(findings::runs_in_warm_up((runs.len() - values.len()) as u64));
     }
-    let unsettled = |run: &Finished| !run.measured.is_empty() && mser(&run.measured).is_none();
-    if resolved.auto_warmup && !values.is_empty() && runs.iter().any(unsettled) {
-        said.push(findings::no_warm_up_end(key(&resolved.config.length)));
-    }
     let alike = all_equal(&values);
     let is_trace = resolved.is_trace_in_passes();
     if alike {
@@ -294,24 +294,47 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
     let counted = Counted::sum(runs.iter().map(|run| run.counted.clone())).unwrap_or_default();
     let Counted { counters, asked, layer, host, .. } = counted;
     let one = if alike { &measured[..1] } else { &measured[..] };
-    let steadiness = {
+    let levels = levels(resolved, runs, &measured);
+    let mut steadiness = {
         let padding = layer.packing.map_or(0, |packing| packing.padding);
         let (programs, erases) = (counters.programs() + padding, counters.erases);
         Steadiness::new(resolved, one, programs, erases, layer.merges.is_some())
     };
+    if let Some(levels) = &levels {
+        let rewrites = runs.iter().filter_map(|run| run.rewrites);
+        steadiness.add_levels(levels, rewrites.reduce(f64::min));
+    }
+    let steadiness = steadiness;
     let change = steadiness.amplification;
+    // Without an erase the figure is always 1: its steadiness shows nothing.
+    let half = half_width(resolved, &measured, &values, levels.as_deref())
+        .filter(|half| half.is_finite() && has_erased(runs) && !(is_trace && interrupted));
+    let settling = resolved.has_no_end().then(|| Settling::new(resolved, &steadiness, &measured));
+    let moved: fn(&Drift) -> bool = match resolved.plan.doubling {
+        Some(_) => Drift::moves_after_all,
+        None => Drift::moves,
+    };
     // A dying drive never settles.
-    if let Some(change) = change.filter(|change| change.moves() && in_steady_state) {
-        said.push(findings::still_moves(change));
+    if in_steady_state {
+        let more = || more(resolved, settling.as_ref());
+        let moves = change.filter(moved).map(|change| findings::still_moves(change, more()));
+        let transient = steadiness.transient.filter(moved);
+        said.extend(moves.or_else(|| Some(findings::still_settles(transient?, more()))));
     }
     // A drive with a clock was brought into its state before, and its length is in requests.
     let has_length = resolved.timed.is_none() && !interrupted;
     let short = too_short(resolved, runs, &measured).filter(|_| has_length);
     said.extend(short.iter().filter(|_| in_steady_state).cloned());
-    let unknown = change.filter(Drift::is_unknown);
-    if let Some(change) = unknown.filter(|_| in_steady_state && short.is_none()) {
-        let length = key(&resolved.config.length);
-        said.push(findings::steadiness_unknown("write amplification", change, length));
+    let moves = [change, steadiness.transient].iter().flatten().any(moved);
+    let known_to = half.map(|half| half / mean(&values)).filter(|_| levels.is_some());
+    let known_badly = known_to.filter(|&share| share > MOST_HALF);
+    let is_calm = in_steady_state && short.is_none() && !moves;
+    if let Some(share) = known_badly.filter(|_| is_calm) {
+        said.push(findings::known_badly(share, more(resolved, settling.as_ref())));
+    } else if let Some(settling) =
+        settling.as_ref().filter(|it| is_calm && !it.is_enough() && has_erased(runs))
+    {
+        said.push(settling.finding(more(resolved, Some(settling))));
     }
     let passes = verdict_of_passes(resolved, runs);
     if let Some(doubt) = passes.and_then(|verdict| doubt(resolved, verdict))
@@ -337,12 +360,10 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
     let LayerCounts { packing, levelled, zombies, streams: totals, map_traffic, merges, .. } =
         layer;
     said.extend(totals.iter().flat_map(|totals| stream_results::findings(resolved, totals)));
-    // Without an erase the figure is always 1: its steadiness shows nothing.
-    let half = half_width(resolved, &measured, &values)
-        .filter(|half| half.is_finite() && has_erased(runs) && !(is_trace && interrupted));
     // A write cache may keep more from the flash than collections add.
     let least = if asked.merged_bytes == 0 { 1.0 } else { 0.0 };
-    let samples = Samples::new(resolved, &measured, interrupted);
+    let left = levels.as_deref().map_or(0.0, left_of_all);
+    let samples = Samples::new(resolved, &measured, left, interrupted);
     let work = Work { counters, asked, packing, units_per_page: resolved.buffer.units_per_page };
     let seconds: f64 = runs.iter().map(|run| run.elapsed.as_secs_f64()).sum();
     let programs: u64 = runs.iter().map(|run| run.programs).sum();
@@ -394,6 +415,11 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
             && burst.is_none()
             && match passes {
                 Some(verdict) => verdict == Verdict::Steady,
+                None if levels.is_some() => {
+                    !moves
+                        && known_to.is_some_and(|share| share <= MOST_HALF)
+                        && settling.as_ref().is_none_or(Settling::is_enough)
+                }
                 None => change.is_some_and(|change| change.is_settled()),
             },
         steadiness,
@@ -471,25 +497,98 @@ pub(crate) fn small(geometry: &Geometry, kept: f64, is_share: bool) -> Option<Fi
         .then(|| findings::spare_kept_erased(kept, spare, effective, is_share))
 }
 
+/// Returns the level of each run with a figure, by the writes before its measured part. `None` for a trace in
+/// passes, with a clock, and where a run is that of a program or of a life.
+pub(crate) fn levels(
+    resolved: &Resolved,
+    runs: &[Finished],
+    measured: &[Vec<Interval>],
+) -> Option<Vec<Level>> {
+    if !resolved.has_levels() {
+        return None;
+    }
+    let written = runs
+        .iter()
+        .filter(|run| Interval::amplification(&kept(resolved, &run.measured)).is_finite());
+    let of_run = |(run, measured): (&Finished, &Vec<Interval>)| {
+        let before = &run.measured[..cut(resolved, &run.measured)];
+        settling::level(&[&run.settling[..], before].concat(), measured)
+    };
+    written.zip(measured).map(of_run).collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())
+}
+
+/// The reach of the measured part of a workload without end, and the reach that shows a steady state.
+struct Settling {
+    rewrites: Option<f64>,
+    /// Page writes of the shortest measured part.
+    writes: u64,
+    needed: (f64, u64),
+}
+
+impl Settling {
+    fn new(resolved: &Resolved, steadiness: &Steadiness, measured: &[Vec<Interval>]) -> Self {
+        let host = |run: &Vec<Interval>| run.iter().map(|one| one.host_pages).sum::<u64>();
+        let writes = measured.iter().map(host).min().unwrap_or_default();
+        Self { rewrites: steadiness.rewrites, writes, needed: resolved.to_see() }
+    }
+
+    fn is_enough(&self) -> bool {
+        self.rewrites.is_none_or(|times| times >= self.needed.0) && self.writes >= self.needed.1
+    }
+
+    /// Returns the page writes of a run that reaches far enough, its first half included.
+    fn run_needed(&self) -> f64 {
+        let times = self.rewrites.map_or(1.0, |done| self.needed.0 / done.max(1e-3));
+        2.0 * (self.writes as f64 * times.max(1.0)).max(self.needed.1 as f64)
+    }
+
+    fn finding(&self, hint: String) -> Finding {
+        findings::cold_pages((self.rewrites.unwrap_or_default(), self.writes), self.needed, hint)
+    }
+}
+
+/// Returns the advice for a run that is not known to be steady: its length that shall be left out, or be longer.
+fn more(resolved: &Resolved, settling: Option<&Settling>) -> String {
+    let pages = f64::from(resolved.geometry.logical_pages());
+    let needed = settling.map_or(0.0, |it| it.run_needed() / pages);
+    match &resolved.config.length {
+        Length::Settled(_) => {
+            let done = settling.map_or(0.0, |it| 2.0 * it.writes as f64 / pages);
+            choice("writes", format!("{}x", needed.max(4.0 * done).ceil()))
+        }
+        length if settling.is_some() && needed <= settling::MOST as f64 => {
+            let key = option(key(length));
+            match Warmup::parse(&resolved.config.warmup) {
+                Ok(Warmup::Auto) => format!("leave out {key}"),
+                _ => format!("leave out {key} and {}", option("warmup")),
+            }
+        }
+        length if settling.is_some() => {
+            format!("more {}: about {} drive writes", option(key(length)), needed.ceil())
+        }
+        length => format!("more {}", option(key(length))),
+    }
+}
+
 /// Returns the half width of the 95% interval of the runs' values. Runs that are all alike count as
 /// one run: their spread is 0 whatever the spread of the figure is.
 pub(crate) fn half_width(
     resolved: &Resolved,
     measured: &[Vec<Interval>],
     values: &[f64],
+    levels: Option<&[Level]>,
 ) -> Option<f64> {
+    let left = levels.map_or(0.0, left_of_all);
     match measured {
         [] => None,
         [first, rest @ ..] if rest.is_empty() || all_equal(values) => {
             match resolved.passes_of(first) {
                 Some(passes) => level(&passes).map(|level| level.half),
-                None if resolved.has_whole_batches(first) => {
-                    Some(half_width95(&batch_means(first, BATCHES)))
-                }
+                None if resolved.has_whole_batches(first) => Some(spread(first).hypot(left)),
                 None => None,
             }
         }
-        _ => Some(half_width95(values)),
+        _ => Some(half_width95(values).hypot(left)),
     }
 }
 

@@ -10,7 +10,8 @@ use flashgc_drive::counting::{CountingDrive, Drive};
 use flashgc_drive::error::DriveError;
 use flashgc_drive::extent::{Extent, Unit};
 use flashgc_drive::passes::Rule;
-use flashgc_drive::stats::{Interval, amplifications};
+use flashgc_drive::settling::{Level, level};
+use flashgc_drive::stats::{Interval, amplifications, drift, exceeds_chance};
 use flashgc_host::HostWatch;
 use flashgc_timed::WorstResult;
 use flashgc_workload::Batch;
@@ -20,7 +21,7 @@ use crate::checkpoint::Turns;
 use crate::config::Resolved;
 use crate::counted::Counted;
 use crate::finished::{Finished, Life};
-use crate::measured::cut;
+use crate::measured::{cut, kept};
 use crate::worn::{Erases, Worn, tally};
 
 /// The progress and the cancelling of runs, shared between them and their caller.
@@ -77,8 +78,20 @@ pub(crate) trait Lengthened: State + Send + Sized {
     /// Returns `true` if it has been advanced less than `rounds` times.
     fn is_due(&self, rounds: u32) -> bool;
 
-    /// Returns `true` if the passes that it has done have not settled by `rule`.
-    fn needs_another(&self, rule: &Rule) -> bool;
+    /// Returns `true` if it has not settled by the rule of its plan, and must be lengthened.
+    fn needs_another(&self, resolved: &Resolved) -> bool;
+
+    /// Returns the level of write amplification in its measured part; `None` without writes, and with a clock.
+    fn level(&self, _: &Resolved) -> Option<Level> {
+        None
+    }
+
+    /// Returns `true` if its plan allows no lengthening.
+    fn is_longest(&self, resolved: &Resolved) -> bool {
+        let longest = resolved.plan.doubling.map(|rule| rule.most);
+        let written: u64 = self.measured().iter().map(|one| one.host_pages).sum();
+        longest.is_some_and(|most| written > most / 2)
+    }
 
     /// Stores a run that has come to its end.
     fn store_done(&self, turns: &mut Turns<'_>);
@@ -126,9 +139,14 @@ pub(crate) struct Run {
     /// The counts after each interval of the measured part, if only the end shows which intervals
     /// belong to the warm-up.
     after_each: Vec<Counted>,
+    /// The number of times that a cold page was written in the measured part; `None` without a watch.
+    rewrites: Option<f64>,
     /// The number of times that the run was advanced, each to the end of its length or of the
     /// drive's life.
     rounds: u32,
+    /// The parts of the run that were reported as done.
+    #[snapshot(skip)]
+    reported: u64,
     /// `true` while it is being advanced once more.
     under_way: bool,
     /// The pieces that are done of the warm-up, or of the part that is being measured.
@@ -159,7 +177,8 @@ impl Run {
             Some(swap) => Box::new(swap.drive(layer, workload)?),
             None => {
                 let drive = CountingDrive::new(layer, workload, Batch::DEFAULT_LEN);
-                Box::new(drive.behind_cache(resolved.host.is_some()))
+                let watched = resolved.has_no_end().then(|| resolved.geometry.logical_pages());
+                Box::new(drive.behind_cache(resolved.host.is_some()).watched(watched))
             }
         };
         Ok(Self {
@@ -174,7 +193,9 @@ impl Run {
             host: watch,
             at_start: None,
             after_each: Vec::new(),
+            rewrites: None,
             rounds: 0,
+            reported: 0,
             under_way: false,
             pieces: 0,
             origin: None,
@@ -204,13 +225,22 @@ impl Run {
         turns: &mut Turns<'_>,
     ) -> Result<End, DriveError> {
         let plan = &resolved.plan;
-        let amount = plan.measured.amount;
+        let amount = plan.round(self.rounds);
         let warming = if self.at_start.is_none() { self.warmup.amount } else { 0 };
         // The progress counts all units alike: close enough for a progress bar.
-        let mut progress = match &plan.rule {
-            None => Progress::new(warming + amount, 0),
-            Some(_) => {
-                Progress::new(warming + Rule::USUAL * amount, u64::from(self.rounds) * amount)
+        let mut progress = match (&plan.rule, &plan.doubling) {
+            (None, None) => Progress::new(warming + amount, 0),
+            (Some(_), _) => {
+                let done = self.reported.max(u64::from(self.rounds));
+                Progress::new(warming + Rule::USUAL * amount, done * amount)
+            }
+            (None, Some(rule)) => {
+                let written = rule.until(self.rounds);
+                let needed = rule.needed(written, self.rewrites);
+                let goal = if self.rounds == 0 || needed > rule.most { 0 } else { needed };
+                let mut progress = Progress::new(rule.until(self.rounds + 1).max(goal), 0);
+                progress.reported = self.reported;
+                progress
             }
         };
         if self.at_start.is_none() {
@@ -223,12 +253,17 @@ impl Run {
                 }
             }
             self.at_start = Some(self.counted());
+            self.drive.rewrites();
         }
         if self.origin.is_none() {
             (self.pieces, self.origin) = (0, Some(self.drive.position(self.unit)));
         }
         let origin = self.origin.unwrap_or_default();
-        let done = plan.rule.map_or(0, |_| u64::from(self.rounds) * amount);
+        let done = match (&plan.rule, &plan.doubling) {
+            (Some(_), _) => u64::from(self.rounds) * amount,
+            (None, Some(rule)) if self.rounds > 0 => rule.until(self.rounds),
+            _ => 0,
+        };
         let intervals = plan.intervals();
         for piece in self.pieces + 1..=intervals {
             let target = pieces(origin, amount, piece, intervals);
@@ -236,7 +271,8 @@ impl Run {
             let done_before = (warming + done).wrapping_sub(origin);
             let end =
                 self.interval(target, done_before, control, &mut poll, &mut progress, turns)?;
-            if resolved.auto_warmup || plan.rule.is_some() {
+            self.reported = progress.reported;
+            if resolved.auto_warmup || plan.rule.is_some() || plan.doubling.is_some() {
                 self.after_each.push(self.counted());
             }
             match end {
@@ -244,6 +280,13 @@ impl Run {
                 end => return Ok(end),
             }
         }
+        let again = self.drive.rewrites();
+        self.rewrites = match (self.rewrites, again, &plan.doubling) {
+            // Twice as many as in half of the writes, which few pages left unwritten may not show.
+            (Some(before), Some(again), Some(_)) => Some(again.max(2.0 * before)),
+            (Some(before), Some(again), None) => Some(before + again),
+            (before, again, _) => again.or(before),
+        };
         Ok(End::Target)
     }
 
@@ -346,8 +389,21 @@ impl Lengthened for Run {
         self.under_way || self.rounds < rounds
     }
 
-    fn needs_another(&self, rule: &Rule) -> bool {
-        rule.goes_on(&amplifications(&self.measured))
+    fn needs_another(&self, resolved: &Resolved) -> bool {
+        match (&resolved.plan.rule, &resolved.plan.doubling) {
+            (Some(rule), _) => rule.goes_on(&amplifications(&self.measured)),
+            (None, Some(rule)) => {
+                let measured = kept(resolved, &self.measured);
+                let moves = drift(&[measured]).is_some_and(exceeds_chance);
+                rule.goes_on(self.last.host_pages, self.level(resolved), self.rewrites, moves)
+            }
+            (None, None) => false,
+        }
+    }
+
+    fn level(&self, resolved: &Resolved) -> Option<Level> {
+        let (before, measured) = self.measured.split_at(cut(resolved, &self.measured));
+        level(&[&self.settling[..], before].concat(), measured)
     }
 
     fn store_done(&self, turns: &mut Turns<'_>) {
@@ -384,6 +440,9 @@ impl Lengthened for Run {
             }
             None => cut(resolved, &self.measured),
         };
+        if resolved.plan.doubling.is_some() {
+            self.settling.extend(self.measured.drain(..warmup));
+        }
         let layer = self.drive.layer();
         let now = layer.counters();
         let erase_counts = layer.blocks().erase_counts();
@@ -403,6 +462,7 @@ impl Lengthened for Run {
         };
         Finished {
             passes: resolved.plan.rule.map_or(0, |_| u64::from(self.rounds)),
+            rewrites: self.rewrites,
             counted: all.since(start),
             map_bytes: layer.map_bytes(),
             programs: now.programs(),

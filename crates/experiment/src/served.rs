@@ -45,6 +45,8 @@ impl Served {
             amplification: drift(&runs).and_then(Drift::new),
             // The command chooses when its requests come, not the drive: as of given times of arrival.
             pace: None,
+            transient: None,
+            rewrites: None,
             snia: rounds(&runs).map(Snia::from),
             from_spare: spare_used(self.programs, (self.erases + 1) * block),
         };

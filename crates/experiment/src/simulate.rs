@@ -4,6 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use flashgc_drive::error::DriveError;
+use flashgc_drive::settling::Level;
 use flashgc_drive::stats::{Interval, mean};
 use flashgc_ftl::FtlError;
 use rayon::prelude::*;
@@ -235,7 +236,8 @@ fn start<R: Lengthened>(
         }
         // Other runs may have been lengthened together with this one; those by a rule replay their trace on
         // their own.
-        rounds = if resolved.plan.rule.is_some() { 1 } else { keeper.rounds().max(1) };
+        let alone = resolved.plan.rule.is_some() || resolved.plan.doubling.is_some();
+        rounds = if alone { 1 } else { keeper.rounds().max(1) };
     }
     let mut turns = Turns::new(keeper, index);
     let mut goes_on = run.is_due(rounds);
@@ -245,10 +247,10 @@ fn start<R: Lengthened>(
         let reached = run.advance(resolved, control, polled, &mut turns)?;
         let goes_on_to_fail = reached && run.may_fail();
         goes_on = !control.is_cancelled()
-            && match &resolved.plan.rule {
+            && match resolved.plan.rule.is_some() || resolved.plan.doubling.is_some() {
                 _ if resolved.until_failure => goes_on_to_fail,
-                Some(rule) => reached && run.needs_another(rule),
-                None => run.is_due(rounds),
+                true => reached && run.needs_another(resolved),
+                false => run.is_due(rounds),
             };
     }
     Ok(run)
@@ -292,7 +294,9 @@ fn lengthen<R: Lengthened>(
 ) -> Result<Left<R>, DriveError> {
     let mut rounds = keeper.map_or(1, |keeper| keeper.rounds().max(1));
     let mut reached = is_precise(resolved, &runs, precision);
-    let ended = |runs: &[R]| runs.iter().all(R::has_ended);
+    let ended = |runs: &[R]| {
+        runs.iter().all(R::has_ended) || runs.iter().any(|run| run.is_longest(resolved))
+    };
     while !reached && rounds < MOST_ROUNDS && !control.is_cancelled() && !ended(&runs) {
         advance(&mut runs)?;
         rounds += 1;
@@ -311,7 +315,11 @@ fn is_precise<R: Lengthened>(resolved: &Resolved, runs: &[R], precision: f64) ->
         runs.iter().map(|run| kept(resolved, run.measured())).collect();
     let values: Vec<f64> =
         measured.iter().map(|intervals| Interval::amplification(intervals)).collect();
-    let half = half_width(resolved, &measured, &values);
+    let levels: Option<Vec<Level>> = match resolved.has_levels() {
+        true => runs.iter().map(|run| run.level(resolved)).collect(),
+        false => None,
+    };
+    let half = half_width(resolved, &measured, &values, levels.as_deref());
     // Before anything was erased, nothing varies yet.
     runs.iter().any(R::has_erased) && half.is_some_and(|half| half <= precision * mean(&values))
 }

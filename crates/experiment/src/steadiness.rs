@@ -1,7 +1,8 @@
 //! Steady or not: the tests of the measured part of all runs, on amplification and on pace.
 
+use flashgc_drive::settling::{Level, left_of_all};
 use flashgc_drive::stats::{
-    Interval, Rounds, drift, exceeds_chance, is_settled, is_unknown, rounds,
+    Interval, Rounds, drift, exceeds_chance, is_settled, is_unknown, mean, rounds,
 };
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +11,9 @@ use crate::config::Resolved;
 
 /// The share of the programmed pages that may go to blocks that were erased before, in a steady state.
 const MOST_FROM_SPARE: f64 = 0.05;
+
+/// The half width of an interval of 99% over that of 95%, for the changes of ten pairs of batches.
+const NINETY_NINE: f64 = 1.44;
 
 /// The erases below which nothing shows whether amplification is steady: each copies up to a block at once.
 pub(crate) const FEWEST_ERASES: u64 = 20;
@@ -20,6 +24,13 @@ pub struct Steadiness {
     /// The change of write amplification; `None` if there is not enough to tell, and for a trace in passes,
     /// whose parts differ.
     pub amplification: Option<Drift>,
+    /// The rest of the transient in write amplification, and half its interval by chance, over the mean of all
+    /// runs; `None` for a trace in passes, and with a clock.
+    pub transient: Option<Drift>,
+    /// The number of times that a cold page was written in the measured part, of the run with the fewest:
+    /// the logarithm of the share of pages written before that were not written again. `None` for a trace,
+    /// and with a clock.
+    pub rewrites: Option<f64>,
     /// The change of the time for a request; `None` without a clock, and where requests arrive at given
     /// times, which the drive does not choose.
     pub pace: Option<Drift>,
@@ -62,6 +73,12 @@ impl Drift {
         exceeds_chance((self.drift, self.ci95))
     }
 
+    /// Returns `true` if the change is more than chance for runs that each ended when it was not: one of twenty
+    /// such changes is beyond its 95% interval, and one of a hundred beyond this.
+    pub fn moves_after_all(&self) -> bool {
+        exceeds_chance((self.drift, NINETY_NINE * self.ci95))
+    }
+
     /// Returns `true` if the figure does not seem to move, and 5% cannot be left out either.
     pub fn is_unknown(&self) -> bool {
         !self.moves() && is_unknown((self.drift, self.ci95))
@@ -92,10 +109,21 @@ impl Steadiness {
         let alike = Some(measured).filter(|_| !resolved.is_trace_in_passes());
         Self {
             amplification: alike.and_then(drift).and_then(Drift::new),
+            transient: None,
+            rewrites: None,
             pace: None,
             snia: alike.and_then(rounds).map(Snia::from),
             from_spare: from_spare(resolved, programs, erases).filter(|_| !merges),
         }
+    }
+
+    /// Adds the tests of the levels of each run, and the times that a cold page was written in it.
+    pub(crate) fn add_levels(&mut self, levels: &[Level], rewrites: Option<f64>) {
+        let all = |of: fn(&Level) -> f64| mean(&levels.iter().map(of).collect::<Vec<_>>());
+        let level = all(|level| level.mean);
+        let chance = all(|level| level.chance) / (levels.len() as f64).sqrt();
+        self.transient = Drift::new((left_of_all(levels) / level, chance / level));
+        self.rewrites = rewrites;
     }
 
     /// Adds the tests of the paces of each run.

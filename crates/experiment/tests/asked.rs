@@ -217,7 +217,7 @@ fn several_values_are_every_combination() {
     ];
     let expected = expected.map(|(spare, victim)| (json!(spare), json!(victim)));
     assert_eq!(made.iter().map(shown).collect::<Vec<_>>(), expected);
-    assert_eq!(made[0]["length"], json!({"writes": "20x"}));
+    assert_eq!(made[0]["length"], json!({"settled": 640}));
     assert_eq!((&made[0]["blocks"], &made[0]["timed"]), (&json!(4096), &Json::Null));
 }
 
@@ -234,7 +234,11 @@ fn a_run_has_one_length_and_its_own_warm_up() {
     let until = ("until", text("precision=0.5%"));
     let (none, life) = (Json::Null, ("until", text("first-failure")));
     for (given, expected) in [
-        (vec![], ("1/3", json!({"writes": "20x"}), none.clone())),
+        (vec![], ("auto", json!({"settled": 640}), none.clone())),
+        (vec![until.clone()], ("auto", json!({"settled": 2560}), json!(0.005))),
+        (vec![("warmup", text("auto"))], ("auto", json!({"settled": 640}), none.clone())),
+        (vec![("warmup", text("30%"))], ("30%", json!({"writes": "20x"}), none.clone())),
+        (vec![("writes", text("9x"))], ("1/3", json!({"writes": "9x"}), none.clone())),
         (vec![trace.clone()], ("1/3", json!({"settled": 100}), none.clone())),
         (vec![trace.clone(), until.clone()], ("1/3", json!({"passes": 3}), json!(0.005))),
         (

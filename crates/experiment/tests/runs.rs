@@ -154,7 +154,7 @@ fn a_share_of_collections_is_what_it_says() {
 
 #[test]
 fn the_precision_asked_for_is_reached() {
-    let config = RunConfig { precision: Some(0.002), ..config() };
+    let config = RunConfig { precision: Some(0.002), warmup: "10x".into(), ..config() };
     for runs in [1, 4] {
         let result = &run(&[RunConfig { runs, ..config.clone() }], 2)[0];
         let half = result.write_amplification_ci95.unwrap();

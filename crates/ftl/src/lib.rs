@@ -53,7 +53,8 @@ pub use mapping::{Mapping, mappings};
 pub use page_buffer::PageBuffer;
 pub use page_map::PageMap;
 pub use placement::{
-    Event, ExternalPlacement, Future, Handles, MakePlacement, PlacementSpec, placement_policies,
+    Event, ExternalPlacement, Future, Handles, MakePlacement, PlacementSpec, Remembers,
+    placement_policies,
 };
 pub use scheme::{Costs, Duplicates, Scheme, schemes};
 pub use slc::{SlcBlocks, SlcRegion};

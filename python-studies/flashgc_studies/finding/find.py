@@ -106,6 +106,18 @@ def searched(
             return search.outcome("interrupted", None, "", None)
 
 
+def confidence(conditions: int) -> float:
+    """The share of searches whose interval holds the value, at least.
+
+    Each end of an interval of 95% errs once in 40. The value is below the interval if the better
+    end of any condition errs, and above it if the worse end of the last one to hold does.
+
+    >>> confidence(1), confidence(2)
+    (0.95, 0.925)
+    """
+    return round(1 - 0.025 * (conditions + 1), 9)
+
+
 class _Stopped(Exception):  # noqa: N818 - no error
     """The work was stopped."""
 
@@ -151,9 +163,11 @@ class Search:
             return self.outcome("everywhere" if mean else "nowhere", None, "", None)
         side = "least" if self._holds(last, MEAN) else "most"
         named = {shift: self._value(bound) for shift, bound in bounds.items()}
-        has_interval = any(
-            self._done[mean].figures.get(f"{one.figure}_ci95") is not None
+        # A figure without an interval may be anywhere: then nothing is known of the value either.
+        has_interval = all(
+            self._done[at].figures.get(f"{one.figure}_ci95") is not None
             for one in self._conditions
+            for at in (mean, *(bound for bound in bounds.values() if not isinstance(bound, bool)))
         )
         interval = (named[BETTER], named[WORSE]) if has_interval else None
         return self.outcome("found", mean, side, interval)
@@ -252,6 +266,7 @@ class Search:
             value=None if index is None else values[index],
             side=side,
             interval=interval,
+            confidence=None if interval is None else confidence(len(self._conditions)),
             ends=(values[0], values[-1]),
             tried=tuple(self._tried(at) for at in sorted(self._done)),
             findings=(

@@ -41,8 +41,10 @@ class Found(Document):
     #: ``least`` if it holds for larger values, ``most`` if for smaller ones; empty unless found.
     side: str
     #: The values for which the better and the worse ends of the 95% intervals begin to hold;
-    #: ``None`` where that is beyond the range, or the figures have no interval.
+    #: an end is ``None`` where that is beyond the range, and all if a figure has no interval.
     interval: tuple[Scalar, Scalar] | None
+    #: The share of searches whose interval holds the value, at least; ``None`` without one.
+    confidence: float | None
     #: The ends of the range.
     ends: tuple[Scalar, Scalar]
     #: All values that were simulated, in the order of the range.

@@ -96,8 +96,8 @@ def validate(
     *,
     runs: int = 4,
     seed: int = 1,
-    warmup: str = "20x",
-    writes: str = "20x",
+    warmup: str | None = None,
+    writes: str | None = None,
     jobs: int = 0,
     progress: Progress | None = None,
     control: Control | None = None,
@@ -105,7 +105,8 @@ def validate(
 ) -> Validation:
     """Simulates the policy of ``model`` on a drive of ``blocks`` (10 000) filled at random.
 
-    ``warmup`` and ``writes`` are drive writes; the other options are those of :func:`flashgc.run`.
+    ``warmup`` and ``writes`` are drive writes. Without them it goes on until it has settled. The
+    other options are those of :func:`flashgc.run`.
 
     >>> both = validate("fifo", blocks=1000, spare=0.1, pages_per_block=32, runs=3, writes="5x")
     >>> abs(both.difference) < 0.01

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from flashgc._documents import Scalar
+from flashgc.results.intervals import half_width, mean
 
 #: Figures that every result has: the name of the column, with its unit, and where it stands.
 _ALWAYS = {
@@ -65,7 +67,19 @@ def figures_of(result: Mapping[str, Any]) -> dict[str, Scalar]:
     made = {name: _at(result, name) for name in _ALWAYS}
     some = ((name, _at(result, name)) for name in _SOMETIMES)
     made |= {name: value for name, value in some if value is not None}
+    for name, values in (result.get("by_run") or {}).items():
+        if f"{name}_ci95" not in made and isinstance(made.get(name), float):
+            made[f"{name}_ci95"] = half_of_runs(values, float(made[name]))
     return made | dict(_of_tenants(result.get("tenants") or ()))
+
+
+def half_of_runs(values: Sequence[float], whole: float) -> float | None:
+    """Half the 95% interval of a figure over all runs together, by its value in each run.
+
+    A percentile of all requests is not the mean of those of the runs: their distance counts, too.
+    """
+    half = half_width(values)
+    return None if half is None else math.hypot(half, mean(values) - whole)
 
 
 def _of_tenants(tenants: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Scalar]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flashgc.results.findings import DOUBT, NOTE, Finding, declare
+from flashgc.results.intervals import half_width, mean
 from flashgc.results.result import Result
 from flashgc.units import format_share, format_time
 
@@ -21,14 +22,15 @@ RULES = declare(
         NOTE,
         "The figure of the last of a ranking is this multiple of that of the first.",
         "Both have a figure, and the 95% interval of their difference leaves out 0, or the "
-        "difference is exact, or it has no interval.",
+        "difference is exact.",
     ),
     (
         "response-times",
         NOTE,
-        "The mean, the 99.9th percentile or the longest response time of one is shorter than that "
-        "of the other, of the first and the last.",
-        "The two figures differ; the means by more than the 95% interval of their difference.",
+        "The mean or the 99.9th percentile of the response times of one is shorter than that of "
+        "the other, of the first and the last.",
+        "The 95% interval of their difference, run by run, leaves out 0, or the difference is "
+        "exact. The longest response time is that of one request, and is not compared.",
     ),
     (
         "equal-in-every-run",
@@ -113,7 +115,7 @@ def findings(ranking: Sequence[Rank], names: Sequence[str]) -> list[Finding]:
 
 def _last(ranking: Sequence[Rank], names: Sequence[str]) -> Iterator[Finding]:
     last = ranking[-1]
-    if last.result.timing is not None or last.inside_noise or not math.isfinite(last.ratio):
+    if last.result.timing is not None or not differs(last) or not math.isfinite(last.ratio):
         return
     half = "" if last.difference_ci95 is None else f" ± {last.difference_ci95:.4f}"
     if last.basis == "exact":
@@ -137,9 +139,10 @@ def _response_times(ranking: Sequence[Rank], names: Sequence[str]) -> Iterator[F
     low, high = times_of(first.result), times_of(last.result)
     if low is None or high is None:
         return
-    for key, what in (("mean", "mean"), ("p99_9", "99.9th percentile"), ("max", "longest")):
+    for key, what in (("mean", "mean"), ("p99_9", "99.9th percentile")):
         least, most = float(getattr(low, key)), float(getattr(high, key))
-        if least == most or (key == "mean" and last.inside_noise):
+        is_known = differs(last) if key == "mean" else differ_by_run(first, last, f"all_{key}_us")
+        if least == most or not is_known:
             continue
         shorter, longer = (names[0], names[-1]) if least < most else (names[-1], names[0])
         least, most = sorted((least, most))
@@ -150,6 +153,27 @@ def _response_times(ranking: Sequence[Rank], names: Sequence[str]) -> Iterator[F
             shorter_us=least,
             longer_us=most,
         )
+
+
+def differs(rank: Rank) -> bool:
+    """True if a result is known to differ from the first of its ranking."""
+    is_known = rank.basis == "exact" or rank.difference_ci95 is not None
+    return is_known and not rank.inside_noise and rank.difference != 0
+
+
+def differ_by_run(first: Rank, last: Rank, name: str) -> bool:
+    """True if the figure of this name is known to differ between two results of a ranking."""
+    values, others = (
+        () if rank.result.timing is None else rank.result.timing.by_run.get(name, ())
+        for rank in (first, last)
+    )
+    if last.basis == "exact":
+        return any(one != other for one, other in zip(values, others, strict=False))
+    if len(values) != len(others) or len(values) < 2:
+        return False
+    differences = [one - other for one, other in zip(values, others, strict=True)]
+    half = half_width(differences)
+    return half is not None and abs(mean(differences)) > half
 
 
 def _equal(ranking: Sequence[Rank], names: Sequence[str]) -> Iterator[Finding]:
@@ -168,10 +192,10 @@ def _inside(ranking: Sequence[Rank], names: Sequence[str]) -> Iterator[Finding]:
     ]
     if inside:
         told = ", ".join(names[at] for at in inside)
-        mean = "the mean of " if first.result.timing is not None else ""
+        of = "the mean of " if first.result.timing is not None else ""
         is_ = "are" if len(inside) > 1 else "is"
         yield RULES["inside-the-noise"].found(
-            f"Inside the noise: {mean}{told} {is_} too close to {names[0]} to tell",
+            f"Inside the noise: {of}{told} {is_} too close to {names[0]} to tell",
             advice(first.result),
             places=_places(inside),
         )

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from flashgc import results
@@ -14,6 +14,9 @@ from flashgc._documents import Document, Json, read
 from flashgc._summaries import Shown, figure, runs, short
 from flashgc.results import counts
 from flashgc.units import format_count, format_share, format_size
+
+#: Findings that a figure is not steady.
+_MOVING = {"unsteady", "pace-moves", "burst", "overload"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,6 +115,13 @@ class Result(Document, counts.Counters):
     def warnings(self) -> tuple[str, ...]:
         """The findings as lines of text."""
         return tuple(one.text for one in self.findings)
+
+    @property
+    def verdict(self) -> str:
+        """``yes`` if it is steady, ``no`` if a figure moves, and else ``not known``."""
+        # A life has no steady state.
+        ends = "until" in self.config.length
+        return "no" if ends else verdict(self.steady, self.steadiness, self.findings)
 
     @property
     def copies_per_host_write(self) -> float:
@@ -239,13 +249,22 @@ class Result(Document, counts.Counters):
                 ("measured", f"{format_count(self.host_pages)} host pages"),
                 ("copies", f"{format_count(self.copied_pages)} pages"),
                 ("erases", f"{format_count(self.erases)} blocks"),
-                ("steady", "yes" if self.steady else "no"),
+                ("steady", self.verdict),
             ]
         rows.append(("repeat", f"seed {self.seed}, digest {self.digest}, flashgc {self.version}"))
         stopped = ["interrupted: the figures cover the part that was run"] * self.interrupted
         return Shown(
             line + ", interrupted" * self.interrupted, rows, notes=[*stopped, *self.warnings]
         )
+
+
+def verdict(steady: bool, tests: results.Steadiness, findings: Iterable[results.Finding]) -> str:
+    """``yes`` if figures are steady, ``no`` if one of them moves, and else ``not known``."""
+    if steady:
+        return "yes"
+    drifts = (tests.amplification, tests.transient, tests.pace)
+    moves = any(one is not None and abs(one.drift) > max(one.ci95, 0.002) for one in drifts)
+    return "no" if moves or any(one.id in _MOVING for one in findings) else "not known"
 
 
 def short_workload(workload: str) -> str:

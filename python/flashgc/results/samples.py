@@ -14,6 +14,9 @@ class Samples:
     writes: str | None
     #: Write amplification of each pass of a trace, or of each of 20 batches.
     values: tuple[float, ...]
+    #: Way from the mean over all runs to the level that is left of the transient; 0 where that is
+    #: not known.
+    left: float
     #: True if they are passes.
     passes: bool
     #: True if the run is one of a kind: a trace replayed so often as was asked for, without random

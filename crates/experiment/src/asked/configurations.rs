@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_drive::extent::without_endurance;
-use flashgc_drive::{passes, source};
+use flashgc_drive::{passes, settling, source};
 use flashgc_ftl::{Mapping, collectors};
 use flashgc_workload::generate::GeneratorSpec;
 use serde::{Serialize, Serializer};
@@ -294,9 +294,15 @@ impl Asked {
                             },
                         ));
                     }
+                    if (length.0, is_trace) == ("settled", false) {
+                        warmup = declared("warmup").default.to_string();
+                    }
                     let known = declared(key);
                     let value = self.value(known).expect("it is given");
                     length = (known.key, self.read(known, &value, 0)?);
+                }
+                if let (Some(_), "settled", false) = (until, length.0, is_trace) {
+                    length.1 = (4 * settling::MOST).into();
                 }
                 if let Some(text) = until {
                     precision = self.at(declared("until"), precision_of(text))?.into();
@@ -331,7 +337,12 @@ impl Asked {
             (_, true, false) => {
                 (warmup.default, ("requests", whole(requests.case(Case::Swap)).into()))
             }
-            (_, _, false) => (warmup.default, ("writes", declared("writes").default.into())),
+            (_, _, false)
+                if self.has("warmup") && self.text("warmup").as_deref() != Some("auto") =>
+            {
+                (warmup.default, ("writes", "20x".into()))
+            }
+            (_, _, false) => ("auto", ("settled", settling::MOST.into())),
             _ if self.has("until") => (warmup.default, ("passes", PASSES_TO_LENGTHEN.into())),
             _ => (warmup.default, ("settled", passes::MOST.into())),
         };

@@ -211,15 +211,15 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
         }
     });
     let recorded = [
-        (45_650, 0x632ad7eee985aecf),
-        (53_382, 0x0c5aa9205cddf78f),
-        (62_068, 0x7ab01c8205bdac67),
-        (152_972, 0x90ae3b41f81705ae),
-        (56_942, 0x3e7773e6b1aaa333),
+        (45_888, 0x57a5444ee8770580),
+        (53_620, 0x4d76f43ed323067d),
+        (62_306, 0x427c0db8fa1bdd39),
+        (153_210, 0x19efd0337e9138df),
+        (56_943, 0xce68994cbe825a84),
         (155_341, 0xd1504bc391041314),
         (157_712, 0x75ded672167d20a8),
     ];
-    assert_eq!((FORMAT, found), (19, recorded));
+    assert_eq!((FORMAT, found), (20, recorded));
 }
 
 fn resolved(config: &RunConfig) -> Resolved {

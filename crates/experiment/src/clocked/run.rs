@@ -8,7 +8,6 @@ use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};
 use flashgc_drive::error::DriveError;
 use flashgc_drive::extent::INTERVALS;
-use flashgc_drive::passes::Rule;
 use flashgc_drive::stats::{Interval, has_settled};
 use flashgc_timed::{
     CollectionResult, Meter, Overload, SlcCounts, Stop, Totals, Utilisation, WorstResult,
@@ -467,7 +466,7 @@ impl Lengthened for ClockedRun {
     }
 
     /// Returns `false`: a drive with a clock replays a trace a given number of times.
-    fn needs_another(&self, _: &Rule) -> bool {
+    fn needs_another(&self, _: &Resolved) -> bool {
         false
     }
 
@@ -499,6 +498,7 @@ impl Lengthened for ClockedRun {
         }
         let finished = Finished {
             passes: 0,
+            rewrites: None,
             counted: end.counted.since(&start.counted),
             programs: end.counted.counters.programs(),
             decisions: drive.decisions(),

@@ -6,7 +6,7 @@ use flashgc_base::counts::Counts;
 use flashgc_base::stream::StreamId;
 use flashgc_drive::stats::{half_width95, mean};
 use flashgc_ftl::StreamCounts;
-use flashgc_timed::metrics::latency::{Latencies, LatencyResult};
+use flashgc_timed::metrics::latency::{Figures, Latencies, LatencyResult};
 use flashgc_timed::{
     ByTenant, CollectionResult, Meter, Overload, Preemption, Refused, Settings, SlcCounts,
     Suspension, Throughput, TimedResult, Utilisation, WorstResult, slowest,
@@ -78,7 +78,8 @@ pub(crate) fn summarise(
     // Only an overload asks for it, and it looks at every request of the trace.
     let may_wait = measured.overload.is_some()
         && resolved.source.requests().is_some_and(|requests| requests.waits(pages).is_ok());
-    result.findings = told(&result, &measured, may_wait);
+    let paces = timed.settings.collecting.paces_writes;
+    result.findings = told(&result, &measured, may_wait, paces);
     // A run that was stopped, or in which requests queue up, has a graver finding.
     if !interrupted && measured.overload.is_none() {
         result.findings.extend(few.map(findings::few_rounds));
@@ -172,6 +173,7 @@ fn timed_result(timed: &Timed, runs: &[Measured]) -> TimedResult {
         latency_us: latencies.result(),
         mean_us_ci95: interval(&mean_us_runs),
         mean_us_runs,
+        by_run: by_run(runs),
         time_share: latencies.shares(),
         throughput: Throughput {
             requests_per_second: rate(runs.iter().map(|run| run.completed).sum()),
@@ -191,6 +193,38 @@ fn timed_result(timed: &Timed, runs: &[Measured]) -> TimedResult {
         overload: overload(runs),
         worst: worst(runs),
     }
+}
+
+/// Returns the figures of each run that every run has; none of a single run.
+fn by_run(runs: &[Measured]) -> BTreeMap<String, Vec<f64>> {
+    let mut made = BTreeMap::<String, Vec<f64>>::new();
+    if runs.len() < 2 {
+        return made;
+    }
+    for run in runs.iter().filter(|run| run.ns > 0) {
+        let LatencyResult { all, read, write, trim, .. } = run.meter.latencies().result();
+        for (kind, side) in [("all", all), ("read", read), ("write", write), ("trim", trim)] {
+            let Some(Figures { mean, p50, p90, p99, p99_9, p99_99, .. }) = side.map(|it| it.all)
+            else {
+                continue;
+            };
+            let figures = [
+                ("mean", mean),
+                ("p50", p50),
+                ("p90", p90),
+                ("p99", p99),
+                ("p99_9", p99_9),
+                ("p99_99", p99_99),
+            ];
+            for (figure, value) in figures {
+                made.entry(format!("{kind}_{figure}_us")).or_default().push(value);
+            }
+        }
+        let rate = run.completed as f64 / (run.ns as f64 / 1e9);
+        made.entry("requests_per_second".to_owned()).or_default().push(rate);
+    }
+    made.retain(|_, values| values.len() == runs.len());
+    made
 }
 
 /// Returns half the width of the 95% interval of the mean of `values`; `None` for one value.
@@ -255,7 +289,7 @@ fn few_rounds(resolved: &Resolved, timed: &Timed, result: &RunResult) -> Option<
 }
 
 /// Returns the findings of which a reader should know before using the figures.
-fn told(result: &RunResult, measured: &TimedResult, may_wait: bool) -> Vec<Finding> {
+fn told(result: &RunResult, measured: &TimedResult, may_wait: bool, paces: bool) -> Vec<Finding> {
     if measured.latency_us.all.is_none() {
         return vec![if result.interrupted {
             findings::stopped_in_warm_up()
@@ -294,7 +328,7 @@ fn told(result: &RunResult, measured: &TimedResult, may_wait: bool) -> Vec<Findi
     let burst = result.steadiness.burst().filter(|_| erases > 0);
     said.extend(burst.map(findings::burst));
     if measured.collecting.counts.starved > 0 {
-        said.push(findings::starved(measured.collecting.counts.starved));
+        said.push(findings::starved(measured.collecting.counts.starved, paces));
     }
     said
 }

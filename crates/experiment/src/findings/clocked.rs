@@ -111,13 +111,14 @@ pub(crate) fn no_erase(pages: u64) -> Finding {
 }
 
 /// Returns the finding that `writes` writes waited for an erased block.
-pub(crate) fn starved(writes: u64) -> Finding {
+pub(crate) fn starved(writes: u64, paces: bool) -> Finding {
+    // Collections that give way to requests make room in time only if writes come no faster.
+    let hint = match paces {
+        true => format!("a higher {}", option("gc_low")),
+        false => format!("{} with {}", choice("write_pacing", "yes"), choice("gc_low", 4)),
+    };
     Finding::new(STARVED, format!("{} waited because no block was erased", count(writes, "write")))
-        .hint(format!(
-            "a higher {}, or {} to hold writes back in time",
-            option("gc_low"),
-            option("gc_hard")
-        ))
+        .hint(hint)
         .with("writes", writes)
 }
 

@@ -198,6 +198,8 @@ pub enum Words {
 pub enum Case {
     /// The drive has a clock.
     Timed,
+    /// The workload has no end.
+    Generator,
     /// The workload is a trace.
     Trace,
     /// The workload is a trace and the drive has a clock.
@@ -217,6 +219,7 @@ impl Case {
     pub fn name(self) -> &'static str {
         match self {
             Self::Timed => "timed",
+            Self::Generator => "generator",
             Self::Trace => "trace",
             Self::TimedTrace => "timed-trace",
             Self::Swap => "swap",
@@ -230,6 +233,7 @@ impl Case {
     pub fn words(self) -> &'static str {
         match self {
             Self::Timed => "with a clock",
+            Self::Generator => "for a generator",
             Self::Trace => "for a trace",
             Self::TimedTrace => "for a trace with a clock",
             Self::Swap => "with a VM page cache",

@@ -187,12 +187,13 @@ super::holder! {
         trace: TraceConfig = TraceConfig::default();
         warmup: String => "1/3",
             "Part of the run that is not measured: a share (1/3, 30%), writes before the run in \
-             drive writes (10x) or page writes (1000000), or auto, which finds its end. With a clock, \
+             drive writes (10x) or page writes (1000000), or auto, which is its first half. With a clock, \
              writes before the run take no time, and auto writes until the drive has settled, 2 to 20 \
              drive writes.",
             run(Kind::Amount).metavar("PART").example("10x")
                 .cases(&[
-                    (Case::UntilFailure, "0"), (Case::Timed, "auto"), (Case::SwapTrace, "0"),
+                    (Case::Generator, "auto"), (Case::UntilFailure, "0"), (Case::Timed, "auto"),
+                    (Case::SwapTrace, "0"),
                 ])
                 .checked(|_, text| Warmup::parse(text).map(drop));
         /// The length of the run.
@@ -458,7 +459,12 @@ static FIRST: &[OptionInfo] = &[
         .example("20x")
         .counting("give {requests}, or {passes} of a trace", LENGTH)
         .checked(check_writes)
-        .named("writes", "20x", "Length of a run in page writes (1000000) or drive writes (20x)."),
+        .cases(&[(
+            Case::Generator,
+            "as many as it takes until write amplification has settled, at most 640x; 20x with another \
+             {warmup} than auto",
+        )])
+        .named("writes", "", "Length of a run in page writes (1000000) or drive writes (20x)."),
     run(Kind::Count)
         .counting("give {requests}, or {passes} of a trace", LENGTH)
         .range(1, 1 << 63)

@@ -24,7 +24,7 @@
 //! Chiang, Lee, Chang, Software Practice and Experience 29, 1999 (DAC); Lee, Kim, Lee, Maeng, IEEE
 //! Trans. on Computers 64(4), 2015, sections 3.2.2 and 5.1 (the zombie block, 3 regions).
 
-use super::{Class, Now, Place, Placement, PlacementInfo, StreamId};
+use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params};
 
@@ -54,6 +54,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     source: include_str!("dac.rs"),
     needs_future: false,
     needs_streams: false,
+    remembers: |params, _| Remembers::rewrites(params.integer("regions")),
     bytes: |params, shape| match params.integer("threshold") {
         0 => 0,
         _ => (8 + u64::from(has_zombie_block(params))) * shape.pages as u64,

@@ -19,7 +19,7 @@
 //! Shafaei, Desnoyers, Fitzpatrick, HotStorage 2016, as Wang, Li, Lee, Li, FAST 2022, simulate it.
 //! A drive sees pages: two requests that follow each other in time and in place count as one.
 
-use super::{Class, Now, Place, Placement, PlacementInfo, Shape, StreamId};
+use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, Shape, StreamId};
 use flashgc_base::snapshot::{Fault, State, Value};
 use flashgc_base::spec::{Kind, Param, Params};
 
@@ -42,6 +42,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     source: include_str!("eti.rs"),
     needs_future: false,
     needs_streams: false,
+    remembers: |params, _| Remembers { writes: 2 * params.integer("halving"), rewrites: 1 },
     bytes: |params, _| 8 * params.integer("extents"),
     make: Some(|params, shape, _| Box::new(Eti::new(params, shape))),
 };

@@ -20,7 +20,7 @@
 //! Kremer, Brinkmann, SYSTOR 2019, as Wang, Li, Lee, Li, FAST 2022, simulate it. They do not
 //! discard pages.
 
-use super::{Class, Now, Place, Placement, PlacementInfo, StreamId};
+use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
 
@@ -35,6 +35,10 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     source: include_str!("fadac.rs"),
     needs_future: false,
     needs_streams: false,
+    // Counts fall only by copies: those of all pages but the coldest grow to the last bound.
+    remembers: |params, _| {
+        Remembers::rewrites(10u64.saturating_pow(params.integer("classes") as u32 - 1))
+    },
     bytes: |_, shape| 4 * shape.pages as u64,
     make: Some(|params, shape, _| {
         Box::new(Fadac::new(params.integer("classes") as Class, shape.pages))

@@ -24,7 +24,7 @@
 //! drive decides where copies go; both rules follow the specification's types, with no host data in
 //! units of copies.
 
-use super::{Class, Now, Place, Placement, PlacementInfo, StreamId};
+use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError};
 
@@ -48,6 +48,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     source: include_str!("fdp.rs"),
     needs_future: false,
     needs_streams: true,
+    remembers: |_, _| Remembers::default(),
     bytes: |_, _| 0,
     make: Some(|params, _, _| {
         let Handles { count, persistent } = handles(params);

@@ -27,7 +27,7 @@
 //! the writes.
 
 use super::stamps::{self, Stamps};
-use super::{Class, Now, Place, Placement, PlacementInfo, StreamId};
+use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
 
@@ -42,6 +42,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     source: include_str!("gdt.rs"),
     needs_future: false,
     needs_streams: false,
+    remembers: |_, _| Remembers::rewrites(4),
     bytes: |_, shape| stamps::BYTES * shape.pages as u64,
     make: Some(|params, shape, _| {
         Box::new(Gdt::new(params.integer("classes") as Class, shape.pages))

@@ -24,7 +24,7 @@
 
 use super::quantiles::{CLASSES, Quantiles, REFRESH, SAMPLE};
 use super::stamps::{self, Stamps};
-use super::{Class, Now, Place, Placement, PlacementInfo, Shape, StreamId};
+use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, Shape, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::Params;
 
@@ -34,6 +34,10 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     source: include_str!("intervals.rs"),
     needs_future: false,
     needs_streams: false,
+    remembers: |params, shape| Remembers {
+        writes: params.integer("refresh") * u64::from(shape.pages_per_block),
+        rewrites: 4,
+    },
     bytes: |params, shape| stamps::BYTES * shape.pages as u64 + Quantiles::bytes(params, shape),
     make: Some(|params, shape, _| Box::new(Intervals::new(params, shape))),
 };

@@ -208,9 +208,28 @@ pub struct PlacementInfo {
     pub needs_streams: bool,
     /// Bytes that it keeps on a drive of this shape.
     bytes: fn(&Params, Shape) -> u64,
+    /// The past that it remembers on a drive of this shape.
+    remembers: fn(&Params, Shape) -> Remembers,
     /// The policy on a drive of this shape, with the future if it needs that; `None` leaves all to the
     /// frontier.
     make: Option<Make>,
+}
+
+/// The past that decisions of a placement depend on. A drive is in no steady state before it is all of the measured
+/// workload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Remembers {
+    /// Pages that the host writes: windows, samples, times after which counts are halved.
+    pub writes: u64,
+    /// Writes of one page: counts and levels, times of its last writes.
+    pub rewrites: u64,
+}
+
+impl Remembers {
+    /// Returns the memory of the last `rewrites` writes of each page.
+    const fn rewrites(rewrites: u64) -> Self {
+        Self { writes: 0, rewrites }
+    }
 }
 
 type Make = fn(&Params, Shape, Option<Box<dyn Future>>) -> Box<dyn Placement>;
@@ -472,6 +491,15 @@ impl PlacementSpec {
             asks_for_zombies: sample.asks_for_zombies(),
             sees_blocks: sample.blocks().is_some(),
         })
+    }
+
+    /// Returns the past that it remembers on a drive of this shape. That of one from outside is unknown, and counts as the
+    /// last write of each page.
+    pub fn remembers(&self, geometry: &Geometry) -> Remembers {
+        match self.external {
+            Some(_) => Remembers::rewrites(1),
+            None => (self.info.remembers)(&self.params, geometry.into()),
+        }
     }
 
     /// Bytes that it keeps on a drive of this shape, without the unknown memory of one from outside.

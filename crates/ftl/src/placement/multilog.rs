@@ -16,7 +16,9 @@
 //! # Source
 //! Stoica, Ailamaki, PVLDB 6(9), 2013, as Wang et al., FAST 2022, simulate it.
 
-use super::{Class, Collected, Now, Place, Placement, PlacementInfo, Shape, StreamId, draw};
+use super::{
+    Class, Collected, Now, Place, Placement, PlacementInfo, Remembers, Shape, StreamId, draw,
+};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
 use flashgc_base::table::prefetch;
@@ -32,6 +34,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     source: include_str!("multilog.rs"),
     needs_future: false,
     needs_streams: false,
+    remembers: |params, _| Remembers::rewrites(params.integer("levels")),
     bytes: |params, shape| 8 * (shape.pages as u64 + 3 * params.integer("levels")),
     make: Some(|params, shape, _| {
         Box::new(MultiLog::new(params.integer("levels") as usize, shape))

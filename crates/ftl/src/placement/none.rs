@@ -11,7 +11,7 @@
 //! # Source
 //! Van Houdt, ValueTools 2013, section 2.1 (the frontiers).
 
-use super::PlacementInfo;
+use super::{PlacementInfo, Remembers};
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "none",
@@ -19,6 +19,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     source: include_str!("none.rs"),
     needs_future: false,
     needs_streams: false,
+    remembers: |_, _| Remembers::default(),
     bytes: |_, _| 0,
     make: None,
 };

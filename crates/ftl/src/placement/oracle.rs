@@ -22,7 +22,7 @@
 //! POMACS 5(3), 2021, comes near 1.
 
 use super::future::{Event, Future};
-use super::{Class, Now, Place, Placement, PlacementInfo, Shape, StreamId};
+use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, Shape, StreamId};
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::{Kind, Param, Params};
 use flashgc_base::table::{Table, prefetch};
@@ -59,6 +59,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     source: include_str!("oracle.rs"),
     needs_future: true,
     needs_streams: false,
+    remembers: |_, _| Remembers::rewrites(1),
     bytes: |params, shape| Sizes::of(params, shape).bytes(),
     make: Some(|params, shape, future| Box::new(Oracle::new(params, shape, future))),
 };

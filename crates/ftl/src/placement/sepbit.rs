@@ -24,7 +24,7 @@
 //! collections begin at a share of garbage; here, as in all drives, when erased blocks are few. Its
 //! victims are those of `cost-benefit:form=sqrt`.
 
-use super::{Class, Collected, Now, Place, Placement, PlacementInfo, StreamId};
+use super::{Class, Collected, Now, Place, Placement, PlacementInfo, Remembers, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param};
 use flashgc_base::table::prefetch;
@@ -40,6 +40,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     source: include_str!("sepbit.rs"),
     needs_future: false,
     needs_streams: false,
+    remembers: |_, shape| Remembers { writes: 16 * u64::from(shape.pages_per_block), rewrites: 1 },
     bytes: |_, shape| 8 * shape.pages as u64,
     make: Some(|params, shape, _| {
         Box::new(SepBit::new(params.integer("classes") as Class, shape.pages))

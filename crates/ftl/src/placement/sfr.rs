@@ -19,7 +19,7 @@
 //! Yang, Pandurangan, Choi, Balakrishnan, SYSTOR 2017 (AutoStream), as Wang, Li, Lee, Li, FAST 2022,
 //! simulate it: time is counted in pages written.
 
-use super::{Class, Now, Place, Placement, PlacementInfo, Shape, StreamId};
+use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, Shape, StreamId};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params};
 
@@ -48,6 +48,7 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     source: include_str!("sfr.rs"),
     needs_future: false,
     needs_streams: false,
+    remembers: |params, _| Remembers { writes: 2 * params.integer("halving"), rewrites: 1 },
     bytes: |params, shape| 12 * chunks(params, shape) as u64,
     make: Some(|params, shape, _| Box::new(Sfr::new(params, shape))),
 };

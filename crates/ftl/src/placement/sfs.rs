@@ -34,7 +34,7 @@
 //! blocks, and the drive wrote more than without placement. SFS itself collects the block with the
 //! least `(1 - u)/(u hotness)`; here any victim policy may be used.
 
-use super::{Class, Now, Place, Placement, PlacementInfo, Shape, StreamId};
+use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, Shape, StreamId};
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::{Kind, Param, Params};
 use flashgc_base::table::prefetch;
@@ -58,6 +58,8 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     source: include_str!("sfs.rs"),
     needs_future: false,
     needs_streams: false,
+    // Hotness is a count of all writes: after 16 of them it is known to within a quarter.
+    remembers: |_, _| Remembers::rewrites(16),
     bytes: |params, shape| 16 * shape.pages as u64 + 36 * segments(params, shape) as u64,
     make: Some(|params, shape, _| Box::new(Sfs::new(params, shape))),
 };

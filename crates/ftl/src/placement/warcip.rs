@@ -26,7 +26,7 @@
 //! dissolved when its block is full. Here this happens at once, because a drive opens no block
 //! before it has a page for it.
 
-use super::{Class, Now, Place, Placement, PlacementInfo, Shape, StreamId};
+use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, Shape, StreamId};
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::spec::{Kind, Param, Params};
 
@@ -49,6 +49,13 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     source: include_str!("warcip.rs"),
     needs_future: false,
     needs_streams: false,
+    remembers: |params, shape| Remembers {
+        writes: params.integer("classes")
+            * params.integer("window")
+            * u64::from(shape.pages_per_block),
+        // A centre moves with each block, and what is near it with the centre.
+        rewrites: 16,
+    },
     bytes: |_, shape| 16 * shape.pages as u64,
     make: Some(|params, shape, _| Box::new(Warcip::new(params, shape))),
 };

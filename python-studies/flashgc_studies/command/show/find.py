@@ -40,6 +40,8 @@ def show_found(found: Found) -> None:
     rows: list[tuple[str, Text | str]] = []
     if found.interval is not None:
         rows.append(("interval", _interval(found)))
+    elif found.status == "found":
+        rows.append(("interval", "none: a figure has none; several --runs give it one"))
     if found.result is not None:
         rows += [
             ("workload", found.result.workload),
@@ -61,13 +63,14 @@ def show_found(found: Found) -> None:
 def _interval(found: Found) -> str:
     assert found.interval is not None
     better, worse = found.interval
+    sure = f"{100 * (found.confidence or 0):g}%"
     if better is None and worse is None:
         return "beyond the range on both sides"
     if better is None:
-        return f"to {worse}, 95%; its other end is beyond the range"
+        return f"to {worse}, {sure}; its other end is beyond the range"
     if worse is None:
-        return f"from {better}, 95%; no value of the range is sure"
-    return f"{better} to {worse}, 95%" if better != worse else f"{better}, 95%"
+        return f"from {better}, {sure}; no value of the range is sure"
+    return f"{better} to {worse}, {sure}" if better != worse else f"{better}, {sure}"
 
 
 def _names(found: Found) -> list[str]:
@@ -78,4 +81,6 @@ def _cell(one: Tried, name: str, plus_minus: str) -> str:
     value, half = one.figures.get(name), one.figures.get(f"{name}_ci95")
     if not isinstance(value, int | float):
         return "-"
-    return f"{value:.6g}" + (f" {plus_minus}{half:.2g}" if isinstance(half, float) else "")
+    if not isinstance(half, float):
+        return f"{value:.6g}"
+    return f"{value:.6g} {plus_minus}" + (f"{half:.0f}" if half >= 100 else f"{half:.2g}")

@@ -20,6 +20,7 @@ def show(done: Executed, compared: Replayed | None, record: Path | None) -> None
     from flashgc.command.show.timed import steadiness
     from flashgc.device.past import told
     from flashgc.device.watch import spare_of
+    from flashgc.results.result import verdict
     from flashgc.terminal.render import console, facts
     from flashgc.terminal.render import show as print_
     from flashgc.units import format_count as n
@@ -55,7 +56,10 @@ def show(done: Executed, compared: Replayed | None, record: Path | None) -> None
             f"{format_size(done.flash_bytes)} programmed: {n(done.copied_pages)} pages copied by "
             f"{n(done.collections)} collections",
         ),
-        ("steady", steadiness(done.steady, done.steadiness)),
+        (
+            "steady",
+            steadiness(verdict(done.steady, done.steadiness, done.findings), done.steadiness),
+        ),
         ("erases", n(done.erases)),
         (
             "TRIM",

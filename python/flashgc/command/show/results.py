@@ -137,7 +137,7 @@ def show_comparison(comparison: Comparison) -> None:
     figures, legend = _figures(cached=results[0].swap is not None, mortal=mortal, rounds=rounds)
     doubtful = any(ranked.is_doubtful(result) for result in results)
     left -= 3 * doubtful
-    legend += f"; {UNSTEADY} unsteady" * doubtful
+    legend += f"; {UNSTEADY} not known to be steady" * doubtful
     columns += [(name, RIGHT) for name in figures]
     if doubtful:  # A column of its own, so that figures stay below each other.
         columns.insert(columns.index((figures[0], RIGHT)) + 1, ("", LEFT))
@@ -406,7 +406,7 @@ def _short(count: float) -> str:
 
 
 def _steady(out: Console, result: Result) -> Text:
-    text = Text("yes" if result.steady else "no", style="" if result.steady else "bold yellow")
+    text = Text(result.verdict, style="" if result.steady else "bold yellow")
     plot = sparkline([value for _, value in result.series])
     if plot and not is_plain(out) and unicode(out, plot, ""):
         drive_writes = result.series[-1][0]

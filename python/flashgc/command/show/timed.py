@@ -172,7 +172,7 @@ def _measured(result: Result, plus_minus: str) -> Iterable[tuple[str, str]]:
         f"{format_share(used.collection)}; {_few_digits(timing.requests_in_system)} requests "
         "at a time",
     )
-    yield "steady", steadiness(result.steady, result.steadiness)
+    yield "steady", steadiness(result.verdict, result.steadiness)
     yield "collections", ", ".join(told(timing.collecting)) or "none"
     if timing.suspension is not None:
         yield "suspended", timing.suspension.rule
@@ -188,7 +188,7 @@ def _measured(result: Result, plus_minus: str) -> Iterable[tuple[str, str]]:
     yield from hosts.rows(result)
 
 
-def steadiness(steady: bool, tests: Steadiness) -> str:
+def steadiness(verdict: str, tests: Steadiness) -> str:
     """The verdict on a measured part, with the changes between its halves and SNIA's rule."""
     said = [
         f"{name} {one.drift * 100:+.2g}%"
@@ -197,10 +197,9 @@ def steadiness(steady: bool, tests: Steadiness) -> str:
     ]
     if tests.snia is not None:
         said.append(f"SNIA's rule {'met' if tests.snia.met else 'missed'}")
-    if tests.from_spare and not steady:
+    if tests.from_spare and verdict != "yes":
         said.append(f"{format_share(tests.from_spare, 1)} went to blocks erased before")
-    verdict = "yes" if steady else "no"
-    return f"{verdict}: {', '.join(said)}" if said else f"{verdict}: too little to tell"
+    return f"{verdict}: {', '.join(said)}" if said else verdict
 
 
 def _workloads(result: Result) -> Iterable[tuple[str, str]]:

@@ -22,8 +22,12 @@ PICK, PAGE = 1.5e-6, 0.5e-6
 _AMPLIFICATION = 2.0
 #: Pages a block, where the drive says nothing.
 _PAGES_PER_BLOCK = 64
-#: Bytes of a trace that stand for one write; compressed ones have fewer.
-_TRACE_BYTES = 10
+#: Bytes of a trace that stand for one page write, and of a compressed one.
+_TRACE_BYTES, _PACKED_BYTES = 10, 2
+#: The first bytes of compressed files: gzip, zstd, bzip2, xz.
+_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
+#: Passes of a trace, and drive writes of a generator, until write amplification has settled.
+_USUAL_PASSES, _USUAL_DRIVE_WRITES = 70.0, 100.0
 #: Pages of a drive whose size the trace says.
 _UNKNOWN_PAGES = 1 << 20
 
@@ -73,13 +77,19 @@ def writes_of(config: Mapping[str, Any]) -> float:
     if unit == "collections":
         return runs * float(amount) * int(config.get("pages_per_block") or 1) / 4
     if _core.is_trace(workload):
-        try:
-            size = os.stat(workload).st_size
-        except OSError:
-            size = 1 << 20
         passes = float(amount) if re.fullmatch(r"[\d.]+", str(amount)) else 3.0
-        return runs * passes * size / _TRACE_BYTES
-    return runs * 20.0 * pages
+        return runs * (_USUAL_PASSES if unit == "settled" else passes) * _trace_writes(workload)
+    return runs * _USUAL_DRIVE_WRITES * pages
+
+
+def _trace_writes(path: str) -> float:
+    """About how many pages a trace writes, by the size of its file."""
+    try:
+        with open(path, "rb") as file:
+            size, head = os.fstat(file.fileno()).st_size, file.read(6)
+    except OSError:
+        return (1 << 20) / _TRACE_BYTES
+    return size / (_PACKED_BYTES if head.startswith(_PACKED) else _TRACE_BYTES)
 
 
 def seconds_of(config: Mapping[str, Any], speeds: Mapping[str, float]) -> float:

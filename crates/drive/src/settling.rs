@@ -1,0 +1,236 @@
+//! The level that write amplification settles at under a workload without end, and the rule that ends its runs.
+//!
+//! The length of a run doubles until its second half, which is measured, agrees with the quarter before it. Its rate
+//! of errors was measured for every policy: `make coverage`, `docs/validation.md`.
+
+use crate::stats::{Interval, batch_means, half_width95, mean};
+
+/// The numbers of batches that a measured part is put into. The widest interval of all of them counts, as
+/// neighbouring intervals may be alike.
+const BATCHES: [usize; 3] = [20, 10, 5];
+/// The share of the mean below which what is left of a transient is not worth saying.
+const WORTH_SAYING: f64 = 0.002;
+/// Half of an interval that is exact enough, as a share of the mean.
+pub const PRECISION: f64 = 0.01;
+/// The number of times that a cold page is written in the measured part, if a placement remembers no more: fewer
+/// than one page in fifty are then still where they were before it.
+pub const FEWEST_REWRITES: f64 = 4.0;
+/// The drive writes of the shortest run.
+pub const FIRST_LOOK: u64 = 20;
+/// The most drive writes, unless somebody says another number.
+pub const MOST: u64 = 640;
+
+/// The level of a figure, and its precision.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// The mean over the measured part.
+    pub mean: f64,
+    /// Half the 95% interval of the mean, by the spread of the batches.
+    pub spread: f64,
+    /// The way from the mean to the level that is left of the transient, as far as the writes before show it.
+    pub left: f64,
+    /// Half the 95% interval of `left` where nothing is left: chance alone.
+    pub chance: f64,
+}
+
+impl Level {
+    /// Returns half the 95% interval of the level that the figure settles at.
+    pub fn half(&self) -> f64 {
+        self.spread.hypot(self.left)
+    }
+
+    /// Returns `true` if more of the transient is left than chance explains.
+    pub fn moves(&self) -> bool {
+        self.left.abs() > self.chance.max(WORTH_SAYING * self.mean)
+    }
+}
+
+/// Returns half the interval of the mean over intervals of equal length: the widest of all batches. It is
+/// infinite for fewer than four intervals.
+pub fn spread(intervals: &[Interval]) -> f64 {
+    let counts = BATCHES.iter().filter(|&&count| count <= intervals.len());
+    let widths = counts.map(|&count| half_width95(&batch_means(intervals, count)));
+    let few = || half_width95(&batch_means(intervals, intervals.len().max(1)));
+    match widths.reduce(f64::max) {
+        Some(width) => width,
+        None if intervals.len() >= 4 => few(),
+        None => f64::INFINITY,
+    }
+}
+
+/// Returns the level of write amplification over `measured`, with the intervals `before` it from the run's first
+/// write; `None` without writes.
+///
+/// The mean over the second half of the writes before is the reference. A transient that falls as 1/t leaves the
+/// mean off by a known multiple of its distance from the reference, and a faster one by less.
+pub fn level(before: &[Interval], measured: &[Interval]) -> Option<Level> {
+    let mean = Interval::amplification(measured);
+    if !mean.is_finite() {
+        return None;
+    }
+    let spread = spread(measured);
+    let written = |intervals: &[Interval]| intervals.iter().map(|one| one.host_pages).sum::<u64>();
+    let (start, length) = (written(before), written(measured));
+    let half = before.iter().scan(0, |sum, one| {
+        *sum += one.host_pages;
+        Some(*sum)
+    });
+    let reference = &before[half.take_while(|&sum| 2 * sum <= start).count()..];
+    let level = Interval::amplification(reference);
+    let (left, chance) = if level.is_finite() {
+        let share = start as f64 / (start + length) as f64;
+        let factor = off(share);
+        let chance = factor * spread.hypot(self::spread(reference));
+        (factor * (mean - level), chance)
+    } else {
+        // Nothing was before: the halves show how it falls. Of a transient that falls by e over the measured
+        // part 2.04 times their distance is left in the mean, and of a faster one less.
+        let (first, second) = measured.split_at(measured.len() / 2);
+        let drift = Interval::amplification(second) - Interval::amplification(first);
+        (2.04 * drift, 2.04 * self::spread(first).hypot(self::spread(second)))
+    };
+    let left = if left.is_finite() { left } else { 0.0 };
+    Some(Level { mean, spread, left, chance })
+}
+
+/// Returns the distance of the mean over a measured part from the level, in units of its distance from the
+/// reference, for a transient that falls as 1/t. `share` of the run is before the measured part, and its second
+/// half is the reference.
+fn off(share: f64) -> f64 {
+    let measured = -share.ln() / (1.0 - share);
+    let reference = 2f64.ln() / (share / 2.0);
+    measured / (reference - measured)
+}
+
+/// The rule by which a run is doubled until write amplification has settled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Doubling {
+    /// The page writes until the first look, of which the second half is measured.
+    pub first: u64,
+    /// The most page writes.
+    pub most: u64,
+    /// Half of the interval that is exact enough, as a share of the mean.
+    pub precision: f64,
+    /// The number of times that a cold page is written in the measured part.
+    pub rewrites: f64,
+    /// The page writes of the measured part.
+    pub writes: u64,
+}
+
+impl Doubling {
+    /// Returns the page writes of a run after so many looks.
+    pub fn until(&self, looks: u32) -> u64 {
+        self.first.saturating_mul(1 << looks.saturating_sub(1).min(63))
+    }
+
+    /// Returns the page writes at which a cold page was written often enough in the measured part of a run
+    /// of `written` page writes, in which it was written `rewrites` times.
+    pub fn needed(&self, written: u64, rewrites: Option<f64>) -> u64 {
+        let times = rewrites.map_or(1.0, |done| self.rewrites / done.max(1e-3));
+        let pages = (written as f64 * times.max(0.0)).ceil() as u64;
+        pages.max(self.writes.saturating_mul(2))
+    }
+
+    /// Returns `true` if a run of `written` page writes needs as many again. What it would need more than the
+    /// most of is not waited for. With `moves` the halves of its measured part differ.
+    pub fn goes_on(
+        &self,
+        written: u64,
+        level: Option<Level>,
+        rewrites: Option<f64>,
+        moves: bool,
+    ) -> bool {
+        let Some(level) = level.filter(|_| written.saturating_mul(2) <= self.most) else {
+            return false;
+        };
+        // A placement may remember more than any run shows; the pages are written again all the same.
+        let goals =
+            [*self, Self { rewrites: FEWEST_REWRITES.min(self.rewrites), writes: 0, ..*self }];
+        let needed = goals.map(|goal| goal.needed(written, rewrites));
+        let is_short = needed.iter().any(|&needed| written < needed && needed <= self.most);
+        moves || is_short || level.moves() || level.half() > self.precision * level.mean
+    }
+}
+
+/// Returns the mean of what is left of the transients of several runs.
+pub fn left_of_all(levels: &[Level]) -> f64 {
+    mean(&levels.iter().map(|level| level.left).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Intervals of as many page writes each.
+    fn intervals(count: u32, value: impl Fn(u32) -> f64) -> Vec<Interval> {
+        let of = |at| Interval::of_pages(1_000_000, (value(at) * 1e6).round() as u64);
+        (0..count).map(of).collect()
+    }
+
+    #[test]
+    fn a_transient_that_falls_as_1_over_t_is_left_whole() {
+        // The mean of 1/t from a to b is ln(b / a) / (b - a).
+        for before in [240, 120, 60] {
+            let all =
+                intervals(360, |at| 2.0 + 30.0 * (f64::from(at + 1) / f64::from(at.max(1))).ln());
+            let (start, measured) = all.split_at(before);
+            let found = level(start, measured).unwrap();
+            assert!((found.left / (2.0 - found.mean) - 1.0).abs() < 0.03, "{before}: {found:?}");
+            assert!(found.moves());
+        }
+        // By hand, for half: ln 2 / (1/2) = 1.386, and ln 2 / (1/4) less that is 1.386, too.
+        assert!((off(0.5) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_faster_transient_is_left_more_than_whole() {
+        let all = intervals(240, |at| 2.0 + (-f64::from(at) / 50.0).exp());
+        let found = level(&all[..120], &all[120..]).unwrap();
+        assert!(found.left < 2.0 - found.mean, "{found:?}");
+    }
+
+    #[test]
+    fn the_spread_is_that_of_the_widest_batches() {
+        // Five parts alike in themselves: batches of five show it, single intervals do not.
+        let values = [1.0, 3.0, 2.0, 3.0, 1.0];
+        let parts = intervals(100, |at| values[at as usize / 20]);
+        // Mean 2, s = 1, t(4) = 2.776: 1.2414.
+        assert!((spread(&parts) - 2.776_445 / 5f64.sqrt()).abs() < 1e-5);
+        assert_eq!(spread(&parts[..3]), f64::INFINITY);
+        assert_eq!(spread(&intervals(4, |_| 2.0)), 0.0);
+    }
+
+    #[test]
+    fn without_writes_before_the_halves_tell() {
+        let found = level(&[], &intervals(120, |at| if at < 60 { 2.0 } else { 2.1 })).unwrap();
+        assert!((found.left - 0.204).abs() < 1e-9 && found.moves());
+        assert_eq!(level(&[], &[]), None);
+    }
+
+    #[test]
+    fn a_run_is_doubled_until_it_is_settled_precise_and_all_pages_are_written_again() {
+        let rule = Doubling { first: 100, most: 6400, precision: 0.01, rewrites: 4.0, writes: 0 };
+        assert_eq!((rule.until(1), rule.until(2), rule.until(4)), (100, 200, 800));
+        let calm = Level { mean: 2.0, spread: 0.01, left: 0.0, chance: 0.01 };
+        let goes_on = |level, rewrites| rule.goes_on(100, Some(level), Some(rewrites), false);
+        assert!(!goes_on(calm, 4.0));
+        assert!(goes_on(calm, 3.9));
+        assert!(goes_on(Level { left: 0.02, ..calm }, 4.0));
+        assert!(!goes_on(Level { left: 0.01, ..calm }, 4.0));
+        assert!(goes_on(Level { spread: 0.021, chance: 0.1, ..calm }, 4.0));
+        // 100 page writes for a twentieth of a rewrite: 8000 are beyond the most, and not waited for.
+        assert_eq!(rule.needed(100, Some(0.05)), 8000);
+        assert!(!goes_on(calm, 0.05));
+        assert!(!rule.goes_on(6400, Some(calm), Some(4.0), true), "it has an end");
+        assert!(!rule.goes_on(100, None, None, true));
+        // A placement that remembers more than can be shown: the pages are written again.
+        let long = Doubling { rewrites: 1e5, ..rule };
+        assert!(
+            long.goes_on(100, Some(calm), Some(3.9), false)
+                && !long.goes_on(100, Some(calm), Some(4.0), false)
+        );
+        // What a placement remembers must fit into the measured part.
+        assert!(Doubling { writes: 51, ..rule }.goes_on(100, Some(calm), Some(4.0), false));
+        assert!(!Doubling { writes: 50, ..rule }.goes_on(100, Some(calm), Some(4.0), false));
+    }
+}

@@ -1,0 +1,197 @@
+"""How often the intervals of steady results hold the truth: ``make coverage``.
+
+Every victim policy, placement and named scheme runs on seven workloads and three drives, by
+default and from many seeds. The truth of a cell is the mean of runs 20 times as long as its
+longest one, whose halves agree. A cell's outcomes are one line of ``coverage/intervals.jsonl``; a
+campaign that was stopped goes on behind the last one. ``python -m scripts.coverage.intervals
+--table`` prints the table of docs/validation.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+import flashgc
+from flashgc import registry
+
+WORKLOADS = (
+    "uniform",
+    "hotcold:f=0.05,r=0.95",
+    "hotcold:f=0.1,r=0.9",
+    "hotcold:f=0.2,r=0.8",
+    "zipf:theta=0.8",
+    "zipf:theta=0.99",
+    "zipf:theta=1.2",
+)
+
+#: Frontier and spare factor. Placements take blocks from a pool.
+DRIVES = (("pool", "15%"), ("mixed", "25%"), ("single", "10%"))
+DRIVES_OF_PLACEMENTS = (("pool", "15%"), ("pool", "25%"), ("pool:low=6", "10%"))
+
+#: Blocks, pages of a block, and the drive that is tried with it.
+SMALL = (300, 32)
+LARGE = (1000, 64)
+
+#: Policies that need another host: one with streams, with a cache or with a future.
+LEFT_OUT = ("fdp", "oracle", "z-greedy", "z-cost-benefit", "fixed")
+
+
+def schemes() -> Iterator[tuple[str, str]]:
+    """Every victim policy alone, every placement with two of them, and every named couple."""
+    for victim in registry.policies():
+        if victim.name not in LEFT_OUT:
+            yield victim.name, "none"
+    for placement in registry.placements():
+        if placement.name not in (*LEFT_OUT, "none"):
+            yield "cost-benefit", placement.name
+            yield "greedy", placement.name
+
+
+Cell = tuple[str, str, str, str, str, int, int]
+
+
+def cells(which: str) -> list[Cell]:
+    """Victim, placement, workload, frontier, spare, blocks, pages of a block."""
+    made = []
+    for victim, placement in schemes():
+        for workload in WORKLOADS:
+            drives = DRIVES if placement == "none" else DRIVES_OF_PLACEMENTS
+            for frontier, spare in drives if which == "small" else drives[:1]:
+                size = SMALL if which == "small" else LARGE
+                made.append((victim, placement, workload, frontier, spare, *size))
+    return made
+
+
+def options(cell: Cell) -> dict[str, Any]:
+    """The options of a cell."""
+    names = ("victim", "placement", "workload", "frontier", "spare", "blocks", "pages_per_block")
+    return dict(zip(names, cell, strict=True))
+
+
+def outcome(cell: Cell, seeds: int) -> dict[str, Any]:
+    """The results of a cell by default from each seed, and its truth."""
+    began = time.process_time()
+    given = options(cell)
+    found, longest = [], 0
+    for seed in range(1, seeds + 1):
+        result = flashgc.run(**given, seed=seed, runs=1)
+        half = result.write_amplification_ci95
+        found.append((result.write_amplification, half, result.steady))
+        longest = max(longest, 2 * result.host_pages)
+    spent = time.process_time() - began
+    # The truth: runs of other seeds, each as long as needed for 20 times the longest together.
+    pages = 10 * longest
+    runs = [
+        flashgc.run(**given, seed=10_000 + run, runs=1, warmup=longest, writes=pages)
+        for run in range(2)
+    ]
+    halves = [value for run in runs for value in parts(run)]
+    return {
+        "cell": cell,
+        "found": found,
+        "writes": longest,
+        "truth": statistics.fmean(run.write_amplification for run in runs),
+        # Half its own interval, by the halves of the runs.
+        "truth_half": 3.18 * statistics.stdev(halves) / 2,
+        "seconds": spent / seeds,
+    }
+
+
+def parts(run: flashgc.Result) -> list[float]:
+    """The write amplification of the two halves of a measured part."""
+    values = [value for writes, value in run.series if writes > run.measured_from]
+    middle = len(values) // 2
+    return [statistics.fmean(values[:middle]), statistics.fmean(values[middle:])]
+
+
+def campaign(which: str, seeds: int, file: Path, jobs: int, most: int | None = None) -> None:
+    """Adds the outcomes of the cells that ``file`` does not have."""
+    done = {tuple(line["cell"]) for line in lines(file)}
+    due = [cell for cell in cells(which) if cell not in done][:most]
+    began = time.monotonic()
+    with ProcessPoolExecutor(jobs) as pool, file.open("a") as out:
+        waiting = [pool.submit(outcome, cell, seeds) for cell in due]
+        for number, future in enumerate(as_completed(waiting), 1):
+            out.write(json.dumps(future.result()) + "\n")
+            out.flush()
+            if sys.stderr.isatty():
+                left = (time.monotonic() - began) / number * (len(due) - number)
+                print(
+                    f"\r{number} of {len(due)} cells, {left / 60:.0f} min left  ",
+                    end="",
+                    file=sys.stderr,
+                )
+
+
+def lines(file: Path) -> list[dict[str, Any]]:
+    """The outcomes that a file has."""
+    if not file.exists():
+        return []
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def counted(outcomes: list[dict[str, Any]]) -> dict[str, list[int]]:
+    """By scheme: results, steady ones, intervals of these that miss the truth, and far ones.
+
+    An interval misses if it does not reach the interval of the truth's own value; it is far off if
+    the distance is more than 3 half widths.
+    """
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+    for line in outcomes:
+        victim, placement = line["cell"][:2]
+        name = victim if placement == "none" else f"{victim} + {placement}"
+        for value, half, steady in line["found"]:
+            row = counts[name]
+            row[0] += 1
+            if not steady:
+                continue
+            row[1] += 1
+            distance = abs(value - line["truth"])
+            row[2] += distance > math.hypot(half, line["truth_half"])
+            row[3] += distance > 3 * math.hypot(half, line["truth_half"])
+    return counts
+
+
+def main() -> int:
+    """Runs the campaign, or prints its table."""
+    parser = argparse.ArgumentParser(description="Counts the intervals that hold the truth.")
+    parser.add_argument("which", nargs="?", choices=("small", "large"), default="small")
+    parser.add_argument("--seeds", type=int, default=40)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--file", type=Path, default=Path("coverage/intervals.jsonl"))
+    parser.add_argument("--table", action="store_true", help="print the table of what is there")
+    asked = parser.parse_args()
+    asked.file.parent.mkdir(exist_ok=True)
+    if not asked.table:
+        campaign(asked.which, asked.seeds, asked.file, asked.jobs)
+    print("| scheme | results | steady | intervals that hold the truth | off by 3 halves |")
+    print("|---|---|---|---|---|")
+    whole = [0, 0, 0, 0]
+    bad = 0
+    for name, row in sorted(counted(lines(asked.file)).items()):
+        whole = [one + other for one, other in zip(whole, row, strict=True)]
+        bad += row[1] > 0 and (row[2] > 0.07 * row[1] or row[3] > 0.02 * row[1])
+        print(shown(name, row))
+    print(shown("all", whole))
+    return 1 if bad else 0
+
+
+def shown(name: str, row: list[int]) -> str:
+    """A line of the table."""
+    results, steady, missed, far = row
+    share = f"{100 * (1 - missed / steady):.1f}%" if steady else "-"
+    return f"| {name} | {results} | {steady} | {share} | {far} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

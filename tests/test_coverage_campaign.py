@@ -1,0 +1,40 @@
+"""The campaign of intervals and verdicts, in a small size: ``make coverage`` runs all of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from scripts.coverage import intervals
+
+
+def test_intervals_of_steady_results_hold_the_truth(tmp_path: Path) -> None:
+    """Policies that learn slowly, of which no interval held it when runs had one length."""
+    some = [
+        ("greedy", "none", "hotcold:f=0.05,r=0.95", "pool", "15%", 150, 32),
+        ("cost-benefit", "sfs", "hotcold:f=0.2,r=0.8", "pool", "15%", 150, 32),
+        ("cost-benefit", "warcip", "zipf:theta=0.99", "pool", "15%", 150, 32),
+    ]
+    outcomes = [intervals.outcome(cell, 8) for cell in some]
+    results, steady, missed, far = map(sum, zip(*intervals.counted(outcomes).values(), strict=True))
+    assert results == 24
+    assert steady >= 20
+    # Of 24 intervals of 95% more than 4 miss in one of 200 campaigns.
+    assert missed <= 4
+    assert far == 0
+
+
+def test_a_campaign_goes_on_where_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "intervals.jsonl"
+    for most in (1, 2):
+        intervals.campaign("small", 1, file, 1, most)
+    cells = [tuple(line["cell"]) for line in intervals.lines(file)]
+    assert cells == intervals.cells("small")[:3]
+
+
+def test_a_wrong_interval_is_counted() -> None:
+    """By hand: a result that holds the truth, one that misses, a far one, and an unsteady one."""
+    found = [(2.0, 0.1, True), (2.2, 0.1, True), (2.4, 0.1, True), (3.0, 0.1, False)]
+    cell = ("greedy", "none", "uniform", "pool", "15%", 300, 32)
+    line = {"cell": cell, "found": found, "truth": 2.05, "truth_half": 0.0}
+    assert intervals.counted([line]) == {"greedy": [4, 3, 2, 1]}
+    assert intervals.shown("greedy", [4, 3, 2, 1]) == "| greedy | 4 | 3 | 33.3% | 1 |"
