@@ -233,6 +233,58 @@ def test_means_and_paired_differences_are_those_worked_out_by_hand(tmp_path: Pat
     assert made.change(first) is None
 
 
+def test_changes_are_those_of_one_repeat_whatever_the_order_of_the_values(tmp_path: Path) -> None:
+    # By repeat: 600/1200 - 1, 1100/1000 - 1 and 1210/1100 - 1: -0.5, 0.1 and 0.1, mean -0.1. Sorted
+    # values would give 600/1000 - 1, 1100/1100 - 1 and 1210/1200 - 1: mean -0.131.
+    made = done(tmp_path, ((1200, 1000, 1100), (600, 1100, 1210)))
+    change = made.change(made.cells[1])
+    assert change is not None
+    assert change.mean == pytest.approx(-0.1)
+    # The deviation is 0.34641, so half the interval is 4.303 * 0.34641 / sqrt(3) = 0.8606.
+    assert change.half == pytest.approx(0.8606, abs=1e-4)
+    figures = made.to_dict()["cells"][1]["figures"]["flash_bytes_per_unit"]  # type: ignore[index,call-overload]
+    assert figures["values"] == [6, 11, 12.1]  # type: ignore[index,call-overload]
+
+
+def test_each_cell_is_compared_with_the_first_one(tmp_path: Path) -> None:
+    text = SMALL.replace("[4096, 16384]", "[1, 2, 3]")
+    bench = benching.read(written(tmp_path, text))
+    runs = benching.order(bench)
+    flash = (1000, 500, 2000)
+    made = benching.outcome(
+        bench, runs, {one.name: told(1, flash[one.cell.number]) for one in runs}
+    )
+    found = [made.change(cell) for cell in made.cells]
+    assert [one and one.mean for one in found] == [None, -0.5, 1.0]
+
+
+def test_a_mean_over_runs_of_which_one_is_unknown_is_unknown(tmp_path: Path) -> None:
+    bench = benching.read(written(tmp_path, SMALL))
+    runs = benching.order(bench)
+    kept = {run.name: told(100, 1000) for run in runs}
+    for run in runs:
+        kept[run.name]["executed"]["written"] = {"bytes": 500 + 100 * run.repeat}
+    made = benching.outcome(bench, runs, kept)
+    assert [cell.mean("written_bytes_per_unit") for cell in made.cells] == [
+        Mean(6.0, pytest.approx(4.303 / math.sqrt(3), abs=1e-3))
+    ] * 2
+    kept[next(run.name for run in runs if run.cell.number == 1)]["executed"]["written"] = {
+        "bytes": None
+    }
+    first, second = benching.outcome(bench, runs, kept).cells
+    assert first.mean("written_bytes_per_unit") is not None
+    assert second.mean("written_bytes_per_unit") is None
+    assert len(second.values("written_bytes_per_unit")) == 2
+
+
+def test_units_a_second_of_a_short_run_are_not_those_of_a_second(tmp_path: Path) -> None:
+    bench = benching.read(written(tmp_path, SMALL))
+    runs = benching.order(bench)
+    kept = {run.name: told(100, 1000, seconds=0.25) for run in runs}
+    for cell in benching.outcome(bench, runs, kept).cells:
+        assert cell.values("units_per_second") == {0: 400.0, 1: 400.0, 2: 400.0}
+
+
 def test_a_cell_inside_the_noise_is_called_so(tmp_path: Path) -> None:
     made = done(tmp_path, ((1000, 1100, 1200), (1010, 1000, 1250)))
     change = made.change(made.cells[1])

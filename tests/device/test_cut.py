@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,17 @@ from tests.conftest import COMMAND, ROOT, Command, environment
 from tests.device.conftest import leftovers, needs_mounts
 
 from flashgc import ConfigError, Device, DriveError
+from flashgc._core import Control
 from flashgc.device import mounts
 from flashgc.device.logged import Server
 from flashgc_trials.cutting import places
 from flashgc_trials.cutting.acknowledging import Listener, Note, before
+from flashgc_trials.cutting.checking import Verdict
 from flashgc_trials.cutting.images import Images
 from flashgc_trials.cutting.keeping import CUTS, Asked, Kept, Result
-from flashgc_trials.cutting.log import FLUSH, HEAD, PAGE, TRIM, WRITE, Log
+from flashgc_trials.cutting.log import FLUSH, HEAD, PAGE, TRIM, WRITE, Log, Piece
 from flashgc_trials.cutting.recording import Recording
+from flashgc_trials.cutting.running import _Run
 from flashgc_trials.cutting.shrinking import shrunk
 
 EXAMPLES = ROOT / "docs/examples"
@@ -144,6 +147,35 @@ def test_an_image_has_all_but_what_the_cut_loses(log: Log, tmp_path: Path) -> No
     assert pages(places.Cut(1, given=3, flushed=2, is_at_flush=False)) == "dec"
     # One before those that were made is made as well.
     assert pages(places.Cut(2, given=1, flushed=0, is_at_flush=True), 1) == "a-c"
+
+
+def test_a_discard_is_lost_and_kept_with_all_its_pages(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "log",
+        (WRITE, 0, filled("a", "b", "c", "d")),
+        (FLUSH, 0, 0),
+        (TRIM, 1, 3),
+        (WRITE, 0, filled("e")),
+        (FLUSH, 0, 0),
+    )
+    with Log(path) as read:
+        images, at_the_end = Images(tmp_path, read, CAPACITY), places.Cut(0, 4, 2, True)
+        assert [piece.told for piece in images.pieces(at_the_end)] == [
+            "discard of 3 pages from 1 on",
+            "page 0",
+        ]
+
+        def letters(*lost: int) -> str:
+            with Device.open(images.make(at_the_end, lost)) as drive:
+                found = drive.read(0, 4 * PAGE)
+            return "".join(chr(found[at] or ord("-")) for at in range(0, 4 * PAGE, PAGE))
+
+        assert [letters(), letters(0), letters(1), letters(0, 1)] == [
+            "e---",
+            "ebcd",
+            "a---",
+            "abcd",
+        ]
 
 
 # The places of cuts.
@@ -276,6 +308,75 @@ def test_a_drive_that_cannot_be_opened_does_not_end_the_server(tmp_path: Path) -
             server.serving(tmp_path / "drive", fuse),
         ):
             pass
+
+
+class Broken:
+    """A drive and its check: a promise is broken if a cut behind ``first`` commands loses."""
+
+    def __init__(self, log: Log, first: int) -> None:
+        self.log, self._first = log, first
+        self.told: list[tuple[int, list[str]]] = []
+
+    def pieces(self, cut: places.Cut) -> list[Piece]:
+        return self.log.pieces(cut.flushed, cut.given)
+
+    def make(self, cut: places.Cut, lost: Collection[int]) -> Any:
+        return cut, list(lost)
+
+    def look(self, image: Any, acknowledged: list[str]) -> Verdict:
+        cut, lost = image
+        self.told.append((cut.given, acknowledged))
+        return Verdict("broken" if lost and cut.given >= self._first else None)
+
+    def extents(self, _: Any) -> list[Any]:
+        return []
+
+
+def of_log(log: Log, notes: list[Note], kept: Kept, both: Broken) -> _Run:
+    recorded = Recording(notes, 0, log.entries[-1].end, 0.5)
+    return _Run(kept, recorded, both, both, Control())  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def long(tmp_path: Path) -> Iterator[Log]:
+    """Twenty flushes, each behind two pages and a line."""
+    commands = [(WRITE, 0, filled("a", "b")), (FLUSH, 0, 0)] * 20
+    with Log(write(tmp_path / "long", *commands)) as read:
+        yield read
+
+
+def test_the_check_is_told_no_line_behind_the_last_command_before_the_cut(
+    long: Log, tmp_path: Path
+) -> None:
+    # A line behind each command: as many lines as commands.
+    notes = [Note(entry.end, str(at)) for at, entry in enumerate(long.entries)]
+    with Kept(tmp_path / "kept", ASKED) as kept:
+        both = Broken(long, 99)
+        of_log(long, notes, kept, both).outcome(ASKED, 60, lambda *_: None, is_kept=False)
+    assert len({given for given, _ in both.told}) > 20
+    for given, acknowledged in both.told:
+        assert acknowledged == [str(at) for at in range(given)]
+
+
+@pytest.mark.parametrize("first", [9, 17])
+def test_the_smallest_cut_is_the_earliest_that_was_found(
+    long: Log, tmp_path: Path, first: int
+) -> None:
+    notes = [Note(entry.end, "x") for entry in long.entries if entry.kind == FLUSH]
+    with Kept(tmp_path / "kept", ASKED) as kept:
+        run = of_log(long, notes, kept, Broken(long, first))
+        found = run.outcome(ASKED, 60, lambda *_: None, is_kept=False)
+        results = kept.results().values()
+    broken = [one for one in results if one.why is not None]
+    assert len({one.given for one in broken}) > 5
+    earliest = min(one.given for one in broken)
+    assert found.smallest is not None
+    assert found.smallest.given == earliest < 20
+    # One lost piece is enough.
+    assert found.smallest.lost == 1
+    of_them = [one for one in broken if one.given == earliest]
+    fewest = min(of_them, key=lambda one: (one.lost, one.number))
+    assert found.smallest.number == fewest.number
 
 
 # The folder that is kept.

@@ -161,6 +161,15 @@ def test_interpolation_by_hand() -> None:
     assert bent.sigma is None
     assert bent.crossings == pytest.approx((0.6, 1.5, 2 + 2 * 0.4 / 1.8))
     assert equal([(0.0, 3.0), (1.0, 1.0)], 2.0).standing == "between"
+    # A scheme as good as the best predictor, or as the worst one, is at it, and not beyond all.
+    for figure, sigma in ((1.0, 0.0), (3.0, 4.0)):
+        found = equal(curve, figure)
+        assert (found.standing, found.sigma, found.brackets) == ("at", sigma, ((sigma, sigma),))
+    # One point above is enough not to be behind, one below not to be ahead.
+    assert equal([(0.0, 1.0), (1.0, 2.0), (2.0, 4.0)], 3.9).standing == "at"
+    assert equal([(0.0, 1.0), (1.0, 2.0), (2.0, 4.0)], 1.1).standing == "at"
+    flat = equal([(0.0, 2.0), (1.0, 2.0), (2.0, 2.0)], 2.0)
+    assert (flat.standing, flat.crossings) == ("between", (0.0, 1.0, 2.0))
 
 
 @given(

@@ -105,6 +105,9 @@ pub struct Opened {
     pub checkpoints: u64,
     /// Pages whose hints came after the host had written them, since the drive was opened.
     pub late_hints: u64,
+    /// Write commands that began within a page, since the drive was opened.
+    #[counts(stat = "unaligned_writes_since_open")]
+    pub unaligned: u64,
 }
 
 /// The result of recovering a drive when it was opened.

@@ -30,8 +30,8 @@ pub struct Usage {
     pub trimmed_bytes: u64,
     /// The number of flush commands.
     pub flushes: u64,
-    /// The number of commands that began or ended within a page.
-    #[counts(stat = "unaligned_commands")]
+    /// The number of write commands that began within a page.
+    #[counts(stat = "unaligned_writes")]
     pub unaligned: u64,
     /// The number of hints and of hints taken back.
     pub hints: u64,

@@ -201,3 +201,24 @@ fn copies_are_counted_by_the_owner_of_most_invalid_pages_beside_them() {
     assert_eq!((found.collections, found.victims), (1, vec![1, 0]));
     assert_eq!(found.company, [[1, 0, 0], [0, 0, 0]]);
 }
+
+#[test]
+fn of_equal_owners_beside_a_copy_the_first_counts() {
+    // Six blocks of four pages; collections begin with two erased ones. Owner 1 has pages 4 to 7. Each block has as
+    // many invalid pages of one owner as of the other: 0 and 4, or 2 and 6.
+    let mut made = settings("greedy", "none", "fifo");
+    made.layout.geometry = Geometry::new(6, 4, 8).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut drive = open(new_medium(&made), &made);
+    let path = folder.path().join("run.flashgc");
+    recorded(&mut drive, &path, |drive| {
+        for page in [0, 4, 1, 5, 2, 6, 3, 7, 0, 4, 0, 4, 0, 4, 0, 4, 2, 6, 2, 6, 2, 6] {
+            drive.write(page, &page_of(page), false).unwrap();
+        }
+    });
+    let trace = named(folder.path(), &[path], &[change(4, 4, 1)], 8);
+    let asked = Asked { groups: &[0, 1], count: 2, past: 0, recordings: &[], placement: None };
+    let found = owned(&made, &trace, &asked).unwrap();
+    assert!(found.collections > found.empty);
+    assert_eq!(found.company, [[2, 0, 0], [2, 0, 0]]);
+}

@@ -52,7 +52,8 @@ pub struct Health {
     pub mean_erases: f64,
     /// The share of blocks that are erased, in percent.
     pub percent_free_blocks: u64,
-    /// The number of commands that began or ended within a page.
+    /// The number of write commands that began within a page, since the drive was opened. OCP's *unaligned I/O*
+    /// (SMART-15) is that: neither reads nor ends count, and a power cycle resets it.
     pub unaligned: u64,
 }
 
@@ -118,7 +119,7 @@ impl Health {
             least_erases: report.least_erases.into(),
             mean_erases,
             percent_free_blocks: percent(report.free_blocks.into(), blocks),
-            unaligned: usage.unaligned,
+            unaligned: report.opened.unaligned,
         }
     }
 }

@@ -96,23 +96,24 @@ impl Meter {
     /// Counts a command that is about to be executed.
     pub(crate) fn count(&mut self, command: &Command) {
         let usage = &mut self.usage;
-        let (at, bytes) = match *command {
-            Command::Compare { at, ref data } => {
+        // The first byte of a write.
+        let written = match *command {
+            Command::Compare { ref data, .. } => {
                 usage.reads += 1;
                 usage.read_bytes += data.len() as u64;
-                (at, data.len() as u64)
+                None
             }
-            Command::Read { at, bytes }
-            | Command::ReadSparse { at, bytes }
-            | Command::Verify { at, bytes } => {
+            Command::Read { bytes, .. }
+            | Command::ReadSparse { bytes, .. }
+            | Command::Verify { bytes, .. } => {
                 usage.reads += 1;
                 usage.read_bytes += bytes as u64;
-                (at, bytes as u64)
+                None
             }
             Command::Write { at, ref data, .. } => {
                 usage.writes += 1;
                 usage.written_bytes += data.len() as u64;
-                (at, data.len() as u64)
+                Some(at)
             }
             Command::Copy { ref from, to, .. } => {
                 // The drive reads it, too.
@@ -120,30 +121,29 @@ impl Meter {
                 usage.writes += 1;
                 usage.read_bytes += copied(from);
                 usage.written_bytes += copied(from);
-                (to, copied(from))
+                Some(to)
             }
             Command::Zero { at, bytes, keep: true, .. } => {
                 usage.writes += 1;
                 usage.written_bytes += bytes;
-                (at, bytes)
+                Some(at)
             }
-            Command::Zero { at, bytes, .. } | Command::Trim { at, bytes, .. } => {
+            Command::Zero { bytes, .. } | Command::Trim { bytes, .. } => {
                 usage.trims += 1;
                 usage.trimmed_bytes += bytes;
-                (at, bytes)
+                None
             }
             Command::Flush => {
                 usage.flushes += 1;
-                return;
+                None
             }
             Command::Hint { .. } | Command::Cancel { .. } => {
                 usage.hints += 1;
-                return;
+                None
             }
-            Command::Extents { .. } | Command::Moment => return,
+            Command::Extents { .. } | Command::Moment => None,
         };
-        let page = PAGE as u64;
-        usage.unaligned += u64::from(!at.is_multiple_of(page) || !bytes.is_multiple_of(page));
+        usage.unaligned += u64::from(written.is_some_and(|at| !at.is_multiple_of(PAGE as u64)));
     }
 
     /// Counts a command that was answered, `took` after it was queued.
@@ -219,6 +219,8 @@ mod tests {
         let commands = [
             Command::Read { at, bytes: 8192 },
             Command::ReadSparse { at, bytes: 8192 },
+            Command::Compare { at, data: vec![0; 8192] },
+            Command::Verify { at, bytes: 8192 },
             Command::Write { at, data: vec![0; 8192], streams: vec![], fua },
             Command::Zero { at, bytes, keep: true, fua },
             Command::Zero { at, bytes, keep: false, fua },
@@ -239,6 +241,41 @@ mod tests {
                 expected[kind as usize] = 1;
             }
             assert_eq!(counts, expected, "{command:?}");
+        }
+        // A copy is a write for its latency, and the drive reads the data, too.
+        let command =
+            Command::Copy { from: vec![(0, 8192), (65_536, 4096)], to: 4096, streams: vec![], fua };
+        assert_eq!(Kind::of(&command), Some(Kind::Write));
+        let mut meter = Meter::new();
+        meter.count(&command);
+        let usage = meter.take_usage();
+        assert_eq!((usage.reads, usage.writes, usage.trims, usage.flushes), (1, 1, 0, 0));
+        assert_eq!((usage.read_bytes, usage.written_bytes), (12_288, 12_288));
+    }
+
+    /// SMART-15 of OCP: only writes count, and only where they begin.
+    #[test]
+    fn a_write_is_unaligned_if_it_begins_within_a_page() {
+        let (streams, fua) = (vec![], false);
+        let write = |at, bytes| Command::Write { at, data: vec![0; bytes], streams: vec![], fua };
+        let zero = |at, keep| Command::Zero { at, bytes: 8192, keep, fua };
+        for (command, is_unaligned) in [
+            (write(512, 3584), true),
+            (write(512, 512), true),
+            (write(4096, 512), false),
+            (write(0, 4096), false),
+            (zero(512, true), true),
+            (zero(512, false), false),
+            (Command::Copy { from: vec![(0, 512)], to: 512, streams, fua }, true),
+            (Command::Copy { from: vec![(512, 512)], to: 0, streams: vec![], fua }, false),
+            (Command::Read { at: 512, bytes: 512 }, false),
+            (Command::Compare { at: 512, data: vec![0; 512] }, false),
+            (Command::Verify { at: 512, bytes: 512 }, false),
+            (Command::Trim { at: 512, bytes: 8192, fua }, false),
+        ] {
+            let mut meter = Meter::new();
+            meter.count(&command);
+            assert_eq!(meter.take_usage().unaligned, u64::from(is_unaligned), "{command:?}");
         }
     }
 }

@@ -333,6 +333,29 @@ fn a_wrong_identifier_loses_no_data_and_is_an_event() {
     assert_eq!((number(&events[66..68]), number(&events[4034..4036])), (137, 199));
 }
 
+/// The logs of a drive that copies, against its counters.
+#[test]
+fn logs_of_wear_and_media_are_those_of_the_counters() {
+    let placing = Placing::with_handles(2, 0);
+    let mut host = placing.host(&Wanted::default());
+    let mut rng = Stream::new(3, "worn");
+    while placing.stat().counters.copied_pages < 100 {
+        let page = rng.below(400).into();
+        assert_eq!(put(&mut host.queues[0], page, &page_of(page), 0), 0);
+    }
+    assert_eq!(host.queues[0].ask(moves(io(2, 5, 3, 0), 3 * 4096)).status, 0);
+    let stat = placing.stat();
+    let (page, counters) = (PAGE as u64, stat.counters);
+    let programs = counters.host_pages + counters.copied_pages;
+    let log = host.admin.log(0xc0, 0, 512).ok();
+    assert_eq!(number(&log[..16]), programs * page);
+    assert_eq!(number(&log[16..32]), (3 + counters.copied_pages) * page);
+    let erases: Vec<u32> = placing.drive(|drive| drive.blocks().map(|it| it.erases).collect());
+    let (most, least) = (*erases.iter().max().unwrap(), *erases.iter().min().unwrap());
+    assert!(most > least);
+    assert_eq!((number(&log[88..92]), number(&log[92..96])), (most.into(), least.into()));
+}
+
 #[test]
 fn data_that_the_drive_moves_are_events_of_the_drive() {
     let placing = Placing::with_handles(2, 0);

@@ -239,6 +239,34 @@ fn a_write_that_waits_for_a_fold_closes_no_block() {
     assert_eq!(map.blocks_for_host(0), map.free_blocks(0));
 }
 
+/// No block waits to be folded while the only one is folded, and the region has no room: a write waits for the end of
+/// the fold.
+#[test]
+fn a_write_waits_for_the_fold_under_way() {
+    for blocks in [SlcBlocks::Static(1), SlcBlocks::Dynamic { keep: 2, most: 1 }] {
+        for waits in [true, false] {
+            let region = SlcRegion { blocks, bits_per_cell: 3, waits };
+            let layout =
+                Layout { fill: Fill::Empty, ..Layout::new(Geometry::new(20, 12, 24).unwrap()) };
+            let mut map = with_region(region, "greedy", layout);
+            write_slc(&mut *map, 0..4);
+            assert!(map.slc().unwrap().has_full(0));
+            map.slc_mut().unwrap().begin_fold(0);
+            for _ in 0..4 {
+                assert!(!map.slc().unwrap().has_full(0));
+                assert_eq!(map.slc().unwrap().waits_for_fold(0), waits, "{blocks:?}");
+                map.next_move(0).expect("a page to move");
+                map.copy(0).unwrap();
+            }
+            assert_eq!(map.slc().unwrap().waits_for_fold(0), waits, "{blocks:?}");
+            map.erase(0);
+            assert!(!map.slc().unwrap().waits_for_fold(0));
+            write_slc(&mut *map, 4..5);
+            map.audit().unwrap();
+        }
+    }
+}
+
 /// Each SLC block is erased many times, its pages dead, and the normal blocks with cold data never. Blocks
 /// set aside are not compared with those, and lent ones are, since they are normal again.
 #[test]

@@ -452,3 +452,19 @@ fn shapes_that_do_not_work_are_refused_with_a_reason() {
     let pages = geometry.logical_pages();
     assert!(fine.write(pages, 0).is_err() && fine.trim(pages).is_err());
 }
+
+/// A drive whose collections free nothing gives up after 1000 a block. Each host write in between begins the count
+/// anew, or a long run would end.
+#[test]
+fn collections_that_make_room_are_never_too_many() {
+    let geometry = Geometry::new(8, 4, 12).unwrap();
+    let mut whole = counting("greedy", "none", geometry, "fifo", Fill::Sequential);
+    let mut steps = stepwise("greedy", "none", geometry, 1, "fifo", Fill::Sequential);
+    let mut stream = Stream::new(4, "pages");
+    while whole.counters().collections < 20_000 {
+        let page = stream.below(12);
+        whole.write(&[page]).unwrap();
+        steps.write_at_once(page, 0, LOW, LOW).unwrap();
+    }
+    assert_eq!(steps.counters(), whole.counters());
+}

@@ -281,6 +281,19 @@ mod tests {
         assert_eq!(found, [None, None, Some(Event::Next { inode: 7 }), None]);
     }
 
+    /// `EXT4_MB_HINT_DATA` of Linux is 0x20. Blocks of a directory and of a file's extents come without it.
+    #[test]
+    fn only_the_bytes_of_a_regular_file_are_data_on_ext4() {
+        let [_, allocated, _] = &EXT4;
+        assert_eq!((allocated.name, allocated.fields[3]), ("ext4/ext4_allocate_blocks", "flags"));
+        for (flags, is_data) in [(0, false), (0x20, true), (0xc01f, false), (0x4_2061, true)] {
+            let (inode, block, count) = (12, 700, 3);
+            let expected = Told::Change(Event::Allocated { inode, block, count, is_data });
+            let found = (allocated.means)(&[inode, block, count, flags, 0], &Superblock::default());
+            assert_eq!(found, Some(expected), "{flags:#x}");
+        }
+    }
+
     #[test]
     fn extents_of_xfs_are_blocks_of_the_device() {
         let of = Superblock::default();

@@ -296,6 +296,7 @@ impl Served for Drive {
 
     fn account(&mut self, usage: &Usage) {
         self.usage = self.usage.plus(usage);
+        self.opened.unaligned += usage.unaligned;
         self.accounted = self.map.counters().host_pages;
     }
 

@@ -317,3 +317,57 @@ pub fn discovery(subsystem: &str, address: Option<SocketAddr>) -> Vec<u8> {
     };
     [head.as_bytes(), entry.as_bytes()].concat()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Figures that differ from each other, so that none can stand in the place of another.
+    #[test]
+    fn each_figure_is_in_its_place() {
+        let figures = Health {
+            critical_warning: 9,
+            available_spare: 61,
+            percentage_used: 62,
+            data_units_read: 20_000,
+            data_units_written: 40_000,
+            host_reads: 63,
+            host_writes: 64,
+            busy_minutes: 65,
+            power_cycles: 66,
+            power_on_hours: 67,
+            unsafe_shutdowns: 68,
+            media_errors: 69,
+            media_bytes_written: 50_000_000_001,
+            media_bytes_read: 70,
+            bad_blocks: 71,
+            most_erases: 72,
+            least_erases: 73,
+            mean_erases: 72.5,
+            percent_free_blocks: 74,
+            unaligned: 75,
+        };
+        let log = EnduranceLog::read_from_bytes(&endurance(&figures, 76, 77)).unwrap();
+        assert_eq!((log.critical_warning, log.available_spare, log.percentage_used), (9, 61, 62));
+        // 20,000 and 40,000 units of 512,000 bytes.
+        assert_eq!((log.data_units_read.get(), log.data_units_written.get()), (11, 21));
+        assert_eq!(log.media_units_written.get(), 51);
+        assert_eq!((log.host_reads.get(), log.host_writes.get()), (63, 64));
+        assert_eq!((log.media_errors.get(), log.error_entries.get()), (69, 76));
+        assert_eq!(log.capacity.get(), 77);
+        let log = OcpLog::read_from_bytes(&ocp(&figures, 78)).unwrap();
+        assert_eq!(log.media_bytes_written.get(), 50_000_000_001);
+        assert_eq!((log.media_bytes_read.get(), log.bad_blocks), (70, [71, 0, 0, 0, 0, 0]));
+        assert_eq!((log.bad_blocks_normalized.get(), log.uncorrectable_reads.get()), (61, 69));
+        assert_eq!((log.most_erases.get(), log.least_erases.get()), (72, 73));
+        assert_eq!((log.incomplete_shutdowns.get(), log.percent_free_blocks), (68, 74));
+        assert_eq!((log.unaligned.get(), log.used_blocks.get()), (75, 78));
+        let log = SmartLog::read_from_bytes(&health(&figures, 76)).unwrap();
+        assert_eq!((log.critical_warning, log.available_spare, log.percentage_used), (9, 61, 62));
+        assert_eq!((log.data_units_read.get(), log.data_units_written.get()), (20_000, 40_000));
+        assert_eq!((log.host_reads.get(), log.host_writes.get()), (63, 64));
+        assert_eq!((log.busy_minutes.get(), log.power_cycles.get()), (65, 66));
+        assert_eq!((log.power_on_hours.get(), log.unsafe_shutdowns.get()), (67, 68));
+        assert_eq!((log.media_errors.get(), log.error_entries.get()), (69, 76));
+    }
+}
