@@ -122,7 +122,8 @@ loop devices; with --host nvme-tcp the module nvme-tcp.""",
     "--compare",
     "policies",
     metavar="POLICY,POLICY",
-    help="Replay the writes on drives with these victim policies or GC presets, and rank them.",
+    help="Replay the writes on drives with these victim policies, with the placement and streams "
+    "of the served drive, or with these GC presets; and rank them beside the served drive.",
 )
 @click.option(
     "--by-file",
@@ -224,6 +225,8 @@ def execute(
         compared = replaying.replayed(trace, done, wanted, quiet=quiet) if wanted else None
     give(done, compared, record, as_json=as_json, out=out)
     warn_each(done.findings, quiet=quiet)
+    if compared is not None and compared.differs is not None:
+        click.echo(f"warning: --compare: {compared.differs}", err=True)
     if done.exit_code == 0 and done.left_ended:
         return LEFT_BEHIND
     return done.exit_code if done.exit_code >= 0 else 128 - done.exit_code

@@ -267,11 +267,14 @@ def show_compared(compared: Replayed) -> None:
     from flashgc.units import format_count as n
 
     out = console()
+    # Without a placement there is nothing to tell apart.
+    is_placed = any(one.placement != "none" for one in compared.ranking)
     made = table(
         out,
         (
             ("rank", RIGHT),
             ("policy", LEFT),
+            *((("placement", LEFT),) if is_placed else ()),
             ("write amplification", RIGHT),
             ("pages copied", RIGHT),
             ("erases", RIGHT),
@@ -282,6 +285,7 @@ def show_compared(compared: Replayed) -> None:
         made.add_row(
             str(rank),
             f"{one.policy}{served}",
+            *((one.placement,) if is_placed else ()),
             f"{one.write_amplification:.3f}",
             n(one.copied_pages),
             n(one.erases),
