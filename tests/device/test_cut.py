@@ -358,6 +358,21 @@ def test_the_check_is_told_no_line_behind_the_last_command_before_the_cut(
         assert acknowledged == [str(at) for at in range(given)]
 
 
+def test_flushes_without_a_cut_are_counted(tmp_path: Path) -> None:
+    page = (WRITE, 0, filled("a"))
+    commands = [page, (FLUSH, 0, 0), (FLUSH, 0, 0)] * 10
+    with (
+        Log(write(tmp_path / "log", *commands)) as read,
+        Kept(tmp_path / "kept", ASKED) as kept,
+    ):
+        run = of_log(read, [], kept, Broken(read, 99))
+        for cuts, cut_at in ((1, 1), (5, 3), (100, 10)):
+            found = run.outcome(ASKED, cuts, lambda *_: None, is_kept=False)
+            counts = (found.flushes, found.flushes_cut, found.flushes_uncut, found.flushes_empty)
+            assert counts == (20, cut_at, 20 - cut_at, 10)
+            assert found.kernel == f"Linux {os.uname().release}"
+
+
 @pytest.mark.parametrize("first", [9, 17])
 def test_the_smallest_cut_is_the_earliest_that_was_found(
     long: Log, tmp_path: Path, first: int
@@ -445,6 +460,10 @@ def test_a_program_that_forgets_none_is_not_found(command: Command) -> None:
     assert (found["done"], found["broken"], found["smallest"]) == (20, 0, None)
     assert found["acknowledged"] == 100
     assert found["flushes"] > 200
+    assert found["flushes_uncut"] == found["flushes"] - found["flushes_cut"] > 180
+    told = command("device", "cut-test", "--cuts", 1, *of_example("cut_wrong", "right"))
+    assert "flushes had no cut" in told.stdout
+    assert f"holds for  ext4 of Linux {os.uname().release}, and this run" in told.stdout
 
 
 @in_mounts

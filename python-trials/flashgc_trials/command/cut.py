@@ -138,12 +138,13 @@ def show(done: Outcome, keep: Path | None) -> None:
         ),
         (
             "cuts",
-            f"{n(done.done)}{of}: {n(done.flushes_cut)} of {n(done.flushes)} flushes had one; "
-            f"seed {done.asked.seed}",
+            f"{n(done.done)}{of}: {_uncut(done)}; seed {done.asked.seed}",
         ),
         ("broken", f"{n(done.broken)} of them ({share})" if done.broken else "none"),
         *(("", f"{n(count)}: {why}") for why, count in done.found.items()),
     ]
+    if not done.broken:
+        rows.append(("holds for", f"{done.asked.filesystem} of {done.kernel}, and this run"))
     if done.resumed:
         rows.insert(4, ("earlier", f"{n(done.resumed)} of these cuts were done before, in {keep}"))
     print_(out, facts(out, rows))
@@ -152,6 +153,19 @@ def show(done: Outcome, keep: Path | None) -> None:
         print_(out, facts(out, _smallest(done.smallest)))
         for line in done.smallest.said.splitlines():
             out.print(f"  {line}", markup=False, highlight=False)
+
+
+def _uncut(done: Outcome) -> str:
+    """The flushes at which no cut was tried."""
+    from flashgc.units import format_count as n
+
+    if not done.flushes_uncut:
+        return "each flush had one"
+    empty = f", {n(done.flushes_empty)} of them with nothing to make durable"
+    return (
+        f"{n(done.flushes_uncut)} of {n(done.flushes)} flushes had no cut"
+        f"{empty if done.flushes_empty else ''}"
+    )
 
 
 def _smallest(cut: Smallest) -> list[tuple[str, str]]:

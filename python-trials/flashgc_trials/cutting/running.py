@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import platform
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -79,14 +80,19 @@ class Outcome:
     done: int
     resumed: int
     at_flushes: int
-    #: The flushes at which there was a cut.
+    #: The flushes at which there was a cut, those at which there was none, and those of them that
+    #: had nothing to make durable: a cut there loses nothing.
     flushes_cut: int
+    flushes_uncut: int
+    flushes_empty: int
     broken: int
     #: The broken ones by what was found: a check may have an exit code for each promise.
     found: dict[str, int]
     smallest: Smallest | None
     #: True if somebody wanted the end before all cuts were done.
     stopped: bool
+    #: The kernel whose file system was written and mounted: no other one was tried.
+    kernel: str
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain Python values."""
@@ -200,22 +206,27 @@ class _Run:
             first = min(broken, key=lambda one: (one.given, one.lost, one.number))
             show(1.0, "looking for the smallest cut", 0, "checks")
             smallest = self._smallest(asked, wanted[first.number], first, is_kept=is_kept)
-        entries = self._log.entries[self._first : self._log.until(recorded.end)]
+        last = self._log.until(recorded.end)
+        flushes = [at for at in range(self._first, last) if self._log.entries[at].kind == FLUSH]
+        flushes_cut = len({one.given for one in done.values() if one.is_at_flush})
         return Outcome(
             asked=asked,
             seconds=recorded.seconds,
             acknowledged=len(recorded.notes),
-            commands=len(entries),
-            flushes=sum(entry.kind == FLUSH for entry in entries),
+            commands=last - self._first,
+            flushes=len(flushes),
             wanted=count,
             done=len(done),
             resumed=len(before),
             at_flushes=sum(one.is_at_flush for one in done.values()),
-            flushes_cut=len({one.given for one in done.values() if one.is_at_flush}),
+            flushes_cut=flushes_cut,
+            flushes_uncut=len(flushes) - flushes_cut,
+            flushes_empty=sum(self._log.flushed(at) == at for at in flushes),
             broken=len(broken),
             found=dict(Counter(one.why for one in broken if one.why is not None).most_common()),
             smallest=smallest,
             stopped=len(done) < count,
+            kernel=f"{platform.system()} {platform.release()}",
         )
 
     def _made(
