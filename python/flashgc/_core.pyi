@@ -406,7 +406,8 @@ def device_check(
     written: dict[str, tuple[str, object]] | None = None,
 ) -> str: ...  # fmt: skip
 def device_owners(
-    path: os.PathLike[str], trace: os.PathLike[str], groups: list[int], count: int, past: int,
+    path: os.PathLike[str], trace: os.PathLike[str], groups: list[int], count: int,
+    counted: tuple[int, int],
     written: dict[str, tuple[str, object]] | None, recordings: Sequence[os.PathLike[str]],
     placement: tuple[str, list[int]] | None = None,
 ) -> str: ...  # fmt: skip

@@ -12,7 +12,8 @@ from tests.conftest import Command
 from tests.device.conftest import needs_mounts
 from tests.device.test_exec import LARGE, _everything_in_one_folder, python, run
 
-from flashgc.device.files.owners import METADATA, OTHERS, UNNAMED, pattern
+from flashgc.device.files.grouping import pattern
+from flashgc.device.files.owners import METADATA, OTHERS, UNNAMED
 
 pytestmark = [needs_mounts, pytest.mark.xdist_group("mounts")]
 

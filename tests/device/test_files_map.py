@@ -50,11 +50,11 @@ class Made:
         self.told = _core.trace_tag([(recording, self.trace)], changes, self.pages, 4096)
 
     def layout(self, placement: tuple[str, list[int]] | None = None) -> Layout:
-        return Layout.of(self.file, self.trace, SHOWN, GROUPS, 0, placement)
+        return Layout.of(self.file, self.trace, SHOWN, GROUPS, (0, 1 << 60), placement)
 
     def owners(self, layout: Layout) -> list[Owner]:
         return [
-            Owner(name, written, layout.copied_of[number], trimmed, written - ended, None)
+            Owner(name, written, layout.copied_of[number], 0, trimmed, written - ended, None)
             for number, (name, (written, trimmed, ended, _)) in enumerate(
                 zip(NAMES, self.told, strict=False)
             )
@@ -149,7 +149,7 @@ def test_a_map_of_another_drive_is_refused(made: Made, tmp_path: Path) -> None:
 
 
 def by_file(map_: FlashMap, apart: FlashMap) -> ByFile:
-    owners = [Owner(name, 100, 10, 3, 5, 4.0) for name in map_.owners]
+    owners = [Owner(name, 100, 10, 0, 3, 5, 4.0) for name in map_.owners]
     return ByFile(owners, map_, Handles(map_.owners[:-2], 50, 100, apart))
 
 

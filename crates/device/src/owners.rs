@@ -32,8 +32,9 @@ pub struct Asked<'a> {
     pub groups: &'a [usize],
     /// The number of groups.
     pub count: usize,
-    /// The number of pages that the host writes before copies count.
-    pub past: u64,
+    /// The pages that the host writes meanwhile, by their numbers from 0: only collections that make room for these
+    /// count.
+    pub counted: Range<u64>,
     /// The recordings with the streams that the host named, one behind the other; none of a drive whose host names
     /// none.
     pub recordings: &'a [&'a Path],
@@ -269,7 +270,7 @@ impl<'a> Followed<'a> {
 
     fn collect(&mut self) -> Result<(), FtlError> {
         let Some(victim) = self.map.begin_collection(PLANE)? else { return Ok(()) };
-        let counts = self.map.counters().host_pages >= self.asked.past;
+        let counts = self.asked.counted.contains(&self.map.counters().host_pages);
         self.held.fill(0);
         self.copied.fill(0);
         for at in self.pages_of(victim.block) {

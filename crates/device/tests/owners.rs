@@ -86,8 +86,13 @@ fn check(settings: &Settings) -> Owned {
     let recordings: [&Path; 2] = [&first, &second];
     let recordings = if names_streams { &recordings[..] } else { &[] };
     let past_pages = before.host_pages;
-    let asked =
-        Asked { groups: &[0, 1, 2], count: 3, past: past_pages, recordings, placement: None };
+    let asked = Asked {
+        groups: &[0, 1, 2],
+        count: 3,
+        counted: past_pages..u64::MAX,
+        recordings,
+        placement: None,
+    };
     let found = owned(settings, &trace, &asked).unwrap();
     let valid: Vec<u32> = blocks.iter().map(|block| block.valid.into()).collect();
     let erases: Vec<u32> = blocks.iter().map(|block| block.erases).collect();
@@ -161,7 +166,13 @@ fn owners_with_handles_of_their_own_meet_in_no_block() {
     // Owner 1 has the pages that are written often.
     let changes = [change(0, pages, 0), change(0, pages / 8, 1)];
     let trace = named(folder.path(), &[path], &changes, pages);
-    let ask = |placement| Asked { groups: &[0, 1], count: 2, past: 0, recordings: &[], placement };
+    let ask = |placement| Asked {
+        groups: &[0, 1],
+        count: 2,
+        counted: 0..u64::MAX,
+        recordings: &[],
+        placement,
+    };
     let mixed = owned(&plain, &trace, &ask(None)).unwrap();
     let fdp = PlacementSpec::parse("fdp:handles=2,persistent=2").unwrap();
     let apart = owned(&plain, &trace, &ask(Some((fdp, &[0, 1])))).unwrap();
@@ -192,14 +203,20 @@ fn copies_are_counted_by_the_owner_of_most_invalid_pages_beside_them() {
         }
     });
     let trace = named(folder.path(), &[path], &[change(4, 4, 1)], 8);
-    let asked = |past| Asked { groups: &[0, 1], count: 2, past, recordings: &[], placement: None };
-    let found = owned(&made, &trace, &asked(0)).unwrap();
+    let asked =
+        |counted| Asked { groups: &[0, 1], count: 2, counted, recordings: &[], placement: None };
+    let found = owned(&made, &trace, &asked(0..u64::MAX)).unwrap();
     assert_eq!((found.collections, found.empty), (3, 0));
     assert_eq!(found.victims, [3, 0]);
     assert_eq!(found.company, [[1, 2, 0], [0, 0, 0]]);
-    let found = owned(&made, &trace, &asked(20)).unwrap();
+    let found = owned(&made, &trace, &asked(20..21)).unwrap();
     assert_eq!((found.collections, found.victims), (1, vec![1, 0]));
     assert_eq!(found.company, [[1, 0, 0], [0, 0, 0]]);
+    // The 17th page, and none before it or behind it.
+    for (counted, collections) in [(16..17, 2), (0..16, 0), (17..20, 0), (16..21, 3), (21..99, 0)] {
+        let found = owned(&made, &trace, &asked(counted.clone())).unwrap();
+        assert_eq!(found.collections, collections, "{counted:?}");
+    }
 }
 
 #[test]
@@ -217,7 +234,8 @@ fn of_equal_owners_beside_a_copy_the_first_counts() {
         }
     });
     let trace = named(folder.path(), &[path], &[change(4, 4, 1)], 8);
-    let asked = Asked { groups: &[0, 1], count: 2, past: 0, recordings: &[], placement: None };
+    let asked =
+        Asked { groups: &[0, 1], count: 2, counted: 0..u64::MAX, recordings: &[], placement: None };
     let found = owned(&made, &trace, &asked).unwrap();
     assert!(found.collections > found.empty);
     assert_eq!(found.company, [[2, 0, 0], [2, 0, 0]]);

@@ -62,11 +62,11 @@ impl Calls {
         self.last.values().map(|call| call.short).sum()
     }
 
-    /// Returns the most bytes of a folio of the file at `page`: those of the file, as far as calls have written it.
-    /// `None` if the page lies behind that.
-    pub(super) fn most_of(&self, inode: u64, page: u64) -> Option<u64> {
-        let end = self.ends.get(&inode)?.next_multiple_of(PAGE);
-        (page * PAGE < end).then_some(end.min(FOLIO * PAGE))
+    /// Returns the most bytes of a folio of the file at `page`: those of the file, as far as calls have written it, and
+    /// those of the longest folio if the page lies behind that.
+    pub(super) fn most_of(&self, inode: u64, page: u64) -> u64 {
+        let end = self.ends.get(&inode).map_or(0, |end| end.next_multiple_of(PAGE));
+        if page * PAGE < end { end.min(FOLIO * PAGE) } else { FOLIO * PAGE }
     }
 
     /// Notes that a thread truncates, zeroes or allocates in a file.
@@ -183,12 +183,12 @@ mod tests {
     #[test]
     fn a_folio_is_no_longer_than_its_file() {
         let mut calls = Calls::new(99);
-        assert_eq!(calls.most_of(12, 0), None, "no call has written to it");
+        assert_eq!(calls.most_of(12, 0), FOLIO * PAGE, "no call has written to it");
         calls.writes(1, 12, 2 * PAGE, 1);
-        assert_eq!(calls.most_of(12, 0), Some(3 * PAGE));
-        assert_eq!(calls.most_of(12, 3), None, "the file is longer than what was written");
+        assert_eq!(calls.most_of(12, 0), 3 * PAGE);
+        assert_eq!(calls.most_of(12, 3), FOLIO * PAGE, "the file is longer than what was written");
         calls.writes(1, 12, FOLIO * PAGE, 9 * PAGE);
-        assert_eq!(calls.most_of(12, 0), Some(FOLIO * PAGE));
+        assert_eq!(calls.most_of(12, 0), FOLIO * PAGE);
     }
 
     #[test]

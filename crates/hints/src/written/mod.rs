@@ -13,8 +13,8 @@
 //! # Stored bytes
 //! A processor stores into a mapped page without the kernel. The kernel sees the first store after the
 //! page was clean, and neither the later ones nor their length. So stores are counted by the folios that
-//! they make dirty. Their bytes have a bound where the file is no longer than what calls have written of it: no
-//! folio is longer than that.
+//! they make dirty. Their bytes have a bound: no folio is longer than 2 MiB, nor longer than its file, where that is no
+//! longer than what calls have written of it.
 //!
 //! On ext4 a folio that becomes dirty belongs to the last call of its thread, if that wrote to these
 //! bytes of the file, or truncated, zeroed or allocated in it. Otherwise it was stored to. A store into a
@@ -45,9 +45,9 @@ pub struct Counts {
     pub direct_bytes: Option<u64>,
     /// The number of times that a store into a mapped page made a folio dirty.
     pub stores: u64,
-    /// The most bytes of these folios: none is longer than what calls have written of its file. `None` if a file
-    /// was longer than that.
-    pub stored_most: Option<u64>,
+    /// The most bytes of these folios: none is longer than what calls have written of its file, or than 2 MiB where
+    /// the file was longer than that.
+    pub stored_most: u64,
     /// The number of events that were read.
     pub events: u64,
     /// The number of events that the kernel dropped, because a ring was full.
@@ -73,11 +73,7 @@ impl Follower {
         let device = Device::of(device)?;
         let events = Events::new(kind)?;
         let rings = Rings::open(&events.subscriptions(device), ring_bytes)?;
-        let counts = Counts {
-            direct_bytes: events.tells_direct.then_some(0),
-            stored_most: Some(0),
-            ..Counts::default()
-        };
+        let counts = Counts { direct_bytes: events.tells_direct.then_some(0), ..Counts::default() };
         // The kernel numbers the inode of a device as it numbers the device: that one has metadata.
         let calls = Calls::new(device.number());
         Ok(Self { events, rings, calls, counts, bytes: 0 })
@@ -136,9 +132,7 @@ impl Follower {
 
     fn stored(&mut self, inode: u64, page: u64) {
         self.counts.stores += 1;
-        let most = self.calls.most_of(inode, page);
-        let sum = self.counts.stored_most.zip(most);
-        self.counts.stored_most = sum.map(|(sum, most)| sum + most);
+        self.counts.stored_most += self.calls.most_of(inode, page);
     }
 
     /// Returns the counters since [`Follower::open`].

@@ -19,11 +19,11 @@ use crate::policy::{Raised, lock};
 
 /// Executes the recording at `trace`, named by owners, on a drive like that in the file at `path`. Returns
 /// where the owners' pages are then, and the blocks that their copies left, as JSON. `groups` has the group of
-/// each owner, one of `count`. The first `past` pages that the host writes are not counted. `placement` is
+/// each owner, one of `count`. Only the collections for the host's pages in `counted` count. `placement` is
 /// another placement than the drive's, with the stream of each group, and `written` are the drive's policies in
 /// Python. `recordings` have the streams that the host named, if it did.
 #[pyfunction]
-#[pyo3(signature = (path, trace, groups, count, past, written, recordings, placement=None))]
+#[pyo3(signature = (path, trace, groups, count, counted, written, recordings, placement=None))]
 #[allow(clippy::too_many_arguments)] // it is called in one place
 pub(crate) fn device_owners(
     py: Python<'_>,
@@ -31,7 +31,7 @@ pub(crate) fn device_owners(
     trace: PathBuf,
     groups: Vec<usize>,
     count: usize,
-    past: u64,
+    counted: (u64, u64),
     written: Option<Written<'_>>,
     recordings: Vec<PathBuf>,
     placement: Option<(String, Vec<StreamId>)>,
@@ -45,7 +45,8 @@ pub(crate) fn device_owners(
         .map_err(crate::errors::config)?;
     let placement = placement.as_ref().map(|(spec, streams)| (spec.clone(), streams.as_slice()));
     let recordings: Vec<&Path> = recordings.iter().map(PathBuf::as_path).collect();
-    let asked = Asked { groups: &groups, count, past, recordings: &recordings, placement };
+    let counted = counted.0..counted.1;
+    let asked = Asked { groups: &groups, count, counted, recordings: &recordings, placement };
     let raised = Raised::default();
     let outside = outside(written, &raised)?;
     let look = || {

@@ -67,7 +67,9 @@ loop devices; with --host nvme-tcp the module nvme-tcp.""",
     "source",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Run on a copy of the drive in FILE, of flashgc device create, which stays as it is.",
+    help="Run on a copy of the drive in FILE, of flashgc device create, which stays as it is. Not "
+    "with --by-file, --group, --compare, --record and --realtime, which need its past request by "
+    "request.",
 )
 @realtime_options(with_drive=True)
 @filesystem_options
@@ -132,6 +134,15 @@ loop devices; with --host nvme-tcp the module nvme-tcp.""",
     "each of the largest would be worth. ext4 and xfs.",
 )
 @click.option(
+    "--group",
+    "groups",
+    metavar="PATTERN,...",
+    multiple=True,
+    help="One row of --by-file for all files whose names in the working directory match PATTERN, "
+    "such as 'node_modules/*'; the first one that matches counts. * matches / too. Implies "
+    "--by-file. [default: patterns of names, with N for numbers, hashes and random parts]",
+)
+@click.option(
     "--streams-by-file",
     "streams",
     metavar="PATTERN=STREAM,...",
@@ -166,6 +177,7 @@ def execute(
     experiment: Path | None,
     policies: str | None,
     by_file: bool,
+    groups: tuple[str, ...],
     streams: str | None,
     allow_python: bool,
     realtime: bool,
@@ -187,10 +199,12 @@ def execute(
     from flashgc._core import ConfigError
     from flashgc.command.show.findings import warn_each
     from flashgc.device import execution, replaying
+    from flashgc.device.files.grouping import Groups
     from flashgc.device.past import past
     from flashgc.device.serving import Fronts
 
     check_out(out)
+    by_file = by_file or bool(groups)
     for option in ("--by-file",) * by_file + ("--streams-by-file",) * (streams is not None):
         if fs not in ("ext4", "xfs"):
             raise ConfigError(
@@ -218,6 +232,7 @@ def execute(
             fronts=Fronts(nbd=nbd, nvme_tcp=nvme_tcp, http=http, listen_anywhere=listen_anywhere),
             server_user=server_user,
             files=by_file,
+            groups=Groups.parse(groups),
             streams=patterns,
             clocked=clock,
             tell=functools.partial(click.echo, err=True),

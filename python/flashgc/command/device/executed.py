@@ -33,11 +33,7 @@ def show(done: Executed, compared: Replayed | None, record: Path | None) -> None
         if drive["policies"]["placement"] == "none"
         else f", placement {drive['policies']['placement']}"
     )
-    overhead = (
-        ""
-        if done.filesystem_overhead is None
-        else f", {done.filesystem_overhead:.3f} for each byte written"
-    )
+    overhead = _overhead(done)
     rows = [
         ("write amplification", f"{_amplification(done)}{_over_time(out, done)}"),
         ("command", f"{' '.join(done.command)}: {_ended(done.exit_code)}"),
@@ -113,10 +109,23 @@ def _written(done: Executed) -> str:
             else ""
         )
         return f"{format_size(written.bytes)} handed to {done.filesystem}{besides}"
+    if written.least is not None and written.most is not None:
+        between = f"between {format_size(written.least)} and {format_size(written.most)}"
+        return f"{between} handed to {done.filesystem}: {written.unknown}"
     known = [one for one in (written.cached_bytes, written.direct_bytes) if one is not None]
     if known:
         return f"unknown, {format_size(sum(known))} by write calls: {written.unknown}"
     return f"unknown: {written.unknown}"
+
+
+def _overhead(done: Executed) -> str:
+    """The bytes that reached the drive for each byte written, or their bounds."""
+    if done.filesystem_overhead is not None:
+        return f", {done.filesystem_overhead:.3f} for each byte written"
+    least, most = done.written.least, done.written.most
+    if not least or not most or done.written.bytes is not None:
+        return ""
+    return f", {done.host_bytes / most:.3f} to {done.host_bytes / least:.3f} for each byte written"
 
 
 def _ended(code: int) -> str:
@@ -231,7 +240,7 @@ def show_files(by_file: ByFile) -> None:
         ),
     )
     copies = sum(one.copied_pages for one in by_file.owners) or 1
-    for one in by_file.owners[:FILES]:
+    for one in by_file.rows[:FILES]:
         made.add_row(
             one.name,
             n(one.written_pages),
@@ -242,11 +251,11 @@ def show_files(by_file: ByFile) -> None:
             "-" if one.mean_life is None else n(round(one.mean_life)),
         )
     out.print(
-        "\nwho causes the copies since the drive was made, by pattern of names "
+        "\nwho causes the copies of the command, by pattern of names "
         "(a life in pages that the host wrote):"
     )
     print_(out, made)
-    if rest := by_file.owners[FILES:]:
+    if rest := by_file.rows[FILES:]:
         out.print(f"and {len(rest)} more, in --json", markup=False)
     handles, purity = by_file.handles, by_file.map.purity
     if purity is not None:

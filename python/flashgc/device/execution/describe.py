@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from flashgc.results.findings import DOUBT, NOTE, declare
-from flashgc.units import format_count
+from flashgc.units import format_count, format_size
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,9 +88,17 @@ def _all(done: Executed, refused: str | None, log: Path | None, met: int) -> Ite
             commands=met,
         )
     if done.written.unknown is not None:
+        least, most = done.written.least, done.written.most
+        known = (
+            "are unknown"
+            if least is None or most is None
+            else f"are between {format_size(least)} and {format_size(most)}"
+        )
         yield RULES["written-unknown"].found(
-            f"the bytes handed to {done.filesystem} are unknown: {done.written.unknown}",
+            f"the bytes handed to {done.filesystem} {known}: {done.written.unknown}",
             reason=done.written.unknown,
+            least=least,
+            most=most,
         )
     if done.left:
         names = ", ".join(dict.fromkeys(one.name for one in done.left))

@@ -26,7 +26,8 @@ from flashgc.device.execution.server_log import ServerLog
 from flashgc.device.execution.source import PAST, RUN, Source
 from flashgc.device.execution.tree import PAUSE, Left, Tree
 from flashgc.device.execution.written import Writes, Written
-from flashgc.device.files.outcome import by_file
+from flashgc.device.files.grouping import EACH, Groups
+from flashgc.device.files.outcome import Period, by_file
 from flashgc.device.files.owners import Owners
 from flashgc.device.files.streams import Naming, Patterns, named
 from flashgc.device.scratch import MARKS, PIPE, note, scratch
@@ -59,6 +60,7 @@ def execute(
     fronts: Fronts = NOWHERE,
     server_user: str | None = None,
     files: bool = False,
+    groups: Groups = EACH,
     streams: Patterns | None = None,
     clocked: Callable[[Mapping[str, Any]], realtime.Clock] | None = None,
     tell: Tell = lambda _: None,
@@ -69,7 +71,8 @@ def execute(
     ``keep`` names its file. ``record`` is the trace of all requests, those of mkfs among them.
     ``host`` is the way to a block device (:func:`flashgc.device.up.up`), ``fronts`` are further
     ways to the drive, and ``server_user`` is who serves it. ``files`` asks
-    for the counts by file, and ``streams`` gives the writes to files streams by their names.
+    for the counts by file, in rows for ``groups`` and patterns of other names. ``streams`` gives
+    the writes to files streams by their names.
     ``clocked`` makes the clock of what the file says, for a drive that answers as a timed one.
     """
     mounts.check("flashgc device exec", filesystem, host)
@@ -109,7 +112,7 @@ def execute(
                 if streams is not None:
                     _check_held(done.filesystem, filesystem)
                 with Tree() as tree:
-                    run = _Run(command, folder, file, done, made, tell, files, streams)
+                    run = _Run(command, folder, file, done, made, tell, files, groups, streams)
                     measured = run.measured(signals, tree)
             except BaseException as error:
                 signals.are_held = True
@@ -204,16 +207,18 @@ class _Run:
     tell: Tell
     #: True if it is to be known who owns the pages; and who does.
     files: bool = False
+    groups: Groups = EACH
     #: The streams of files.
     streams: Patterns | None = None
     owners: Owners | None = None
+    period: Period | None = None
 
     def measured(self, signals: Signals, tree: Tree) -> Executed:
         """Runs the command, and takes its measure."""
         mount = Path(self.up.mount)
         with contextlib.ExitStack() as stack:
             if self.files:
-                owners = Owners(mount, self.up.device, self.up.filesystem)
+                owners = Owners(mount, self.up.device, self.up.filesystem, self.groups)
                 self.owners = stack.enter_context(owners)
             if self.streams is not None:
                 naming = Naming(mount, self.up.device, self.file, FOLDER, self.streams)
@@ -236,7 +241,10 @@ class _Run:
         measured = replace(measured, stat=last[0])
         if self.owners is None:
             return measured
-        parted = by_file(recordings, self.made, self.owners, last, self.file, self.scratch)
+        assert self.period is not None
+        parted = by_file(
+            recordings, self.made, self.owners, last, self.period, self.file, self.scratch
+        )
         return replace(measured, by_file=parted)
 
     def _seen(
@@ -270,6 +278,7 @@ class _Run:
                     self.owners.end()
             seen.seconds = time.monotonic() - began
             seen.after = client.stat()
+            self.period = Period.between(seen.before, seen.after)
         seen.until.append(writes.so_far())
         seen.samples, seen.refused = watch.samples, marks.refused
         seen.has_log = log is None or log.was_found

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from flashgc.device.execution.files_section import HERE, PAGES, POLICY, files
 from flashgc.device.execution.outcome import Executed
 from flashgc.device.execution.samples import cuts
+from flashgc.device.execution.written import Written
 from flashgc.foreign import for_html
 from flashgc.units import format_count, format_duration, format_size, format_time
 
@@ -41,10 +42,7 @@ def _facts(done: Executed) -> tuple[tuple[str, str], ...]:
             f"{format_size(done.drive['capacity_bytes'])}, {done.drive['policies']['victim']}",
         ),
         ("file system", done.filesystem),
-        (
-            "written",
-            f"unknown: {written.unknown}" if written.bytes is None else format_size(written.bytes),
-        ),
+        ("written", _written(written)),
         ("host bytes", format_size(done.host_bytes)),
         ("flash bytes", format_size(done.flash_bytes)),
         ("pages copied", format_count(done.copied_pages)),
@@ -60,6 +58,14 @@ def _facts(done: Executed) -> tuple[tuple[str, str], ...]:
             if one["count"]
         ),
     )
+
+
+def _written(written: Written) -> str:
+    if written.bytes is not None:
+        return format_size(written.bytes)
+    if written.least is None or written.most is None:
+        return f"unknown: {written.unknown}"
+    return f"{format_size(written.least)} to {format_size(written.most)}: {written.unknown}"
 
 
 def _curve(done: Executed) -> str:

@@ -43,8 +43,9 @@ class Source:
         if self.file is not None:
             if recorded_in is not None:
                 raise ConfigError(
-                    "--realtime, --record, --compare and --by-file do not go with --from: nobody "
-                    "knows the past of the copied drive request by request; hint: --fill and --aged"
+                    "--realtime, --record, --compare, --by-file and --group do not go with --from: "
+                    "nobody knows the past of the copied drive request by request; hint: --fill "
+                    "and --aged"
                 )
             strangers = _copied(self.file, file)
             return {**making.configuration(file), "streams_file": None}, strangers

@@ -33,13 +33,16 @@ class Written:
     #: Bytes of all calls, if no more than a thousandth was stored into mapped files besides; else
     #: ``None``, as where the calls cannot be known.
     bytes: int | None
+    #: The least and the most that it can have been; ``None`` where there is no such bound.
+    least: int | None
+    most: int | None
     #: The reason why they are unknown; ``None`` where they are known.
     unknown: str | None
     #: Bytes by way of the page cache, and around it. ``None`` where the kernel does not tell.
     cached_bytes: int | None
     direct_bytes: int | None
     #: Folios of the page cache that stores into mapped files made dirty, each time anew, and their
-    #: bytes at most: ``None`` where a file was longer than calls had written it.
+    #: bytes at most: those of the file as far as calls had written it, else 2 MiB each.
     stores: int | None
     stored_most: int | None
     #: Bytes of the write calls of the command's processes, pipes and terminals among them. Those
@@ -95,25 +98,39 @@ class Writes:
         """The bytes written, beside the counts of the command's processes."""
         counts = None if self._follower is None else self._follower.counts()
         if counts is None:
-            return Written(None, self._why, None, None, None, None, calls_bytes, dirtied_bytes)
+            return Written(
+                bytes=None,
+                least=None,
+                most=None,
+                unknown=self._why,
+                cached_bytes=None,
+                direct_bytes=None,
+                stores=None,
+                stored_most=None,
+                calls_bytes=calls_bytes,
+                dirtied_bytes=dirtied_bytes,
+            )
         cached, direct = counts["cached_bytes"], counts["direct_bytes"]
-        stores, lost, most = counts["stores"], counts["lost"], counts["stored_most"]
+        stores, lost, stored = counts["stores"], counts["lost"], counts["stored_most"]
         unknown = None
         assert cached is not None
+        assert stored is not None
         by_calls = cached + (direct or 0)
         if lost:
             unknown = f"the kernel lost {lost} events"
-        elif stores and (most is None or most > NEGLIGIBLE * by_calls):
+        elif stored > NEGLIGIBLE * by_calls:
             unknown = f"stores into mapped files made {stores} folios dirty"
         elif direct is None:
             unknown = "this kernel does not tell what is written around the page cache"
         return Written(
             bytes=None if unknown else by_calls,
+            least=by_calls,
+            most=None if lost or direct is None else by_calls + stored,
             unknown=unknown,
             cached_bytes=cached,
             direct_bytes=direct,
             stores=stores,
-            stored_most=most,
+            stored_most=stored,
             calls_bytes=calls_bytes,
             dirtied_bytes=dirtied_bytes,
         )

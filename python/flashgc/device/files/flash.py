@@ -20,7 +20,7 @@ class FlashMap:
     """The blocks of a drive at the end of a run, by the owners of their pages.
 
     A cell is a block, or several with numbers in a row where a drive has more than 16,384. Counts
-    of collections and copies are those since the past of the drive.
+    of collections and copies are those of the command.
     """
 
     #: The owners by name; the last one is all others together.
@@ -66,22 +66,22 @@ class Layout:
         trace: Path,
         owners: list[str],
         groups: list[int],
-        past: int,
+        counted: tuple[int, int],
         placement: tuple[str, list[int]] | None = None,
         recordings: Sequence[Path] = (),
     ) -> Self:
         """The replay of ``trace``, whose writes are named by owners, on a drive like ``file``.
 
-        ``groups`` has the place in ``owners`` of each number of an owner. Copies count behind the
-        first ``past`` pages that the host writes. ``recordings`` have the streams that the host
-        named, if it named some. ``placement`` is one in place of the drive's,
-        with the stream of each of ``owners``.
+        ``groups`` has the place in ``owners`` of each number of an owner. Copies count that
+        make room for the host's pages from the first of ``counted`` to before the second.
+        ``recordings`` have the streams that the host named, if it named some. ``placement`` is one
+        in place of the drive's, with the stream of each of ``owners``.
         """
         made = making.configuration(file)
         written = code.loaded(file, made, allowed=any(made["outside"].values()))
         told: dict[str, Any] = json.loads(
             _core.device_owners(
-                file, trace, groups, len(owners), past, written, recordings, placement
+                file, trace, groups, len(owners), counted, written, recordings, placement
             )
         )
         own = {name: told.pop(name) for name in ("valid", "erases", "copied_of")}

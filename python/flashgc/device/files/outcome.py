@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from flashgc import _core
 from flashgc._core import ConfigError, DriveError
@@ -36,8 +36,8 @@ class Handles:
 class ByFile:
     """The pages of a run by their owners, those with most copies first.
 
-    Pages written before the command and when it was over have rows of their own, so the columns'
-    sums are the drive's counts since it was made, without those of its past.
+    The sums of pages written and copied are the command's own counts. Pages written before the
+    command and when it was over have rows of their own.
     """
 
     owners: list[Owner]
@@ -46,26 +46,52 @@ class ByFile:
     #: ``None`` on a drive with a placement of its own, and on one that is too small for handles.
     handles: Handles | None
 
+    @property
+    def rows(self) -> list[Owner]:
+        """The owners of pages that the command wrote, or whose pages were copied meanwhile."""
+        return [one for one in self.owners if one.written_pages or one.copied_pages]
+
+
+@dataclass(frozen=True)
+class Period:
+    """The part of a recording that is a command's."""
+
+    #: Pages that hosts had written when it began, and when it had ended.
+    first: int
+    end: int
+    #: Pages copied meanwhile.
+    copied: int
+
+    @classmethod
+    def between(cls, before: dict[str, Any], after: dict[str, Any]) -> Self:
+        """The period between two states of a drive."""
+        (first, was), (end, copied) = (
+            (stat["counters"]["host_pages_written"], stat["counters"]["copied_pages"])
+            for stat in (before, after)
+        )
+        return cls(first, end, copied - was)
+
 
 def by_file(
     recordings: Sequence[Path],
     drive: dict[str, Any],
     owners: Owners,
     last: tuple[dict[str, Any], Blocks],
+    period: Period,
     file: Path,
     folder: Path,
 ) -> ByFile:
     """The owners of what ``recordings`` have: of the past, if there is one, and of the run.
 
-    ``last`` is the state of the drive in ``file``, and its blocks, behind the last request. Raises
-    :class:`flashgc.DriveError` where owners are unknown.
+    ``last`` is the state of the drive in ``file``, and its blocks, behind the last request.
+    ``period`` is the command's. Raises :class:`flashgc.DriveError` where owners are unknown.
     """
     if lost := owners.lost():
         raise DriveError(f"--by-file: the kernel lost {lost} events; hint: a quieter machine")
     stat, blocks = last
     pages = int(drive["logical_pages"])
     # Times of the run's recording are counted from its beginning.
-    names, changes = numbered(owners.changes(pages), stat["recorded_since_ns"])
+    names, changes = numbered(owners.changes(pages), stat["recorded_since_ns"], owners.groups)
     parts = [(one, folder / f"part{at}.flashgc.zst") for at, one in enumerate(recordings)]
     told = _core.trace_tag(parts, changes, pages, 4096)[: len(names)]
     tagged = parts[0][1]
@@ -79,15 +105,21 @@ def by_file(
     chosen = [names[number] for number in largest[: HANDLES - 1] if told[number][0]]
     shown = [*chosen, BEFORE, REST]
     groups = [shown.index(name) if name in shown else len(shown) - 1 for name in names]
-    past_written, past_copied, _ = past_of(drive)
+    past_written, _, _ = past_of(drive)
     # A drive with handles and no table has its streams from its host.
     is_named = drive["policies"]["placement"].startswith("fdp:") and not drive["streams_file"]
     own = list(recordings) if is_named else []
-    lying = Layout.of(file, tagged, shown, groups, past_written, recordings=own)
+    counted = (period.first, period.end)
+    lying = Layout.of(file, tagged, shown, groups, counted, recordings=own)
+    outside = {
+        name: written - (past_written if name == BEFORE else 0) if name in (BEFORE, AFTER) else 0
+        for name, (written, *_) in zip(names, told, strict=True)
+    }
     found = [
         Owner(
             name=name,
-            written_pages=written - (past_written if name == BEFORE else 0),
+            written_pages=0 if name in (BEFORE, AFTER) else written,
+            outside_pages=outside[name],
             copied_pages=lying.copied_of[number],
             trimmed_pages=trimmed,
             live_pages=written - ended,
@@ -98,21 +130,15 @@ def by_file(
         )
         if written or lying.copied_of[number]
     ]
-    counters = stat["counters"]
-    check(
-        found,
-        lying,
-        blocks,
-        counters["host_pages_written"] - past_written,
-        counters["copied_pages"] - past_copied,
-    )
+    written = stat["counters"]["host_pages_written"] - past_written
+    check(found, lying, blocks, written, period.copied)
     found.sort(key=lambda one: (-one.copied_pages, -one.written_pages))
     handles = None
     # A drive that separates its data already needs no handles, and a small one has no room.
     if drive["policies"]["placement"] == "none":
         placement = (f"fdp:handles={HANDLES}", [*range(1, len(chosen) + 1), 0, 0])
         with contextlib.suppress(ConfigError):
-            apart = Layout.of(file, tagged, shown, groups, past_written, placement).map
+            apart = Layout.of(file, tagged, shown, groups, counted, placement).map
             handles = Handles(chosen, sum(apart.copied), sum(lying.map.copied), apart)
     return ByFile(found, lying.map, handles)
 
@@ -120,14 +146,18 @@ def by_file(
 def check(found: Sequence[Owner], lying: Layout, blocks: Blocks, written: int, copied: int) -> None:
     """Checks that sums over owners and cells are the counts of the drive, to the digit.
 
-    ``blocks`` are the drive's own, and ``written`` and ``copied`` its pages since its past. Raises
-    :class:`flashgc.DriveError` where they are not.
+    ``blocks`` are the drive's own, ``written`` its pages since its past, and ``copied`` those of
+    the command. Raises :class:`flashgc.DriveError` where they are not.
     """
     map_ = lying.map
     rows = {one.name: one.live_pages for one in found}
     of_owners = [*(rows.pop(name, 0) for name in map_.owners[:-1]), sum(rows.values())]
     for what, ours, its in (
-        ("pages written", sum(one.written_pages for one in found), written),
+        (
+            "pages written",
+            sum(one.written_pages + one.outside_pages for one in found),
+            written,
+        ),
         ("pages copied", sum(one.copied_pages for one in found), copied),
         ("pages copied on the map", sum(map_.copied), copied),
         ("current pages", sum(of_owners), sum(blocks.valid)),

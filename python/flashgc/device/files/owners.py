@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import threading
 import time
 from collections import defaultdict
@@ -15,6 +14,7 @@ from typing import Self
 from flashgc import _core
 from flashgc._core import DriveError
 from flashgc.device import mounts, programs
+from flashgc.device.files.grouping import EACH, Groups, gathered
 from flashgc.device.files.names import Names
 
 #: Owners that are no files: what was written before the command, the journal, all else of the file
@@ -34,33 +34,18 @@ LOOK, SETTLED = 0.02, 0.002
 Change = tuple[int, int, int, str]
 
 
-def pattern(path: str) -> str:
-    """The pattern of a file's name: numbers in it are ``N``.
-
-    So are the folders of two hexadecimal digits above a file that is named by its contents.
-
-    >>> pattern("work/base/16384/2619_fsm"), pattern("work/db/000123.sst")
-    ('base/N/N_fsm', 'db/N.sst')
-    >>> pattern("work/pg_wal/00000001000000000000000A"), pattern("lost+found")
-    ('pg_wal/N', 'lost+found')
-    >>> pattern("work/.git/objects/be/c0ffee00c0ffee00c0ffee00c0ffee00c0ffee")
-    '.git/objects/N/N'
-    """
-    *folders, name = path.removeprefix("work/").split("/")
-    if re.fullmatch(r"[0-9a-f]{16,}", name):
-        folders = ["N" if re.fullmatch(r"[0-9a-f]{2}", part) else part for part in folders]
-    return "/".join(
-        re.sub(r"[0-9A-F]{16,}|[0-9a-f]{16,}|\d+", "N", part) for part in (*folders, name)
-    )
-
-
 @dataclass(frozen=True)
 class Owner:
-    """A class of files, or a part of the file system, in one run. Pages are those of the run."""
+    """A class of files, or a part of the file system, in one run.
+
+    Pages written and copied are those of the command: their sums over all owners are its own.
+    """
 
     name: str
     written_pages: int
     copied_pages: int
+    #: Pages written before the command, behind the drive's past, or after it.
+    outside_pages: int
     #: Pages discarded that had data of this owner.
     trimmed_pages: int
     #: Pages that have its data at the end.
@@ -71,12 +56,8 @@ class Owner:
 
     @property
     def amplification(self) -> float | None:
-        """Pages programmed by pages written.
-
-        ``None`` where none was written, and of what was written before: its copies are those of
-        pages of the past, too.
-        """
-        if not self.written_pages or self.name == BEFORE:
+        """Pages programmed by pages written; ``None`` where the command wrote none."""
+        if not self.written_pages:
             return None
         return 1 + self.copied_pages / self.written_pages
 
@@ -84,8 +65,9 @@ class Owner:
 class Owners:
     """Follows who owns the pages of the file system at ``mount`` on ``device`` in a command."""
 
-    def __init__(self, mount: Path, device: str, filesystem: str) -> None:
+    def __init__(self, mount: Path, device: str, filesystem: str, groups: Groups = EACH) -> None:
         """Raises :class:`flashgc.DriveError` where the kernel or the file system does not tell."""
+        self.groups = groups
         self.names = Names(mount)
         self._follower = _core.AllocationFollower(Path(device), filesystem)
         own = self._follower.journal()
@@ -123,6 +105,10 @@ class Owners:
             for _ in range(2):
                 self._events += self._follower.poll(SETTLED)
 
+    def _group(self, path: str) -> str:
+        """The group of a file; a folder has an empty path."""
+        return self.groups.of(path) if path else METADATA
+
     def lost(self) -> int:
         """Events that the kernel lost: without them owners are wrong."""
         return sum(count for _, kind, _, _, count in self._events if kind == "lost")
@@ -136,7 +122,7 @@ class Owners:
                 life[inode] += 1
             elif kind == "data":
                 path = self.names.path(inode, life[inode])
-                owner = UNNAMED if path is None else pattern(path) or METADATA
+                owner = UNNAMED if path is None else self._group(path)
                 found.append((at, block, count, owner))
             elif kind in ("other", "freed"):
                 found.append((at, block, count, METADATA))
@@ -168,20 +154,26 @@ def _journal(device: str) -> list[tuple[int, int]]:
 
 
 def numbered(
-    changes: Sequence[Change], since_ns: int
+    changes: Sequence[Change], since_ns: int, groups: Groups = EACH
 ) -> tuple[list[str], list[tuple[int, int, int, int]]]:
     """The names of owners by their numbers, and the changes in times of a recording.
 
-    The owners with most pages are told apart. ``since_ns`` is the moment of the recording's time 0.
+    Where there are too many, those of small folders are gathered in one: ``FOLDER/*``. ``since_ns``
+    is the moment of the recording's time 0.
     """
+    fixed = [BEFORE, JOURNAL, METADATA, AFTER, UNNAMED, OTHERS]
     sizes: dict[str, int] = defaultdict(int)
     for _, _, count, name in changes:
         sizes[name] += count
-    fixed = [BEFORE, JOURNAL, METADATA, AFTER, UNNAMED, OTHERS]
-    files = sorted((name for name in sizes if name not in fixed), key=lambda one: -sizes[one])
-    names = [*fixed, *files[: MOST - len(fixed)]]
+    files = {name: size for name, size in sizes.items() if name not in fixed}
+    rows = gathered(files, MOST - len(fixed), groups.each)
+    in_rows: dict[str, int] = defaultdict(int)
+    for name, size in files.items():
+        in_rows[rows[name]] += size
+    largest = sorted(in_rows, key=lambda one: -in_rows[one])
+    names = [*fixed, *largest[: MOST - len(fixed)]]
     numbers = {name: number for number, name in enumerate(names)}
     return names, [
-        (max(0, at - since_ns), first, count, numbers.get(name, numbers[OTHERS]))
+        (max(0, at - since_ns), first, count, numbers.get(rows.get(name, name), numbers[OTHERS]))
         for at, first, count, name in changes
     ]

@@ -1,0 +1,163 @@
+"""Groups of files by their names: those that a user gives, and patterns of names."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Self
+
+from flashgc._core import ConfigError
+
+#: The option that names groups.
+OPTION = "--group"
+
+#: Parts of names that differ from file to file, in the order in which they are replaced by ``N``:
+#: UUIDs, hashes, names of temporary files, and numbers.
+_UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_LONG_HASH = re.compile(r"[0-9A-F]{16,}|[0-9a-f]{16,}")
+_WORD = re.compile(r"(?<![0-9A-Za-z])[0-9A-Za-z]{8,}(?![0-9A-Za-z])")
+_TEMPORARY = re.compile(r"(?<![0-9A-Za-z])(tmp)[a-z0-9_]{8}(?=\.|\Z)|(?<=tmp\.)[0-9A-Za-z]{10}\Z")
+_SUFFIX = re.compile(r"(?<=[._-])[0-9A-Za-z]{6,12}\Z")
+_NUMBER = re.compile(r"\d+")
+
+#: A folder of two hexadecimal digits, as above files that are named by their contents.
+_FAN = re.compile(r"[0-9A-Fa-f]{2}")
+
+
+def pattern(path: str) -> str:
+    """The pattern of a file's name: what differs from file to file is ``N``.
+
+    That are numbers, hashes, UUIDs and the random parts of names of temporary files. So are the
+    folders of two hexadecimal digits above a file that is named by its contents.
+
+    >>> pattern("work/base/16384/2619_fsm"), pattern("work/db/000123.sst")
+    ('base/N/N_fsm', 'db/N.sst')
+    >>> pattern("work/pg_wal/00000001000000000000000A"), pattern("lost+found")
+    ('pg_wal/N', 'lost+found')
+    >>> pattern("work/.git/objects/be/c0ffee00c0ffee00c0ffee00c0ffee00c0ffee")
+    '.git/objects/N/N'
+    >>> pattern("work/a/6fa459ea-ee8a-3ca4-894e-db77e160355e.json"), pattern("work/tmp/7a3c2f1b")
+    ('a/N.json', 'tmp/N')
+    >>> pattern("work/tmpq_xkw7ab"), pattern("work/.git/objects/tmp_obj_a8XkQz")
+    ('tmpN', '.git/objects/tmp_obj_N')
+    >>> pattern("work/facade.txt"), pattern("work/data.sqlite"), pattern("work/README.Debian")
+    ('facade.txt', 'data.sqlite', 'README.Debian')
+    """
+    *folders, name = path.removeprefix("work/").split("/")
+    stem = _hashed(name).partition(".")[0]
+    if stem == "N" and not _NUMBER.fullmatch(name.partition(".")[0]):
+        folders = ["N" if _FAN.fullmatch(part) else part for part in folders]
+    name = _SUFFIX.sub(_random, _TEMPORARY.sub(lambda found: f"{found[1] or ''}N", _hashed(name)))
+    return "/".join(_NUMBER.sub("N", part) for part in (*map(_hashed, folders), name))
+
+
+def _hashed(part: str) -> str:
+    return _WORD.sub(_hash, _LONG_HASH.sub("N", _UUID.sub("N", part)))
+
+
+def _hash(found: re.Match[str]) -> str:
+    """``N`` for a hash: hexadecimal digits, or twenty letters and digits, with both of them."""
+    word = found[0]
+    digits = sum(letter.isdigit() for letter in word)
+    is_hex = re.fullmatch(r"[0-9a-f]+|[0-9A-F]+", word) is not None
+    is_hash = 0 < digits < len(word) if is_hex else len(word) >= 20 and digits >= 3
+    return "N" if is_hash else word
+
+
+def _random(found: re.Match[str]) -> str:
+    """``N`` for what mkstemp has put at the end: letters of both cases, or with digits."""
+    word = found[0]
+    has_both = any(one.isdigit() for one in word) and any(one.isalpha() for one in word)
+    is_mixed = word != word.lower() and word != word.upper() and word != word.capitalize()
+    return "N" if has_both or is_mixed else word
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups of files that a user gives: patterns of names, the first that matches counts."""
+
+    each: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, texts: Iterable[str]) -> Self:
+        """The patterns in ``texts``, each a list with commas.
+
+        >>> Groups.parse(["node_modules/*,.git/*", "*.log"]).each
+        ('node_modules/*', '.git/*', '*.log')
+
+        Raises :class:`flashgc.ConfigError` for an empty one.
+        """
+        each = [part.strip() for text in texts for part in text.split(",")]
+        if not all(each):
+            raise ConfigError(
+                f"{OPTION}: found an empty pattern, expected patterns of names in the working "
+                f"directory; hint: {OPTION} 'node_modules/*,*.log'"
+            )
+        return cls(tuple(dict.fromkeys(each)))
+
+    def of(self, path: str) -> str:
+        """The group of the file at ``path``: the first pattern that it matches, or its own.
+
+        >>> groups = Groups(("wal/*", "*.log"))
+        >>> groups.of("work/wal/7.log"), groups.of("work/a/7.log"), groups.of("work/a/7.db")
+        ('wal/*', '*.log', 'a/N.db')
+        """
+        own = path.removeprefix("work/")
+        return next((one for one in self.each if fnmatchcase(own, one)), pattern(path))
+
+
+#: No groups: each file has its own pattern.
+EACH = Groups()
+
+
+def _folder_of(name: str) -> str:
+    return name.rpartition("/")[0]
+
+
+def gathered(sizes: Mapping[str, int], most: int, given: Iterable[str] = ()) -> dict[str, str]:
+    """Names by name, so that ``most`` are left: those of small folders are gathered in one.
+
+    The folder with the least data is gathered first, as ``FOLDER/*``. Names in no folder, and those
+    that are ``given``, stay as they are, so more may be left.
+
+    >>> sizes = {"a/b/1": 5, "a/b/2": 5, "a/c/1": 50, "d": 1, "e/x": 70, "e/y": 80}
+    >>> gathered(sizes, 5)["a/b/2"], gathered(sizes, 4)["a/b/2"], gathered(sizes, 4)["e/x"]
+    ('a/b/*', 'a/*', 'e/x')
+    """
+    fixed = set(given)
+    #: The entries of each folder: names, and folders that are gathered already.
+    entries: defaultdict[str, set[str]] = defaultdict(set)
+    total: defaultdict[str, int] = defaultdict(int)
+    for name, size in sizes.items():
+        if name in fixed:
+            continue
+        folder = _folder_of(name)
+        entries[folder].add(name)
+        while folder:
+            total[folder] += size
+            folder = _folder_of(folder)
+    children: defaultdict[str, set[str]] = defaultdict(set)
+    for folder in list(total):
+        children[_folder_of(folder)].add(folder)
+    count, left = len(sizes), [(total[one], one) for one in total if not children[one]]
+    heapq.heapify(left)
+    where = {name: name for name in sizes}
+    holds: dict[str, list[str]] = {name: [name] for name in sizes}
+    while count > most and left:
+        _, folder = heapq.heappop(left)
+        within = entries.pop(folder)
+        row = f"{folder}/*" if len(within) > 1 else next(iter(within))
+        held = [name for entry in within for name in holds.pop(entry)]
+        count -= len(within) - 1
+        where.update((name, row) for name in held)
+        holds[row] = held
+        above = _folder_of(folder)
+        entries[above].add(row)
+        children[above].discard(folder)
+        if above and not children[above]:
+            heapq.heappush(left, (total[above], above))
+    return where
