@@ -258,6 +258,83 @@ def test_each_cell_is_compared_with_the_first_one(tmp_path: Path) -> None:
     assert [one and one.mean for one in found] == [None, -0.5, 1.0]
 
 
+THREE = SMALL.replace("[4096, 16384]", "[1, 2, 3]")
+
+
+def three(tmp_path: Path, against: str) -> Outcome:
+    """A bench of three cells, compared with one of them."""
+    text = THREE.replace("repeats = 3", f"repeats = 3\nagainst = {against}")
+    bench = benching.read(written(tmp_path, text))
+    runs = benching.order(bench)
+    kept = {one.name: told(1, (1000, 500, 2000)[one.cell.number]) for one in runs}
+    return benching.outcome(bench, runs, kept, say=describe.findings)
+
+
+@pytest.mark.parametrize("against", ["3", '"3"', '"size=3"', '"size=3,"'])
+def test_any_cell_may_be_that_with_which_others_are_compared(tmp_path: Path, against: str) -> None:
+    made = three(tmp_path, against)
+    found = [made.change(cell) for cell in made.cells]
+    assert [one and one.mean for one in found] == [-0.5, -0.75, None]
+    document: Any = made.to_dict()
+    assert document["against"] == {"size": 3}
+    assert document["cells"][1]["figures"]["flash_bytes_per_unit"]["change"] == -0.75
+    assert "against number 3" in page.page(made)
+    assert "against number 3 |" in summary.summary(made, [], [], None)
+
+
+def test_a_cell_inside_the_noise_of_another_one_is_told_beside_that(tmp_path: Path) -> None:
+    bench = benching.read(
+        written(tmp_path, THREE.replace("repeats = 3", "repeats = 3\nagainst = 2"))
+    )
+    runs = benching.order(bench)
+    flash = ((900, 910, 920), (1000, 1100, 1200), (1010, 1080, 1230))
+    kept = {run.name: told(1, flash[run.cell.number][run.repeat]) for run in runs}
+    made = benching.outcome(bench, runs, kept, say=describe.findings)
+    [finding] = [one for one in made.findings if one.id == "inside-the-noise"]
+    assert finding.claim.startswith("1 of 2 cells write as many flash bytes a unit as number 2,")
+    assert finding.claim.endswith(": size=3")
+
+
+@pytest.mark.parametrize(
+    ("against", "said"),
+    [
+        ("9", "one.toml:7:1: '9' means no cell, expected one; hint: 1 or size=1"),
+        ('"size=7"', "'size=7' means no cell"),
+        ('"victim=fifo"', "'victim=fifo' means no cell"),
+        ('","', "',' means 3 cells, expected one"),
+        ('"first"', "found 'first', expected NAME=VALUE of a cell"),
+        ("true", "against: found True, expected a text"),
+    ],
+)
+def test_words_that_mean_no_cell_or_several_are_refused(
+    tmp_path: Path, against: str, said: str
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        three(tmp_path, against)
+    assert said in str(error.value)
+
+
+def test_the_option_goes_before_the_file(command: Command, tmp_path: Path) -> None:
+    file = written(tmp_path, THREE.replace("repeats = 3", "repeats = 3\nagainst = 2"))
+    done = command("device", "bench", file, "--out", tmp_path / "out", "--against", "size=9")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--against: 'size=9' means no cell, expected one; hint: 1 or size=1" in done.stderr
+
+
+def test_bytes_that_stayed_in_the_page_cache_are_told_by_cell(tmp_path: Path) -> None:
+    bench = benching.read(written(tmp_path, SMALL))
+    runs = benching.order(bench)
+    kept = {run.name: told(1, 1000, host=1000) for run in runs}
+    for run in runs:
+        # The second cell wrote 1600, 2000 and 2500 bytes, of which 1000 reached the drive.
+        bytes_ = 990 if run.cell.number == 0 else (1600, 2000, 2500)[run.repeat]
+        kept[run.name]["executed"]["written"] = {"bytes": bytes_}
+    made = benching.outcome(bench, runs, kept, say=describe.findings)
+    [finding] = [one for one in made.findings if one.id == "stayed-in-the-cache"]
+    # 37.5%, 50% and 60%: 49.2% on average.
+    assert finding.claim.endswith("in the page cache: size=16384 49%")
+
+
 def test_a_mean_over_runs_of_which_one_is_unknown_is_unknown(tmp_path: Path) -> None:
     bench = benching.read(written(tmp_path, SMALL))
     runs = benching.order(bench)

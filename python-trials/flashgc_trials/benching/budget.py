@@ -12,6 +12,7 @@ from typing import Any
 from flashgc._core import ConfigError, suggest
 from flashgc.results.intervals import mean, welch
 from flashgc.units import parse_size
+from flashgc_trials.benching.cells import settings_of
 from flashgc_trials.benching.outcome import FIGURES, FORMAT, CellOutcome, Figure, Outcome
 from flashgc_trials.benching.texts import shown
 from flashgc_trials.benching.wording import value_in_words
@@ -76,17 +77,7 @@ def wanted(text: str, where: str = "--wanted") -> Wanted:
             f"{where}: there is no figure '{name}'; hint: {suggest(name, list(FIGURES))}"
         )
     limit = _limit(found["limit"], FIGURES[name], where)
-    return Wanted(text.strip(), name, found["how"], limit, _settings(found["cell"], where))
-
-
-def _settings(text: str | None, where: str) -> dict[str, str]:
-    made = {}
-    for word in (text or "").replace(",", " ").split():
-        name, equals, value = word.partition("=")
-        if not equals:
-            raise ConfigError(f"{where}: found '{word}', expected NAME=VALUE of a cell before ':'")
-        made[name] = value
-    return made
+    return Wanted(text.strip(), name, found["how"], limit, settings_of(found["cell"] or "", where))
 
 
 def _limit(text: str, figure: Figure, where: str) -> float:

@@ -6,11 +6,11 @@ import hashlib
 import itertools
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flashgc._core import version
+from flashgc._core import ConfigError, version
 from flashgc_trials.benching.file import STREAMS, Bench, Value, patterns_of
 from flashgc_trials.benching.texts import contents, shown, words_of
 
@@ -82,6 +82,45 @@ def cells_of(bench: Bench) -> list[Cell]:
         if patterns is not None and not {"placement", "preset"} & parts["drive"].keys():
             parts["drive"]["placement"] = patterns.placement
         made.append(Cell(number, parts["axes"], parts["drive"], parts["run"], differ))
+    return made
+
+
+def reference(bench: Bench, cells: Sequence[Cell]) -> int:
+    """The place among ``cells`` of the one that others are compared with.
+
+    Raises :class:`flashgc.ConfigError` where the words for it mean none, or several.
+    """
+    text = bench.against
+    if text is None:
+        return 0
+    where = bench.places.get("bench.against", "--against")
+    if text.strip().isdecimal():
+        found = [at for at in range(len(cells)) if at + 1 == int(text)]
+    else:
+        wanted = settings_of(text, where)
+        found = [
+            at
+            for at, cell in enumerate(cells)
+            if wanted.items() <= {key: shown(one) for key, one in cell.varied.items()}.items()
+        ]
+    if len(found) != 1:
+        what = "no cell" if not found else f"{len(found)} cells"
+        names = "; ".join(f"{at + 1} or {cell.name}" for at, cell in enumerate(cells[:3]))
+        raise ConfigError(f"{where}: '{text}' means {what}, expected one; hint: {names}")
+    return found[0]
+
+
+def settings_of(text: str, where: str) -> dict[str, str]:
+    """The settings in a text, such as ``size=4096 victim=greedy``, with commas or blanks between.
+
+    Raises :class:`flashgc.ConfigError` for anything else.
+    """
+    made = {}
+    for word in text.replace(",", " ").split():
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise ConfigError(f"{where}: found '{word}', expected NAME=VALUE of a cell")
+        made[name] = value
     return made
 
 

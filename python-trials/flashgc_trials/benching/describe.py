@@ -6,7 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from flashgc.results.findings import DOUBT, INVALID, NOTE, Finding, declare
+from flashgc.results.intervals import mean
 from flashgc_trials.benching.outcome import COMPARED, Outcome
+
+#: The share of written bytes below which nothing is said of those that stayed in the page cache.
+STAYED = 0.01
 
 RULES = declare(
     "bench",
@@ -25,7 +29,7 @@ RULES = declare(
     (
         "inside-the-noise",
         NOTE,
-        "Some cells do not differ from the first one by more than the noise.",
+        "Some cells do not differ by more than the noise from the one that they are compared with.",
         "The 95% interval of the change of flash bytes a unit, by repeat, holds 0.",
     ),
     (
@@ -45,6 +49,13 @@ RULES = declare(
         DOUBT,
         "Some commands left processes behind, which were ended.",
         "A descendant of a command lived when the command itself had ended.",
+    ),
+    (
+        "stayed-in-the-cache",
+        NOTE,
+        "Written bytes of some cells never reached the drive.",
+        "Fewer bytes reached the drive, those of the file system among them, than were written: "
+        "pages were overwritten or their files removed in the page cache.",
     ),
     (
         "past-not-settled",
@@ -98,6 +109,7 @@ def _all(done: Outcome) -> Iterator[Finding]:
         "processes outlived the command and were ended",
         "end them in the command itself",
     )
+    yield from _stayed(done)
     unsettled = [told for told in runs if _is_unsettled(told.get("past"))]
     yield from _of_runs(
         "past-not-settled",
@@ -108,14 +120,36 @@ def _all(done: Outcome) -> Iterator[Finding]:
     )
 
 
+def _stayed(done: Outcome) -> Iterator[Finding]:
+    """The cells whose written bytes did not all reach the drive, and how many did not at least."""
+    shares: dict[str, float] = {}
+    for cell in done.cells:
+        found = [
+            1 - told["executed"]["host_bytes"] / told["executed"]["written"]["bytes"]
+            for told in cell.runs.values()
+            if told["executed"]["written"]["bytes"]
+        ]
+        if found and (share := mean(found)) > STAYED:
+            shares[cell.cell.name] = share
+    if shares:
+        told = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
+        yield RULES["stayed-in-the-cache"].found(
+            "of the written bytes at least these shares never reached the drive: pages were "
+            f"overwritten or files removed in the page cache: {told}",
+            "a sync behind each unit if its data must be durable, or a longer command",
+            cells=shares,
+        )
+
+
 def _noise(done: Outcome) -> Iterator[Finding]:
-    others = done.cells[1:]
+    others = [cell for at, cell in enumerate(done.cells) if at != done.reference]
     changes = {cell.cell.name: done.change(cell) for cell in others}
     inside = [name for name, one in changes.items() if one is not None and one.holds_zero]
     if inside:
         yield RULES["inside-the-noise"].found(
-            f"{len(inside)} of {len(others)} cells write as many flash bytes a unit as the first "
-            f"one, inside the noise: {', '.join(inside)}",
+            f"{len(inside)} of {len(others)} cells write as many flash bytes a unit as "
+            f"{done.against}{' one' if done.reference == 0 else ''}, inside the noise: "
+            f"{', '.join(inside)}",
             "more repeats, or a longer command",
             figure=COMPARED,
             cells=inside,

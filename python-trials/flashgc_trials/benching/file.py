@@ -33,6 +33,7 @@ BENCH = {
     "repeats": f"a whole number from 1 to {MOST}",
     "seed": "a whole number from 0",
     "setup": "a text or a list of words",
+    "against": "the number of a cell, or its settings",
 }
 RUN = {
     "fs": "a text",
@@ -67,6 +68,8 @@ class Bench:
     axes: Mapping[str, tuple[Value, ...]]
     drive: Mapping[str, tuple[Value, ...]]
     run: Mapping[str, tuple[Value, ...]]
+    #: The cell with which others are compared: its number or its settings. ``None`` is the first.
+    against: str | None = None
     #: The place of each key in the file.
     places: Mapping[str, str] = field(default_factory=dict)
 
@@ -123,6 +126,7 @@ class _Reader:
             axes=self._axes("axes", None),
             drive=self._axes("drive", (*DRIVE, *PAST, *OWN)),
             run=self._axes("run", tuple(RUN)),
+            against=self._against(own.get("against")),
             places=self.places,
         )
         self._check_names(made)
@@ -148,6 +152,11 @@ class _Reader:
         if not isinstance(found, str) or not found.strip():
             self.refuse(key, found, "a text", f'"{example}"')
         return found
+
+    def _against(self, found: object) -> str | None:
+        if found is None or type(found) is int:
+            return None if found is None else str(found)
+        return self._text("bench.against", found, "victim=greedy")
 
     def _number(self, key: str, found: object, least: int, most: int) -> int:
         if type(found) is not int or not least <= found <= most:
@@ -241,6 +250,7 @@ def as_json(bench: Bench) -> dict[str, Json]:
         "json": bench.count.path,
         "repeats": bench.repeats,
         "seed": bench.seed,
+        "against": bench.against,
         "axes": {name: list(values) for name, values in bench.axes.items()},
         "drive": {name: list(values) for name, values in bench.drive.items()},
         "run": {name: list(values) for name, values in bench.run.items()},

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flashgc._documents import Json
 from flashgc.results import Finding
 from flashgc.results.intervals import half_width, mean
-from flashgc_trials.benching.cells import Cell, Run
+from flashgc_trials.benching.cells import Cell, Run, reference
 from flashgc_trials.benching.file import Bench, as_json
 
 #: Version of the document.
@@ -127,13 +127,21 @@ class Outcome:
     #: The runs that are still to do.
     missing: int
     findings: list[Finding]
+    #: The place of the cell with which others are compared.
+    reference: int = 0
+
+    @property
+    def against(self) -> str:
+        """The words for the cell with which others are compared."""
+        return "the first" if self.reference == 0 else f"number {self.reference + 1}"
 
     def change(self, cell: CellOutcome, figure: str = COMPARED) -> Mean | None:
-        """The change of a figure from the first cell to another, as a share, by repeat.
+        """The change of a figure from the reference to another cell, as a share, by repeat.
 
-        ``None`` for the first cell, or where they have no finished repeat in common.
+        ``None`` for the reference, or where they have no finished repeat in common.
         """
-        return None if cell is self.cells[0] else change(self.cells[0], cell, figure)
+        first = self.cells[self.reference]
+        return None if cell is first else change(first, cell, figure)
 
     def to_dict(self) -> dict[str, Json]:
         """All of it as plain Python values."""
@@ -141,6 +149,7 @@ class Outcome:
             "format": FORMAT,
             "bench": as_json(self.bench),
             "missing": self.missing,
+            "against": dict(self.cells[self.reference].cell.varied),
             "cells": [self._cell(cell) for cell in self.cells],
             "findings": [one.to_dict() for one in self.findings],
         }
@@ -191,5 +200,7 @@ def outcome(
         cell = found.setdefault(run.cell.number, CellOutcome(run.cell, {}))
         if run.name in kept:
             cell.runs[run.repeat] = kept[run.name]  # type: ignore[index]
-    made = Outcome(bench, list(found.values()), len(runs) - len(kept), [])
-    return Outcome(bench, made.cells, made.missing, say(made))
+    cells = list(found.values())
+    place = reference(bench, [one.cell for one in cells])
+    made = Outcome(bench, cells, len(runs) - len(kept), [], place)
+    return replace(made, findings=say(made))

@@ -47,7 +47,7 @@ def _table(done: Outcome) -> str:
     figures = [name for name in COLUMNS if any(cell.mean(name) for cell in done.cells)]
     names = [*done.cells[0].cell.varied]
     labels = [label(name, done.bench.unit) for name in figures]
-    every = (*names, *labels[:1], "against the first", "", *labels[1:])
+    every = (*names, *labels[:1], f"against {done.against}", "", *labels[1:])
     heads = "".join(f"<th>{for_html(one)}" for one in every)
     rows = "".join(_row(done, cell, figures) for cell in done.cells)
     return f'<h2>Cells</h2>\n<div class="wide"><table><tr>{heads}{rows}</table></div>'

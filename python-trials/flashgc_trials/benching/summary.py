@@ -41,7 +41,7 @@ def _lines(
         yield f"✅ All {checks} budgets and comparisons hold." if checks > 1 else "✅ It holds."
         yield ""
     heads = [*done.cells[0].cell.varied, *(label(name, done.bench.unit) for name in COLUMNS)]
-    heads.append("flash bytes against the first cell")
+    heads.append(f"flash bytes against {done.against}{' cell' if done.reference == 0 else ''}")
     yield f"| {' | '.join(map(_cell, heads))} |"
     yield f"|{'---|' * len(heads)}"
     for cell in done.cells:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,7 @@ Examples:
   flashgc device bench sqlite.toml --wanted 'flash_bytes_per_unit<20KiB'
   flashgc device bench sqlite.toml --json >baseline.json
   flashgc device bench sqlite.toml --baseline baseline.json --tolerance 5%
+  flashgc device bench sqlite.toml --against "page_size=16384 autocheckpoint=4MiB"
 
 A second call goes on where the first one stopped. Exit codes: 0; 1 if a run
 failed; 2 for bad input; 3 if a budget was missed or a figure is worse than the
@@ -78,6 +80,12 @@ baseline's; 130 if it was stopped. Needs root, FUSE and loop devices.""",
     "host_bytes_per_unit and write_amplification, which depend little on the machine's speed]",
 )
 @click.option(
+    "--against",
+    metavar="CELL",
+    help="Compare all cells with this one: its number in the table, or its settings, such as "
+    "'victim=greedy size=4096'. [default: against in FILE, or the first]",
+)
+@click.option(
     "--summary",
     metavar="FILE",
     type=click.Path(path_type=Path),
@@ -97,6 +105,7 @@ def bench(
     baseline: Path | None,
     tolerance: str,
     figures: tuple[str, ...],
+    against: str | None,
     summary: Path | None,
     resume: bool,
     as_json: bool,
@@ -112,6 +121,9 @@ def bench(
     from flashgc_trials.benching.budget import Baseline, check
 
     read = benching.read(file)
+    if against is not None:
+        places = {key: one for key, one in read.places.items() if key != "bench.against"}
+        read = replace(read, against=against, places=places)
     wanted = [benching.wanted(text) for text in limits]
     before = None if baseline is None else Baseline.read(baseline)
     allowed, judged = _tolerance(tolerance), _figures(figures)
@@ -267,7 +279,7 @@ def _give(done: Outcome, folder: Folder, *, as_json: bool) -> None:
 
 
 def _table(done: Outcome, out: Console) -> AnyTable:
-    """The flash bytes of each cell, beside those of the first one."""
+    """The flash bytes of each cell, beside those of the one that all are compared with."""
     from flashgc.terminal.render import LEFT, RIGHT, table
     from flashgc_trials.benching import texts
     from flashgc_trials.benching.outcome import COMPARED
@@ -285,7 +297,7 @@ def _table(done: Outcome, out: Console) -> AnyTable:
             ("", RIGHT),
             *((name, LEFT) for name in names),
             (f"flash/{one_of(done.bench.unit)}", RIGHT),
-            ("against the first", RIGHT),
+            (f"against {done.against}", RIGHT),
             ("", LEFT),
         ),
     )
