@@ -153,8 +153,11 @@ def test_a_page_is_of_its_file_whatever_made_and_named_it(
     words = (*LARGE, "--fs", filesystem, *given)
     found = run(command, *words, *python(LINKED))
     owners = {one["name"]: one["live_pages"] for one in found["by_file"]["owners"]}
-    names = ("table", "linked", "draft", "object", "files without a name")
-    assert [owners.get(name, 0) for name in names] == [40, 30, 0, 20, 0]
+    names = ("table", "linked", "draft", "object")
+    assert [owners.get(name, 0) for name in names] == [40, 30, 0, 20]
+    # If blocks are used again before the discard of the file that had them, ext4 leaves out the two
+    # between 'linked' and 'object': they hold data of a file that is gone.
+    assert owners.get("files without a name", 0) in (0, 2)
     assert pages(found)[1] == 3 * 40
     assert not [one for one in found["findings"] if one["id"] == "streams-incomplete"]
 
