@@ -116,6 +116,8 @@ JOBS ?= 2
 SEEDS ?= 40
 coverage: dev ## how often the intervals of steady results hold the truth: every policy, SEEDS=40 of each (hours; it goes on where it was)
 	$(BIN)/python -m scripts.coverage.intervals small --seeds $(SEEDS) --jobs $(JOBS)
+	$(BIN)/python -m scripts.coverage.differences
+	$(BIN)/python -m scripts.coverage.hints
 
 wrong-findings: dev ## which test notices that a finding is wrong, of each rule or those with PART in their id (TESTS=files)
 	$(BIN)/python -m scripts.statements.wrong "$(PART)" $(TESTS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scripts.coverage import intervals
+from scripts.coverage import differences, hints, intervals
 
 
 def test_intervals_of_steady_results_hold_the_truth(tmp_path: Path) -> None:
@@ -38,3 +38,19 @@ def test_a_wrong_interval_is_counted() -> None:
     line = {"cell": cell, "found": found, "truth": 2.05, "truth_half": 0.0}
     assert intervals.counted([line]) == {"greedy": [4, 3, 2, 1]}
     assert intervals.shown("greedy", [4, 3, 2, 1]) == "| greedy | 4 | 3 | 33.3% | 1 |"
+
+
+def test_differences_and_brackets_are_judged() -> None:
+    assert differences.equal(3) == (3, 0)
+    judged, wrong = differences.pairs(3)
+    assert judged >= 2
+    assert wrong == 0
+    assert differences.found(2) == (2, 0)
+
+
+def test_hints_that_are_followed_cure() -> None:
+    said, cured, left = hints.campaign(range(1, 25))
+    assert said.total() >= 30
+    assert cured.total() >= 0.9 * said.total(), left
+    assert cured["spare-kept-erased"] == said["spare-kept-erased"] > 0
+    assert cured["starved"] == said["starved"] > 0

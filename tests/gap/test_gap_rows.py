@@ -418,6 +418,8 @@ def test_what_is_wrong_with_the_drive_is_said_of_the_gap() -> None:
     small = flashgc_studies.gap("uniform", blocks=60, pages_per_block=32, spare=0.3, **options)
     large = flashgc_studies.gap("uniform", blocks=200, pages_per_block=32, spare=0.3, **options)
     said = [one.claim for one in small.findings if one.id == "few-blocks"]
-    assert said == ["the drive has only 60 blocks: amplification is above that of a large drive"]
+    assert said == [
+        "the drive has only 60 blocks: amplification may be another than that of a large drive"
+    ]
     assert "few-blocks" not in [one.id for one in large.findings]
     assert all(one.findings for one in small if one.digest is not None)

@@ -56,7 +56,9 @@ def test_the_head_says_what_is_wrong_with_the_figures(tmp_path: Path) -> None:
     assert [row["findings"] for row in rows_of(kept)] == ["few-blocks", None]
     flashgc.report(kept, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text("utf-8")
-    claim = "The drive has so few blocks that amplification is above that of a large one."
+    claim = (
+        "The drive has so few blocks that amplification may be another than that of a large one."
+    )
     assert f"<b>1 of 2</b>: {claim} <code>few-blocks</code>" in text
     flashgc.report(kept, tmp_path / "page.html", where=["blocks=200"])
     assert "Before you use the figures" not in (tmp_path / "page.html").read_text("utf-8")

@@ -107,7 +107,7 @@ pub fn has_settled(intervals: &[Interval]) -> bool {
 const DRIFT_WORTH_SAYING: f64 = 0.002;
 
 /// The largest change between the halves of a steady measured part.
-const MOST_DRIFT: f64 = 0.05;
+pub const MOST_DRIFT: f64 = 0.05;
 
 /// Returns `true` if a change of more than 5% between the halves cannot be left out: the drift, given with
 /// half its interval, is known too badly.

@@ -43,6 +43,8 @@ pub struct Resolved {
     pub blocks_asked: Option<u32>,
     /// `true` if the size of the drive and that of its blocks were chosen for the pages of a trace.
     pub is_fitted: bool,
+    /// `true` if the drive has as many blocks as were asked for, and not as its capacity or a trace needs.
+    pub is_counted: bool,
     /// The runs' warm-up and measured part.
     pub plan: Plan,
     /// `true` if the warm-up is found from the run itself.

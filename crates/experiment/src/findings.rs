@@ -127,7 +127,7 @@ rules! {
         "More than 5% of the pages programmed in the measured part exceed those of the blocks erased in \
          it and of a block for each plane.";
     FEW_BLOCKS: "few-blocks", Doubt, Configuration,
-        "The drive has so few blocks that amplification is above that of a large one.",
+        "The drive has so few blocks that amplification may be another than that of a large one.",
         "The drive has fewer than 64 blocks.";
     SPARE_KEPT_ERASED: "spare-kept-erased", Doubt, Configuration,
         "The blocks that the drive keeps erased take spare space from collections, so that \
@@ -383,7 +383,7 @@ pub(crate) fn known_badly(half: f64, hint: String) -> Finding {
 pub(crate) fn cold_pages(
     (rewrites, writes): (f64, u64),
     needed: (f64, u64),
-    hint: String,
+    hint: Option<String>,
 ) -> Finding {
     let claim = if rewrites < needed.0 {
         format!(
@@ -399,42 +399,42 @@ pub(crate) fn cold_pages(
             needed.1
         )
     };
-    Finding::new(COLD_PAGES, claim)
-        .hint(hint)
+    Finding { hint, ..Finding::new(COLD_PAGES, claim) }
         .with("rewrites", rewrites)
         .with("rewrites_needed", needed.0)
         .with("page_writes", writes)
         .with("page_writes_needed", needed.1)
 }
 
-/// Returns the finding that the change of `figure` is not known well enough; `length` is the key of the
-/// length.
-pub(crate) fn steadiness_unknown(figure: &str, change: Drift, length: &str) -> Finding {
+/// Returns the finding that the change of `figure` is not known well enough.
+pub(crate) fn steadiness_unknown(figure: &str, change: Drift, hint: String) -> Finding {
     let claim = format!(
         "nothing shows that {figure} is steady: its change from the first to the second half of the \
          measured part is {:+.1}% ± {:.1}%",
         change.drift * 100.0,
         change.ci95 * 100.0
     );
-    Finding::new(STEADINESS_UNKNOWN, claim)
-        .hint(format!("more {}", option(length)))
-        .with_change(change)
+    Finding::new(STEADINESS_UNKNOWN, claim).hint(hint).with_change(change)
 }
 
 /// Returns the finding that a drive has only so many blocks.
-pub(crate) fn few_blocks(blocks: u32) -> Finding {
+pub(crate) fn few_blocks(blocks: u32, more: &str) -> Finding {
     let claim = format!(
-        "the drive has only {}: amplification is above that of a large drive",
+        "the drive has only {}: amplification may be another than that of a large drive",
         count(blocks.into(), "block")
     );
-    Finding::new(FEW_BLOCKS, claim)
-        .hint(format!("fewer {}, or a larger drive", option("pages_per_block")))
-        .with("blocks", u64::from(blocks))
+    Finding::new(FEW_BLOCKS, claim).hint(more).with("blocks", u64::from(blocks))
 }
 
 /// Returns the finding that `kept` blocks stay erased, which leaves the spare factor `effective` of `spare`.
 /// With `is_share` they are a share of the drive, however large it is.
-pub(crate) fn spare_kept_erased(kept: f64, spare: f64, effective: f64, is_share: bool) -> Finding {
+pub(crate) fn spare_kept_erased(
+    kept: f64,
+    spare: f64,
+    effective: f64,
+    is_share: bool,
+    more: &str,
+) -> Finding {
     let claim = format!(
         "{:.2}% of the flash is spare for collections, not {:.2}%, because {} blocks stay erased: \
          amplification is that of the smaller spare factor",
@@ -444,7 +444,7 @@ pub(crate) fn spare_kept_erased(kept: f64, spare: f64, effective: f64, is_share:
     );
     let hint = match is_share {
         true => format!("a lower {}", option("gc_low")),
-        false => format!("fewer {}, or a larger drive", option("pages_per_block")),
+        false => more.to_owned(),
     };
     Finding::new(SPARE_KEPT_ERASED, claim)
         .hint(hint)
@@ -571,7 +571,7 @@ pub(crate) fn moves_in_use(change: Drift) -> Finding {
 
 /// Returns the finding that the amplification of a stored drive is not known to be steady.
 pub(crate) fn unknown_in_use(change: Drift) -> Finding {
-    steadiness_unknown("write amplification", change, "").hint(IN_USE)
+    steadiness_unknown("write amplification", change, IN_USE.to_owned())
 }
 
 /// Returns the finding that a stored drive was used too little to tell whether it is steady.

@@ -36,6 +36,7 @@ impl Resolved {
         source: Arc<dyn Source>,
         outside: Option<Outside>,
     ) -> Result<Self, FtlError> {
+        let is_counted = config.blocks.is_some() && config.capacity.is_none();
         let is_fitted = config.pages_per_block.is_none() && !config.is_sized();
         let config = &config.with_block(source.fixed_pages(1).map(u64::from));
         if config.timed.is_some() {
@@ -98,6 +99,7 @@ impl Resolved {
             geometry,
             blocks_asked,
             is_fitted,
+            is_counted,
             plan: course.plan,
             auto_warmup: course.auto_warmup,
             source,

@@ -255,6 +255,9 @@ const FEWEST_BLOCKS: u32 = 64;
 /// to first order amplification is in inverse proportion to the spare factor.
 const MOST_SPARE_LOST: f64 = 1.02;
 
+/// The most drive writes that a run is advised to have.
+const MOST_ADVISED: f64 = 10_000.0;
+
 /// The largest half of an interval of a steady figure, as a share of it.
 const MOST_HALF: f64 = 0.05;
 
@@ -334,7 +337,7 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
     } else if let Some(settling) =
         settling.as_ref().filter(|it| is_calm && !it.is_enough() && has_erased(runs))
     {
-        said.push(settling.finding(more(resolved, Some(settling))));
+        said.push(settling.finding(resolved));
     }
     let passes = verdict_of_passes(resolved, runs);
     if let Some(doubt) = passes.and_then(|verdict| doubt(resolved, verdict))
@@ -483,18 +486,32 @@ fn short_warmup(resolved: &Resolved) -> Option<Finding> {
 /// Returns the finding of a drive that is too small for the amplification of a large one.
 pub(crate) fn small_drive(resolved: &Resolved) -> Option<Finding> {
     let is_share = resolved.timed.as_ref().is_some_and(|timed| timed.plan.keeps_share());
-    small(&resolved.geometry, resolved.blocks_kept_erased(), is_share)
+    let (kept, spare) = (resolved.blocks_kept_erased(), resolved.geometry.spare_factor());
+    // So many blocks that those kept leave the spare factor what it is, within its limit.
+    let enough = kept + kept * (1.0 - spare) * MOST_SPARE_LOST / ((MOST_SPARE_LOST - 1.0) * spare);
+    let more = |blocks: u64| match resolved.is_counted {
+        true => choice("blocks", blocks),
+        false => format!("fewer {}, or a larger drive", option("pages_per_block")),
+    };
+    let hints = [more(FEWEST_BLOCKS.into()), more(enough.ceil() as u64 + 1)];
+    small(&resolved.geometry, kept, is_share, hints.each_ref().map(String::as_str))
 }
 
 /// Returns the finding of a drive of this shape that keeps `kept` blocks erased, if these or all of them are
 /// too few or too many for the amplification of a large drive. With `is_share` those kept are a share of it.
-pub(crate) fn small(geometry: &Geometry, kept: f64, is_share: bool) -> Option<Finding> {
+/// `more` is the advice that gives it enough blocks, and enough beside those kept.
+pub(crate) fn small(
+    geometry: &Geometry,
+    kept: f64,
+    is_share: bool,
+    more: [&str; 2],
+) -> Option<Finding> {
     let (spare, effective) = (geometry.spare_factor(), geometry.effective_spare(kept));
     if geometry.blocks() < FEWEST_BLOCKS {
-        return Some(findings::few_blocks(geometry.blocks()));
+        return Some(findings::few_blocks(geometry.blocks(), more[0]));
     }
     (spare > MOST_SPARE_LOST * effective)
-        .then(|| findings::spare_kept_erased(kept, spare, effective, is_share))
+        .then(|| findings::spare_kept_erased(kept, spare, effective, is_share, more[1]))
 }
 
 /// Returns the level of each run with a figure, by the writes before its measured part. `None` for a trace in
@@ -542,8 +559,12 @@ impl Settling {
         2.0 * (self.writes as f64 * times.max(1.0)).max(self.needed.1 as f64)
     }
 
-    fn finding(&self, hint: String) -> Finding {
-        findings::cold_pages((self.rewrites.unwrap_or_default(), self.writes), self.needed, hint)
+    /// Returns the finding that it does not reach far enough. What no run shows has no advice.
+    fn finding(&self, resolved: &Resolved) -> Finding {
+        let pages = f64::from(resolved.geometry.logical_pages());
+        let done = (self.rewrites.unwrap_or_default(), self.writes);
+        let hint = (self.run_needed() <= MOST_ADVISED * pages).then(|| more(resolved, Some(self)));
+        findings::cold_pages(done, self.needed, hint)
     }
 }
 
@@ -551,6 +572,7 @@ impl Settling {
 fn more(resolved: &Resolved, settling: Option<&Settling>) -> String {
     let pages = f64::from(resolved.geometry.logical_pages());
     let needed = settling.map_or(0.0, |it| it.run_needed() / pages);
+    let needed = if needed > MOST_ADVISED { 0.0 } else { needed };
     match &resolved.config.length {
         Length::Settled(_) => {
             let done = settling.map_or(0.0, |it| 2.0 * it.writes as f64 / pages);

@@ -63,7 +63,12 @@ impl Served {
                 said.push(findings::too_short_to_tell(self.programs));
             }
             said.extend(burst.map(findings::burst_in_use));
-            said.extend(small(&self.geometry, self.kept_erased.into(), false));
+            said.extend(small(
+                &self.geometry,
+                self.kept_erased.into(),
+                false,
+                ["a larger drive"; 2],
+            ));
         }
         let steady = change.is_some_and(|change| change.is_settled())
             && burst.is_none()

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use flashgc_base::counts::Counts;
+use flashgc_base::naming::{choice, option};
 use flashgc_base::stream::StreamId;
-use flashgc_drive::stats::{half_width95, mean};
+use flashgc_drive::extent::Length;
+use flashgc_drive::stats::{MOST_DRIFT, half_width95, mean};
 use flashgc_ftl::StreamCounts;
 use flashgc_timed::metrics::latency::{Figures, Latencies, LatencyResult};
 use flashgc_timed::{
@@ -17,6 +19,7 @@ use super::resolve::Timed;
 use super::run::{Cached, Pace, TimedRun};
 use crate::config::Resolved;
 use crate::findings::{self, Finding};
+use crate::options::RunConfig;
 use crate::result::{RunResult, small_drive, summarise as summarise_counts};
 use crate::steadiness::{Drift, FEWEST_ERASES, Steadiness};
 use crate::stream_results::{self, StreamResult};
@@ -322,7 +325,12 @@ fn told(result: &RunResult, measured: &TimedResult, may_wait: bool, paces: bool)
             ("the time for a request", pace.filter(|_| writes == 0 || erases > 0)),
         ];
         said.extend(figures.into_iter().find_map(|(name, one)| {
-            Some(findings::steadiness_unknown(name, one.filter(Drift::is_unknown)?, "requests"))
+            let change = one.filter(Drift::is_unknown)?;
+            Some(findings::steadiness_unknown(
+                name,
+                change,
+                more_requests(&result.config.run, change),
+            ))
         }));
     }
     let burst = result.steadiness.burst().filter(|_| erases > 0);
@@ -331,6 +339,18 @@ fn told(result: &RunResult, measured: &TimedResult, may_wait: bool, paces: bool)
         said.push(findings::starved(measured.collecting.counts.starved, paces));
     }
     said
+}
+
+/// Returns the advice for a change that is known too badly: so many requests that its interval, which falls with
+/// their root, leaves out 5%, and twice as many more.
+fn more_requests(config: &RunConfig, change: Drift) -> String {
+    let too_wide = (change.drift.abs() + change.ci95) / MOST_DRIFT;
+    match config.length {
+        Length::Requests(requests) => {
+            choice("requests", (requests as f64 * 3.0 * too_wide * too_wide).ceil())
+        }
+        _ => format!("more {}", option("requests")),
+    }
 }
 
 /// Returns the findings on what the drive did otherwise than its options may suggest.

@@ -1,0 +1,185 @@
+"""How often differences, times and found values hold the truth: ``make coverage``.
+
+- **pairs**: of two schemes on one workload, drawn; the interval of their difference, by default and
+  with 5 runs, holds the difference of long runs.
+- **equal**: one scheme under other seeds; a difference that is claimed is a false one.
+- **timed**: mean, 99th and 99.9th percentile of reads and requests a second over 5 runs hold those
+  of all other seeds together.
+- **found**: the bracket of ``find`` holds the least value of long runs.
+
+``python -m scripts.coverage.differences pairs --count 200`` prints a line. It ends with 1 if fewer
+than 93 of 100 hold, or more than 6 of 100 are claimed of equal ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import statistics
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from scripts.coverage.intervals import DRIVES, DRIVES_OF_PLACEMENTS, WORKLOADS, schemes
+
+import flashgc
+import flashgc_studies
+from flashgc import ranking
+from flashgc.results import ranked
+from flashgc.results.figures import figures_of
+
+#: The drive of all but the timed ones.
+SIZE: dict[str, Any] = {"blocks": 300, "pages_per_block": 32}
+
+#: A drive with a clock, and hosts that ask it.
+TIMED: dict[str, Any] = {
+    "kind": "timed", "blocks": 256, "pages_per_block": 32, "requests": 20_000, "runs": 5,
+    "times": "read=60us,program=600us,erase=3ms,transfer=10us", "warmup": "auto",
+}  # fmt: skip
+
+#: Outcomes: how many were judged, and how many were wrong.
+Counts = tuple[int, int]
+
+
+def drawn(seed: int) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
+    """A workload, a drive and two different schemes for it."""
+    draw = random.Random(seed)
+    listed = list(schemes())
+    one, other = draw.sample(listed, 2)
+    sorts = one[1] != "none" or other[1] != "none"
+    frontier, spare = draw.choice(DRIVES_OF_PLACEMENTS if sorts else DRIVES)
+    drive = {**SIZE, "frontier": frontier, "spare": spare}
+    pair = [{"victim": victim, "placement": placement} for victim, placement in (one, other)]
+    return draw.choice(WORKLOADS), drive, pair
+
+
+def pairs(count: int) -> Counts:
+    """Differences of two schemes, and those whose interval misses the difference of long runs."""
+    wrong = judged = 0
+    for seed in range(1, count + 1):
+        workload, drive, pair = drawn(seed)
+        results = [flashgc.run(workload, **drive, **one, runs=5) for one in pair]
+        rank_of = ranking.rank(results, ["0", "1"]).ranking
+        last = rank_of[-1]
+        # Of results that are not called steady nothing is claimed.
+        if last.difference_ci95 is None or not all(result.steady for result in results):
+            continue
+        long = long_run(workload, drive)
+        levels = [long(one, result) for one, result in zip(pair, results, strict=True)]
+        worse, best = (levels[int(rank.name)] for rank in (last, rank_of[0]))
+        distance = abs(last.difference - (worse[0] - best[0]))
+        judged += 1
+        wrong += distance > math.hypot(last.difference_ci95, worse[1], best[1])
+    return judged, wrong
+
+
+def long_run(
+    workload: str, drive: dict[str, Any]
+) -> Callable[[dict[str, Any], flashgc.Result], tuple[float, float]]:
+    """The mean of a run of 20 times the length, of another seed, and half its interval."""
+
+    def level(scheme: dict[str, Any], result: flashgc.Result) -> tuple[float, float]:
+        pages = 20 * result.host_pages // 5
+        made = flashgc.run(
+            workload, **drive, **scheme, seed=10_000, runs=1, warmup=pages // 5, writes=pages
+        )
+        return made.write_amplification, made.write_amplification_ci95 or 0.0
+
+    return level
+
+
+def equal(count: int) -> Counts:
+    """Comparisons of a scheme with itself under other seeds, and differences claimed of them."""
+    wrong = judged = 0
+    for seed in range(1, count + 1):
+        workload, drive, (scheme, _) = drawn(seed)
+        results = [
+            flashgc.run(workload, **drive, **scheme, runs=5, seed=1000 * seed + 100 * at)
+            for at in (1, 2)
+        ]
+        judged += 1
+        wrong += any(ranked.differs(one) for one in ranking.rank(results).ranking[1:])
+    return judged, wrong
+
+
+def timed_cells() -> Iterator[dict[str, Any]]:
+    """Twenty drives with a clock and hosts that ask them."""
+    for victim in ("greedy", "d-choices"):
+        for preemption in ("none", "pgc"):
+            for arrivals in ("closed:threads=8", "poisson:rate=2000"):
+                for workload in ("uniform:read=0.5", "hotcold:f=0.2,r=0.8,read=0.7"):
+                    yield {
+                        "victim": victim, "preemption": preemption, "arrivals": arrivals,
+                        "workload": workload, "spare": "20%",
+                    }  # fmt: skip
+    for workload in ("zipf:theta=0.99,read=0.5", "uniform:read=0.9"):
+        for arrivals in ("closed:threads=4", "poisson:rate=1000"):
+            yield {"victim": "greedy", "arrivals": arrivals, "workload": workload, "spare": "15%"}
+
+
+JUDGED = ("all_mean_us", "read_p99_us", "read_p99_9_us", "requests_per_second")
+
+
+def timed(count: int) -> Counts:
+    """Figures of 5 runs with a clock, and those whose interval misses the mean of all others."""
+    wrong = judged = 0
+    for cell in timed_cells():
+        made = [
+            figures_of(flashgc.run(**TIMED, **cell, seed=100 * seed).to_dict())
+            for seed in range(1, count + 1)
+        ]
+        for name in JUDGED:
+            values = [float(one[name]) for one in made]  # type: ignore[arg-type]
+            whole = statistics.fmean(values)
+            # Half the interval of the truth itself.
+            own = 1.96 * statistics.stdev(values) / math.sqrt(len(values))
+            for one, value in zip(made, values, strict=True):
+                half = one.get(f"{name}_ci95")
+                if isinstance(half, float):
+                    judged += 1
+                    wrong += abs(value - whole) > math.hypot(half, own)
+    return judged, wrong
+
+
+def found(count: int) -> Counts:
+    """Searches for the least spare, and those whose bracket misses that of long runs."""
+    options = {**SIZE, "victim": "greedy", "low": "10%", "high": "30%", "step": "0.5%"}
+    best = flashgc_studies.find(
+        "spare", "WA<2.5", "hotcold:f=0.2,r=0.8", **options, writes="2000x", seed=9
+    ).value
+    wrong = 0
+    for seed in range(1, count + 1):
+        made = flashgc_studies.find(
+            "spare", "WA<2.5", "hotcold:f=0.2,r=0.8", **options, seed=100 * seed
+        )
+        low, high = (float(str(end).rstrip("%")) for end in made.interval or ("nan", "nan"))
+        wrong += not low <= float(str(best).rstrip("%")) <= high
+    return count, wrong
+
+
+KINDS: dict[str, tuple[Callable[[int], Counts], int, float]] = {
+    "pairs": (pairs, 200, 0.07),
+    "equal": (equal, 100, 0.06),
+    "timed": (timed, 100, 0.07),
+    "found": (found, 100, 0.07),
+}
+
+
+def main() -> int:
+    """Prints what was judged and what was wrong; exits with 1 if it is too much."""
+    parser = argparse.ArgumentParser(description="Counts the sentences that hold the truth.")
+    parser.add_argument("kind", choices=[*KINDS, "all"], nargs="?", default="all")
+    parser.add_argument("--count", type=int, help="pairs, seeds or searches")
+    asked = parser.parse_args()
+    bad = 0
+    for kind in KINDS if asked.kind == "all" else (asked.kind,):
+        function, usual, most = KINDS[kind]
+        judged, wrong = function(asked.count or usual)
+        print(f"{kind}: {wrong} of {judged} wrong, {100 * wrong / max(judged, 1):.1f}%", flush=True)
+        bad += wrong > most * judged
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
