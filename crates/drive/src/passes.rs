@@ -14,7 +14,7 @@ const FEWEST: usize = 12;
 const FEWEST_WITH_INTERVAL: usize = 4;
 /// The numbers of batches that passes are put into. The widest interval of all of them counts, as
 /// neighbouring passes may be alike or take turns.
-const BATCHES: [usize; 3] = [20, 10, 5];
+pub(crate) const BATCHES: [usize; 3] = [20, 10, 5];
 /// Half of an interval that is exact enough, as a share of the mean.
 const PRECISION: f64 = 0.01;
 /// The error of a mean per drift between its halves, for a transient that falls by e in as many passes as
@@ -84,10 +84,11 @@ pub fn level(values: &[f64]) -> Option<Level> {
     })
 }
 
-/// Returns half the interval of a mean over passes, by their variation: the widest of all batches.
-fn spread(values: &[f64]) -> f64 {
+/// Returns half the interval of a mean over passes, or over batches that follow each other, by their variation: the
+/// widest of all batches. It is infinite for fewer than four.
+pub fn spread(values: &[f64]) -> f64 {
     let counts = std::iter::once(values.len()).chain(BATCHES);
-    counts.filter_map(|count| batched(values, count)).fold(0.0, f64::max)
+    counts.filter_map(|count| batched(values, count)).reduce(f64::max).unwrap_or(f64::INFINITY)
 }
 
 /// Returns half the interval of the mean over `count` batches of consecutive passes, or `None` if there

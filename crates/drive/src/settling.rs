@@ -1,13 +1,11 @@
 //! The level that write amplification settles at under a workload without end, and the rule that ends its runs.
 //!
 //! The length of a run doubles until its second half, which is measured, agrees with the quarter before it. Its rate
-//! of errors was measured for every policy: `make coverage`, `docs/validation.md`.
+//! of errors was measured for every policy: `make coverage`, `docs/steady.md`.
 
+use crate::passes::BATCHES;
 use crate::stats::{Interval, batch_means, half_width95, mean};
 
-/// The numbers of batches that a measured part is put into. The widest interval of all of them counts, as
-/// neighbouring intervals may be alike.
-const BATCHES: [usize; 3] = [20, 10, 5];
 /// The share of the mean below which what is left of a transient is not worth saying.
 const WORTH_SAYING: f64 = 0.002;
 /// Half of an interval that is exact enough, as a share of the mean.

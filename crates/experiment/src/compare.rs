@@ -2,8 +2,8 @@
 //! others, and marked if the difference may be noise. The figure is what was written; with a
 //! page cache the time that the flash was busy; with a clock the response time.
 
-use flashgc_drive::passes::level;
-use flashgc_drive::stats::{all_equal, half_width95, mean};
+use flashgc_drive::passes::{level, spread};
+use flashgc_drive::stats::{all_equal, half_width95};
 use serde::{Deserialize, Serialize};
 
 use crate::result::RunResult;
@@ -106,7 +106,7 @@ fn uncertainty(result: &RunResult, best: &RunResult) -> (Option<f64>, Basis) {
         let differences = differences(values, others);
         let (half, basis) = match result.samples.passes {
             true => (level(&differences).map(|level| level.half), Basis::Passes),
-            false => (Some(widest(&differences).hypot(left)), Basis::Batches),
+            false => (Some(spread(&differences).hypot(left)), Basis::Batches),
         };
         if let Some(half) = half.filter(|half| half.is_finite()) {
             return (Some(half), basis);
@@ -117,13 +117,6 @@ fn uncertainty(result: &RunResult, best: &RunResult) -> (Option<f64>, Basis) {
         Some((half, other)) => (Some(half.hypot(other)), Basis::Apart),
         None => (None, Basis::None),
     }
-}
-
-/// Returns half the interval of the mean of batches that follow each other: the widest of them, of pairs and of
-/// fours, as neighbours may be alike.
-fn widest(batches: &[f64]) -> f64 {
-    let of = |size: usize| half_width95(&batches.chunks_exact(size).map(mean).collect::<Vec<_>>());
-    [1, 2, 4].into_iter().filter(|size| batches.len() >= 4 * size).map(of).fold(0.0, f64::max)
 }
 
 fn differences(values: &[f64], others: &[f64]) -> Vec<f64> {
