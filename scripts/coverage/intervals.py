@@ -2,9 +2,10 @@
 
 Every victim policy, placement and named scheme runs on seven workloads and three drives, by
 default and from many seeds. The truth of a cell is the mean of runs 20 times as long as its
-longest one, whose halves agree. A cell's outcomes are one line of ``coverage/intervals.jsonl``; a
-campaign that was stopped goes on behind the last one. ``python -m scripts.coverage.intervals
---table`` prints the table of docs/validation.md.
+longest steady one, whose halves agree. A cell without a steady run has none. A cell's outcomes
+are one line of ``coverage/intervals.jsonl``; a campaign that was stopped goes on behind the last
+one. ``python -m scripts.coverage.intervals
+--table`` prints the table of docs/steady.md.
 """
 
 from __future__ import annotations
@@ -87,8 +88,11 @@ def outcome(cell: Cell, seeds: int) -> dict[str, Any]:
         result = flashgc.run(**given, seed=seed, runs=1)
         half = result.write_amplification_ci95
         found.append((result.write_amplification, half, result.steady))
-        longest = max(longest, 2 * result.host_pages)
+        if result.steady:
+            longest = max(longest, 2 * result.host_pages)
     spent = time.process_time() - began
+    if longest == 0:
+        return {"cell": cell, "found": found, "writes": 0, "truth": None, "seconds": spent / seeds}
     # The truth: runs of other seeds, each as long as needed for 20 times the longest together.
     pages = 10 * longest
     runs = [
@@ -153,7 +157,7 @@ def counted(outcomes: list[dict[str, Any]]) -> dict[str, list[int]]:
         for value, half, steady in line["found"]:
             row = counts[name]
             row[0] += 1
-            if not steady:
+            if not steady or line["truth"] is None:
                 continue
             row[1] += 1
             distance = abs(value - line["truth"])

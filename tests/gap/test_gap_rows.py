@@ -18,7 +18,7 @@ import flashgc_studies
 from conftest import ROOT
 from flashgc.results import Finding
 from flashgc_studies.gaps.couples import USUAL, couples
-from flashgc_studies.gaps.curve import equal
+from flashgc_studies.gaps.curve import Equal, Point, equal
 from flashgc_studies.gaps.describe import findings, heading
 from flashgc_studies.gaps.outcome import Gap, Row, equals, ordered
 
@@ -147,29 +147,48 @@ def test_couples_are_read() -> None:
     ]
 
 
+def standing(curve: list[tuple[float, float]], figure: float, *alike: float) -> Equal:
+    return equal([Point(sigma, y, sigma in alike) for sigma, y in curve], figure)
+
+
 def test_interpolation_by_hand() -> None:
     curve = [(0.0, 1.0), (1.0, 1.5), (2.0, 2.5), (4.0, 3.0)]
-    assert equal(curve, 1.75).sigma == 1.25
-    assert equal(curve, 2.75).sigma == 3.0
-    assert equal(curve, 1.5).sigma == 1.0
-    assert equal(list(reversed(curve)), 1.25).sigma == 0.5
-    assert (equal(curve, 3.5).standing, equal(curve, 3.5).most) == ("behind", 4.0)
-    assert equal(curve, 0.9).standing == "ahead"
-    assert equal(curve[:1], 0.9).standing == "unknown"
-    bent = equal([(0.0, 1.0), (1.0, 2.0), (2.0, 1.2), (4.0, 3.0)], 1.6)
+    assert standing(curve, 1.75).sigma == 1.25
+    assert standing(curve, 2.75).sigma == 3.0
+    assert standing(list(reversed(curve)), 1.25).sigma == 0.5
+    assert (standing(curve, 3.5).standing, standing(curve, 3.5).less[-1]) == ("behind", 4.0)
+    assert standing(curve, 0.9).standing == "ahead"
+    assert standing(curve[:1], 0.9).standing == "unknown"
+    bent = standing([(0.0, 1.0), (1.0, 2.0), (2.0, 1.2), (4.0, 3.0)], 1.6)
     assert bent.standing == "between"
     assert bent.sigma is None
     assert bent.crossings == pytest.approx((0.6, 1.5, 2 + 2 * 0.4 / 1.8))
-    assert equal([(0.0, 3.0), (1.0, 1.0)], 2.0).standing == "between"
-    # A scheme as good as the best predictor, or as the worst one, is at it, and not beyond all.
-    for figure, sigma in ((1.0, 0.0), (3.0, 4.0)):
-        found = equal(curve, figure)
-        assert (found.standing, found.sigma, found.brackets) == ("at", sigma, ((sigma, sigma),))
     # One point above is enough not to be behind, one below not to be ahead.
-    assert equal([(0.0, 1.0), (1.0, 2.0), (2.0, 4.0)], 3.9).standing == "at"
-    assert equal([(0.0, 1.0), (1.0, 2.0), (2.0, 4.0)], 1.1).standing == "at"
-    flat = equal([(0.0, 2.0), (1.0, 2.0), (2.0, 2.0)], 2.0)
-    assert (flat.standing, flat.crossings) == ("between", (0.0, 1.0, 2.0))
+    assert standing([(0.0, 1.0), (1.0, 2.0), (2.0, 4.0)], 3.9).standing == "at"
+    assert standing([(0.0, 1.0), (1.0, 2.0), (2.0, 4.0)], 1.1).standing == "at"
+    assert standing([(0.0, 3.0), (1.0, 1.0)], 2.0).standing == "between"
+
+
+def test_what_is_alike_has_no_side() -> None:
+    curve = [(0.0, 1.0), (1.0, 1.5), (2.0, 2.5), (4.0, 3.0)]
+    # An equal figure is alike without an interval, too.
+    for figure, sigma in ((1.0, 0.0), (1.5, 1.0), (3.0, 4.0)):
+        found = standing(curve, figure)
+        assert (found.standing, found.sigma, found.alike) == ("at", None, (sigma,))
+    found = standing(curve, 1.6, 1.0)
+    assert (found.alike, found.less, found.more) == ((1.0,), (0.0,), (2.0, 4.0))
+    assert found.brackets == ((0.0, 2.0),)
+    flat = standing([(0.0, 2.0), (1.0, 2.0), (2.0, 2.0)], 2.0)
+    assert (flat.standing, flat.crossings, flat.alike) == ("alike", (), (0.0, 1.0, 2.0))
+    # On the bound the curve passes the figure back and forth by chance.
+    touching = [(0.0, 1.0001), (0.25, 0.9999), (0.5, 1.0001), (1.0, 1.3)]
+    assert standing(touching, 1.0).standing == "between"
+    found = standing(touching, 1.0, 0.0, 0.25, 0.5)
+    assert (found.standing, found.less, found.more) == ("at", (), (1.0,))
+    # A bend that is no chance stays one, whatever is alike between.
+    assert standing([(0.0, 1.0), (1.0, 3.0), (2.0, 2.0), (4.0, 1.5)], 2.0, 2.0).standing == (
+        "between"
+    )
 
 
 @given(
@@ -182,8 +201,10 @@ def test_interpolation_goes_back_to_the_figure(
 ) -> None:
     ys = [1 + math.fsum(steps[: index + 1]) for index in range(len(sigmas))]
     xs = sorted(sigmas)
-    found = equal(list(zip(xs, ys, strict=True)), figure)
-    if figure < ys[0]:
+    found = standing(list(zip(xs, ys, strict=True)), figure)
+    if figure in ys:
+        assert found.alike == (xs[ys.index(figure)],)
+    elif figure < ys[0]:
         assert found.standing == "ahead"
     elif figure > ys[-1]:
         assert found.standing == "behind"
@@ -245,12 +266,16 @@ def test_sentences_say_between_which_errors_a_scheme_stands() -> None:
     assert told(ahead(0.25, 3.0)) == (
         "greedy is as good as a predictor with sigma between 0 and 0.25."
     )
-    assert told(ahead(3, 2.5), ahead(4, 2.6)) == (
-        "greedy is as good as a predictor with sigma = 3."
+    assert told(ahead(3, 2.51), ahead(4, 2.6)) == (
+        "greedy cannot be told apart from predictors with sigma = 3; with 0 they write less; "
+        "with 4 they write more."
+    )
+    assert told(ahead(3, 2.53), ahead(4, 2.6)) == (
+        "greedy is as good as a predictor with sigma between 0 and 3."
     )
     assert told(ahead(1, 2.6), ahead(2, 2.4), ahead(8, 3.0)) == (
-        "Predictors do not get steadily worse with sigma here: they are as good as greedy with "
-        "sigma between 0 and 1 and with sigma between 2 and 8."
+        "Predictors do not get steadily worse with sigma here: with 1 one writes more than "
+        "greedy, and with 2 less."
     )
 
 
@@ -286,6 +311,7 @@ def test_the_bound_is_what_whole_pages_take(tmp_path: Path) -> None:
 
 def test_sentences_where_foresight_is_no_gain() -> None:
     gap = made([online("greedy", 1.05), online("fifo", 1.055), ahead(0, 1.1), ahead(2, 3.0)])
+    assert (gap.open or 0) < 0
     told = sentences(gap)
     assert "So this foresight is no gain here" in told[0]
     assert told[1:4] == [
@@ -298,8 +324,39 @@ def test_sentences_where_foresight_is_no_gain() -> None:
 def test_sentences_of_what_is_within_noise() -> None:
     gap = made([online("greedy", 1.05, 0.3), ahead(0, 1.01), ahead(1, 1.03)])
     told = sentences(gap)
-    assert told[0].endswith("So 0.0400 of 0.0500 above 1 is open, which is within noise.")
-    assert told[1] == "A predictor with sigma = 1 cannot be told apart from greedy."
+    assert told[0].endswith(
+        "clairvoyance reaches 1.0100. The difference is within noise; 0.0500 above 1 is open at "
+        "most."
+    )
+    assert told[1:] == [
+        "A predictor with sigma = 1 cannot be told apart from greedy.",
+        "greedy cannot be told apart from predictors with sigma = 0 and 1.",
+        "Errors are drawn for each page write; where requests are single pages there are no "
+        "others.",
+    ]
+    # Clairvoyance writes more, which is chance as well.
+    told = sentences(made([online("greedy", 1.05, 0.3), ahead(0, 1.07)]))
+    assert told[0].endswith("is within noise; 0.0500 above 1 is open at most.")
+
+
+def test_on_the_bound_nothing_is_left() -> None:
+    told = sentences(made([online("greedy", 1.0002, 0.0), ahead(0, 1.0001), ahead(1, 1.2)]))
+    assert told[0] == (
+        "The best online couple is greedy with 1.0002, which is the lower bound: nothing is left "
+        "to gain."
+    )
+    told = sentences(
+        made(
+            [
+                online("greedy", 1.0006, 0.0),
+                ahead(
+                    0,
+                    1.0001,
+                ),
+            ]
+        )
+    )
+    assert "nothing is left" not in told[0]
 
 
 def test_errors_of_requests_of_single_pages_are_those_of_writes() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from flashgc._documents import Json
 from flashgc.results.findings import DOUBT, INVALID, NOTE, Finding, declare, doubts_of
@@ -30,16 +31,23 @@ RULES = declare(
         "the difference, or it has no interval.",
     ),
     (
+        "nothing-left",
+        NOTE,
+        "The best online couple is at the lower bound, so no foresight can write less.",
+        "Its amplification is above the bound by less than 0.05% of it.",
+    ),
+    (
         "open-within-noise",
         DOUBT,
-        "Clairvoyance writes less, which may be chance.",
-        "The 95% interval of the difference holds 0.",
+        "Clairvoyance cannot be told apart from the best online couple.",
+        "The 95% interval of the difference holds 0, and something is left to gain.",
     ),
     (
         "no-gain-ahead",
         NOTE,
         "This foresight does not beat the best online couple.",
-        "Clairvoyance writes as much as the best online couple, or more.",
+        "Clairvoyance writes more than the best online couple, by more than the 95% interval of "
+        "the difference, or it has no interval.",
     ),
     (
         "best-online-alike",
@@ -70,15 +78,22 @@ RULES = declare(
         "equal-predictor",
         NOTE,
         "The best online couple is as good as a predictor with an error between these.",
-        "The predictors' amplification rises with their error and passes that of the best couple "
-        "between two that were run. A single figure is said where these differ by a factor of 2 "
-        "at most.",
+        "The predictors that were run write less than the best couple up to an error, and more "
+        "beyond it. A single figure is said where the errors on both sides differ by a factor of "
+        "2 at most.",
+    ),
+    (
+        "alike-predictors",
+        NOTE,
+        "The best online couple cannot be told apart from predictors with these errors.",
+        "The 95% intervals of their differences hold 0, and of the others none with a larger error "
+        "writes less than one with a smaller error, with the best couple between them.",
     ),
     (
         "unsteady-predictors",
         DOUBT,
-        "Predictors do not get steadily worse with their error.",
-        "Their amplification passes that of the best couple downwards, or several times.",
+        "A predictor writes more than the best online couple, and one with a larger error less.",
+        "The 95% intervals of both differences leave out 0, or there are none.",
     ),
     (
         "ahead-of-predictors",
@@ -184,18 +199,29 @@ def _gap(gap: Gap) -> Finding:
         "clairvoyance": clairvoyance.write_amplification,
         "bound": least,
     }
+    # 1 where the host writes whole pages.
+    bound = "1" if least == 1 else f"the bound of {text(least)}"
+    if above < _NOTHING * least:
+        claim = f"The best online couple is {best.name} with {text(best.write_amplification)}"
+        claim += ", which is the lower bound: nothing is left to gain"
+        return RULES["nothing-left"].found(claim, **evidence)
+    if clairvoyance.inside_noise:
+        claim = (
+            f"{head} The difference is within noise; {text(above)} above {bound} is open at most"
+        )
+        return RULES["open-within-noise"].found(claim, **evidence)
     if gap.open <= 0:
         return RULES["no-gain-ahead"].found(
             f"{head} So this foresight is no gain here: with these classes, this horizon and these "
             "victims it does not beat a scheme that knows only the past",
             **evidence,
         )
-    # 1 where the host writes whole pages.
-    bound = "1" if least == 1 else f"the bound of {text(least)}"
     claim = f"{head} So {text(gap.open)} of {text(above)} above {bound} is open"
-    if clairvoyance.inside_noise:
-        return RULES["open-within-noise"].found(f"{claim}, which is within noise", **evidence)
     return RULES["open-gap"].found(claim, **evidence)
+
+
+#: The share of the bound below which nothing is left to gain.
+_NOTHING = 0.0005
 
 
 def _alike(gap: Gap) -> list[Finding]:
@@ -222,36 +248,60 @@ def _predictors(gap: Gap, errors: str) -> list[Finding]:
     else:
         rule, claim = "predictor-loss", f"{named} would be no gain: it writes {text(-worth)} more"
     told = [RULES[rule].found(claim, sigma=one.sigma, gain=worth, gain_ci95=one.difference_ci95)]
-    equal = gap.equal[errors]
+    return [*told, *_standing(gap, errors)]
+
+
+def _standing(gap: Gap, errors: str) -> list[Finding]:
+    """The standing of the best couple among the predictors with these errors."""
+    best, kind, equal = gap.best, _ERRORS[errors], gap.equal[errors]
     evidence: dict[str, Json] = {
         "crossings": list(equal.crossings),
-        "brackets": [[*at] for at in equal.brackets],
+        "brackets": [[*ends] for ends in equal.brackets],
+        "alike": list(equal.alike),
     }
+    if equal.standing == "between":
+        larger = next(sigma for sigma in reversed(equal.less) if sigma > equal.more[0])
+        claim = (
+            f"Predictors do not get steadily worse with sigma{kind} here: with {equal.more[0]:g} "
+            f"one writes more than {best.name}, and with {larger:g} less"
+        )
+        return [RULES["unsteady-predictors"].found(claim, **evidence)]
+    if equal.standing == "ahead":
+        claim = f"{best.name} writes less than every predictor with errors{kind} here"
+        return [RULES["ahead-of-predictors"].found(claim)]
+    if equal.standing == "behind":
+        most = equal.less[-1]
+        claim = (
+            f"{best.name} writes more than a predictor with sigma = {most:g}{kind}, the largest "
+            "that was run; larger ones are not guessed"
+        )
+        return [RULES["behind-predictors"].found(claim, sigma=most)]
+    if equal.alike:
+        return [RULES["alike-predictors"].found(_alike_claim(gap, errors), **evidence)]
     if equal.standing == "at":
         at = _at(equal.crossings[0], equal.brackets[0], kind)
         claim = f"{best.name} is as good as a predictor with {at}"
-        told.append(RULES["equal-predictor"].found(claim, **evidence))
-    elif equal.standing == "between":
-        ends = [*zip(equal.crossings, equal.brackets, strict=True)]
-        at = " and with ".join(_at(*one) for one in (ends[0], ends[-1]))
-        claim = (
-            f"Predictors do not get steadily worse with sigma{kind} here: they are as good as "
-            f"{best.name} with {at}"
-            if len(equal.crossings) > 1
-            else f"Predictors get better with sigma{kind} here, so that none is as good as "
-            f"{best.name} for certain"
-        )
-        told.append(RULES["unsteady-predictors"].found(claim, **evidence))
-    elif equal.standing == "ahead":
-        claim = f"{best.name} writes less than every predictor with errors{kind} here"
-        told.append(RULES["ahead-of-predictors"].found(claim))
-    elif equal.standing == "behind":
-        claim = (
-            f"{best.name} writes more than a predictor with sigma = {equal.most:g}{kind}, the "
-            "largest that was run; larger ones are not guessed"
-        )
-        told.append(RULES["behind-predictors"].found(claim, sigma=equal.most))
-    return told
+        return [RULES["equal-predictor"].found(claim, **evidence)]
+    return []
+
+
+def _alike_claim(gap: Gap, errors: str) -> str:
+    """The predictors that the best couple cannot be told apart from, and the others.
+
+    >>> _enumerated((0, 0.25, 0.5)), _enumerated((1,))
+    ('0, 0.25 and 0.5', '1')
+    """
+    equal = gap.equal[errors]
+    claim = f"{gap.best.name} cannot be told apart from predictors with sigma = "
+    claim += _enumerated(equal.alike) + _ERRORS[errors]
+    sides = [("less", equal.less), ("more", equal.more)]
+    others = [f"with {_enumerated(sigmas)} they write {word}" for word, sigmas in sides if sigmas]
+    return claim + "".join(f"; {other}" for other in others)
+
+
+def _enumerated(sigmas: Sequence[float]) -> str:
+    *first, last = (f"{sigma:g}" for sigma in sigmas)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 #: The factor by which two errors that were run may differ, so that one between them is named.
@@ -261,12 +311,10 @@ _NARROW = 2.0
 def _at(crossing: float, bracket: tuple[float, float], kind: str = "") -> str:
     """The error of this ``kind`` at which a scheme stands, as far as it is known.
 
-    >>> _at(1.5, (1, 2)), _at(61.0, (10, 100), " a request"), _at(1, (1, 1))
-    ('sigma between 1 and 2 (about 1.5)', 'sigma between 10 and 100 a request', 'sigma = 1')
+    >>> _at(1.5, (1, 2)), _at(61.0, (10, 100), " a request")
+    ('sigma between 1 and 2 (about 1.5)', 'sigma between 10 and 100 a request')
     """
     low, high = bracket
-    if low == high:
-        return f"sigma = {low:g}{kind}"
     about = f" (about {crossing:.2g})" if high <= _NARROW * low else ""
     return f"sigma between {low:g} and {high:g}{kind}{about}"
 

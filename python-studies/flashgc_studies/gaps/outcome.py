@@ -11,7 +11,7 @@ from flashgc._documents import Document, Json
 from flashgc._summaries import Column, Shown, figure, short
 from flashgc.results import Finding, Result
 from flashgc.results.intervals import half_width
-from flashgc_studies.gaps.curve import Equal, equal
+from flashgc_studies.gaps.curve import Equal, Point, equal
 
 ONLINE, MODEL, PREDICTOR, CLAIRVOYANCE, BOUND = (
     "online", "model", "predictor", "clairvoyance", "bound",
@@ -266,7 +266,7 @@ def equals(rows: Sequence[Row]) -> dict[str, Equal]:
         own = [one for one in rows if one.kind == PREDICTOR and one.errors == errors]
         if own:
             curve = [
-                (one.sigma, one.write_amplification)
+                Point(one.sigma, one.write_amplification, bool(one.inside_noise))
                 for one in (*own, *(one for one in rows if one.kind == CLAIRVOYANCE))
                 if one.sigma is not None and one.write_amplification is not None
             ]
