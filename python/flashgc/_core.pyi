@@ -480,8 +480,8 @@ class PageCacheFollower:
     def close(self) -> None: ...
 
 def device_age(
-    path: os.PathLike[str], share: float, workload: str, seed: int, times: float | None = None,
-    record: os.PathLike[str] | None = None,
+    path: os.PathLike[str], share: float, writes: tuple[str, int], times: float | None = None,
+    record: os.PathLike[str] | None = None, show: Callable[[int, int], None] | None = None,
 ) -> str: ...  # fmt: skip
 def has_tracepoint(name: str) -> bool: ...
 

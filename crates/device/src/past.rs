@@ -5,6 +5,9 @@
 
 use std::io;
 
+use flashgc_drive::settling::{Doubling, Level, Reach, level};
+use flashgc_drive::stats::{Interval, drift, exceeds_chance, exceeds_chance_after_all};
+use flashgc_drive::touched::Touched;
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::{Batch, Op, Workload};
 
@@ -17,18 +20,19 @@ use crate::settings::{Settings, invalid};
 use crate::usage::Usage;
 
 /// The fewest and the most times that the data are overwritten until the drive has settled.
-const LEAST: u32 = 2;
-const MOST: u32 = 20;
-/// The change of write amplification from one round to the next, as a share, in which a drive has settled.
-const SETTLED: f64 = 0.01;
+const LEAST: u64 = 4;
+const MOST: u64 = 64;
+/// Half of the interval that is exact enough, as a share of the mean.
+const PRECISION: f64 = 0.02;
+/// The number of intervals of as many writes as there are pages with data.
+const INTERVALS: u64 = 10;
 
 /// The end of the overwrites.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Until {
     /// The data were overwritten so many times.
     Times(f64),
-    /// Write amplification changed by at most 1% between two rounds, each of as many writes as there are
-    /// pages with data. At most 20 rounds.
+    /// Write amplification has settled by the rule of [`Doubling`]. The data are overwritten 4 to 64 times.
     Settled,
 }
 
@@ -39,7 +43,7 @@ pub struct Aged {
     pub pages: u64,
     /// The number of pages that were overwritten, each as often as it was.
     pub overwritten: u64,
-    /// Write amplification of the last round; `None` if nothing was overwritten.
+    /// Write amplification of the second half of the overwrites; `None` if nothing was overwritten.
     pub write_amplification: Option<f64>,
     /// The number of pages that collections copied.
     pub copied: u64,
@@ -103,17 +107,19 @@ pub fn open(file: FileMedia, settings: &Settings) -> Result<Drive, DeviceError> 
     Ok(drive)
 }
 
-/// Gives an empty `drive`, opened with [`open`], a past: its first pages, a `share` of them, get data in their order. Then
-/// `writes` overwrites these `until` it ends. `is_over` is asked now and then, and ends the past early.
+/// Gives an empty `drive`, opened with [`open`] and the same settings, a past: its first pages, a `share` of
+/// them, get data in their order. Then `writes` overwrites these `until` it ends. `is_over` is asked now and
+/// then, with the page writes that are done and those that are due so far, and ends the past early.
 ///
 /// # Errors
 /// A share or a workload that it cannot have, those of the medium.
 pub fn age(
     drive: &mut Drive,
+    settings: &Settings,
     share: f64,
     (writes, seed): (&GeneratorSpec, u64),
     until: Until,
-    is_over: &dyn Fn() -> bool,
+    is_over: &dyn Fn(u64, u64) -> bool,
 ) -> Result<Aged, DeviceError> {
     let pages = (drive.pages() as f64 * share) as u32;
     if pages == 0 {
@@ -123,83 +129,180 @@ pub fn age(
         let text = "a past has no streams; hint: a workload without them";
         return Err(invalid(text.into()));
     }
-    let mut past = Past { drive, is_over };
-    past.fill(pages)?;
+    let layout = &settings.layout;
     let mut workload = writes.open(pages, seed).map_err(|error| invalid(error.to_string()))?;
-    past.overwrite(workload.as_mut(), pages, until)
+    let rule = Doubling {
+        first: LEAST * u64::from(pages),
+        most: MOST * u64::from(pages),
+        precision: PRECISION,
+        reach: Reach::beyond(layout.placement.remembers(&layout.geometry)),
+    };
+    Past { drive, rule, pages, is_over }.live(workload.as_mut(), until)
 }
 
 struct Past<'a> {
     drive: &'a mut Drive,
-    is_over: &'a dyn Fn() -> bool,
+    rule: Doubling,
+    /// The number of pages with data.
+    pages: u32,
+    is_over: &'a dyn Fn(u64, u64) -> bool,
 }
 
 impl Past<'_> {
-    fn fill(&mut self, pages: u32) -> Result<(), DeviceError> {
-        for page in 0..pages {
-            self.drive.write(page.into(), &[0; PAGE], false)?;
-        }
-        self.account(pages.into());
-        Ok(())
-    }
-
-    fn overwrite(
-        &mut self,
-        workload: &mut dyn Workload,
-        pages: u32,
-        until: Until,
-    ) -> Result<Aged, DeviceError> {
-        let mut aged = Aged { pages: pages.into(), ..Aged::default() };
-        let all = match until {
-            Until::Times(times) => (f64::from(pages) * times) as u64,
-            Until::Settled => u64::from(pages) * u64::from(MOST),
+    fn live(&mut self, workload: &mut dyn Workload, until: Until) -> Result<Aged, DeviceError> {
+        let mut course = Course::new(self.pages);
+        let mut target = match until {
+            Until::Times(times) => (f64::from(self.pages) * times) as u64,
+            Until::Settled => self.rule.first,
         };
-        let mut rounds = 0;
-        while aged.overwritten < all && !(self.is_over)() {
-            let count = u64::from(pages).min(all - aged.overwritten);
-            let now = self.round(workload, count)?;
-            let before = aged.write_amplification.replace(now);
-            aged.overwritten += count;
-            rounds += 1;
-            let change = before.map_or(f64::INFINITY, |before| (now / before - 1.0).abs());
-            aged.is_settled = change <= SETTLED;
-            if until == Until::Settled && aged.is_settled && rounds >= LEAST {
-                break;
-            }
+        self.fill(target)?;
+        let mut is_whole = self.write(workload, &mut course, target / 2, target)?;
+        course.look();
+        is_whole = is_whole && self.write(workload, &mut course, target, target)?;
+        course.look();
+        while until == Until::Settled && is_whole && course.goes_on(&self.rule) {
+            target *= 2;
+            is_whole = self.write(workload, &mut course, target, target)?;
+            course.look();
         }
         self.drive.flush()?;
         let counters = self.drive.stat().counters;
-        Ok(Aged { copied: counters.copied_pages, erases: counters.erases, ..aged })
+        Ok(Aged {
+            pages: self.pages.into(),
+            overwritten: course.written,
+            write_amplification: course.level().map(|level| level.mean),
+            copied: counters.copied_pages,
+            erases: counters.erases,
+            is_settled: course.has_settled(&self.rule),
+        })
     }
 
-    /// Writes `count` pages. Returns the write amplification.
-    fn round(&mut self, workload: &mut dyn Workload, count: u64) -> Result<f64, DeviceError> {
-        let before = self.drive.stat().counters;
-        let (mut batch, mut left) = (Batch::default(), count);
-        while left > 0 && !(self.is_over)() {
-            batch.clear();
-            let most = left.min(Batch::DEFAULT_LEN as u64) as usize;
-            workload.fill(&mut batch, most).map_err(|error| invalid(error.to_string()))?;
-            for (index, &page) in batch.pages.iter().enumerate() {
-                match batch.ops.get(index) {
-                    None | Some(Op::Write) => {
-                        self.drive.write(page.into(), &[0; PAGE], false)?;
-                        left -= 1;
-                    }
-                    Some(Op::Trim) => self.drive.trim(page.into(), 1)?,
-                    Some(_) => {}
+    /// Gives the pages data; `due` overwrites will follow.
+    fn fill(&mut self, due: u64) -> Result<(), DeviceError> {
+        let mut filled = 0;
+        while filled < self.pages && !self.is_over(filled.into(), due) {
+            let until = self.pages.min(filled + Batch::DEFAULT_LEN as u32);
+            for page in filled..until {
+                self.drive.write(page.into(), &[0; PAGE], false)?;
+            }
+            filled = until;
+        }
+        self.account(filled.into());
+        Ok(())
+    }
+
+    fn is_over(&self, done: u64, due: u64) -> bool {
+        (self.is_over)(done, due + u64::from(self.pages))
+    }
+
+    /// Writes until `target` pages of those `due` were overwritten. Returns `false` if it was ended before.
+    fn write(
+        &mut self,
+        workload: &mut dyn Workload,
+        course: &mut Course,
+        target: u64,
+        due: u64,
+    ) -> Result<bool, DeviceError> {
+        let mut batch = Batch::default();
+        let mut is_over = false;
+        while course.written < target && !is_over {
+            let before = self.drive.stat().counters.copied_pages;
+            let count = course.interval.min(target - course.written);
+            let mut done = 0;
+            while done < count && !is_over {
+                batch.clear();
+                let most = (count - done).min(Batch::DEFAULT_LEN as u64) as usize;
+                workload.fill(&mut batch, most).map_err(|error| invalid(error.to_string()))?;
+                course.touched.add(&batch);
+                done += self.execute(&batch)?;
+                is_over = self.is_over(u64::from(self.pages) + course.written + done, due);
+            }
+            self.account(done);
+            let copied = self.drive.stat().counters.copied_pages - before;
+            course.written += done;
+            course.intervals.push(Interval::of_pages(done, done + copied));
+        }
+        Ok(!is_over)
+    }
+
+    /// Executes the writes and trims of `batch`. Returns the number of writes.
+    fn execute(&mut self, batch: &Batch) -> Result<u64, DeviceError> {
+        let mut writes = 0;
+        for (index, &page) in batch.pages.iter().enumerate() {
+            match batch.ops.get(index) {
+                None | Some(Op::Write) => {
+                    self.drive.write(page.into(), &[0; PAGE], false)?;
+                    writes += 1;
                 }
+                Some(Op::Trim) => self.drive.trim(page.into(), 1)?,
+                Some(_) => {}
             }
         }
-        self.account(count - left);
-        let now = self.drive.stat().counters;
-        let host = now.host_pages - before.host_pages;
-        let copied = now.copied_pages - before.copied_pages;
-        Ok(1.0 + copied as f64 / host.max(1) as f64)
+        Ok(writes)
     }
 
     fn account(&mut self, pages: u64) {
         let usage = Usage { writes: pages, written_bytes: pages * PAGE as u64, ..Usage::default() };
         self.drive.account(&usage);
+    }
+}
+
+/// The course of the overwrites.
+struct Course {
+    written: u64,
+    /// The page writes of an interval.
+    interval: u64,
+    intervals: Vec<Interval>,
+    touched: Touched,
+    /// The number of times that a cold page was written in the second half.
+    rewrites: Option<f64>,
+}
+
+impl Course {
+    fn new(pages: u32) -> Self {
+        Self {
+            written: 0,
+            interval: u64::from(pages).div_ceil(INTERVALS),
+            intervals: Vec::new(),
+            touched: Touched::new(pages),
+            rewrites: None,
+        }
+    }
+
+    /// Ends a half of the overwrites.
+    fn look(&mut self) {
+        // Few pages that are left may not show that twice the writes rewrite a page twice as often.
+        let before = self.rewrites.map(|times| 2.0 * times);
+        self.rewrites = self.touched.rewrites().into_iter().chain(before).reduce(f64::max);
+    }
+
+    /// The writes of the first half, and of the second.
+    fn halves(&self) -> (&[Interval], &[Interval]) {
+        let mut sum = 0;
+        let first = self.intervals.iter().take_while(|interval| {
+            sum += interval.host_pages;
+            2 * sum <= self.written
+        });
+        self.intervals.split_at(first.count())
+    }
+
+    fn level(&self) -> Option<Level> {
+        let (before, measured) = self.halves();
+        level(before, measured)
+    }
+
+    /// The change within the second half, with half its interval.
+    fn drift(&self) -> Option<(f64, f64)> {
+        drift(&[self.halves().1.to_vec()])
+    }
+
+    fn goes_on(&self, rule: &Doubling) -> bool {
+        let moves = self.drift().is_some_and(exceeds_chance);
+        rule.goes_on(self.written, self.level(), self.rewrites, moves)
+    }
+
+    fn has_settled(&self, rule: &Doubling) -> bool {
+        let moves = self.drift().is_some_and(exceeds_chance_after_all);
+        rule.has_settled(self.written, self.level(), self.rewrites, moves)
     }
 }

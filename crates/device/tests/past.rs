@@ -5,7 +5,8 @@ use std::os::unix::fs::MetadataExt;
 use crate::common::{compare, new_medium, open, page_of, plain, work};
 use flashgc_device::media::FileMedia;
 use flashgc_device::past::{self, Aged, Until};
-use flashgc_device::{Drive, Served, Settings};
+use flashgc_device::{Drive, Durability, Served, Settings};
+use flashgc_ftl::Geometry;
 use flashgc_workload::Batch;
 use flashgc_workload::generate::GeneratorSpec;
 
@@ -29,7 +30,9 @@ fn a_past_decides_as_real_data_do_and_takes_no_room() {
     let (_folder, path) = made(&settings);
     let empty = path.metadata().unwrap().blocks();
     let mut drive = past::open(FileMedia::open(&path).unwrap(), &settings).unwrap();
-    let aged = past::age(&mut drive, 0.8, (&uniform(), 5), Until::Times(2.5), &|| false).unwrap();
+    let aged =
+        past::age(&mut drive, &settings, 0.8, (&uniform(), 5), Until::Times(2.5), &|_, _| false)
+            .unwrap();
     let pages = (drive.pages() as f64 * 0.8) as u64;
     assert_eq!((aged.pages, aged.overwritten), (pages, pages * 5 / 2));
     // The same writes, with data.
@@ -40,9 +43,7 @@ fn a_past_decides_as_real_data_do_and_takes_no_room() {
     let mut left = aged.overwritten;
     while left > 0 {
         batch.clear();
-        // A round has as many writes as there are pages with data.
-        let of_round = (left - 1) % pages + 1;
-        let most = of_round.min(Batch::DEFAULT_LEN as u64) as usize;
+        let most = left.min(Batch::DEFAULT_LEN as u64) as usize;
         workload.fill(&mut batch, most).unwrap();
         for &page in &batch.pages {
             real.write(page.into(), &page_of(left), false).unwrap();
@@ -69,7 +70,8 @@ fn a_drive_with_a_past_serves_as_any_other() {
     let settings = plain();
     let (_folder, path) = made(&settings);
     let mut drive = past::open(FileMedia::open(&path).unwrap(), &settings).unwrap();
-    past::age(&mut drive, 1.0, (&uniform(), 5), Until::Times(1.0), &|| false).unwrap();
+    past::age(&mut drive, &settings, 1.0, (&uniform(), 5), Until::Times(1.0), &|_, _| false)
+        .unwrap();
     drive.close().unwrap();
     let mut drive = open(FileMedia::open(&path).unwrap(), &settings);
     let pages = drive.pages();
@@ -84,23 +86,35 @@ fn a_drive_with_a_past_serves_as_any_other() {
     compare(&mut open(FileMedia::open(&path).unwrap(), &settings), &held);
 }
 
+fn aged(settings: &Settings, writes: &str, until: Until) -> Aged {
+    let (_folder, path) = made(settings);
+    let mut drive = past::open(FileMedia::open(&path).unwrap(), settings).unwrap();
+    let writes = GeneratorSpec::parse(writes).unwrap();
+    past::age(&mut drive, settings, 1.0, (&writes, 5), until, &|_, _| false).unwrap()
+}
+
 #[test]
 fn a_past_ends_when_the_drive_has_settled() {
-    let settings = plain();
-    let age = |until, seed| -> Aged {
-        let (_folder, path) = made(&settings);
-        let mut drive = past::open(FileMedia::open(&path).unwrap(), &settings).unwrap();
-        past::age(&mut drive, 1.0, (&uniform(), seed), until, &|| false).unwrap()
-    };
-    let aged = age(Until::Settled, 5);
-    let rounds = aged.overwritten / aged.pages;
-    assert!((2..=20).contains(&rounds));
-    assert_eq!(aged.is_settled, rounds < 20 || aged.is_settled);
-    // One round less had not settled.
-    let before = age(Until::Times((rounds - 1) as f64), 5);
-    assert!(!before.is_settled);
-    let last = aged.write_amplification.unwrap() / before.write_amplification.unwrap();
-    assert_eq!(aged.is_settled, (last - 1.0).abs() <= 0.01);
+    let mut settings = plain();
+    settings.layout.geometry = Geometry::with_spare(100, 16, 0.2).unwrap();
+    settings.journal_blocks = 4096;
+    settings.durability = Durability::Process;
+    // Four rounds write a cold page four times, and eight show it.
+    let mut large = settings.clone();
+    large.layout.geometry = Geometry::with_spare(300, 64, 0.2).unwrap();
+    assert!(aged(&large, "uniform", Until::Settled).overwritten >= 8 * 15_360);
+    // Cold pages are written every 4 rounds here, and every 19 there.
+    for (writes, settles) in [("hotcold:f=0.2,r=0.8", true), ("hotcold:f=0.05,r=0.95", false)] {
+        let past = aged(&settings, writes, Until::Settled);
+        assert_eq!(past.is_settled, settles, "{writes}");
+        let rounds = past.overwritten / past.pages;
+        assert!([4, 8, 16, 32, 64].contains(&rounds), "{rounds}");
+        // Its half, and what comes after it, are those of a long past.
+        let long = aged(&settings, writes, Until::Times(160.0));
+        let off = past.write_amplification.unwrap() / long.write_amplification.unwrap() - 1.0;
+        assert!(!settles || off.abs() < 0.01, "{writes}: {off} after {rounds}");
+        assert!(long.is_settled);
+    }
 }
 
 #[test]
@@ -108,12 +122,14 @@ fn what_has_a_past_gets_no_second_one() {
     let settings = plain();
     let (_folder, path) = made(&settings);
     let mut drive = past::open(FileMedia::open(&path).unwrap(), &settings).unwrap();
-    past::age(&mut drive, 0.5, (&uniform(), 5), Until::Times(0.0), &|| false).unwrap();
+    past::age(&mut drive, &settings, 0.5, (&uniform(), 5), Until::Times(0.0), &|_, _| false)
+        .unwrap();
     drive.close().unwrap();
     let refused = past::open(FileMedia::open(&path).unwrap(), &settings).err().unwrap();
     assert!(refused.to_string().contains("has a past already"), "{refused}");
     let (_folder, path) = made(&settings);
     let mut drive = past::open(FileMedia::open(&path).unwrap(), &settings).unwrap();
-    let refused = past::age(&mut drive, 0.0, (&uniform(), 5), Until::Settled, &|| false);
+    let refused =
+        past::age(&mut drive, &settings, 0.0, (&uniform(), 5), Until::Settled, &|_, _| false);
     assert!(refused.err().unwrap().to_string().contains("is no page of this drive"));
 }

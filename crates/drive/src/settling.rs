@@ -4,10 +4,11 @@
 //! of errors was measured for every policy: `make coverage`, `docs/steady.md`.
 
 use crate::passes::BATCHES;
-use crate::stats::{Interval, batch_means, half_width95, mean};
+use crate::stats::{
+    Interval, batch_means, exceeds_chance, exceeds_chance_after_all, half_width95, mean,
+};
+use flashgc_ftl::placement::Remembers;
 
-/// The share of the mean below which what is left of a transient is not worth saying.
-const WORTH_SAYING: f64 = 0.002;
 /// Half of an interval that is exact enough, as a share of the mean.
 pub const PRECISION: f64 = 0.01;
 /// The number of times that a cold page is written in the measured part, if a placement remembers no more: fewer
@@ -39,7 +40,16 @@ impl Level {
 
     /// Returns `true` if more of the transient is left than chance explains.
     pub fn moves(&self) -> bool {
-        self.left.abs() > self.chance.max(WORTH_SAYING * self.mean)
+        exceeds_chance(self.drift())
+    }
+
+    /// Returns `true` if more of the transient is left than chance explains, for a run that ended when it was not.
+    pub fn moves_after_all(&self) -> bool {
+        exceeds_chance_after_all(self.drift())
+    }
+
+    fn drift(&self) -> (f64, f64) {
+        (self.left / self.mean, self.chance / self.mean)
     }
 }
 
@@ -100,6 +110,36 @@ fn off(share: f64) -> f64 {
     measured / (reference - measured)
 }
 
+/// The reach of a measured part that shows a steady state: what was before it counts no more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reach {
+    /// The number of times that a cold page is written in it.
+    pub rewrites: f64,
+    /// Its page writes.
+    pub writes: u64,
+}
+
+impl Reach {
+    /// Returns the reach that shows a steady state of a placement that remembers so much.
+    pub fn beyond(remembers: Remembers) -> Self {
+        Self { rewrites: FEWEST_REWRITES.max(remembers.rewrites as f64), writes: remembers.writes }
+    }
+
+    /// Returns `true` if a measured part of `writes` page writes, in which a cold page was written `rewrites` times,
+    /// reaches as far. `None` if nobody counted, or no page was written before.
+    pub fn is_within(&self, writes: u64, rewrites: Option<f64>) -> bool {
+        rewrites.is_none_or(|times| times >= self.rewrites) && writes >= self.writes
+    }
+
+    /// Returns the page writes of a run of which the second half reaches as far, judged by the `rewrites` in a
+    /// measured part of `writes` page writes.
+    pub fn run_needed(&self, writes: u64, rewrites: Option<f64>) -> u64 {
+        let times = rewrites.map_or(1.0, |done| self.rewrites / done.max(1e-3));
+        let pages = (2.0 * writes as f64 * times.max(1.0)).ceil() as u64;
+        pages.max(self.writes.saturating_mul(2))
+    }
+}
+
 /// The rule by which a run is doubled until write amplification has settled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Doubling {
@@ -109,24 +149,14 @@ pub struct Doubling {
     pub most: u64,
     /// Half of the interval that is exact enough, as a share of the mean.
     pub precision: f64,
-    /// The number of times that a cold page is written in the measured part.
-    pub rewrites: f64,
-    /// The page writes of the measured part.
-    pub writes: u64,
+    /// The reach of the measured part.
+    pub reach: Reach,
 }
 
 impl Doubling {
     /// Returns the page writes of a run after so many looks.
     pub fn until(&self, looks: u32) -> u64 {
         self.first.saturating_mul(1 << looks.saturating_sub(1).min(63))
-    }
-
-    /// Returns the page writes at which a cold page was written often enough in the measured part of a run
-    /// of `written` page writes, in which it was written `rewrites` times.
-    pub fn needed(&self, written: u64, rewrites: Option<f64>) -> u64 {
-        let times = rewrites.map_or(1.0, |done| self.rewrites / done.max(1e-3));
-        let pages = (written as f64 * times.max(0.0)).ceil() as u64;
-        pages.max(self.writes.saturating_mul(2))
     }
 
     /// Returns `true` if a run of `written` page writes needs as many again. What it would need more than the
@@ -142,11 +172,28 @@ impl Doubling {
             return false;
         };
         // A placement may remember more than any run shows; the pages are written again all the same.
-        let goals =
-            [*self, Self { rewrites: FEWEST_REWRITES.min(self.rewrites), writes: 0, ..*self }];
-        let needed = goals.map(|goal| goal.needed(written, rewrites));
-        let is_short = needed.iter().any(|&needed| written < needed && needed <= self.most);
-        moves || is_short || level.moves() || level.half() > self.precision * level.mean
+        let pages = Reach { rewrites: FEWEST_REWRITES.min(self.reach.rewrites), writes: 0 };
+        let is_short = [self.reach, pages].iter().any(|reach| {
+            let needed = reach.run_needed(written / 2, rewrites);
+            !reach.is_within(written / 2, rewrites) && needed <= self.most
+        });
+        moves || is_short || level.moves() || !self.is_exact(level)
+    }
+
+    /// Returns `true` if a run of `written` page writes that ended by this rule shows a steady state.
+    pub fn has_settled(
+        &self,
+        written: u64,
+        level: Option<Level>,
+        rewrites: Option<f64>,
+        moves: bool,
+    ) -> bool {
+        let is_calm = |level: Level| !level.moves_after_all() && self.is_exact(level);
+        !moves && self.reach.is_within(written / 2, rewrites) && level.is_some_and(is_calm)
+    }
+
+    fn is_exact(&self, level: Level) -> bool {
+        level.half() <= self.precision * level.mean
     }
 }
 
@@ -207,7 +254,8 @@ mod tests {
 
     #[test]
     fn a_run_is_doubled_until_it_is_settled_precise_and_all_pages_are_written_again() {
-        let rule = Doubling { first: 100, most: 6400, precision: 0.01, rewrites: 4.0, writes: 0 };
+        let reach = Reach { rewrites: 4.0, writes: 0 };
+        let rule = Doubling { first: 100, most: 6400, precision: 0.01, reach };
         assert_eq!((rule.until(1), rule.until(2), rule.until(4)), (100, 200, 800));
         let calm = Level { mean: 2.0, spread: 0.01, left: 0.0, chance: 0.01 };
         let goes_on = |level, rewrites| rule.goes_on(100, Some(level), Some(rewrites), false);
@@ -217,18 +265,19 @@ mod tests {
         assert!(!goes_on(Level { left: 0.01, ..calm }, 4.0));
         assert!(goes_on(Level { spread: 0.021, chance: 0.1, ..calm }, 4.0));
         // 100 page writes for a twentieth of a rewrite: 8000 are beyond the most, and not waited for.
-        assert_eq!(rule.needed(100, Some(0.05)), 8000);
+        assert_eq!(reach.run_needed(50, Some(0.05)), 8000);
         assert!(!goes_on(calm, 0.05));
         assert!(!rule.goes_on(6400, Some(calm), Some(4.0), true), "it has an end");
         assert!(!rule.goes_on(100, None, None, true));
         // A placement that remembers more than can be shown: the pages are written again.
-        let long = Doubling { rewrites: 1e5, ..rule };
+        let long = Doubling { reach: Reach { rewrites: 1e5, ..reach }, ..rule };
         assert!(
             long.goes_on(100, Some(calm), Some(3.9), false)
                 && !long.goes_on(100, Some(calm), Some(4.0), false)
         );
         // What a placement remembers must fit into the measured part.
-        assert!(Doubling { writes: 51, ..rule }.goes_on(100, Some(calm), Some(4.0), false));
-        assert!(!Doubling { writes: 50, ..rule }.goes_on(100, Some(calm), Some(4.0), false));
+        let of = |writes| Doubling { reach: Reach { writes, ..reach }, ..rule };
+        assert!(of(51).goes_on(100, Some(calm), Some(4.0), false));
+        assert!(!of(50).goes_on(100, Some(calm), Some(4.0), false));
     }
 }

@@ -125,6 +125,15 @@ pub fn exceeds_chance((drift, half): (f64, f64)) -> bool {
     drift.abs() > half.max(DRIFT_WORTH_SAYING)
 }
 
+/// The half width of an interval of 99% over that of 95%, for the changes of ten pairs of batches.
+const NINETY_NINE: f64 = 1.44;
+
+/// Returns `true` if a drift is more than chance for runs that each ended when it was not: one of twenty such
+/// drifts is beyond its 95% interval, and one of a hundred beyond this.
+pub fn exceeds_chance_after_all((drift, half): (f64, f64)) -> bool {
+    exceeds_chance((drift, NINETY_NINE * half))
+}
+
 /// Returns the drift of write amplification between the first and the second half of the measured
 /// part, relative to its mean, with half its 95% interval. `runs` holds the intervals of each run.
 pub fn drift(runs: &[Vec<Interval>]) -> Option<(f64, f64)> {

@@ -6,7 +6,7 @@ use flashgc_base::naming::{choice, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_drive::error::DriveError;
 use flashgc_drive::extent::Plan;
-use flashgc_drive::settling::FEWEST_REWRITES;
+use flashgc_drive::settling::Reach;
 use flashgc_drive::source::Source;
 use flashgc_drive::swap::SwapSpec;
 use flashgc_ftl::{
@@ -194,11 +194,9 @@ impl Resolved {
             && !self.until_failure
     }
 
-    /// Returns the number of times that a cold page is written, and the pages that the host writes, in a measured
-    /// part that shows a steady state.
-    pub(crate) fn to_see(&self) -> (f64, u64) {
-        let remembers = self.placement.remembers(&self.geometry);
-        (FEWEST_REWRITES.max(remembers.rewrites as f64), remembers.writes)
+    /// Returns the reach of a measured part that shows a steady state.
+    pub(crate) fn reach(&self) -> Reach {
+        Reach::beyond(self.placement.remembers(&self.geometry))
     }
 
     /// Returns the blocks of the drive that stay erased between two collections; with a clock, midway between

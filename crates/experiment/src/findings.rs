@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use flashgc_base::naming::{self, Names, choice, option};
 use flashgc_base::spec::count;
+use flashgc_drive::settling::Reach;
 use serde::{Deserialize, Serialize};
 
 use crate::clocked::MOST_SETTLING;
@@ -378,32 +379,27 @@ pub(crate) fn known_badly(half: f64, hint: String) -> Finding {
     Finding::new(STEADINESS_UNKNOWN, claim).hint(hint).with("ci95", half)
 }
 
-/// Returns the finding that a cold page was written `rewrites` times in the measured part of `writes` page
-/// writes, where `needed` times and writes show a steady state.
-pub(crate) fn cold_pages(
-    (rewrites, writes): (f64, u64),
-    needed: (f64, u64),
-    hint: Option<String>,
-) -> Finding {
-    let claim = if rewrites < needed.0 {
+/// Returns the finding that the `reach` of a measured part is less than the one `needed` to show a steady state.
+pub(crate) fn cold_pages(reach: Reach, needed: Reach, hint: Option<String>) -> Finding {
+    let claim = if reach.rewrites < needed.rewrites {
         format!(
-            "nothing shows that write amplification is steady: a cold page was written {rewrites:.1} times in \
-             the measured part, and {} times show it",
-            needed.0
+            "nothing shows that write amplification is steady: a cold page was written {:.1} times in the \
+             measured part, and {} times show it",
+            reach.rewrites, needed.rewrites
         )
     } else {
         format!(
             "nothing shows that write amplification is steady: the measured part is {}, and the placement \
              remembers {}",
-            count(writes, "page write"),
-            needed.1
+            count(reach.writes, "page write"),
+            needed.writes
         )
     };
     Finding { hint, ..Finding::new(COLD_PAGES, claim) }
-        .with("rewrites", rewrites)
-        .with("rewrites_needed", needed.0)
-        .with("page_writes", writes)
-        .with("page_writes_needed", needed.1)
+        .with("rewrites", reach.rewrites)
+        .with("rewrites_needed", needed.rewrites)
+        .with("page_writes", reach.writes)
+        .with("page_writes_needed", needed.writes)
 }
 
 /// Returns the finding that the change of `figure` is not known well enough.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::{SpecError, count};
 use flashgc_drive::extent::{INTERVALS, Length, Plan, Warmup};
-use flashgc_drive::settling::{Doubling, FEWEST_REWRITES, FIRST_LOOK, PRECISION};
+use flashgc_drive::settling::{Doubling, FIRST_LOOK, PRECISION, Reach};
 use flashgc_drive::source::Source;
 use flashgc_drive::swap::SwapSpec;
 use flashgc_ftl::{
@@ -272,15 +272,13 @@ fn doubling(
         return Err(SpecError::new(message, choice("writes", "20x")));
     }
     let pages = u64::from(geometry.logical_pages());
-    let remembers = specs.placement.remembers(geometry);
     // Of several runs the mean is more exact than each.
     let precision = config.precision.unwrap_or(PRECISION) * f64::from(config.runs).sqrt();
     Ok(Doubling {
         first: (FIRST_LOOK * pages).max(2 * INTERVALS),
         most: most.saturating_mul(pages),
         precision,
-        rewrites: FEWEST_REWRITES.max(remembers.rewrites as f64),
-        writes: remembers.writes,
+        reach: Reach::beyond(specs.placement.remembers(geometry)),
     })
 }
 

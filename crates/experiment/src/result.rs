@@ -5,7 +5,7 @@ use flashgc_base::counts::Counts;
 use flashgc_base::naming::{Names, choice, option};
 use flashgc_drive::extent::{Length, Warmup};
 use flashgc_drive::passes::{Rule, Verdict, level, verdict};
-use flashgc_drive::settling::{self, Level, left_of_all, spread};
+use flashgc_drive::settling::{self, Level, Reach, left_of_all, spread};
 use flashgc_drive::stats::{Interval, all_equal, half_width95, mean};
 use flashgc_ftl::{Counters, Geometry, LayerCounts, Levelled, MapTraffic, Merges};
 use flashgc_timed::TimedResult;
@@ -534,37 +534,36 @@ pub(crate) fn levels(
     written.zip(measured).map(of_run).collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())
 }
 
-/// The reach of the measured part of a workload without end, and the reach that shows a steady state.
+/// The measured part of a workload without end, beside the reach that shows a steady state.
 struct Settling {
     rewrites: Option<f64>,
     /// Page writes of the shortest measured part.
     writes: u64,
-    needed: (f64, u64),
+    reach: Reach,
 }
 
 impl Settling {
     fn new(resolved: &Resolved, steadiness: &Steadiness, measured: &[Vec<Interval>]) -> Self {
         let host = |run: &Vec<Interval>| run.iter().map(|one| one.host_pages).sum::<u64>();
         let writes = measured.iter().map(host).min().unwrap_or_default();
-        Self { rewrites: steadiness.rewrites, writes, needed: resolved.to_see() }
+        Self { rewrites: steadiness.rewrites, writes, reach: resolved.reach() }
     }
 
     fn is_enough(&self) -> bool {
-        self.rewrites.is_none_or(|times| times >= self.needed.0) && self.writes >= self.needed.1
+        self.reach.is_within(self.writes, self.rewrites)
     }
 
     /// Returns the page writes of a run that reaches far enough, its first half included.
     fn run_needed(&self) -> f64 {
-        let times = self.rewrites.map_or(1.0, |done| self.needed.0 / done.max(1e-3));
-        2.0 * (self.writes as f64 * times.max(1.0)).max(self.needed.1 as f64)
+        self.reach.run_needed(self.writes, self.rewrites) as f64
     }
 
     /// Returns the finding that it does not reach far enough. What no run shows has no advice.
     fn finding(&self, resolved: &Resolved) -> Finding {
         let pages = f64::from(resolved.geometry.logical_pages());
-        let done = (self.rewrites.unwrap_or_default(), self.writes);
+        let done = Reach { rewrites: self.rewrites.unwrap_or_default(), writes: self.writes };
         let hint = (self.run_needed() <= MOST_ADVISED * pages).then(|| more(resolved, Some(self)));
-        findings::cold_pages(done, self.needed, hint)
+        findings::cold_pages(done, self.reach, hint)
     }
 }
 

@@ -236,7 +236,7 @@ impl Run {
             }
             (None, Some(rule)) => {
                 let written = rule.until(self.rounds);
-                let needed = rule.needed(written, self.rewrites);
+                let needed = rule.reach.run_needed(written / 2, self.rewrites);
                 let goal = if self.rounds == 0 || needed > rule.most { 0 } else { needed };
                 let mut progress = Progress::new(rule.until(self.rounds + 1).max(goal), 0);
                 progress.reported = self.reported;

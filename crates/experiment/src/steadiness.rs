@@ -2,7 +2,8 @@
 
 use flashgc_drive::settling::{Level, left_of_all};
 use flashgc_drive::stats::{
-    Interval, Rounds, drift, exceeds_chance, is_settled, is_unknown, mean, rounds,
+    Interval, Rounds, drift, exceeds_chance, exceeds_chance_after_all, is_settled, is_unknown,
+    mean, rounds,
 };
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +12,6 @@ use crate::config::Resolved;
 
 /// The share of the programmed pages that may go to blocks that were erased before, in a steady state.
 const MOST_FROM_SPARE: f64 = 0.05;
-
-/// The half width of an interval of 99% over that of 95%, for the changes of ten pairs of batches.
-const NINETY_NINE: f64 = 1.44;
 
 /// The erases below which nothing shows whether amplification is steady: each copies up to a block at once.
 pub(crate) const FEWEST_ERASES: u64 = 20;
@@ -73,10 +71,9 @@ impl Drift {
         exceeds_chance((self.drift, self.ci95))
     }
 
-    /// Returns `true` if the change is more than chance for runs that each ended when it was not: one of twenty
-    /// such changes is beyond its 95% interval, and one of a hundred beyond this.
+    /// Returns `true` if the change is more than chance for runs that each ended when it was not.
     pub fn moves_after_all(&self) -> bool {
-        exceeds_chance((self.drift, NINETY_NINE * self.ci95))
+        exceeds_chance_after_all((self.drift, self.ci95))
     }
 
     /// Returns `true` if the figure does not seem to move, and 5% cannot be left out either.

@@ -425,8 +425,8 @@ const RELATIONS: &[Relation] = &[
     Relation {
         given: &[("kind", "timed"), ("write_pacing", "yes"), ("gc_low", "3")],
         said: "{!write_pacing} needs preemption pgc or suspend, found {preemption=none}: paced writes go between \
-               the steps of a collection; hint: {preemption=pgc}",
-        remedies: &[&[("preemption", "pgc")]],
+               the steps of a collection; hint: {preemption=pgc}, or {write_pacing=no}",
+        remedies: &[&[("preemption", "pgc")], &[("write_pacing", "no")]],
     },
     Relation {
         given: &[("kind", "timed"), ("write_pacing", "yes"), ("preemption", "pgc")],
@@ -443,8 +443,8 @@ const RELATIONS: &[Relation] = &[
             ("gc_domain", "channel"),
         ],
         said: "{!write_pacing} needs the GC domain plane or die, found a channel: a die without a collection of \
-               its own would not be paced; hint: {gc_domain=die}",
-        remedies: &[&[("gc_domain", "die")]],
+               its own would not be paced; hint: {gc_domain=die}, or {write_pacing=no}",
+        remedies: &[&[("gc_domain", "die")], &[("write_pacing", "no")]],
     },
     Relation {
         given: &[

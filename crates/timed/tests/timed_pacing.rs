@@ -134,7 +134,7 @@ fn what_cannot_be_paced_is_refused_in_one_line() {
     assert_eq!(
         none,
         "write_pacing needs preemption pgc or suspend, found preemption=\"none\": paced writes go between the \
-         steps of a collection; hint: preemption=\"pgc\""
+         steps of a collection; hint: preemption=\"pgc\", or write_pacing=\"no\""
     );
     let channel = error(|settings| settings.collecting.unit = Unit::Channel);
     assert!(channel.contains("needs the GC domain plane or die, found a channel"), "{channel}");

@@ -74,6 +74,8 @@ def question_of(trace: Path, drive: dict[str, Any], device: str = "tlc") -> tupl
         ("arrivals", "dependent"),
         ("victim", drive["policies"]["victim"]),
         ("placement", drive["policies"]["placement"]),
+        # Pacing needs preemption, so the three could not be compared.
+        ("write-pacing", "no"),
         *(("preemption", one) for one in ("none", "pgc", "suspend")),
     ]
     flags = " ".join(

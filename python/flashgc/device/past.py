@@ -17,6 +17,7 @@ from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc.device import writers
 from flashgc.device.making import Plan
+from flashgc.terminal.progress import Bar
 from flashgc.units import format_size, parse_share
 
 #: The share of a drive that gets data if nobody says otherwise: all of it, as SNIA's tests do.
@@ -45,15 +46,20 @@ class Past:
     def give(self, file: Path, *, seed: int = 1, record: Path | None = None) -> dict[str, Any]:
         """Gives the empty drive in ``file`` this past; what it did.
 
-        ``record`` is a trace of it. Raises :class:`flashgc.ConfigError` or
-        :class:`flashgc.DriveError` where the drive cannot have it.
+        ``record`` is a trace of it. A bar shows itself if it takes long. Raises
+        :class:`flashgc.ConfigError` or :class:`flashgc.DriveError` where the drive cannot have it.
         """
         if self.trace is not None:
             _core.device_repeat(file, self.trace, None)
             return {"trace": str(self.trace)}
-        aged: dict[str, Any] = json.loads(
-            _core.device_age(file, self.fill, self.workload, seed, self.times, record)
-        )
+        with Bar(quiet=False) as bar:
+
+            def show(count: int, due: int) -> None:
+                bar.show(count / due, "giving the drive a past", count, "writes")
+
+            writes = (self.workload, seed)
+            done = _core.device_age(file, self.fill, writes, self.times, record, show)
+            aged: dict[str, Any] = json.loads(done)
         return {**aged, "workload": self.workload}
 
 

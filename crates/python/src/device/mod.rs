@@ -170,25 +170,25 @@ pub(crate) fn device_repeat(
     py.detach(repeat).map_err(|error| failed(&path, &error))
 }
 
-/// Gives the empty drive in the file at `path` a past: a `share` of its pages gets data, which `workload` overwrites
-/// `times` times, or until the drive has settled. `record` is a trace of that. Returns what it did, as JSON.
+/// Gives the empty drive in the file at `path` a past: a `share` of its pages gets data, which a workload with a seed
+/// overwrites `times` times, or until the drive has settled. `record` is a trace of that. `show` is called now and then with the
+/// page writes that are done, and with those that are due so far. Returns what it did, as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, share, workload, seed, times=None, record=None))]
+#[pyo3(signature = (path, share, writes, times=None, record=None, show=None))]
 pub(crate) fn device_age(
     py: Python<'_>,
     path: PathBuf,
     share: f64,
-    workload: &str,
-    seed: u64,
+    writes: (String, u64),
     times: Option<f64>,
     record: Option<PathBuf>,
+    show: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let writes = GeneratorSpec::parse(workload).map_err(errors::config)?;
+    let (workload, seed) = (GeneratorSpec::parse(&writes.0).map_err(errors::config)?, writes.1);
     let until = times.map_or(Until::Settled, Until::Times);
     let raised = Mutex::new(None);
-    let is_over = || {
-        let signal = Python::attach(|py| py.check_signals());
-        *lock(&raised) = signal.err();
+    let is_over = |done, due| {
+        *lock(&raised) = told(show.as_ref(), done, due).err();
         lock(&raised).is_some()
     };
     let aged = py.detach(|| {
@@ -198,7 +198,7 @@ pub(crate) fn device_age(
         let (pages, streams) = (drive.pages(), drive.takes_streams());
         let recording = record.map(|into| Recording::begin(&into, pages, streams)).transpose();
         drive.replace_recording(recording.map_err(unwritten)?);
-        let aged = past::age(&mut drive, share, (&writes, seed), until, &is_over)?;
+        let aged = past::age(&mut drive, &settings, share, (&workload, seed), until, &is_over)?;
         drive.replace_recording(None).map(Recording::end).transpose().map_err(unwritten)?;
         drive.close()?;
         Ok(aged)
@@ -269,7 +269,7 @@ pub(crate) fn device_check(
             return Ok(json!({ "mapped": mapped, "knows_losses": found.knows_losses }));
         }
         let pages = settings.layout.geometry.logical_pages();
-        let mut watch = |done| match told(show.as_ref(), done, pages) {
+        let mut watch = |done| match told(show.as_ref(), u64::from(done), u64::from(pages)) {
             Ok(()) => true,
             Err(error) => {
                 stopped = Some(error);
@@ -295,8 +295,8 @@ pub(crate) fn device_check(
     }
 }
 
-/// Shows how many pages are done, unless a signal or `show` wants the end.
-fn told(show: Option<&Py<PyAny>>, done: u32, pages: u32) -> PyResult<()> {
+/// Shows how many of `pages` are done, unless a signal or `show` wants the end.
+fn told(show: Option<&Py<PyAny>>, done: u64, pages: u64) -> PyResult<()> {
     Python::attach(|py| {
         py.check_signals()?;
         show.map_or(Ok(()), |show| show.call1(py, (done, pages)).map(drop))

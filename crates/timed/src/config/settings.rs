@@ -328,7 +328,7 @@ impl Settings {
                     subject("write_pacing"),
                     choice("preemption", "none")
                 ),
-                choice("preemption", "pgc"),
+                format!("{}, or {}", choice("preemption", "pgc"), choice("write_pacing", "no")),
             ));
         }
         if paces_writes && !matches!(unit, Unit::Plane | Unit::Die) {
@@ -339,7 +339,7 @@ impl Settings {
                     subject("write_pacing"),
                     unit.name()
                 ),
-                choice("gc_domain", "die"),
+                format!("{}, or {}", choice("gc_domain", "die"), choice("write_pacing", "no")),
             ));
         }
         if self.collecting.idle.is_some_and(|idle| idle.below < high) {
