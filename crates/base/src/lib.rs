@@ -1,7 +1,7 @@
 //! The parts that all crates share: the specs that people type ([`spec`]), options in messages ([`naming`]),
 //! numbers with units ([`numbers`]), random streams ([`rng`]), structs of counters ([`counts`]), state as bytes ([`snapshot`]), the questions of a
 //! collection to the host's memory ([`residency`]), streams of writes ([`stream`]), large tables in memory ([`table`]),
-//! and deliberate faults ([`mutants`]).
+//! processor time ([`cpu`]) and deliberate faults ([`mutants`]).
 //!
 //! It depends on nothing of ours, so that generators and trace readers need no translation layer.
 
@@ -9,6 +9,7 @@
 extern crate self as flashgc_base;
 
 pub mod counts;
+pub mod cpu;
 pub mod mutants;
 pub mod naming;
 pub mod numbers;

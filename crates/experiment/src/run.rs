@@ -2,9 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use flashgc_base::counts::Counts;
+use flashgc_base::cpu;
 use flashgc_base::snapshot::{State, Value};
 use flashgc_drive::counting::{CountingDrive, Drive};
 use flashgc_drive::error::DriveError;
@@ -153,10 +154,11 @@ pub(crate) struct Run {
     pieces: u64,
     /// The position at which that part began; `None` between two parts.
     origin: Option<u64>,
+    /// The processor time that it took.
     pub(crate) elapsed: Duration,
-    /// The time since which `elapsed` is yet to be counted.
+    /// The processor time of the thread since which `elapsed` is yet to be counted.
     #[snapshot(skip)]
-    since: Instant,
+    since: Duration,
 }
 
 /// The end of an interval.
@@ -200,13 +202,13 @@ impl Run {
             pieces: 0,
             origin: None,
             elapsed: Duration::ZERO,
-            since: Instant::now(),
+            since: cpu::time(),
         })
     }
 
-    /// Counts the time until now.
+    /// Counts the processor time until now.
     fn lap(&mut self) {
-        let now = Instant::now();
+        let now = cpu::time();
         self.elapsed += now - std::mem::replace(&mut self.since, now);
     }
 
@@ -214,7 +216,7 @@ impl Run {
     fn store(&mut self, turns: &mut Turns<'_>) {
         self.lap();
         turns.store(self.rounds + 1, self);
-        self.since = Instant::now();
+        self.since = cpu::time();
     }
 
     fn advance_untimed(
@@ -372,7 +374,7 @@ impl Lengthened for Run {
         poll: Option<Poll<'_>>,
         turns: &mut Turns<'_>,
     ) -> Result<bool, DriveError> {
-        self.since = Instant::now();
+        self.since = cpu::time();
         self.under_way = true;
         let end = self.advance_untimed(resolved, control, poll, turns);
         self.lap();

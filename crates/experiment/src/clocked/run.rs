@@ -1,9 +1,10 @@
 //! One timed run: writes without the clock to bring the drive into its state, then requests, the first
 //! of which are not measured. It can be stopped at any moment.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use flashgc_base::counts::Counts;
+use flashgc_base::cpu;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};
 use flashgc_drive::error::DriveError;
@@ -160,10 +161,11 @@ pub(crate) struct ClockedRun {
     under_way: bool,
     /// The pieces that are done of the warm-up, or of the part that is being measured.
     pieces: u64,
+    /// The processor time that it took.
     pub(crate) elapsed: Duration,
-    /// The time since which `elapsed` is yet to be counted.
+    /// The processor time of the thread since which `elapsed` is yet to be counted.
     #[snapshot(skip)]
-    since: Instant,
+    since: Duration,
 }
 
 /// Writes before the requests that ended early.
@@ -201,7 +203,7 @@ impl ClockedRun {
         index: u32,
         threads: Option<usize>,
     ) -> Result<Self, DriveError> {
-        let since = Instant::now();
+        let since = cpu::time();
         let drive = make::drive(resolved, timed, index, threads)?;
         Self::of(resolved, timed, index, drive, since)
     }
@@ -212,7 +214,7 @@ impl ClockedRun {
         timed: &Timed,
         index: u32,
         drive: Simulated,
-        since: Instant,
+        since: Duration,
     ) -> Result<Self, DriveError> {
         let precondition = match timed.precondition {
             0 => None,
@@ -255,9 +257,9 @@ impl ClockedRun {
         })
     }
 
-    /// Counts the time until now.
+    /// Counts the processor time until now.
     fn lap(&mut self) {
-        let now = Instant::now();
+        let now = cpu::time();
         self.elapsed += now - std::mem::replace(&mut self.since, now);
     }
 
@@ -403,7 +405,7 @@ impl Lengthened for ClockedRun {
         turns: &mut Turns<'_>,
     ) -> Result<bool, DriveError> {
         let timed = resolved.timed.as_ref().expect("a drive with a clock");
-        self.since = Instant::now();
+        self.since = cpu::time();
         self.under_way = true;
         let programs = self.drive.counters().programs();
         let mut progress = Progress::new(timed, self.completed, programs);
@@ -422,7 +424,7 @@ impl Lengthened for ClockedRun {
                 // The time is counted before the interval is recorded, as it still goes on.
                 run.lap();
                 turns.store(run.rounds + 1, run);
-                run.since = Instant::now();
+                run.since = cpu::time();
             }
             goes_on
         };

@@ -25,7 +25,9 @@ mod tests;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
+use std::time::Duration;
 
+use flashgc_base::cpu;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::Stepwise;
@@ -137,11 +139,16 @@ impl Channels {
             }
         };
         let crew = Crew::new(*threads, channels.len() + REFILLS);
+        let used = AtomicU64::new(0);
         let stop = std::thread::scope(|scope| {
             let others: Vec<Thread> = (1..*threads)
                 .map(|member| {
-                    let (crew, job) = (&crew, &job);
-                    scope.spawn(move || crew.follow(member, job)).thread().clone()
+                    let (crew, job, used) = (&crew, &job, &used);
+                    let work = move || {
+                        crew.follow(member, job);
+                        used.fetch_add(cpu::of_thread().as_nanos() as u64, Ordering::Relaxed);
+                    };
+                    scope.spawn(work).thread().clone()
                 })
                 .collect();
             let _dismissed = crew.dismissed_in_the_end(&others);
@@ -150,9 +157,10 @@ impl Channels {
                 crew.round(&others, &job);
                 lock(&failed).take().map_or(Ok(()), Err)
             })
-        })?;
+        });
+        cpu::add_helper(Duration::from_nanos(used.into_inner()));
         self.catch_up()?;
-        Ok(stop)
+        stop
     }
 
     /// Executes commands before the clock starts, with the collections they need. None has a stream.
@@ -175,10 +183,14 @@ impl Channels {
             jobs.iter_mut().try_for_each(|(drive, part)| drive.precede(part, u64::MAX).map(drop))
         };
         std::thread::scope(|scope| {
+            let work = |jobs| move || (execute(jobs), cpu::of_thread());
             let threads: Vec<_> =
-                jobs.chunks_mut(each).map(|jobs| scope.spawn(move || execute(jobs))).collect();
+                jobs.chunks_mut(each).map(|jobs| scope.spawn(work(jobs))).collect();
             let done = threads.into_iter().map(|thread| {
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                let ended = thread.join();
+                let (done, used) = ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                cpu::add_helper(used);
+                done
             });
             done.collect::<Result<Vec<()>, _>>()
         })?;
