@@ -5,9 +5,9 @@
 
 use std::io;
 
-use flashgc_drive::settling::{Doubling, Level, Reach, level};
-use flashgc_drive::stats::{Interval, drift, exceeds_chance, exceeds_chance_after_all};
-use flashgc_drive::touched::Touched;
+use flashgc_drive::preparation::{FIRST_LOOK, Preparation};
+use flashgc_drive::settling::Reach;
+use flashgc_drive::stats::Interval;
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::{Batch, Op, Workload};
 
@@ -19,20 +19,15 @@ use crate::served::Served;
 use crate::settings::{Settings, invalid};
 use crate::usage::Usage;
 
-/// The fewest and the most times that the data are overwritten until the drive has settled.
-const LEAST: u64 = 4;
-const MOST: u64 = 64;
-/// Half of the interval that is exact enough, as a share of the mean.
-const PRECISION: f64 = 0.02;
-/// The number of intervals of as many writes as there are pages with data.
-const INTERVALS: u64 = 10;
+/// The most times that the data are overwritten until the drive has settled.
+const MOST: u64 = 40;
 
 /// The end of the overwrites.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Until {
     /// The data were overwritten so many times.
     Times(f64),
-    /// Write amplification has settled by the rule of [`Doubling`]. The data are overwritten 4 to 64 times.
+    /// Write amplification has settled by the rule of [`Preparation`]. The data are overwritten 5, 10, 20 or 40 times.
     Settled,
 }
 
@@ -131,49 +126,46 @@ pub fn age(
     }
     let layout = &settings.layout;
     let mut workload = writes.open(pages, seed).map_err(|error| invalid(error.to_string()))?;
-    let rule = Doubling {
-        first: LEAST * u64::from(pages),
-        most: MOST * u64::from(pages),
-        precision: PRECISION,
-        reach: Reach::beyond(layout.placement.remembers(&layout.geometry)),
-    };
-    Past { drive, rule, pages, is_over }.live(workload.as_mut(), until)
+    let reach = Reach::beyond(layout.placement.remembers(&layout.geometry));
+    let course = Preparation::new(pages);
+    Past { drive, reach, pages, course, is_over }.live(workload.as_mut(), until)
 }
 
 struct Past<'a> {
     drive: &'a mut Drive,
-    rule: Doubling,
+    reach: Reach,
     /// The number of pages with data.
     pages: u32,
+    course: Preparation,
     is_over: &'a dyn Fn(u64, u64) -> bool,
 }
 
 impl Past<'_> {
-    fn live(&mut self, workload: &mut dyn Workload, until: Until) -> Result<Aged, DeviceError> {
-        let mut course = Course::new(self.pages);
+    fn live(mut self, workload: &mut dyn Workload, until: Until) -> Result<Aged, DeviceError> {
         let mut target = match until {
             Until::Times(times) => (f64::from(self.pages) * times) as u64,
-            Until::Settled => self.rule.first,
+            Until::Settled => FIRST_LOOK * u64::from(self.pages),
         };
         self.fill(target)?;
-        let mut is_whole = self.write(workload, &mut course, target / 2, target)?;
-        course.look();
-        is_whole = is_whole && self.write(workload, &mut course, target, target)?;
-        course.look();
-        while until == Until::Settled && is_whole && course.goes_on(&self.rule) {
+        let mut is_whole = self.write(workload, target)?;
+        let most = MOST * u64::from(self.pages);
+        while until == Until::Settled
+            && is_whole
+            && 2 * target <= most
+            && !self.course.has_settled(self.reach)
+        {
             target *= 2;
-            is_whole = self.write(workload, &mut course, target, target)?;
-            course.look();
+            is_whole = self.write(workload, target)?;
         }
         self.drive.flush()?;
         let counters = self.drive.stat().counters;
         Ok(Aged {
             pages: self.pages.into(),
-            overwritten: course.written,
-            write_amplification: course.level().map(|level| level.mean),
+            overwritten: self.course.written(),
+            write_amplification: self.course.level().map(|level| level.mean),
             copied: counters.copied_pages,
             erases: counters.erases,
-            is_settled: course.has_settled(&self.rule),
+            is_settled: self.course.has_settled(self.reach),
         })
     }
 
@@ -195,32 +187,26 @@ impl Past<'_> {
         (self.is_over)(done, due + u64::from(self.pages))
     }
 
-    /// Writes until `target` pages of those `due` were overwritten. Returns `false` if it was ended before.
-    fn write(
-        &mut self,
-        workload: &mut dyn Workload,
-        course: &mut Course,
-        target: u64,
-        due: u64,
-    ) -> Result<bool, DeviceError> {
+    /// Writes until `target` pages were overwritten. Returns `false` if it was ended before.
+    fn write(&mut self, workload: &mut dyn Workload, target: u64) -> Result<bool, DeviceError> {
         let mut batch = Batch::default();
         let mut is_over = false;
-        while course.written < target && !is_over {
+        while self.course.written() < target && !is_over {
             let before = self.drive.stat().counters.copied_pages;
-            let count = course.interval.min(target - course.written);
+            let written = self.course.written();
+            let count = self.course.interval().min(target - written);
             let mut done = 0;
             while done < count && !is_over {
                 batch.clear();
                 let most = (count - done).min(Batch::DEFAULT_LEN as u64) as usize;
                 workload.fill(&mut batch, most).map_err(|error| invalid(error.to_string()))?;
-                course.touched.add(&batch);
+                self.course.touched().add(&batch);
                 done += self.execute(&batch)?;
-                is_over = self.is_over(u64::from(self.pages) + course.written + done, due);
+                is_over = self.is_over(u64::from(self.pages) + written + done, target);
             }
             self.account(done);
             let copied = self.drive.stat().counters.copied_pages - before;
-            course.written += done;
-            course.intervals.push(Interval::of_pages(done, done + copied));
+            self.course.add(Interval::of_pages(done, done + copied));
         }
         Ok(!is_over)
     }
@@ -244,65 +230,5 @@ impl Past<'_> {
     fn account(&mut self, pages: u64) {
         let usage = Usage { writes: pages, written_bytes: pages * PAGE as u64, ..Usage::default() };
         self.drive.account(&usage);
-    }
-}
-
-/// The course of the overwrites.
-struct Course {
-    written: u64,
-    /// The page writes of an interval.
-    interval: u64,
-    intervals: Vec<Interval>,
-    touched: Touched,
-    /// The number of times that a cold page was written in the second half.
-    rewrites: Option<f64>,
-}
-
-impl Course {
-    fn new(pages: u32) -> Self {
-        Self {
-            written: 0,
-            interval: u64::from(pages).div_ceil(INTERVALS),
-            intervals: Vec::new(),
-            touched: Touched::new(pages),
-            rewrites: None,
-        }
-    }
-
-    /// Ends a half of the overwrites.
-    fn look(&mut self) {
-        // Few pages that are left may not show that twice the writes rewrite a page twice as often.
-        let before = self.rewrites.map(|times| 2.0 * times);
-        self.rewrites = self.touched.rewrites().into_iter().chain(before).reduce(f64::max);
-    }
-
-    /// The writes of the first half, and of the second.
-    fn halves(&self) -> (&[Interval], &[Interval]) {
-        let mut sum = 0;
-        let first = self.intervals.iter().take_while(|interval| {
-            sum += interval.host_pages;
-            2 * sum <= self.written
-        });
-        self.intervals.split_at(first.count())
-    }
-
-    fn level(&self) -> Option<Level> {
-        let (before, measured) = self.halves();
-        level(before, measured)
-    }
-
-    /// The change within the second half, with half its interval.
-    fn drift(&self) -> Option<(f64, f64)> {
-        drift(&[self.halves().1.to_vec()])
-    }
-
-    fn goes_on(&self, rule: &Doubling) -> bool {
-        let moves = self.drift().is_some_and(exceeds_chance);
-        rule.goes_on(self.written, self.level(), self.rewrites, moves)
-    }
-
-    fn has_settled(&self, rule: &Doubling) -> bool {
-        let moves = self.drift().is_some_and(exceeds_chance_after_all);
-        rule.has_settled(self.written, self.level(), self.rewrites, moves)
     }
 }

@@ -8,6 +8,7 @@ pub mod counting;
 pub mod error;
 pub mod extent;
 pub mod passes;
+pub mod preparation;
 pub mod settling;
 pub mod source;
 pub mod stats;

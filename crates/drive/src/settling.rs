@@ -4,9 +4,7 @@
 //! of errors was measured for every policy: `make coverage`, `docs/steady.md`.
 
 use crate::passes::BATCHES;
-use crate::stats::{
-    Interval, batch_means, exceeds_chance, exceeds_chance_after_all, half_width95, mean,
-};
+use crate::stats::{Interval, batch_means, exceeds_chance, half_width95, mean};
 use flashgc_ftl::placement::Remembers;
 
 /// Half of an interval that is exact enough, as a share of the mean.
@@ -40,16 +38,7 @@ impl Level {
 
     /// Returns `true` if more of the transient is left than chance explains.
     pub fn moves(&self) -> bool {
-        exceeds_chance(self.drift())
-    }
-
-    /// Returns `true` if more of the transient is left than chance explains, for a run that ended when it was not.
-    pub fn moves_after_all(&self) -> bool {
-        exceeds_chance_after_all(self.drift())
-    }
-
-    fn drift(&self) -> (f64, f64) {
-        (self.left / self.mean, self.chance / self.mean)
+        exceeds_chance((self.left / self.mean, self.chance / self.mean))
     }
 }
 
@@ -120,6 +109,9 @@ pub struct Reach {
 }
 
 impl Reach {
+    /// The reach of any measured part.
+    pub const NONE: Self = Self { rewrites: 0.0, writes: 0 };
+
     /// Returns the reach that shows a steady state of a placement that remembers so much.
     pub fn beyond(remembers: Remembers) -> Self {
         Self { rewrites: FEWEST_REWRITES.max(remembers.rewrites as f64), writes: remembers.writes }
@@ -177,23 +169,7 @@ impl Doubling {
             let needed = reach.run_needed(written / 2, rewrites);
             !reach.is_within(written / 2, rewrites) && needed <= self.most
         });
-        moves || is_short || level.moves() || !self.is_exact(level)
-    }
-
-    /// Returns `true` if a run of `written` page writes that ended by this rule shows a steady state.
-    pub fn has_settled(
-        &self,
-        written: u64,
-        level: Option<Level>,
-        rewrites: Option<f64>,
-        moves: bool,
-    ) -> bool {
-        let is_calm = |level: Level| !level.moves_after_all() && self.is_exact(level);
-        !moves && self.reach.is_within(written / 2, rewrites) && level.is_some_and(is_calm)
-    }
-
-    fn is_exact(&self, level: Level) -> bool {
-        level.half() <= self.precision * level.mean
+        moves || is_short || level.moves() || level.half() > self.precision * level.mean
     }
 }
 

@@ -1,10 +1,15 @@
 //! The pages that a workload writes again: how long it takes until all of them, the coldest too, are rewritten.
 
+use std::ops::Range;
+
 use flashgc_base::snapshot::Value;
 use flashgc_workload::{Batch, Op};
 
 /// The most pages that are watched. A drive with more has every 2nd, 4th, 8th and so on watched, drawn by a hash.
 const MOST_WATCHED: u32 = 1 << 16;
+
+/// The fewest pages left that show how fast they are written.
+const FEWEST_LEFT: u64 = 20;
 
 /// The watched pages that were written, ever and since the last look.
 #[derive(Clone, Debug, PartialEq, Value)]
@@ -13,6 +18,19 @@ pub struct Touched {
     mask: u32,
     ever: Vec<u64>,
     lately: Vec<u64>,
+    /// The page writes since the last look.
+    writes: u64,
+    /// The course since then, while enough pages were left.
+    marks: Vec<Mark>,
+    /// The page writes at which the next mark is due.
+    due: u64,
+}
+
+/// The number of times that a cold page was written in so many page writes.
+#[derive(Clone, Copy, Debug, PartialEq, Value)]
+struct Mark {
+    writes: u64,
+    times: f64,
 }
 
 impl Touched {
@@ -20,20 +38,41 @@ impl Touched {
     pub fn new(pages: u32) -> Self {
         let shift = pages.div_ceil(MOST_WATCHED).next_power_of_two().trailing_zeros();
         let words = vec![0; (pages as usize).div_ceil(64)];
-        Self { mask: (1 << shift) - 1, ever: words.clone(), lately: words }
+        Self {
+            mask: (1 << shift) - 1,
+            ever: words.clone(),
+            lately: words,
+            writes: 0,
+            marks: Vec::new(),
+            due: 1,
+        }
     }
 
     /// Adds the writes of `batch`.
     pub fn add(&mut self, batch: &Batch) {
         if batch.ops.is_empty() {
-            batch.pages.iter().for_each(|&page| self.write(page));
+            batch.pages.iter().for_each(|&page| self.touch(page));
+            self.writes += batch.pages.len() as u64;
         } else {
             let each = batch.pages.iter().zip(&batch.ops);
-            each.filter(|(_, op)| **op == Op::Write).for_each(|(&page, _)| self.write(page));
+            let writes = each.filter(|(_, op)| **op == Op::Write).map(|(&page, _)| page);
+            writes.for_each(|page| {
+                self.touch(page);
+                self.writes += 1;
+            });
         }
+        self.mark();
     }
 
-    fn write(&mut self, page: u32) {
+    /// Adds a write of each of these pages.
+    pub fn add_pages(&mut self, pages: Range<u32>) {
+        self.writes += u64::from(pages.end - pages.start);
+        pages.for_each(|page| self.touch(page));
+        self.mark();
+    }
+
+    #[inline]
+    fn touch(&mut self, page: u32) {
         // The upper half of the product is even also for pages in a row.
         if (page.wrapping_mul(0x9e37_79b1) >> 16) & self.mask == 0 {
             let (word, bit) = (page as usize / 64, 1 << (page % 64));
@@ -43,11 +82,47 @@ impl Touched {
         }
     }
 
+    /// Records the course each time that the writes have grown by a quarter.
+    fn mark(&mut self) {
+        if self.writes >= self.due {
+            self.due = self.writes + self.writes.div_ceil(4);
+            if let Some((times, left)) = self.times()
+                && left >= FEWEST_LEFT
+            {
+                self.marks.push(Mark { writes: self.writes, times });
+            }
+        }
+    }
+
     /// Returns the number of times that a cold page was written since the last look, and begins anew: the
     /// logarithm of the share of the pages written before that were not written since. It is that mean number
-    /// where all pages are equally cold, and below the mean of different ones. `None` if no page was written
-    /// before.
+    /// where all pages are equally cold, and below the mean of different ones. From the moment at which hardly a
+    /// page was left on, it grows as it did in the second half of the writes before. `None` if no page was
+    /// written before.
     pub fn rewrites(&mut self) -> Option<f64> {
+        let times = self.rewrites_so_far();
+        for (ever, lately) in self.ever.iter_mut().zip(&mut self.lately) {
+            *ever |= std::mem::take(lately);
+        }
+        self.marks.clear();
+        (self.writes, self.due) = (0, 1);
+        times
+    }
+
+    /// Returns the same number, and does not begin anew.
+    pub fn rewrites_so_far(&self) -> Option<f64> {
+        let (times, left) = self.times()?;
+        let Some(last) = self.marks.last().filter(|_| left < FEWEST_LEFT) else {
+            return Some(times);
+        };
+        let half = self.marks.iter().rev().find(|mark| 2 * mark.writes <= last.writes);
+        let half = half.copied().unwrap_or(Mark { writes: 0, times: 0.0 });
+        let rate = (last.times - half.times) / (last.writes - half.writes) as f64;
+        Some(times.max(last.times + rate * (self.writes - last.writes) as f64))
+    }
+
+    /// Returns the logarithm, and the number of pages that were not written; `None` if none was written before.
+    fn times(&self) -> Option<(f64, u64)> {
         let ones =
             |words: &[u64]| words.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
         let all = ones(&self.ever);
@@ -57,12 +132,9 @@ impl Touched {
             .zip(&self.lately)
             .map(|(ever, lately)| u64::from((ever & lately).count_ones()))
             .sum();
-        for (ever, lately) in self.ever.iter_mut().zip(&mut self.lately) {
-            *ever |= std::mem::take(lately);
-        }
         // Of pages that were all written again, half a page was not.
-        let left = ((all - again) as f64).max(0.5);
-        (all > 0).then(|| (all as f64 / left).ln())
+        let left = all - again;
+        (all > 0).then(|| ((all as f64 / (left as f64).max(0.5)).ln(), left))
     }
 }
 
@@ -85,6 +157,28 @@ mod tests {
         touched.add(&batch(0..1000));
         assert!((touched.rewrites().unwrap() - 2000f64.ln()).abs() < 1e-9);
         assert_eq!(touched.rewrites(), Some(0.0), "nothing was written since");
+    }
+
+    #[test]
+    fn the_number_grows_on_when_no_page_is_left() {
+        // Half of the pages are written at random, and the cold half a tenth as often.
+        let mut rng = flashgc_base::rng::Stream::new(1, "touched");
+        let mut touched = Touched::new(1 << 16);
+        touched.add(&batch(0..1 << 16));
+        touched.rewrites();
+        let half = 1 << 15;
+        for _ in 0..2000 {
+            let pages = (0..4096).map(|_| {
+                let page = rng.below(half);
+                if rng.below(11) == 0 { page + half } else { page }
+            });
+            touched.add(&batch(pages.collect::<Vec<_>>()));
+        }
+        // 4096 * 2000 / 11 writes of 32768 cold pages: 22.7 each. The hot half hides ln 2 of it.
+        let times = touched.rewrites_so_far().unwrap();
+        assert!((times / (22.7 + 2f64.ln()) - 1.0).abs() < 0.05, "{times}");
+        assert_eq!(touched.rewrites(), Some(times));
+        assert_eq!(touched.rewrites_so_far(), Some(0.0));
     }
 
     #[test]

@@ -12,7 +12,6 @@ use flashgc_base::spec::count;
 use flashgc_drive::settling::Reach;
 use serde::{Deserialize, Serialize};
 
-use crate::clocked::MOST_SETTLING;
 use crate::steadiness::{Drift, FEWEST_ERASES};
 pub(crate) use clocked::*;
 
@@ -86,9 +85,10 @@ rules! {
         "The figures cover the part that was run.",
         "The runs were stopped before their end, and something was measured.";
     NO_WARM_UP_END: "no-warm-up-end", Doubt, Measured,
-        "The end of the warm-up was not found.",
-        "With a clock and an automatic warm-up: the writes before the requests never settle, by the MSER rule and \
-         the test of a steady half.";
+        "Nothing shows that the drive had settled before the requests.",
+        "With a clock and writes before it: a cold page was written fewer than 4 times in them, or less often than the \
+         placement remembers; or their second half moves, differs from the quarter before it, or is known to worse \
+         than 2%.";
     WARM_UP_CUT: "warm-up-cut", Doubt, Measured,
         "The writes before the requests ended early.",
         "With a clock: of the page writes of the warm-up some were not made after 1000 requests for each, at least 16.8 \
@@ -312,15 +312,15 @@ pub(crate) fn interrupted() -> Finding {
     Finding::new(INTERRUPTED, "interrupted: the figures cover the part that was run")
 }
 
-/// Returns the finding that a drive with a clock did not settle before its requests.
-pub(crate) fn not_settled_before() -> Finding {
+/// Returns the finding that a drive with a clock had not settled after so many `drive_writes` before its requests.
+pub(crate) fn not_settled_before(drive_writes: f64) -> Finding {
     let claim = format!(
-        "no end of the warm-up was found: nothing showed that write amplification had settled after \
-         {MOST_SETTLING} drive writes before the requests"
+        "nothing shows that write amplification had settled after {} drive writes before the requests",
+        (100.0 * drive_writes).round() / 100.0
     );
     Finding::new(NO_WARM_UP_END, claim)
         .hint(format!("a longer {}, in drive writes", option("warmup")))
-        .with("drive_writes", MOST_SETTLING)
+        .with("drive_writes", drive_writes)
 }
 
 /// Returns the finding that `done` of `wanted` page writes before the requests were made, by `drawn` requests.

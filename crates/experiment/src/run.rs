@@ -284,7 +284,7 @@ impl Run {
         }
         let again = self.drive.rewrites();
         self.rewrites = match (self.rewrites, again, &plan.doubling) {
-            // Twice as many as in half of the writes, which few pages left unwritten may not show.
+            // Twice as many as in half of the writes.
             (Some(before), Some(again), Some(_)) => Some(again.max(2.0 * before)),
             (Some(before), Some(again), None) => Some(before + again),
             (before, again, _) => again.or(before),

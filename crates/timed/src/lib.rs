@@ -37,7 +37,7 @@ pub use config::{
     parse_slc_times, words,
 };
 pub use drive::{Stop, TimedDrive, Until};
-pub use front::Lines;
+pub use front::{Lines, Shape};
 pub use live::{Done, Live};
 pub use measure::{
     ByTenant, Cause, CollectionCounts, CollectionResult, Completion, Follows, Held, HeldResult,

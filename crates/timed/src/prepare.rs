@@ -9,6 +9,7 @@ use flashgc_workload::requests::TimedRequest;
 use flashgc_workload::{Batch, Op};
 
 use super::drive::TimedDrive;
+use super::front::Shape;
 use super::measure::Observer;
 use super::ops::Kind;
 
@@ -119,6 +120,11 @@ impl<O: Observer> TimedDrive<O> {
                 while self.shared.map.program_host_data(plane).is_some() {}
             }
         }
+    }
+
+    /// Returns the shape of requests on pages.
+    pub fn shape(&self) -> &Shape {
+        self.front.shape()
     }
 
     /// Executes `requests` before the clock starts, until the drive has written `most` pages, or its

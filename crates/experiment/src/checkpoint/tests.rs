@@ -211,15 +211,15 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
         }
     });
     let recorded = [
-        (45_888, 0x57a5444ee8770580),
-        (53_620, 0x4d76f43ed323067d),
-        (62_306, 0x427c0db8fa1bdd39),
-        (153_210, 0x19efd0337e9138df),
+        (45_912, 0x5b8d1e7fa1160b5c),
+        (53_644, 0x2db37293172fc8e9),
+        (62_330, 0x3af349fcfffdab37),
+        (153_234, 0x63f507bdb8b5422b),
         (56_943, 0xce68994cbe825a84),
-        (155_341, 0xd1504bc391041314),
-        (157_712, 0x75ded672167d20a8),
+        (115_392, 0xcc1f860f5c95c116),
+        (118_796, 0x54964deec0f6a771),
     ];
-    assert_eq!((FORMAT, found), (20, recorded));
+    assert_eq!((FORMAT, found), (21, recorded));
 }
 
 fn resolved(config: &RunConfig) -> Resolved {

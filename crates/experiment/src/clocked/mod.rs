@@ -10,6 +10,6 @@ mod simulated;
 mod summary;
 
 pub use live::live;
-pub(crate) use resolve::{MOST_SETTLING, Timed};
+pub(crate) use resolve::Timed;
 pub(crate) use run::{ClockedRun, Pace};
 pub(crate) use summary::summarise;

@@ -20,12 +20,8 @@ use crate::shape::{no_blocks, with_room};
 use crate::tenants;
 use crate::times::Times;
 
-/// The intervals of a drive write by which it is seen whether a drive has settled.
-pub(crate) const SETTLING: u64 = 32;
-/// The drive writes after which a drive that is to settle is looked at for the first time, and then after each.
-pub(crate) const LEAST_SETTLING: u64 = 2;
 /// The drive writes after which a drive that has not settled is measured nevertheless.
-pub(crate) const MOST_SETTLING: u64 = 20;
+const MOST_SETTLING: u64 = 20;
 
 /// A timed drive and its runs, checked and worked out.
 #[derive(Clone)]
@@ -37,9 +33,8 @@ pub(crate) struct Timed {
     /// The page writes without the clock, before the requests: at most so many if they end when the drive
     /// has settled.
     pub precondition: u64,
-    /// The page writes of an interval of these, by which it is seen whether the drive has settled; `None` for
-    /// a fixed number.
-    pub settles: Option<u64>,
+    /// `true` if these end when the drive has settled.
+    pub settles: bool,
     /// The requests that are not measured.
     pub warmup: u64,
     /// The requests of the run, warm-up included.
@@ -309,20 +304,14 @@ fn length(
     }
 }
 
-/// Returns the requests that are not measured, the page writes without the clock before them, and the writes of
-/// an interval of these if they end when the drive has settled.
-fn warmup(
-    text: &str,
-    total: u64,
-    geometry: &Geometry,
-) -> Result<(u64, u64, Option<u64>), SpecError> {
+/// Returns the requests that are not measured, the page writes without the clock before them, and `true` if
+/// these end when the drive has settled.
+fn warmup(text: &str, total: u64, geometry: &Geometry) -> Result<(u64, u64, bool), SpecError> {
     let drive_write = u64::from(geometry.logical_pages());
     Ok(match Warmup::parse(text)? {
-        Warmup::Share(share) => ((share * total as f64).round() as u64, 0, None),
-        Warmup::DriveWrites(times) => (0, (times * drive_write as f64).round() as u64, None),
-        Warmup::Pages(pages) => (0, pages, None),
-        Warmup::Auto => {
-            (0, MOST_SETTLING * drive_write, Some(drive_write.div_ceil(SETTLING).max(1)))
-        }
+        Warmup::Share(share) => ((share * total as f64).round() as u64, 0, false),
+        Warmup::DriveWrites(times) => (0, (times * drive_write as f64).round() as u64, false),
+        Warmup::Pages(pages) => (0, pages, false),
+        Warmup::Auto => (0, MOST_SETTLING * drive_write, true),
     })
 }

@@ -9,15 +9,18 @@ use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};
 use flashgc_drive::error::DriveError;
 use flashgc_drive::extent::INTERVALS;
-use flashgc_drive::stats::{Interval, has_settled};
+use flashgc_drive::preparation::Preparation;
+use flashgc_drive::settling::Reach;
+use flashgc_drive::stats::Interval;
 use flashgc_timed::{
     CollectionResult, Meter, Overload, SlcCounts, Stop, Totals, Utilisation, WorstResult,
 };
+use flashgc_workload::Op;
 use flashgc_workload::requests::RequestStream;
 
 use super::make;
 use super::parts::{Progress, open_before};
-use super::resolve::{LEAST_SETTLING, SETTLING, Timed};
+use super::resolve::Timed;
 use super::simulated::Simulated;
 use crate::bytes::Written;
 use crate::checkpoint::Turns;
@@ -70,7 +73,7 @@ pub(crate) struct TimedRun {
     /// The pace of each interval of the measured part; empty if requests arrive at given times, which the
     /// drive does not choose.
     pub paces: Vec<Pace>,
-    /// `true` if the drive was to settle before the requests, and did not.
+    /// `true` if the drive had not settled at the end of the writes before the requests.
     pub is_unsettled: bool,
     /// The writes before the requests that were not made because the workload hardly writes, if there are some.
     pub cut: Option<Cut>,
@@ -137,7 +140,7 @@ pub(crate) struct ClockedRun {
     precondition: Option<Precondition>,
     /// `true` if the writes before the clock are made.
     is_prepared: bool,
-    /// `true` if these were to end when the drive had settled, and it never did.
+    /// `true` if the drive had not settled at the end of these.
     is_unsettled: bool,
     start: Option<Moment>,
     settling: Vec<Interval>,
@@ -153,6 +156,9 @@ pub(crate) struct ClockedRun {
     /// The number of the run.
     #[snapshot(skip)]
     index: u32,
+    /// The reach of the writes before the clock that shows a steady state.
+    #[snapshot(skip)]
+    reach: Reach,
     stop: Stop,
     completed: u64,
     /// The number of advances of the run, each to its end or to the drive's.
@@ -186,8 +192,8 @@ struct Precondition {
     without_write: u64,
     /// The requests so far.
     drawn: u64,
-    /// The intervals so far, where the drive is to settle, and the counts at the end of the last one.
-    settling: Vec<Interval>,
+    /// The course of write amplification, and the counts at the end of its last interval.
+    course: Preparation,
     last: Written,
 }
 
@@ -228,7 +234,7 @@ impl ClockedRun {
                     left,
                     without_write: 0,
                     drawn: 0,
-                    settling: Vec::new(),
+                    course: Preparation::new(resolved.geometry.logical_pages()),
                     last: Written::default(),
                 })
             }
@@ -247,6 +253,7 @@ impl ClockedRun {
             last: Written::default(),
             unit: resolved.config.unit(),
             index,
+            reach: if resolved.has_no_end() { resolved.reach() } else { Reach::NONE },
             stop: Stop::Reached,
             completed: 0,
             rounds: 0,
@@ -308,20 +315,21 @@ impl ClockedRun {
             && writes.drawn < most_before(timed.precondition)
             && !self.drive.has_ended()
         {
-            let most = timed.settles.unwrap_or(u64::MAX).min(self.drive.between_looks());
+            let most = writes.course.interval().min(self.drive.between_looks());
             writes.stream.fill(&mut requests, most as usize)?;
             if requests.is_empty() {
                 break;
             }
             let written = self.drive.prepare(&requests, writes.left)?;
+            for request in requests.iter().filter(|request| request.op == Op::Write) {
+                writes.course.touched().add_pages(self.drive.shape().pages_of(request)?);
+            }
             writes.left -= written;
             writes.drawn += requests.len() as u64;
             writes.without_write =
                 if written == 0 { writes.without_write + requests.len() as u64 } else { 0 };
             let done = timed.precondition - writes.left;
-            if let Some(interval) = timed.settles {
-                self.settle(interval);
-            }
+            self.settle(timed.settles);
             if !look(self, done) {
                 return Ok(false);
             }
@@ -337,20 +345,19 @@ impl ClockedRun {
     }
 
     /// Records an interval of the writes before the clock when it is complete, and ends them once the drive has
-    /// settled.
-    fn settle(&mut self, interval: u64) {
+    /// settled, if that is their end.
+    fn settle(&mut self, is_end: bool) {
         let now = self.written();
+        let reach = self.reach;
         let Some(writes) = &mut self.precondition else { return };
         let since = now.since(&writes.last, self.unit);
-        if since.host_pages < interval {
+        if since.host_pages < writes.course.interval() && writes.left > 0 {
             return;
         }
         writes.last = now;
-        writes.settling.push(since);
-        let count = writes.settling.len() as u64;
-        if count >= LEAST_SETTLING * SETTLING && count.is_multiple_of(SETTLING) {
-            self.is_unsettled = !has_settled(&writes.settling);
-            if !self.is_unsettled {
+        if writes.course.add(since) || writes.left == 0 {
+            self.is_unsettled = !writes.course.has_settled(reach);
+            if is_end && !self.is_unsettled {
                 writes.left = 0;
             }
         }
@@ -520,7 +527,7 @@ impl Lengthened for ClockedRun {
         let hardly_writes = |writes: &Precondition| {
             writes.without_write >= MOST_WITHOUT_WRITE || writes.drawn >= most_before(wanted)
         };
-        let cut = precondition.filter(|writes| writes.left > 0 && !is_unsettled);
+        let cut = precondition.filter(|writes| writes.left > 0);
         let cut = cut.filter(hardly_writes);
         let cut = cut.map(|Precondition { left, drawn, .. }| Cut { left, drawn });
         TimedRun {

@@ -4,7 +4,7 @@ use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_drive::asked::Asked;
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::{Counters, LayerCounts, Stepwise};
-use flashgc_timed::{Channels, Meter, Stop, TimedDrive, Totals, Until, Worst};
+use flashgc_timed::{Channels, Meter, Shape, Stop, TimedDrive, Totals, Until, Worst};
 use flashgc_workload::requests::TimedRequest;
 use flashgc_workload::{Batch, Op};
 
@@ -49,6 +49,14 @@ impl Simulated {
         match self {
             Self::Whole(drive) => drive.run(Until { completed: until.min(about), ..Until::END }),
             Self::ByChannel(drive) => drive.run(until, about),
+        }
+    }
+
+    /// Returns the shape of requests on pages.
+    pub fn shape(&self) -> &Shape {
+        match self {
+            Self::Whole(drive) => drive.shape(),
+            Self::ByChannel(drive) => drive.shape(),
         }
     }
 

@@ -76,7 +76,7 @@ pub(crate) fn summarise(
     let erases = few_erases(&result);
     let filling = filled(&measures, timed.settings.write_cache);
     let is_known = few.is_none() && erases.is_none() && filling.is_none();
-    result.steady = is_steady(&result) && is_known;
+    result.steady = is_steady(&result) && is_known && !is_unsettled;
     let pages = resolved.geometry.logical_pages();
     // Only an overload asks for it, and it looks at every request of the trace.
     let may_wait = measured.overload.is_some()
@@ -88,7 +88,10 @@ pub(crate) fn summarise(
         result.findings.extend(few.map(findings::few_rounds));
         result.findings.extend(erases.map(findings::few_erases));
     }
-    result.findings.extend(is_unsettled.then(findings::not_settled_before));
+    let most = timed.precondition as f64 / f64::from(pages);
+    let writes = result.counters.host_pages > 0;
+    // Reads do not ask for it.
+    result.findings.extend((is_unsettled && writes).then(|| findings::not_settled_before(most)));
     // A workload that never writes changes nothing, before the clock or after.
     let cut = cut.filter(|cut| cut.left < timed.precondition);
     result.findings.extend(cut.map(|cut| {

@@ -317,6 +317,7 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// Returns the shape of requests on a drive of pages of `page_bytes`.
     pub fn new(page_bytes: u32, logical_pages: u32) -> Self {
         Self { page_bytes, logical_pages }
     }

@@ -1,0 +1,171 @@
+//! The writes that bring a drive into its steady state before anything is measured, and the rule that ends them.
+
+use flashgc_base::snapshot::Value;
+
+use crate::settling::{Level, Reach, level};
+use crate::stats::{Interval, drift, exceeds_chance};
+use crate::touched::Touched;
+
+/// The drive writes of the first look. At each further one there are twice as many.
+pub const FIRST_LOOK: u64 = 5;
+/// Half of the interval of write amplification that is exact enough, as a share of the mean.
+const PRECISION: f64 = 0.02;
+/// The number of intervals of a drive write.
+const INTERVALS: u64 = 32;
+
+/// The course of the writes before a measured part, on a drive whose pages all have data.
+#[derive(Clone, Debug, PartialEq, Value)]
+pub struct Preparation {
+    /// The number of pages with data.
+    pages: u32,
+    written: u64,
+    intervals: Vec<Interval>,
+    touched: Touched,
+    /// The page writes at which a half ends, or a first half.
+    due: u64,
+    /// The page writes at the end of the last half.
+    half: u64,
+    /// The number of times that a cold page was written in the second half that ended last.
+    rewrites: Option<f64>,
+}
+
+impl Preparation {
+    /// Returns the course of a drive with data in `pages` pages, before its first write.
+    pub fn new(pages: u32) -> Self {
+        Self {
+            pages,
+            written: 0,
+            intervals: Vec::new(),
+            touched: Touched::new(pages),
+            due: FIRST_LOOK * u64::from(pages) / 2,
+            half: 0,
+            rewrites: None,
+        }
+    }
+
+    /// Returns the page writes of an interval.
+    pub fn interval(&self) -> u64 {
+        u64::from(self.pages).div_ceil(INTERVALS).max(1)
+    }
+
+    /// Returns the page writes so far.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Returns the pages that were written, to add to.
+    pub fn touched(&mut self) -> &mut Touched {
+        &mut self.touched
+    }
+
+    /// Adds an interval. Returns `true` if it is time to look whether the drive has settled: after 5 drive writes, 10,
+    /// 20 and so on.
+    pub fn add(&mut self, interval: Interval) -> bool {
+        self.written += interval.host_pages;
+        self.intervals.push(interval);
+        if self.written < self.due {
+            return false;
+        }
+        let is_second = self.half > 0;
+        self.rewrites = self.touched.rewrites();
+        (self.half, self.due) = (self.written, 2 * self.due);
+        is_second
+    }
+
+    /// Returns the number of times that a cold page was written, as far as the second half of the writes until the
+    /// last look shows it: so often in as many writes. Pages that nobody writes do not count.
+    pub fn rewrites(&self) -> f64 {
+        let (times, writes) = match self.rewrites {
+            Some(times) => (Some(times), self.half / 2),
+            None => (self.touched.rewrites_so_far(), self.written - self.half),
+        };
+        times.map_or(0.0, |times| times * self.written as f64 / writes.max(1) as f64)
+    }
+
+    /// Returns the level of write amplification by the second half; `None` without writes.
+    pub fn level(&self) -> Option<Level> {
+        let (before, after) = self.halves();
+        level(before, after)
+    }
+
+    /// Returns `true` if the drive has settled: a cold page was written as often as `reach` asks, so that what was
+    /// before counts no more, and write amplification moves neither within the second half nor from the quarter
+    /// before it, and is known to within 2%.
+    pub fn has_settled(&self, reach: Reach) -> bool {
+        let is_calm = |level: Level| !level.moves() && level.half() <= PRECISION * level.mean;
+        reach.is_within(self.written, Some(self.rewrites()))
+            && self.level().is_some_and(is_calm)
+            && !drift(&[self.halves().1.to_vec()]).is_some_and(exceeds_chance)
+    }
+
+    /// Splits the intervals in the middle of the writes.
+    fn halves(&self) -> (&[Interval], &[Interval]) {
+        let mut sum = 0;
+        let first = self.intervals.iter().take_while(|interval| {
+            sum += interval.host_pages;
+            2 * sum <= self.written
+        });
+        self.intervals.split_at(first.count())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flashgc_workload::Batch;
+
+    /// A drive whose pages are written in turn, with the amplification of each drive write.
+    fn prepared(pages: u32, amplification: impl Fn(u64) -> f64, drive_writes: u64) -> Preparation {
+        let mut made = Preparation::new(pages);
+        let each = made.interval();
+        for number in 0..drive_writes * INTERVALS {
+            let pages = (0..each).map(|at| ((number * each + at) % u64::from(pages)) as u32);
+            made.touched().add(&Batch { pages: pages.collect(), ..Batch::default() });
+            let programs = (each as f64 * 1000.0 * amplification(number / INTERVALS)).round();
+            let bytes = (each * 1000, programs as u64);
+            made.add(Interval { host_pages: each, host_bytes: bytes.0, programmed_bytes: bytes.1 });
+        }
+        made
+    }
+
+    #[test]
+    fn a_calm_drive_has_settled_once_its_pages_were_written_often_enough() {
+        let reach = |rewrites| Reach { rewrites, writes: 0 };
+        let calm = prepared(640, |_| 2.0, 5);
+        assert_eq!(calm.written(), 3200);
+        let times = calm.rewrites();
+        assert!(times > 4.0 && calm.has_settled(reach(times)));
+        assert!(!calm.has_settled(reach(times + 0.1)));
+        assert!(!calm.has_settled(Reach { rewrites: 4.0, writes: 3201 }));
+    }
+
+    #[test]
+    fn cold_pages_count_by_the_second_half_and_those_never_written_do_not() {
+        let mut rng = flashgc_base::rng::Stream::new(1, "preparation");
+        let mut made = Preparation::new(40_000);
+        let mut looks = Vec::new();
+        while made.written() < 24 * 40_000 {
+            // Half of the pages are never written; of the others, a drive write is two writes of each.
+            let pages = (0..made.interval()).map(|_| rng.below(20_000)).collect();
+            made.touched().add(&Batch { pages, ..Batch::default() });
+            if made.add(Interval::of_pages(made.interval(), 2 * made.interval())) {
+                looks.push(made.written() / 40_000);
+                let expected = 2.0 * made.written() as f64 / 40_000.0;
+                assert!((made.rewrites() / expected - 1.0).abs() < 0.1, "{}", made.rewrites());
+            }
+        }
+        assert_eq!(looks, [5, 10, 20]);
+        // Behind a look it is known by the look.
+        assert!((made.rewrites() / 48.0 - 1.0).abs() < 0.1, "{}", made.rewrites());
+    }
+
+    #[test]
+    fn a_drive_that_moves_has_not_settled() {
+        let reach = Reach { rewrites: 4.0, writes: 0 };
+        assert!(!prepared(640, |at| 2.0 + 0.05 * at as f64, 8).has_settled(reach));
+        // Calm in its second half, and elsewhere in the quarter before.
+        let after = |at| if at < 4 { 2.5 } else { 2.0 };
+        assert!(!prepared(640, after, 8).has_settled(reach));
+        assert!(prepared(640, after, 64).has_settled(reach));
+    }
+}
