@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from flashgc.results import Result
 from flashgc_papers.claims import Claim, claims
 from flashgc_papers.reproduce.runner import Size, Task, runner_of
 
@@ -20,3 +24,15 @@ def task_of(claim: Claim, size: Size) -> Task:
 WHOLE_PAGES = {
     "host": 4096, "merged": 0, "rounding": 0, "padding": 0, "copies": 0, "programmed": 4096,
 }  # fmt: skip
+
+
+def result_of(raw: Mapping[str, Any], *, moves: bool = False) -> Result:
+    """A result with these figures, of a run that is steady, or moves by a tenth."""
+    drift = {"drift": 0.1, "ci95": 0.01} if moves else {"drift": 0.0, "ci95": 0.01}
+    return Result.from_dict({
+        "steady": not moves,
+        "steadiness": {"amplification": drift},
+        "findings": [],
+        **raw,
+        "config": {"length": {"requests": 1}, **raw.get("config", {})},
+    })  # fmt: skip

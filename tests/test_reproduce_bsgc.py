@@ -14,7 +14,7 @@ from flashgc_papers.claims import Claim, claims
 from flashgc_papers.reproduce.execute import programs
 from flashgc_papers.reproduce.runner import Measured, Outcome, Size, runner_of
 from flashgc_papers.reproduce.verdicts import Value, Verdict
-from papers import claim_of, task_of
+from papers import claim_of, result_of, task_of
 
 RUNNABLE = [claim for claim in claims().claims if claim.paper == "bsgc"]
 IN_KIND, MISSED, NOT_RUN = Verdict.IN_KIND, Verdict.MISSED, Verdict.NOT_RUN
@@ -88,7 +88,7 @@ def as_published(size: Size, shift: dict[str, float] | None = None) -> dict[str,
                 for seed in range(1, experiment.SEEDS + 1):
                     for reading in READINGS:
                         key = experiment.key(kind, trace, name, seed)
-                        made[f"{reading.name}: {key}"] = Result.from_dict(raw)
+                        made[f"{reading.name}: {key}"] = result_of(raw)
     return made
 
 
@@ -285,7 +285,7 @@ def test_readings_say_how_long_collections_take_beside_what_is_published() -> No
         "lifetime": {end: {"drive_writes": 1.0} for end in LIVES.values()},
     }
     results = {
-        key: Result.from_dict({**raw, "busy": {"mean_collection_us": 9e3 if mixed else 6e3}})
+        key: result_of({**raw, "busy": {"mean_collection_us": 9e3 if mixed else 6e3}})
         for key, one in task.simulations.items()
         for mixed in ["mixed" in str(one.config()["frontier"])]
     }

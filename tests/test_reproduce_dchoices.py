@@ -12,7 +12,7 @@ from flashgc.results import Result
 from flashgc_papers.claims import Claim, claims
 from flashgc_papers.reproduce.runner import Measured, Outcome, Row, Size, runner_of
 from flashgc_papers.reproduce.verdicts import Verdict
-from papers import WHOLE_PAGES, claim_of
+from papers import WHOLE_PAGES, claim_of, result_of
 
 RUNNABLE = [claim for claim in claims().claims if claim.paper == "dchoices"]
 MET, MISSED = Verdict.MET, Verdict.MISSED
@@ -30,7 +30,7 @@ def computed(name: str) -> dict[str, Any]:
 
 def simulated(value: float, half: float = 0.0005) -> Result:
     figures = {"write_amplification": value, "write_amplification_ci95": half}
-    return Result.from_dict({"bytes": WHOLE_PAGES, **figures})
+    return result_of({"bytes": WHOLE_PAGES, **figures})
 
 
 def judged(name: str, models: dict[str, Any], results: dict[str, Result]) -> Outcome:

@@ -19,9 +19,16 @@ from typing import Any
 from flashgc_papers.claims import claims
 from flashgc_papers.reproduce.execute import Work
 from flashgc_papers.reproduce.readings import Reading
-from flashgc_papers.reproduce.runner import Measured, Outcome, Runner, Size, Task, met
+from flashgc_papers.reproduce.runner import (
+    Measured,
+    Outcome,
+    Runner,
+    Size,
+    Task,
+    held,
+)
 from flashgc_papers.reproduce.statements import table
-from flashgc_papers.reproduce.verdicts import Value, Verdict
+from flashgc_papers.reproduce.verdicts import AS_PUBLISHED, Value
 from flashgc_papers.zombie.experiment import CHOSEN, READINGS
 from flashgc_papers.zombie.figures import Banks, Locality, Memory, ZombieBlock
 from flashgc_papers.zombie.notices import Knowledge, Notices
@@ -39,8 +46,6 @@ TPCC: Mapping[str, Callable[[Reading], Runner]] = {
     "zombie.tpcc": Database, "zombie.fig11": SixteenBanks, "zombie.table5": Waits,
     "zombie.written": Written,
 }  # fmt: skip
-
-HELD = (Verdict.MET, Verdict.IN_KIND)
 
 
 def changed(options: Mapping[str, Any], **answers: Any) -> dict[str, Any]:
@@ -109,8 +114,8 @@ def alike(measured: Measured, task: Task) -> Measured:
 def row(made: Mapping[str, Outcome]) -> list[str]:
     """The cells of a set."""
     rows = [one for outcome in made.values() for one in outcome.rows]
-    said = [line.verdict in HELD for line in table("zombie", made)]
-    held = [name.partition(".")[2] for name, one in made.items() if one.verdict in HELD]
+    said = [line.verdict in AS_PUBLISHED for line in table("zombie", made)]
+    whole = [name.partition(".")[2] for name, one in made.items() if one.verdict in AS_PUBLISHED]
     # Figure 7 has labels of Figure 5: the first counts.
     by_label = {one.label: one.measured for one in reversed(rows)}
 
@@ -121,12 +126,12 @@ def row(made: Mapping[str, Outcome]) -> list[str]:
         )
 
     each = " ".join(
-        f"{name.partition('.')[2]} {met(one.rows)}/{len(one.rows)}" for name, one in made.items()
+        f"{name.partition('.')[2]} {held(one.rows)}/{len(one.rows)}" for name, one in made.items()
     )
     return [
-        f"{len(held)} ({', '.join(held)})",
+        f"{len(whole)} ({', '.join(whole)})",
         f"{sum(said)} of {len(said)}",
-        f"{met(rows)} of {len(rows)}",
+        f"{held(rows)} of {len(rows)}",
         each,
         figure("waf(ZGC-CB), 0 reads a write", "waf(ZGC-CB), 2 reads a write"),
         figure(*(f"{reads}, zombies known, MB" for reads in ("0", "0.5", "2"))),
@@ -158,7 +163,7 @@ def main() -> None:
         print(f"| {name} | {' | '.join(row(made))} |", flush=True)
         for claim, outcome in made.items():
             for one in outcome.rows:
-                if asked.rows and one.verdict not in HELD:
+                if asked.rows and one.verdict not in AS_PUBLISHED:
                     print(
                         f"#   {claim}: {one.label}: {one.published}: {one.measured}: {one.why}",
                         flush=True,

@@ -57,6 +57,7 @@ def _task(size: Size, simulations: dict[str, Simulation], what: str) -> Task:
             endurance=endurance, writes=f"10^{math.log10(experiment.writes(size)):g}"
         ),
         left_out=left_out,
+        whole="" if left_out else "a run has all writes of the paper, from an empty drive on",
     )
 
 

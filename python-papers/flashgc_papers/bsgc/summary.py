@@ -35,12 +35,12 @@ summarise(
             when=lambda rows: not rows["shortest"].holds,
         ),
         Sentence(
-            "Lives, Figure 5: {first.met} of {first.of_all} rows of the first failure and "
-            "{system.met} of {system.of_all} of the system's hold.",
+            "Lives, Figure 5: {first.held} of {first.of_all} rows of the first failure and "
+            "{system.held} of {system.of_all} of the system's hold.",
             {"first": ("bsgc.fig5.first-failure",), "system": ("bsgc.fig5.system-failure",)},
         ),
         Sentence(
-            "Migrations, Figure 7: {sizes.met} of {sizes.of_all} sizes and {orders.met} of "
+            "Migrations, Figure 7: {sizes.held} of {sizes.of_all} sizes and {orders.held} of "
             "{orders.of_all} orders hold.",
             {"sizes": (_WHAT, "trace?, *C", "trace?, C*"), "orders": (_WHAT, "*, order")},
         ),
@@ -55,7 +55,7 @@ summarise(
             missed=("less",),
         ),
         Sentence(
-            "Deviations, Figure 6: {sizes.met} of {sizes.of_all} sizes hold.",
+            "Deviations, Figure 6: {sizes.held} of {sizes.of_all} sizes hold.",
             {"sizes": ("bsgc.fig6", "trace?, *C", "trace?, C*")},
         ),
         Sentence(

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 STYLES = {
     Verdict.MET: "bold green",
     Verdict.IN_KIND: "green",
+    Verdict.FITTED: "magenta",
+    Verdict.UNSTEADY: "yellow",
     Verdict.BLIND: "magenta",
     Verdict.CONTRADICTED: "magenta",
     Verdict.MISSED: "bold red",
@@ -100,11 +102,11 @@ def _show_claim(out: Console, outcome: Outcome) -> None:
 
 
 def _reasons(rows: tuple[Row, ...]) -> list[tuple[str, str]]:
-    """Why rows were missed or not run, each reason once; the page has every row's."""
+    """Why rows do not count, each reason once; the page has every row's."""
     whys: dict[str, list[str]] = {}
     for row in rows:
-        if row.verdict in (Verdict.MISSED, Verdict.NOT_RUN):
-            whys.setdefault(row.why, []).append(row.label)
+        if row.obstacle and row.verdict is not Verdict.BLIND:
+            whys.setdefault(row.obstacle, []).append(row.label)
     return [
         (labels[0] if len(labels) == 1 else f"{len(labels)} rows", why)
         for why, labels in whys.items()

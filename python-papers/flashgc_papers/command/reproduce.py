@@ -79,7 +79,8 @@ def reproduce(
 
     WHAT is a claim (dchoices.fig3), a table (dchoices.table1) or a paper (dchoices); without it,
     everything runs. Each row is met, met-in-kind (sign, order and rough size agree, on a stand-in
-    for the paper's input), missed or not-run. A missed row is a finding, not a failure.
+    for the paper's input), fitted (it agrees, and a reading was chosen by it), unsteady (it agrees,
+    and its runs still move), missed or not-run. A missed row is a finding, not a failure.
     DIR/report.html shows every table and figure.
     """
     from flashgc.terminal.progress import Bar

@@ -74,6 +74,7 @@ class ManyChoices:
             simulations,
             settings=f"d = {said}; {standins.settings(size, self._reading)}",
             left_out="; ".join(part for part in left if part),
+            whole=standins.whole(size),
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:

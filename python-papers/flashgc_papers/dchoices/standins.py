@@ -359,6 +359,13 @@ def left_out(size: Size, reading: Reading) -> str:
     )
 
 
+def whole(size: Size) -> str:
+    """The part of the paper's replays that the runs are, if it is all: see :attr:`Task.whole`."""
+    if size is not Size.FULL:
+        return ""
+    return "a run has all requests of the paper, from a sequential fill on"
+
+
 def notes(claim: Claim) -> list[str]:
     """Notes on the stand-ins, on how traces are read, and on those that are missing."""
     said = []

@@ -45,19 +45,19 @@ summarise(
             when=lambda rows: all(row.stand_in for row in rows["cells"].rows),
         ),
         Sentence(
-            "Two frontiers, Table 5: {five.met} of {five.of_all} rows hold, and two write less "
+            "Two frontiers, Table 5: {five.held} of {five.of_all} rows hold, and two write less "
             "than one on every trace.",
             {"five": ("dchoices.table5",), "less": ("dchoices.table5", "*two over one")},
             met=("less",),
         ),
         Sentence(
-            "One frontier, Table 4: {four.met} of {four.of_all} rows hold; these figures depend "
+            "One frontier, Table 4: {four.held} of {four.of_all} rows hold; these figures depend "
             "on the drive's first contents, too, which a trace keeps longer than a stand-in.",
             {"four": ("dchoices.table4",)},
             when=lambda rows: not rows["four"].holds and bool(rows["four"].rows[0].stand_in),
         ),
         Sentence(
-            "Figure 4: {optima.met} of {optima.of_all} rows hold.",
+            "Figure 4: {optima.held} of {optima.of_all} rows hold.",
             {"optima": ("dchoices.fig4",)},
         ),
         Sentence(

@@ -68,7 +68,8 @@ class TableOneSimulation:
             points[str(at)] = mean_field(b=b, spare=spare, d=d, c=c)
         left_out = "about two thirds of the runs" if size is Size.QUICK else ""
         settings = f"{DRIVE}, {min(runs)} to {max(runs)} runs"
-        return Task(simulations, points, settings, left_out)
+        whole = "a run has all collections of the paper"
+        return Task(simulations, points, settings, left_out, whole=whole)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """A row each, and the largest difference from the mean field."""

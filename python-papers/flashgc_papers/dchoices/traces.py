@@ -222,7 +222,8 @@ class _Memory:
                     trace, shorter, _AT[0], self.FRONTIER, _AT[1], **options
                 )
         said = (standins.settings(size, self._reading), standins.left_out(size, self._reading))
-        return Task(simulations, settings=said[0], left_out=said[1])
+        whole = standins.whole(size)
+        return Task(simulations, settings=said[0], left_out=said[1], whole=whole)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """A row a cell, and what the table is to show."""

@@ -44,7 +44,7 @@ summarise(
             met=("less",),
         ),
         Sentence(
-            "TPC-H and OpenMail gain less than both in {less.met} of {less.of_all} rows.",
+            "TPC-H and OpenMail gain less than both in {less.held} of {less.of_all} rows.",
             {"less": (_TRACES, "*gains less than*")},
             when=lambda rows: not rows["less"].holds,
         ),
@@ -61,8 +61,8 @@ summarise(
         ),
         Sentence(
             "Bandwidth varies more with writes and with the depth of the queue, as on the drives "
-            "that were measured, in {all.met} of {all.of_all} rows: eight requests of 1 MB already "
-            "keep every channel of the simulated drive busy.",
+            "that were measured, in {all.held} of {all.of_all} rows: eight requests of 1 MB "
+            "already keep every channel of the simulated drive busy.",
             {"all": ("pgc.variability",), "depth": ("pgc.variability", "*writes, queue depth*")},
             missed=("depth",),
         ),

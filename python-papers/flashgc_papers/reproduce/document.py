@@ -233,6 +233,8 @@ def _row(one: Row) -> dict[str, Any]:
         "verdict": str(one.verdict),
         "why": one.why,
         "stand_in": one.stand_in,
+        "uncounted": one.uncounted,
+        "runs": None if one.runs is None else one.runs._asdict(),
     }
 
 
@@ -240,7 +242,7 @@ def rows_table(outcome: Outcome) -> Table:
     """The rows of a claim, as data."""
     made = [_row(one) for one in outcome.rows]
     columns = ("label", "reading", "published", "published_ci95", "measured", "measured_ci95",
-               "difference", "verdict", "why", "stand_in")  # fmt: skip
+               "difference", "verdict", "why", "stand_in", "uncounted")  # fmt: skip
     return Table(columns, tuple(tuple(one[name] for name in columns) for one in made))
 
 

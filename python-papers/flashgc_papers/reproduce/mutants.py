@@ -35,7 +35,7 @@ from flashgc_papers.reproduce.runner import (
     conclude_again,
     runner_of,
 )
-from flashgc_papers.reproduce.verdicts import Verdict
+from flashgc_papers.reproduce.verdicts import AS_PUBLISHED, COUNTED, Verdict
 from flashgc_papers.reproduce.written import Policies, Written, label
 
 #: Keywords of a simulation, changed; ``None`` where the fault has no part in it.
@@ -232,8 +232,11 @@ def _rows(runner: Runner, claim: Claim, measured: Measured) -> Mapping[str, Row]
 
 
 def compared(mutant: Mutant, right: Mapping[str, Row], wrong: Mapping[str, Row]) -> Trial:
-    """Compare rows of the right engine with those of a mutant: which one of them meets alone."""
-    met = (Verdict.MET, Verdict.IN_KIND)
+    """Compare rows of the right engine with those of a mutant: which one of them meets alone.
+
+    Rows that are as published without being counted are compared, too.
+    """
+    # A wrong engine is not told by runs that still move.
     both = [label for label in right if label in wrong]
     return Trial(
         mutant.name,
@@ -241,13 +244,13 @@ def compared(mutant: Mutant, right: Mapping[str, Row], wrong: Mapping[str, Row])
         told=tuple(
             label
             for label in both
-            if right[label].verdict in met and wrong[label].verdict not in met
+            if right[label].verdict in AS_PUBLISHED and wrong[label].verdict not in AS_PUBLISHED
         ),
-        met=tuple(label for label in both if right[label].verdict in met),
+        met=tuple(label for label in both if right[label].verdict in AS_PUBLISHED),
         fooled=tuple(
             label
             for label in both
-            if right[label].verdict is Verdict.MISSED and wrong[label].verdict in met
+            if right[label].verdict is Verdict.MISSED and wrong[label].verdict in AS_PUBLISHED
         ),
     )
 
@@ -266,10 +269,11 @@ def _weighed(one: Row, tried: Sequence[Trial]) -> Row:
     told = [trial.name for trial in tried if one.key in trial.told]
     fooled = [trial.name for trial in tried if one.key in trial.fooled]
     why = [one.why] if one.why else []
-    if one.verdict in (Verdict.MET, Verdict.IN_KIND):
+    if one.verdict in AS_PUBLISHED:
         if not told:
             why.append(f"met by all {len(tried)} wrong engines too")
-            return replace(one, verdict=Verdict.BLIND, why="; ".join(why))
+            verdict = Verdict.BLIND if one.verdict in COUNTED else one.verdict
+            return replace(one, verdict=verdict, why="; ".join(why))
         why.append(f"not met by {_listed(told)}")
     elif fooled:
         why.append(f"met by the wrong {_listed(fooled)}")

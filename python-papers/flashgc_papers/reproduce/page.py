@@ -21,7 +21,12 @@ MEANINGS = {
     Verdict.MET: "The published result is reproduced.",
     Verdict.IN_KIND: "It is reproduced on a stand-in for the paper's input: sign, order and, for "
     f"numbers, the size of the effect within a factor of {ROUGHLY:g}. If the paper says 'up to', "
-    "its figure is an upper bound.",
+    "its figure is an upper bound; if 'over', a "
+    "lower one, of which the size is within that factor.",
+    Verdict.FITTED: "It agrees, but a reading or a preset was chosen by this very figure, so it "
+    "does not count. The row gives what was chosen.",
+    Verdict.UNSTEADY: "It agrees, but the figures of some of its runs still move in the measured "
+    "part, so it does not count.",
     Verdict.BLIND: "Every wrong engine that was run reproduces it as well, so it does not count.",
     Verdict.CONTRADICTED: "It is not reproduced, and cannot be: the paper's own figures exclude "
     "each other. The arithmetic stands with the claim.",

@@ -9,7 +9,6 @@ import functools
 import importlib
 import math
 import shlex
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -18,9 +17,18 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import flashgc_papers as papers
 from flashgc.described import Simulation, flags
 from flashgc.results import Result
-from flashgc.results.findings import NOTE
-from flashgc_papers.claims import Claim, Input
-from flashgc_papers.reproduce.verdicts import Judgement, Value, Verdict, relative, sized, together
+from flashgc_papers.claims import Claim
+from flashgc_papers.reproduce import grading
+from flashgc_papers.reproduce.fits import fitted
+from flashgc_papers.reproduce.steadiness import Noted, Runs, noting
+from flashgc_papers.reproduce.verdicts import (
+    AS_PUBLISHED,
+    COUNTED,
+    Judgement,
+    Value,
+    Verdict,
+    relative,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -103,6 +111,10 @@ class Task:
     left_out: str = ""
     #: Why nothing can be run at all; empty if it can.
     not_run: str = ""
+    #: The whole experiment of the paper that the runs are, from a defined beginning to its end:
+    #: their figures are those of all of it, and have nothing to be steady. Empty where a figure is
+    #: that of a level, or where a part of the experiment is left out.
+    whole: str = ""
 
 
 class NotMeasuredError(Exception):
@@ -119,6 +131,11 @@ class Measured:
     computed: Mapping[str, Any]
     #: Why something is missing.
     reason: str = "interrupted"
+
+    def __post_init__(self) -> None:
+        """Have it noted which measurements a row takes."""
+        object.__setattr__(self, "results", Noted(self.results))
+        object.__setattr__(self, "computed", Noted(self.computed))
 
     def result(self, key: str) -> Result:
         """The result of a simulation; raises :class:`NotMeasuredError` without one."""
@@ -170,13 +187,35 @@ class Row:
     #: number that is met in kind must be met in the size of its effect; ``None`` where the row's
     #: own judgement has looked at that.
     base: float | None = 0.0
+    #: A published lower bound, which ``published`` has in words, where the paper says no more of a
+    #: size. Such a row is met in kind up to 1.5 times the bound.
+    least: float | None = None
     #: The reading under which it was measured; empty where the paper leaves nothing open.
     reading: str = ""
+    #: Why it does not count although it is as published; empty if it does.
+    uncounted: str = ""
+    #: The measurements that it was judged by, by their names in the task.
+    taken: frozenset[str] = frozenset()
+    #: The simulations among them; ``None`` before its claim is concluded.
+    runs: Runs | None = None
 
     @property
     def key(self) -> str:
         """A name that no other row of the claim has."""
         return f"{self.label} ({self.reading})" if self.reading else self.label
+
+    @property
+    def obstacle(self) -> str:
+        """Why it does not count, in words; nothing for a row that does."""
+        if self.verdict in AS_PUBLISHED:
+            return self.uncounted
+        return self.why
+
+    @property
+    def reason(self) -> str:
+        """Why it has its verdict, in words."""
+        parts = dict.fromkeys((self.why, self.obstacle))
+        return "; ".join(filter(None, parts))
 
     @property
     def difference(self) -> float | None:
@@ -195,13 +234,21 @@ def row(
     published_ci95: float | None = None,
     stand_in: str = "",
     base: float | None = 0.0,
+    least: float | None = None,
 ) -> Row:
-    """A row of what ``judge`` measures and finds; not run where that was not measured."""
-    try:
-        measured, (verdict, why) = judge()
-    except NotMeasuredError as missing:
-        measured, verdict, why = None, Verdict.NOT_RUN, str(missing)
-    return Row(label, published, measured, verdict, why, published_ci95, stand_in, base)
+    """A row of what ``judge`` measures and finds; not run where that was not measured.
+
+    It rests on the measurements that ``judge`` takes, and on all of the claim if it takes none.
+    """
+    with noting() as taken:
+        try:
+            measured, (verdict, why) = judge()
+        except NotMeasuredError as missing:
+            measured, verdict, why = None, Verdict.NOT_RUN, str(missing)
+    return Row(
+        label, published, measured, verdict, why, published_ci95, stand_in, base, least,
+        taken=frozenset(taken),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -288,9 +335,14 @@ class Outcome:
         return met(self.chosen)
 
 
+def held(rows: Sequence[Row]) -> int:
+    """Return the number of rows that are as published, whether they count or not."""
+    return sum(one.verdict in AS_PUBLISHED for one in rows)
+
+
 def met(rows: Sequence[Row]) -> int:
     """Return the number of rows that are met, or met in kind."""
-    return sum(one.verdict in (Verdict.MET, Verdict.IN_KIND) for one in rows)
+    return sum(one.verdict in COUNTED for one in rows)
 
 
 def conclude(
@@ -305,86 +357,40 @@ def conclude(
     """The outcome of a claim with these rows, whose labels are of ``heading``.
 
     Here stand-ins lose the right to be met: in kind they are if sign, order and rough size are the
-    published ones.
+    published ones. So do rows whose runs still move, and rows to which a reading was fitted.
     """
     for figure in figures:
         # Files and the page have the figures of all papers by their names.
         assert figure.name.startswith(claim.paper), figure.name
-    graded = tuple(_graded(claim, one) for one in rows)
-    verdict = verdict_of(claim, graded)
+    graded = tuple(grading.graded(claim, measured, one) for one in rows)
     return Outcome(
         claim,
         measured.size,
         measured.task,
-        verdict,
-        _why(graded),
+        grading.verdict_of(claim, graded),
+        grading.reason_of(graded),
         heading,
         graded,
         tuple(figure for figure in figures if figure.data.has_numbers),
-        (*notes, *_doubts(measured.results)),
+        (*notes, *grading.doubts(measured)),
     )
-
-
-def _doubts(results: Mapping[str, Result]) -> list[str]:
-    """A note on the findings of the runs that doubt their figures, or none."""
-    found = Counter(
-        id_
-        for result in results.values()
-        for id_ in {one.id for one in result.findings if one.gravity != NOTE}
-    )
-    if not found:
-        return []
-    ranked = sorted(found.items(), key=lambda one: (-one[1], one[0]))
-    said = ", ".join(f"{id_} of {count}" for id_, count in ranked)
-    return [f"Findings of the {len(results)} simulations that doubt their figures: {said}."]
 
 
 def conclude_again(outcome: Outcome, rows: tuple[Row, ...]) -> Outcome:
     """The outcome with other verdicts of its rows."""
+    rows = tuple(fitted(outcome.claim, one) for one in rows)
     under = {
-        name: verdict_of(outcome.claim, [one for one in rows if one.reading == name])
+        name: grading.verdict_of(outcome.claim, [one for one in rows if one.reading == name])
         for name in outcome.under
     }
     made = replace(outcome, rows=rows, under=under)
-    return replace(made, verdict=verdict_of(made.claim, made.chosen), why=_why(made.chosen))
-
-
-def verdict_of(claim: Claim, rows: Sequence[Row]) -> Verdict:
-    """The verdict on a claim with these rows; none is missed where its paper excludes it."""
-    verdict = together([one.verdict for one in rows])
-    is_excluded = verdict is Verdict.MISSED and claim.contradiction
-    return Verdict.CONTRADICTED if is_excluded else verdict
+    verdict = grading.verdict_of(made.claim, made.chosen)
+    return replace(made, verdict=verdict, why=grading.reason_of(made.chosen))
 
 
 def not_run(claim: Claim, size: Size, task: Task, why: str) -> Outcome:
     """The outcome of a claim of which nothing was run."""
     return Outcome(claim, size, task, Verdict.NOT_RUN, why)
-
-
-def _graded(claim: Claim, one: Row) -> Row:
-    stands_in = claim.input in (Input.RIG, Input.LIVE) or (
-        claim.input is Input.TRACE and one.stand_in
-    )
-    if one.verdict is not Verdict.MET or not stands_in:
-        return one
-    number = isinstance(one.measured, Value) and not isinstance(one.published, str)
-    if one.base is None or not number:
-        return replace(one, verdict=Verdict.IN_KIND)
-    assert isinstance(one.measured, Value)
-    verdict, size = sized(one.measured, float(one.published), base=one.base)
-    kind = Verdict.IN_KIND if verdict is Verdict.MET else Verdict.MISSED
-    return replace(one, verdict=kind, why=f"{one.why}; {size}" if one.why else size)
-
-
-def _why(rows: Sequence[Row]) -> str:
-    """The reason of the only row, or how many rows have each verdict."""
-    if len(rows) == 1:
-        return rows[0].why
-    counts = {verdict: sum(one.verdict is verdict for one in rows) for verdict in Verdict}
-    if len(rows) in counts.values():
-        return f"all {len(rows)} rows"
-    said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
-    return f"{said} of {len(rows)} rows"
 
 
 class Runner(Protocol):

@@ -16,7 +16,7 @@ from flashgc._core import ConfigError, suggest
 from flashgc_papers.claims import Input, claims
 from flashgc_papers.reproduce.runner import NotMeasuredError, Row
 from flashgc_papers.reproduce.told import Outcomes, Rows
-from flashgc_papers.reproduce.verdicts import Value, Verdict
+from flashgc_papers.reproduce.verdicts import COUNTED, Value, Verdict
 from flashgc_papers.reproduce.words import lines
 
 #: The word for a statement that no claim checks.
@@ -120,7 +120,7 @@ def _line(one: Statement, outcomes: Outcomes) -> Line:
     except NotMeasuredError as missing:
         return Line(one, reading, one.published, "", str(Verdict.NOT_RUN), str(missing))
     verdict = rows.verdict if one.rows else outcome.verdict
-    missed = verdict not in (Verdict.MET, Verdict.IN_KIND)
+    missed = verdict not in COUNTED
     return Line(
         one,
         reading,
@@ -142,7 +142,7 @@ def _measured(rows: Rows) -> str:
     written = "; ".join(_short(row) for row in rows.rows)
     if rows.of_all == 1 or (rows.of_all <= FEW and len(written) <= SHORT):
         return written
-    text = f"{rows.met} of {rows.of_all} rows hold"
+    text = f"{rows.held} of {rows.of_all} rows hold"
     if all(row.verdict is Verdict.NOT_RUN for row in rows.rows):
         return ""
     shares = [row.difference for row in rows.rows]
@@ -180,11 +180,7 @@ def _cause(one: Statement, rows: Rows, verdict: Verdict, reading: str) -> str:
         return argued or rows.claim.contradiction
     if verdict is Verdict.MISSED and argued:
         return argued
-    whys = {
-        row.why: None
-        for row in rows.rows
-        if row.verdict not in (Verdict.MET, Verdict.IN_KIND) and row.why
-    }
+    whys = {row.obstacle: None for row in rows.rows if row.verdict is verdict and row.obstacle}
     few = list(whys)[:2]
     more = f"; and {len(whys) - len(few)} more" if len(whys) > len(few) else ""
     return "; ".join(few) + more

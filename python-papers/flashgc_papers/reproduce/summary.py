@@ -7,12 +7,13 @@ or a figure is another one in this run, so that no sentence of a summary is fals
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from flashgc_papers.claims import claims
 from flashgc_papers.reproduce.runner import NotMeasuredError
 from flashgc_papers.reproduce.told import Outcomes, Rows
+from flashgc_papers.reproduce.verdicts import Verdict
 
 #: A claim, and patterns of the labels of its rows; without patterns all of its rows.
 Place = tuple[str, ...]
@@ -32,7 +33,8 @@ class Sentence:
     text: str
     #: The rows that it is about, by the name that ``text`` has for them.
     about: Mapping[str, Place] = field(default_factory=dict)
-    #: Names of rows that must be met, or met in kind, each.
+    #: Names of rows that must be as published, each. Where some of those that a sentence is about
+    #: do not count, a remark after it says so.
     met: Sequence[str] = ()
     #: Names of rows that must be missed, each.
     missed: Sequence[str] = ()
@@ -55,9 +57,27 @@ class Sentence:
                 and all(rows[name].fails for name in self.missed)
                 and (self.when is None or self.when(rows))
             )
-            return self.text.format_map(rows) if holds else ""
+            return self.text.format_map(rows) + _remark(rows.values()) if holds else ""
         except NotMeasuredError:
             return ""
+
+
+#: The remarks on rows that are as published and do not count.
+REMARKS = {
+    Verdict.FITTED: "fitted, so that it does not count as met",
+    Verdict.UNSTEADY: "of runs that are not steady, so that it does not count as met",
+}
+
+
+def _remark(about: Iterable[Rows]) -> str:
+    """The remark on rows that do not count, or nothing."""
+    verdicts = [row.verdict for some in about for row in some.rows]
+    found = [
+        f"{text}" if all(one is verdict for one in verdicts) else f"in part {text}"
+        for verdict, text in REMARKS.items()
+        if verdict in verdicts
+    ]
+    return f" [{'; '.join(found)}]" if found else ""
 
 
 def _chosen(under: Mapping[str, object]) -> str:

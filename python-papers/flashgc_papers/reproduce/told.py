@@ -7,7 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flashgc_papers.claims import Claim
-from flashgc_papers.reproduce.runner import NotMeasuredError, Outcome, Row, met, verdict_of
+from flashgc_papers.reproduce.grading import verdict_of
+from flashgc_papers.reproduce.runner import (
+    NotMeasuredError,
+    Outcome,
+    Row,
+    held,
+)
 from flashgc_papers.reproduce.verdicts import Value, Verdict
 
 #: Outcomes by the id of their claims.
@@ -47,8 +53,8 @@ class Rows:
 
     @property
     def holds(self) -> bool:
-        """True if each is met, or met in kind."""
-        return self.met == self.of_all
+        """True if each is as published, whether it counts or not."""
+        return self.held == self.of_all
 
     @property
     def fails(self) -> bool:
@@ -56,9 +62,9 @@ class Rows:
         return all(row.verdict is Verdict.MISSED for row in self.rows)
 
     @property
-    def met(self) -> int:
-        """Return the number of them that are met, or met in kind."""
-        return met(self.rows)
+    def held(self) -> int:
+        """Return the number of them that are as published, whether they count or not."""
+        return held(self.rows)
 
     @property
     def of_all(self) -> int:

@@ -23,6 +23,11 @@ class Verdict(StrEnum):
     #: Sign, order and rough size are the published ones, on something that stands in for what the
     #: paper used.
     IN_KIND = "met-in-kind"
+    #: It holds under a reading or a preset that was chosen by this very figure: it proves nothing,
+    #: and is not counted as met.
+    FITTED = "fitted"
+    #: It would hold, but the figures of its runs still move: it is not counted as met.
+    UNSTEADY = "unsteady"
     #: Would be met by wrong engines too: it proves nothing, and is not counted as met.
     BLIND = "does-not-discriminate"
     #: Not met, and it could not be: the paper's own figures exclude each other.
@@ -30,6 +35,11 @@ class Verdict(StrEnum):
     MISSED = "missed"
     NOT_RUN = "not-run"
 
+
+#: The verdicts of rows that count.
+COUNTED = (Verdict.MET, Verdict.IN_KIND)
+#: The verdicts of rows that are as published, whether they count or not.
+AS_PUBLISHED = (*COUNTED, Verdict.FITTED, Verdict.UNSTEADY)
 
 #: Share of the cases in which an interval may miss its median.
 _BEYOND = 0.05
@@ -173,8 +183,11 @@ def sized(measured: Value, lo: float, hi: float | None = None, *, base: float = 
         return Judgement(Verdict.MISSED, f"{effect * sign:+.4g} where {lo - base:+.4g}: {none}")
     near = min(max(effect, ends[0]), ends[1])
     times = effect / near
-    inside = 1 / ROUGHLY <= times <= ROUGHLY
-    text = f"{times:.2f} times the published effect"
+    return _within(times, 1 / ROUGHLY <= times <= ROUGHLY, "effect")
+
+
+def _within(times: float, inside: bool, what: str) -> Judgement:
+    text = f"{times:.2f} times the published {what}"
     return Judgement(
         Verdict.MET if inside else Verdict.MISSED,
         text if inside else f"{text}, beyond a factor of {ROUGHLY:g}",
@@ -194,6 +207,20 @@ def over(measured: Value, least: float, why: str = "") -> Judgement:
     told = f"not told from {least:g}" if measured.high > least else f"below {least:g}"
     said = f"{measured} is {told}"
     return Judgement(Verdict.MISSED, f"{why}; {said}" if why else said)
+
+
+def beyond(measured: Value, least: float) -> Judgement:
+    """Met if an effect above a published lower bound is within a factor of 1.5 of it.
+
+    The bound says no size beyond, so that whatever is much larger has none that was published.
+
+    >>> beyond(Value(50.3, 0.5), 35).why
+    '1.44 times the published bound'
+    >>> beyond(Value(41_058), 19_998).verdict
+    <Verdict.MISSED: 'missed'>
+    """
+    times = measured.mean / least
+    return _within(times, times <= ROUGHLY, "bound")
 
 
 def up_to(measured: Value, most: float) -> Judgement:
@@ -267,13 +294,21 @@ def true(holds: bool, why: str) -> Judgement:
 def together(verdicts: Sequence[Verdict]) -> Verdict:
     """The verdict on a statement whose parts have these.
 
-    One missed part is a missed statement, and nothing is met that was not run whole. Parts that
-    tell a right engine from no wrong one are not counted, unless there are no others.
+    One missed part is a missed statement, and nothing is met that was not run whole, or whose runs
+    are not steady. Parts to which a reading was fitted, and those that tell a right engine from no
+    wrong one, are not counted, unless there are no others.
 
     >>> together([Verdict.MET, Verdict.NOT_RUN])
     <Verdict.NOT_RUN: 'not-run'>
     """
-    for verdict in (Verdict.MISSED, Verdict.NOT_RUN, Verdict.IN_KIND, Verdict.MET):
+    for verdict in (
+        Verdict.MISSED,
+        Verdict.NOT_RUN,
+        Verdict.UNSTEADY,
+        Verdict.IN_KIND,
+        Verdict.MET,
+        Verdict.FITTED,
+    ):
         if verdict in verdicts:
             return verdict
     return Verdict.BLIND if verdicts else Verdict.NOT_RUN

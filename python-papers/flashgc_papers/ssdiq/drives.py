@@ -68,14 +68,6 @@ class Figure:
         """The simulated figure."""
         raise NotImplementedError
 
-    def judgement(self, claim: Claim, value: Value, said: float) -> Judgement:
-        """Judge ``value`` beside the published one."""
-        return verdicts.equal(value, said, claim.tolerance)
-
-    def base(self, _claim: Claim, _said: float) -> float | None:
-        """The value of a row without any effect; ``None`` for a published bound."""
-        return 0.0
-
     def task(self, claim: Claim, size: Size) -> Task:
         """A simulation for each row, and one of a larger drive where single pages matter."""
         simulations = {
@@ -103,9 +95,22 @@ class Figure:
     def _row(self, claim: Claim, measured: Measured, key: str, said: float) -> Row:
         def judge() -> tuple[Value, Judgement]:
             value = self.value(measured, key)
-            return value, self.judgement(claim, value, said)
+            return value, judgement(claim, value, said)
 
-        return row(key, said, judge, base=self.base(claim, said))
+        if not _ends(claim, said):
+            return row(key, said, judge)
+        return row(key, f"over {said:g}", judge, least=said)
+
+
+def judgement(claim: Claim, value: Value, said: float) -> Judgement:
+    """Judge ``value`` beside a published figure; the end of a histogram is a lower bound."""
+    if _ends(claim, said):
+        return verdicts.over(value, said, "the published histogram ends there")
+    return verdicts.equal(value, said, claim.tolerance)
+
+
+def _ends(claim: Claim, said: float) -> bool:
+    return said == claim.facts.get("histogram_end")
 
 
 NOTES = (
@@ -144,17 +149,6 @@ class Slow(Figure):
     def value(self, measured: Measured, key: str) -> Value:
         """The percentile of all writes."""
         return _percentile(measured, key, "p99")
-
-    def base(self, claim: Claim, said: float) -> float | None:
-        """As of the others, but there is none of the end of the histogram."""
-        return super().base(claim, said) if said < claim.facts["histogram_end"] else None
-
-    def judgement(self, claim: Claim, value: Value, said: float) -> Judgement:
-        """As of the others, but a published end of the histogram is a lower bound."""
-        end = claim.facts["histogram_end"]
-        if said < end:
-            return super().judgement(claim, value, said)
-        return verdicts.true(value.mean >= end, f"the published histogram ends at {end}")
 
 
 def label(name: Cell, writes: Cell, parts: int) -> str:

@@ -16,28 +16,28 @@ summarise(
             met=("greedy", "best"),
         ),
         Sentence(
-            "2R-greedy and 2R-FIFO hold in {greedy.met} of {greedy.of_all} and {fifo.met} of "
+            "2R-greedy and 2R-FIFO hold in {greedy.held} of {greedy.of_all} and {fifo.held} of "
             "{fifo.of_all} rows.",
             {"greedy": ("ssdiq.zones.2r-greedy",), "fifo": ("ssdiq.zones.2r-fifo",)},
         ),
         Sentence(
-            "Greedy under Zipf holds in {plain.met} of {plain.of_all} rows without a write buffer, "
-            "and in {buffer.met} of {buffer.of_all} with one of 0.02% of the pages, which the "
-            "published source has, switched off: it is our reading that the figures were made "
+            "Greedy under Zipf holds in {plain.held} of {plain.of_all} rows without a write "
+            "buffer, and in {buffer.held} of {buffer.of_all} with one of 0.02% of the pages, which "
+            "the published source has, switched off: it is our reading that the figures were made "
             "with it.",
             {"plain": ("ssdiq.zipf.greedy",), "buffer": ("ssdiq.buffer.zipf",)},
-            when=lambda rows: rows["buffer"].met > rows["plain"].met,
+            when=lambda rows: rows["buffer"].held > rows["plain"].held,
         ),
         Sentence(
-            "The optimum under Zipf holds in {best.met} of {best.of_all} rows; at exponent 0 "
+            "The optimum under Zipf holds in {best.held} of {best.of_all} rows; at exponent 0 "
             "{first.published} is published, and {best.claim.facts[zones_uniform]:.4f} for the "
             "same uniform writes.",
             {"best": ("ssdiq.zipf.optimal",), "first": ("ssdiq.zipf.optimal", "0")},
             when=lambda rows: not rows["best"].holds,
         ),
         Sentence(
-            "Of the two Micron drives {rate.met} of {rate.of_all} rates, {median.met} of "
-            "{median.of_all} medians and {tail.met} of {tail.of_all} percentiles are met in kind, "
+            "Of the two Micron drives {rate.held} of {rate.of_all} rates, {median.held} of "
+            "{median.of_all} medians and {tail.held} of {tail.of_all} percentiles are met in kind, "
             "on presets that were made for them.",
             {
                 "rate": ("ssdiq.drives.rate",),

@@ -184,6 +184,7 @@ def task(simulations: Mapping[str, Simulation], recorded: Recorded) -> Task:
         simulations,
         settings=f"{recorded.what}, FAST, blocks of {BLOCK} pages of {PAGE}; "
         "at every size the same",
+        whole="a program runs once, from its beginning to its end" if recorded.passes == 1 else "",
     )
 
 

@@ -46,12 +46,12 @@ summarise(
             met=("orders", "da"),
         ),
         Sentence(
-            "Not all published orders of the schemes hold: {orders.met} of {orders.of_all} do.",
+            "Not all published orders of the schemes hold: {orders.held} of {orders.of_all} do.",
             {"orders": (_FIG5, "LDA-GC? below *")},
             when=lambda rows: not rows["orders"].holds,
         ),
         Sentence(
-            "Of what Figures 6 to 10 and Table IV say, {parts.met} of {parts.of_all} rows hold; "
+            "Of what Figures 6 to 10 and Table IV say, {parts.held} of {parts.of_all} rows hold; "
             "DA-GC evicts {more.mean:.0f}% more dirty pages ({more.published}).",
             {"parts": (_PARTS,), "more": (_PARTS, "dirty evictions, DA-GC, %")},
         ),
@@ -62,13 +62,13 @@ summarise(
             under="window",
         ),
         Sentence(
-            "Figures 11 and 12 hold in {sizes.met} of {sizes.of_all} rows, on five of the programs "
-            "that take turns in one memory.",
+            "Figures 11 and 12 hold in {sizes.held} of {sizes.of_all} rows, on five of the "
+            "programs that take turns in one memory.",
             {"sizes": (_SIZES,)},
             when=lambda rows: not rows["sizes"].holds,
         ),
         Sentence(
-            "The adaptive window is within 5% of the unlimited one in {all.met} of {all.of_all} "
+            "The adaptive window is within 5% of the unlimited one in {all.held} of {all.of_all} "
             "cases (Figure 14).",
             {"all": ("vm.fig14",)},
         ),

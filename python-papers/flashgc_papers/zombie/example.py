@@ -62,6 +62,7 @@ class Example:
             {**figures, **bounds},
             settings="the two collections of Figures 2 and 3, and one for each side of the bound "
             "in Equation 2; at every size the same",
+            whole="the worked example has all of its writes",
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:

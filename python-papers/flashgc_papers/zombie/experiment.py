@@ -289,7 +289,7 @@ def gain_row(
         value = gained(measured, less, more)
         return value, verdicts.over(value, above, both(measured, less, more, figure=figure))
 
-    return row(label, published, judge)
+    return row(label, published, judge, least=above or None)
 
 
 def printed_row(measured: Measured, name: str) -> Row:

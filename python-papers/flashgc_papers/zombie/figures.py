@@ -215,7 +215,7 @@ class Memory:
             value = overhead(measured, less, more)
             return value, verdicts.over(value, least, both(measured, less, more))
 
-        return row(label, f"over {least:g}", judge)
+        return row(label, f"over {least:g}", judge, least=least)
 
     @staticmethod
     def _more(claim: Claim, measured: Measured, less: str, more: str) -> Row:

@@ -158,7 +158,7 @@ class Notices:
             return more, verdicts.over(more, longer, why)
 
         label = "elapsed, a command each above no hints, %"
-        return row(label, f"over {longer:g} in some cases", judge)
+        return row(label, f"over {longer:g} in some cases", judge, least=longer)
 
     @staticmethod
     def _worth(measured: Measured) -> Row:

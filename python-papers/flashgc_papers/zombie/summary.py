@@ -29,7 +29,7 @@ summarise(
             "Figure 5, 4 GB, h = 6: write amplification falls by {gd.mean:.1f}% with ZGC-GD and "
             "{cb.mean:.1f}% with ZGC-CB (published {gd.published} and {cb.published}), elapsed "
             "time by {tgd.mean:.1f}% and {tcb.mean:.1f}% ({tgd.published} and {tcb.published}); "
-            "{all.met} of {all.of_all} rows of the figure hold.",
+            "{all.held} of {all.of_all} rows of the figure hold.",
             {
                 "gd": (_FIG5, "ZGC-GD below GC-GD at h = 6, %"),
                 "cb": (_FIG5, "ZGC-CB below GC-CB at h = 6, %"),
@@ -137,7 +137,7 @@ summarise(
             missed=("known",),
         ),
         Sentence(
-            "Table 5: {waits.met} of {waits.of_all} rows of the database's three waits hold.",
+            "Table 5: {waits.held} of {waits.of_all} rows of the database's three waits hold.",
             {"waits": ("zombie.table5", "*")},
         ),
         Sentence(

@@ -144,7 +144,7 @@ def _rate(
         why = f"as many in {means[0]:.0f} s as {more.partition(' ')[0]} in {means[1]:.0f} s"
         return value, verdicts.over(value, above, why)
 
-    return row(label, published, judge)
+    return row(label, published, judge, least=above or None)
 
 
 @runner_under(READINGS, "zombie.tpcc")

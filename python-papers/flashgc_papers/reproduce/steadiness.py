@@ -1,0 +1,110 @@
+"""Steadiness of the runs that a row rests on.
+
+While a row is judged, each result that it takes is noted. So a row cannot leave out its runs: one
+that takes nothing rests on all runs of its claim.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple, TypeVar
+
+from flashgc.results import Result
+from flashgc.results.steadiness import Drift
+
+V = TypeVar("V")
+
+#: The keys that were taken while a row is judged; ``None`` where none is.
+_TAKEN: ContextVar[set[str] | None] = ContextVar("taken", default=None)
+
+#: A change of less than this share of a figure is none.
+_NOTHING = 0.002
+#: Findings of a figure that moves, whatever its halves say.
+_MOVING = {"burst", "overload"}
+
+
+class Noted(Mapping[str, V]):
+    """A mapping of measurements that notes what is taken from it."""
+
+    def __init__(self, kept: Mapping[str, V]) -> None:
+        self._kept = kept
+
+    def __getitem__(self, key: str) -> V:
+        taken = _TAKEN.get()
+        if taken is not None:
+            taken.add(key)
+        return self._kept[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kept)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+
+@contextmanager
+def noting() -> Iterator[set[str]]:
+    """Gives the set of keys that are taken from mappings of measurements in the meantime."""
+    taken: set[str] = set()
+    token = _TAKEN.set(taken)
+    try:
+        yield taken
+    finally:
+        _TAKEN.reset(token)
+
+
+class Runs(NamedTuple):
+    """The simulations that a figure rests on: how many, and how many of them are not steady."""
+
+    all: int = 0
+    #: Those whose figures still move in the measured part.
+    moving: int = 0
+    #: Those that neither move nor are steady, as far as it can be told.
+    unknown: int = 0
+
+
+def runs_of(results: Sequence[Result]) -> Runs:
+    """The steadiness of ``results``.
+
+    Runs that differ in their seed alone are tested together. The more such groups there are, the
+    more often one of them seems to move by chance, and the further from chance each has to be. A
+    life is whole, and is asked nothing.
+    """
+    groups: dict[str, list[Result]] = {}
+    for one in results:
+        if "until" not in one.config.length:
+            groups.setdefault(repr(dataclasses.replace(one.config, seed=0)), []).append(one)
+    far = statistics.NormalDist().inv_cdf(1 - 0.025 / max(len(groups), 1)) / _Z95
+    moving = unknown = 0
+    for seeds in groups.values():
+        if _move(seeds, far):
+            moving += len(seeds)
+        else:
+            unknown += sum(not one.steady for one in seeds)
+    return Runs(len(results), moving, unknown)
+
+
+_Z95 = statistics.NormalDist().inv_cdf(0.975)
+
+
+def _move(seeds: Sequence[Result], far: float) -> bool:
+    """True if a figure of runs of several seeds changes by more than ``far`` times chance."""
+    tests = [one.steadiness for one in seeds]
+    changes = zip(*((one.amplification, one.transient, one.pace) for one in tests), strict=True)
+    return any(_told(change, far) for change in changes) or any(
+        one.id in _MOVING for result in seeds for one in result.findings
+    )
+
+
+def _told(changes: Sequence[Drift | None], far: float) -> bool:
+    known = [one for one in changes if one is not None]
+    if not known:
+        return False
+    mean = statistics.fmean(one.drift for one in known)
+    half = math.hypot(*(one.ci95 for one in known)) / len(known)
+    return abs(mean) > max(far * half, _NOTHING)
