@@ -26,6 +26,7 @@ from flashgc_papers.reproduce.runner import (
 
 MET, IN_KIND, BLIND = Verdict.MET, Verdict.IN_KIND, Verdict.BLIND
 MISSED, NOT_RUN = Verdict.MISSED, Verdict.NOT_RUN
+FITTED, UNSTEADY = Verdict.FITTED, Verdict.UNSTEADY
 
 
 def test_the_interval_of_a_median_is_that_of_the_sign_test() -> None:
@@ -155,6 +156,13 @@ def test_the_least_lies_where_it_was_published() -> None:
         ([BLIND, MET], MET),
         ([BLIND, MISSED], MISSED),
         ([BLIND, BLIND], BLIND),
+        # What is not steady decides; what is fitted does not, unless there is nothing else.
+        ([UNSTEADY, MET, IN_KIND], UNSTEADY),
+        ([UNSTEADY, MISSED], MISSED),
+        ([FITTED, IN_KIND], IN_KIND),
+        ([FITTED, MISSED], MISSED),
+        ([FITTED, UNSTEADY], UNSTEADY),
+        ([FITTED, BLIND], FITTED),
     ],
 )
 def test_nothing_is_met_that_was_not_run_whole(parts: list[Verdict], whole: Verdict) -> None:

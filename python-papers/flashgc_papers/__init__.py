@@ -37,6 +37,10 @@ opens no figure and prints nothing:
   ``NotMeasuredError``, which ``row`` turns into a row that was not run; ``get`` gives NaN instead,
   for figures.
 - A row on a stand-in says so in ``stand_in``; ``conclude`` then grades it met-in-kind at best.
+- ``conclude`` also takes the runs that a row's function takes from ``Measured``: where one still
+  moves, the row is unsteady. Runs that are all of the paper's experiment say so in the task's
+  ``whole``. A published "over N" is the row's ``least``.
+- Rows by which a reading, a preset or a parameter was chosen stand in ``fits.toml``.
 - Published numbers come from the claim (``rows``, ``value``, ``facts``), never from a runner. In
   figures they are :class:`~flashgc_papers.published.Point`.
 

@@ -25,6 +25,8 @@ TWO_R_GREEDY = "2r-greedy:ties=lowest"
 TWO_R_FIFO = "2r-fifo"
 #: The frontier of each victim policy.
 FRONTIERS = {GREEDY: "single", TWO_R_GREEDY: "compact", TWO_R_FIFO: "compact"}
+#: Drive writes before them: 2R-greedy moves for longer under skew.
+WARMUPS = {GREEDY: 1, TWO_R_GREEDY: 4, TWO_R_FIFO: 1}
 #: Drive writes of a run, and runs.
 LENGTHS = {Size.QUICK: (1, 1), Size.DEFAULT: (10, 1), Size.FULL: (10, 8)}
 #: With the buffer, which costs more time than the drive.
@@ -53,7 +55,7 @@ def collector(victim: str, workload: str, size: Size, buffer: float = 0.0) -> Si
         "victim": victim,
         "frontier": FRONTIERS[victim],
         "fill": "random",
-        "warmup": "1x",
+        "warmup": f"{WARMUPS[victim]}x",
         "writes": f"{writes}x",
         "runs": runs,
     }
@@ -65,7 +67,7 @@ def collector(victim: str, workload: str, size: Size, buffer: float = 0.0) -> Si
 
 
 def length(size: Size, buffer: float) -> tuple[int, int]:
-    """Drive writes of a run of :func:`collector` after one of warm-up, and runs."""
+    """Drive writes of a run of :func:`collector` after those of warm-up, and runs."""
     return (BUFFERED if buffer else LENGTHS)[size]
 
 

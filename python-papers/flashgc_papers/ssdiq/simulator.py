@@ -98,7 +98,8 @@ class _Collector(_Column):
                 name: experiment.collector(self.victim, name, size, buffer)
                 for name in workloads(claim).values()
             },
-            settings=f"{experiment.DRIVE}; drive writes: {writes} after 1 of warm-up; runs: {runs}",
+            settings=f"{experiment.DRIVE}; drive writes: {writes} after "
+            f"{experiment.WARMUPS[self.victim]} of warm-up; runs: {runs}",
             left_out=f"{WRITES - writes} of the {WRITES} drive writes" if writes < WRITES else "",
         )
 
@@ -133,8 +134,11 @@ class ZonesTwoRGreedy(_Collector):
     victim = experiment.TWO_R_GREEDY
 
     def notes(self, _claim: Claim) -> list[str]:
-        """The effect that a short run misses."""
-        return ["At 90/10 the first drive writes are some percent above the mean of ten."]
+        """The effect that a short warm-up misses."""
+        return [
+            "At 90/10 the first drive writes are some percent above those that follow, so that "
+            "four are left out."
+        ]
 
 
 @runner("ssdiq.zones.2r-fifo")
