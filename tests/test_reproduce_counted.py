@@ -31,7 +31,7 @@ from flashgc_papers.reproduce.runner import (
     row,
 )
 from flashgc_papers.reproduce.steadiness import Runs, runs_of
-from flashgc_papers.reproduce.summary import REMARKS, Sentence
+from flashgc_papers.reproduce.summary import UNCOUNTED, Sentence
 from flashgc_papers.reproduce.verdicts import Judgement, Value, Verdict
 from outcomes import empty, whole
 from papers import result_of
@@ -311,7 +311,7 @@ def test_a_fit_is_said_in_the_terminal_the_page_the_json_the_table_and_the_state
     assert "| fitted |" in markdown(made)
 
 
-@pytest.mark.parametrize("verdict", list(REMARKS))
+@pytest.mark.parametrize("verdict", UNCOUNTED)
 def test_a_sentence_on_rows_that_do_not_count_says_so(verdict: Verdict) -> None:
     outcomes = whole("zombie")
     sentence = Sentence("It holds.", {"all": ("zombie.fig6",)}, met=("all",))
@@ -325,8 +325,13 @@ def test_a_sentence_on_rows_that_do_not_count_says_so(verdict: Verdict) -> None:
         ]
         return sentence.told({**outcomes, "zombie.fig6": replace(fig6, rows=tuple(rows))})
 
-    assert told(1) == f"It holds. [in part {REMARKS[verdict]}]"
-    assert told(10_000) == f"It holds. [{REMARKS[verdict]}]"
+    assert told(1) == f"It holds. [in part {verdict}: not counted as met]"
+    assert told(10_000) == f"It holds. [{verdict}: not counted as met]"
+    # A figure of such a row is remarked as well; rows that only decide on printing are not.
+    about = {"all": ("zombie.table3",)}
+    assert "[in part" not in Sentence("None.", about, when=lambda _: True).told(outcomes)
+    shown = Sentence("{all.held} hold.", about).told(outcomes)
+    assert shown == "12 hold. [fitted: not counted as met]"
 
 
 def test_a_fit_that_no_wrong_engine_fails_stays_a_fit() -> None:

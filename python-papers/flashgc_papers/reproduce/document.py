@@ -113,7 +113,7 @@ class Reproduction:
         rows = f"{sum(self.rows(paper).values())} rows"
         rows += f" under {first}" if first else ""
         rows += f": {_listed(self.rows(paper))}"
-        beside = [f"; {self.rows_under(paper, name)} hold under {name}" for name in others]
+        beside = [f"; {self.rows_under(paper, name)} count under {name}" for name in others]
         line = reading_line(paper, self.by_id)
         return Told(
             f"{claims} {rows}{''.join(beside)}.",

@@ -180,7 +180,9 @@ def _cause(one: Statement, rows: Rows, verdict: Verdict, reading: str) -> str:
         return argued or rows.claim.contradiction
     if verdict is Verdict.MISSED and argued:
         return argued
-    whys = {row.obstacle: None for row in rows.rows if row.verdict is verdict and row.obstacle}
+    # Rows that decide the verdict come first.
+    ranked = sorted(rows.rows, key=lambda row: row.verdict is not verdict)
+    whys = {row.obstacle: None for row in ranked if row.verdict not in COUNTED and row.obstacle}
     few = list(whys)[:2]
     more = f"; and {len(whys) - len(few)} more" if len(whys) > len(few) else ""
     return "; ".join(few) + more

@@ -7,6 +7,7 @@ or a figure is another one in this run, so that no sentence of a summary is fals
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -33,8 +34,8 @@ class Sentence:
     text: str
     #: The rows that it is about, by the name that ``text`` has for them.
     about: Mapping[str, Place] = field(default_factory=dict)
-    #: Names of rows that must be as published, each. Where some of those that a sentence is about
-    #: do not count, a remark after it says so.
+    #: Names of rows that must be as published, each. If some of these, or of those with a figure in
+    #: ``text``, do not count, a remark after the sentence says so.
     met: Sequence[str] = ()
     #: Names of rows that must be missed, each.
     missed: Sequence[str] = ()
@@ -57,27 +58,31 @@ class Sentence:
                 and all(rows[name].fails for name in self.missed)
                 and (self.when is None or self.when(rows))
             )
-            return self.text.format_map(rows) + _remark(rows.values()) if holds else ""
+            shown = {name for name in self._fields() | {*self.met} if name in rows}
+            text = self.text.format_map(rows) + remark(rows[name] for name in shown)
+            return text if holds else ""
         except NotMeasuredError:
             return ""
 
-
-#: The remarks on rows that are as published and do not count.
-REMARKS = {
-    Verdict.FITTED: "fitted, so that it does not count as met",
-    Verdict.UNSTEADY: "of runs that are not steady, so that it does not count as met",
-}
+    def _fields(self) -> set[str]:
+        """The names of the rows with a figure in the text."""
+        parts = (field for _, field, _, _ in string.Formatter().parse(self.text) if field)
+        return {one.partition(".")[0] for one in parts}
 
 
-def _remark(about: Iterable[Rows]) -> str:
-    """The remark on rows that do not count, or nothing."""
+#: The verdicts of rows that are as published and do not count.
+UNCOUNTED = (Verdict.FITTED, Verdict.UNSTEADY)
+
+
+def remark(about: Iterable[Rows]) -> str:
+    """The remark on rows that are as published and do not count, or nothing."""
     verdicts = [row.verdict for some in about for row in some.rows]
-    found = [
-        f"{text}" if all(one is verdict for one in verdicts) else f"in part {text}"
-        for verdict, text in REMARKS.items()
-        if verdict in verdicts
+    parts = [
+        str(one) if set(verdicts) == {one} else f"in part {one}"
+        for one in UNCOUNTED
+        if one in verdicts
     ]
-    return f" [{'; '.join(found)}]" if found else ""
+    return f" [{' and '.join(parts)}: not counted as met]" if parts else ""
 
 
 def _chosen(under: Mapping[str, object]) -> str:

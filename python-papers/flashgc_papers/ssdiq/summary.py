@@ -37,7 +37,7 @@ summarise(
         ),
         Sentence(
             "Of the two Micron drives {rate.held} of {rate.of_all} rates, {median.held} of "
-            "{median.of_all} medians and {tail.held} of {tail.of_all} percentiles are met in kind, "
+            "{median.of_all} medians and {tail.held} of {tail.of_all} percentiles agree, "
             "on presets that were made for them.",
             {
                 "rate": ("ssdiq.drives.rate",),

@@ -108,7 +108,8 @@ class Waits:
                 for one, other in zip(*runs, strict=True)
             ]
             change = Value.of(each)
-            return change, verdicts.true(change.high < -least, "")
+            why = f"with its interval shorter by {-change.high:.1f}%"
+            return change, verdicts.true(change.high < -least, why)
 
         return row(label, published, judge)
 
