@@ -93,7 +93,7 @@ def _show_claim(out: Console, outcome: Outcome) -> None:
         for place, (name, verdict) in enumerate(outcome.under.items())
     ]
     for trial in outcome.trials:
-        rows = f"{len(trial.told)} of {len(trial.met)} met rows detect it"
+        rows = f"{len(trial.told)} of {len(trial.met)} rows that agree detect it"
         told.append((f"wrong: {trial.name}", trial.failed or rows))
     if claim.contradiction:
         told.append(("paper", claim.contradiction))

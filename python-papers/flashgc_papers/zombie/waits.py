@@ -108,7 +108,7 @@ class Waits:
                 for one, other in zip(*runs, strict=True)
             ]
             change = Value.of(each)
-            why = f"with its interval shorter by {-change.high:.1f}%"
+            why = f"at most {change.high:+.1f}% with its interval"
             return change, verdicts.true(change.high < -least, why)
 
         return row(label, published, judge)
