@@ -11,6 +11,8 @@ from flashgc_papers.reproduce.verdicts import Value
 
 #: The paper's drive and run: blocks, collections a run.
 BLOCKS, COLLECTIONS = 50_000, 250_000
+#: The part of the paper's experiment that such a run is.
+WHOLE = "a run has all collections of the paper, of which it leaves out the first third"
 DRIVE = "N = 50 000, 250 000 collections a run, the first third left out"
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flashgc_papers.claims import Claim
-from flashgc_papers.dchoices.experiment import DRIVE, choices, mean_field, uniform
+from flashgc_papers.dchoices.experiment import DRIVE, WHOLE, choices, mean_field, uniform
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.runner import (
     Figure,
@@ -61,6 +61,7 @@ class MemoryGrows:
             f"model at c = {memory[0]} to {memory[-1]}; simulated at c = {said}: {DRIVE}, "
             f"{runs} runs",
             "simulated points between c = 0, 5 and 50" if size is Size.QUICK else "",
+            whole=WHOLE,
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flashgc_papers.claims import Claim
-from flashgc_papers.dchoices.experiment import DRIVE, choices, ratio, uniform
+from flashgc_papers.dchoices.experiment import DRIVE, WHOLE, choices, ratio, uniform
 from flashgc_papers.published import Point, marked, ranged
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.runner import (
@@ -73,6 +73,7 @@ class MemoryForChoices:
             f"model at {len(spares)} S_f and every c; c = 0 and 1 simulated at S_f = {said}: "
             f"{DRIVE}, {runs} runs",
             "simulated points at other spare factors" if size is Size.QUICK else "",
+            whole=WHOLE,
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:

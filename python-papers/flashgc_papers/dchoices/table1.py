@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from flashgc_papers.claims import Claim
-from flashgc_papers.dchoices.experiment import BLOCKS, DRIVE, choices, mean_field, ratio, uniform
+from flashgc_papers.dchoices.experiment import (
+    BLOCKS,
+    DRIVE,
+    WHOLE,
+    choices,
+    mean_field,
+    ratio,
+    uniform,
+)
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.runner import (
     Measured,
@@ -68,8 +76,7 @@ class TableOneSimulation:
             points[str(at)] = mean_field(b=b, spare=spare, d=d, c=c)
         left_out = "about two thirds of the runs" if size is Size.QUICK else ""
         settings = f"{DRIVE}, {min(runs)} to {max(runs)} runs"
-        whole = "a run has all collections of the paper"
-        return Task(simulations, points, settings, left_out, whole=whole)
+        return Task(simulations, points, settings, left_out, whole=WHOLE)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """A row each, and the largest difference from the mean field."""
@@ -114,7 +121,8 @@ class Greedy:
         runs = {Size.QUICK: 8, Size.DEFAULT: 25, Size.FULL: 100}[size]
         drive = uniform(b=64, spare=0.1, victim="greedy", runs=runs)
         form = model("greedy", pages_per_block=64, spare=0.1)
-        return Task({"simulated": drive}, {"closed form": form}, f"{DRIVE}, {runs} runs")
+        settings = f"{DRIVE}, {runs} runs"
+        return Task({"simulated": drive}, {"closed form": form}, settings, whole=WHOLE)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """A row of each."""
@@ -152,7 +160,7 @@ class TwoFrontiers:
             for at, (b, spare, d, c) in enumerate(self.DRIVES)
             for frontier in ("single", "double")
         }
-        return Task(simulations, settings=f"{DRIVE}, {runs} runs")
+        return Task(simulations, settings=f"{DRIVE}, {runs} runs", whole=WHOLE)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """The ratio of two frontiers to one, a row a drive."""
