@@ -8,6 +8,7 @@ mod hosts;
 mod levelling;
 mod lifetime;
 mod mapping_units;
+mod memory;
 mod named;
 mod one_request;
 mod published;

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Reader, State, Writer};
 use flashgc_base::stream::StreamId;
-use flashgc_ftl::placement::{Class, Collected, Now, PicksVictims, Place, Placement, SeesBlocks};
+use flashgc_ftl::placement::{
+    Class, Collected, Now, PicksVictims, Place, Placement, Remembers, SeesBlocks,
+};
 use flashgc_ftl::{
     BlockId, BlockTable, ExternalPlacement, Frontier, FtlError, Geometry, Layout, PlacementSpec,
     PlaneLayout, Stepwise, Translation, Victim, VictimSpec,
@@ -164,6 +166,7 @@ fn layout(picks: bool) -> Layout {
         takes_copies: vec![false, true, true],
         asks_for_zombies: false,
         sees_blocks: true,
+        remembers: Remembers::default(),
         make: Arc::new(make),
     });
     Layout {

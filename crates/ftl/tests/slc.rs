@@ -7,7 +7,7 @@ use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_base::stream::StreamId;
-use flashgc_ftl::placement::{Class, Now, Place, Placement};
+use flashgc_ftl::placement::{Class, Now, Place, Placement, Remembers};
 use flashgc_ftl::track::{Origin, Tracker};
 use flashgc_ftl::{
     BlockTable, Cause, EndOfLife, Endurance, ExternalPlacement, Fill, Frontier, Geometry, Layer,
@@ -429,6 +429,7 @@ fn a_placement_hears_nothing_of_the_region() {
             takes_copies: vec![false, false, true],
             asks_for_zombies: false,
             sees_blocks: false,
+            remembers: Remembers::default(),
             make: Arc::new(move |_, _| Ok(Box::new(Told(kept.clone())))),
         });
         let region = SlcRegion { blocks: SlcBlocks::Static(3), bits_per_cell: 3, waits: true };

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use flashgc_base::spec::SpecError;
+use flashgc_ftl::placement::Remembers;
 use flashgc_ftl::{
     Allocation, EndOfLife, Endurance, ExternalPlacement, Fill, Frontier, Geometry, Layout,
     Levelling, Lifespan, PlacementSpec, Victim, VictimSpec,
@@ -41,6 +42,7 @@ impl Outside {
             takes_copies: vec![true],
             asks_for_zombies: false,
             sees_blocks: false,
+            remembers: Remembers::default(),
             make,
         };
         Self {

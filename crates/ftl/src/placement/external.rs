@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Class, Needs, Placement, Shape};
+use super::{Class, Needs, Placement, Remembers, Shape};
 use flashgc_base::spec::SpecError;
 
 /// Makes the placement of a drive with so many logical pages, and so many pages a block.
@@ -21,6 +21,8 @@ pub struct ExternalPlacement {
     pub asks_for_zombies: bool,
     /// `true` if it looks at the blocks of the drive.
     pub sees_blocks: bool,
+    /// The past that it remembers, as far as it says.
+    pub remembers: Remembers,
     /// Makes it for a drive.
     pub make: MakePlacement,
 }

@@ -227,7 +227,7 @@ pub struct Remembers {
 
 impl Remembers {
     /// Returns the memory of the last `rewrites` writes of each page.
-    const fn rewrites(rewrites: u64) -> Self {
+    pub const fn rewrites(rewrites: u64) -> Self {
         Self { writes: 0, rewrites }
     }
 }
@@ -493,11 +493,10 @@ impl PlacementSpec {
         })
     }
 
-    /// Returns the past that it remembers on a drive of this shape. That of one from outside is unknown, and counts as the
-    /// last write of each page.
+    /// Returns the past that it remembers on a drive of this shape.
     pub fn remembers(&self, geometry: &Geometry) -> Remembers {
-        match self.external {
-            Some(_) => Remembers::rewrites(1),
+        match &self.external {
+            Some(external) => external.remembers,
             None => (self.info.remembers)(&self.params, geometry.into()),
         }
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use flashgc_base::spec::SpecError;
 use flashgc_ftl::ExternalPlacement;
-use flashgc_ftl::placement::Placement;
+use flashgc_ftl::placement::{Placement, Remembers};
 use pyo3::intern;
 use pyo3::prelude::*;
 
@@ -50,6 +50,20 @@ pub(crate) fn external(
         Some(asks) => asks.is_truthy()?,
         None => false,
     };
+    let remembers = match object.getattr_opt(intern!(rule.py(), "remembers"))? {
+        None => Remembers::default(),
+        Some(times) => match times.extract() {
+            Ok(times) => Remembers::rewrites(times),
+            Err(_) => {
+                let text = format!(
+                    "{}remembers is {}, expected the number of writes of a page",
+                    place(&object),
+                    shown(&times)
+                );
+                return Err(PolicyError::new_err(text));
+            }
+        },
+    };
     let (rule, raised) = (rule.clone().unbind(), Arc::clone(raised));
     let known = takes_copies.clone();
     let make = move |pages, pages_per_block| {
@@ -68,7 +82,7 @@ pub(crate) fn external(
         })
     };
     let make = Arc::new(make);
-    Ok(ExternalPlacement { name, takes_copies, asks_for_zombies, sees_blocks, make })
+    Ok(ExternalPlacement { name, takes_copies, asks_for_zombies, sees_blocks, remembers, make })
 }
 
 /// Returns for each class of the placement `true` if it takes copies.

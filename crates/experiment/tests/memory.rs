@@ -1,0 +1,64 @@
+//! The memory of placements, as far as they say, against the drift that is measured.
+
+use std::sync::Arc;
+
+use flashgc_drive::extent::Length;
+use flashgc_experiment::config::Resolved;
+use flashgc_experiment::options::RunConfig;
+use flashgc_experiment::simulate::{Control, simulate};
+use flashgc_ftl::placement::placement_policies;
+use flashgc_workload::generate::GeneratorSpec;
+
+/// Write amplification of runs from so many seeds, each alone, with `true` for those that are steady.
+fn measured(config: &RunConfig, seeds: std::ops::Range<u64>) -> Vec<(f64, bool)> {
+    let resolved: Vec<Resolved> = seeds
+        .map(|seed| {
+            let source = Arc::new(GeneratorSpec::parse(&config.workload).unwrap());
+            let config = RunConfig { seed, runs: 1, ..config.clone() };
+            Resolved::new(&config, source, None).unwrap()
+        })
+        .collect();
+    let results = simulate(&resolved, 0, &Control::default(), &mut || {}).unwrap();
+    results.iter().map(|result| (result.write_amplification, result.steady)).collect()
+}
+
+fn mean(values: &[(f64, bool)]) -> f64 {
+    values.iter().map(|(value, _)| value).sum::<f64>() / values.len() as f64
+}
+
+#[test]
+fn no_placement_remembers_more_than_it_says() {
+    let mut judged = Vec::new();
+    for placement in placement_policies().iter().filter(|it| !it.needs_future && !it.needs_streams)
+    {
+        for (workload, frontier, spare) in
+            [("uniform", "pool:low=6", 0.1), ("zipf:theta=0.8", "pool", 0.15)]
+        {
+            let config = RunConfig {
+                blocks: Some(200),
+                pages_per_block: Some(32),
+                spare,
+                frontier: frontier.into(),
+                workload: workload.into(),
+                victim: "cost-benefit".into(),
+                placement: placement.name.into(),
+                warmup: "auto".into(),
+                length: Length::Settled(640),
+                ..RunConfig::default()
+            };
+            let settled = measured(&config, 1..13);
+            if settled.iter().all(|(_, steady)| !steady) {
+                continue;
+            }
+            // Far longer than a run that settles.
+            let long = RunConfig { length: Length::Writes("400x".into()), ..config };
+            let level = mean(&measured(&long, 101..103));
+            let off = mean(&settled) / level - 1.0;
+            println!("{} {workload} {off:+.4}", placement.name);
+            assert!(off.abs() < 0.0025, "{} on {workload} is off by {off:+.4}", placement.name);
+            judged.push(placement.name);
+        }
+    }
+    judged.dedup();
+    assert!(judged.len() >= 9, "{judged:?}");
+}
