@@ -267,8 +267,8 @@ class Keywords(TypedDict, total=False):
     """Replacement policy of vm_page_cache: 3-region, lru. [default: 3-region]"""
     writes: float | str | None
     """Length of a run in page writes (1000000) or drive writes (20x). [default: for a generator as
-    many as it takes until write amplification has settled, at most 640x; 20x with another {warmup}
-    than auto]
+    many as it takes until write amplification has settled, at most 640x; 20x where the part that is
+    not measured is given]
     """
     collections: int | str | None
     """Length of a run in collections, instead of writes."""
@@ -289,9 +289,9 @@ class Keywords(TypedDict, total=False):
     warmup: float | str | None
     """Part of the run that is not measured: a share (1/3, 30%), writes before the run in drive
     writes (10x) or page writes (1000000), or auto, which is its first half. With a clock, writes
-    before the run take no time, and auto writes until the drive has settled, 2 to 20 drive writes.
-    [default: 1/3; for a generator auto; until a failure 0; with a clock auto; for a trace with a VM
-    page cache 0]
+    before the run take no time, and auto writes until the drive has settled: 5, 10 or 20 drive
+    writes. [default: 1/3; for a generator auto; until a failure 0; with a clock auto; for a trace
+    with a VM page cache 0]
     """
     seed: int | str | None
     """Seed of the first run. [default: 1]"""

@@ -77,32 +77,6 @@ pub fn batch_means(intervals: &[Interval], count: usize) -> Vec<f64> {
     batches.map(Interval::amplification).filter(|value| value.is_finite()).collect()
 }
 
-/// Returns the end of the warm-up by the MSER rule (White 1997): the cut that minimises the squared
-/// standard error of the values behind it, sought in the first half. `None` if the best cut is the
-/// last one allowed, that is, if the run never settled.
-pub fn mser(intervals: &[Interval]) -> Option<usize> {
-    let values = amplifications(intervals);
-    if values.len() < 4 || values.iter().any(|value| !value.is_finite()) {
-        return None;
-    }
-    let last = values.len() / 2;
-    let error = |cut: usize| {
-        let kept = &values[cut..];
-        let centre = mean(kept);
-        let squares = kept.iter().map(|value| (value - centre).powi(2)).sum::<f64>();
-        squares / (kept.len() as f64).powi(2)
-    };
-    let best = (0..=last).min_by(|&a, &b| error(a).total_cmp(&error(b)))?;
-    (best < last).then_some(best)
-}
-
-/// Returns `true` if a run has settled: the MSER rule finds the end of its warm-up in its first half, and its
-/// second half is steady.
-pub fn has_settled(intervals: &[Interval]) -> bool {
-    let half = &intervals[intervals.len() / 2..];
-    mser(intervals).is_some() && drift(&[half.to_vec()]).is_some_and(is_settled)
-}
-
 /// The share below which a drift between the halves of the measured part is not worth a warning.
 const DRIFT_WORTH_SAYING: f64 = 0.002;
 
@@ -249,28 +223,6 @@ mod tests {
     fn batches_are_ratios_of_sums_and_cover_the_end() {
         let values = intervals(&[9.0, 1.0, 3.0, 2.0, 4.0]);
         assert_eq!(batch_means(&values, 2), [2.0, 3.0]);
-    }
-
-    #[test]
-    fn mser_cuts_the_transient_and_nothing_else() {
-        let mut values = vec![5.0, 4.0, 3.0];
-        values.extend([2.0, 2.01, 1.99, 2.0, 2.01, 1.99, 2.0, 2.01, 1.99, 2.0, 2.0, 2.0]);
-        assert_eq!(mser(&intervals(&values)), Some(3));
-        let falling: Vec<f64> = (0..40).map(|i| 10.0 - 0.2 * f64::from(i)).collect();
-        assert_eq!(mser(&intervals(&falling)), None);
-    }
-
-    #[test]
-    fn a_run_has_settled_when_its_second_half_shows_it() {
-        let of = |value: fn(u64) -> u64| -> Vec<Interval> {
-            (0..64).map(|at| Interval::of_pages(1000, value(at))).collect()
-        };
-        let noise = |at: u64| 2000 + (at * at * 7) % 23;
-        assert!(has_settled(&of(|at| 2000 + (at * at * 7) % 23)));
-        assert!(has_settled(&of(|at| 2000 + 1000 / (1 + at) + (at * at * 7) % 23)));
-        assert!(!has_settled(&of(|at| 1000 + 20 * at)), "it rises to its end");
-        assert!(!has_settled(&of(|at| 1000 + 3000 * ((at * at) % 7) / 7)), "it is not known");
-        assert!(!has_settled(&[Interval::of_pages(1000, noise(0)); 4][..3]), "it is too short");
     }
 
     #[test]

@@ -186,12 +186,10 @@ impl Resolved {
         self.source.pass().is_none() && self.swap.is_none() && !self.until_failure
     }
 
-    /// Returns `true` if its runs settle at a level that the writes before the measured part tell about.
+    /// Returns `true` if its runs settle at a level that the writes before the measured part tell about. The parts of a
+    /// trace differ, and its end is no level.
     pub(crate) fn has_levels(&self) -> bool {
-        !self.is_trace_in_passes()
-            && self.timed.is_none()
-            && self.swap.is_none()
-            && !self.until_failure
+        self.has_no_end() && self.timed.is_none()
     }
 
     /// Returns the reach of a measured part that shows a steady state.

@@ -1,6 +1,8 @@
 //! The result of a run: write amplification with its interval, counts, and all that is needed to make
 //! it again.
 
+use std::collections::BTreeMap;
+
 use flashgc_base::counts::Counts;
 use flashgc_base::naming::{Names, choice, option};
 use flashgc_drive::extent::{Length, Warmup};
@@ -53,6 +55,13 @@ pub struct RunResult {
     /// The mapping units programmed per unit that the host wrote, in whole or in part; NaN if it wrote none.
     #[serde(default = "nan", deserialize_with = "number")]
     pub page_amplification: f64,
+    /// Half the width of its 95% interval; `None` where that of write amplification cannot be told.
+    #[serde(default)]
+    pub page_amplification_ci95: Option<f64>,
+    /// Figures of each run, by the names that tables have: `erases`, `read_p99_us`, `requests_per_second`. Empty
+    /// for one run.
+    #[serde(default)]
+    pub by_run: BTreeMap<String, Vec<f64>>,
     /// The bytes written in the measured parts of all runs, by cause.
     #[serde(default)]
     pub bytes: Bytes,
@@ -384,6 +393,8 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
     let units = bytes.host.saturating_sub(bytes.merged) + bytes.rounding;
     RunResult {
         page_amplification: mean(&values) * bytes.host as f64 / units as f64,
+        page_amplification_ci95: half.map(|half| half * bytes.host as f64 / units as f64),
+        by_run: by_run(runs),
         write_amplification: mean(&values),
         write_amplification_ci95: half,
         write_amplification_interval: half
@@ -436,6 +447,21 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         config,
         version: crate::VERSION.to_string(),
     }
+}
+
+/// Returns the counts of each run by the names that tables have; none of a single run.
+fn by_run(runs: &[Finished]) -> BTreeMap<String, Vec<f64>> {
+    if runs.len() < 2 {
+        return BTreeMap::new();
+    }
+    let each = |of: fn(&Counters) -> u64| {
+        runs.iter().map(|run| of(&run.counted.counters) as f64).collect::<Vec<_>>()
+    };
+    BTreeMap::from([
+        ("collected_blocks".into(), each(|counters| counters.collections)),
+        ("copied_pages".into(), each(|counters| counters.copied_pages)),
+        ("erases".into(), each(|counters| counters.erases)),
+    ])
 }
 
 /// Returns the finding of a measured part that is too short to show a steady state, however calm it

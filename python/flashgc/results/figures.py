@@ -14,6 +14,7 @@ _ALWAYS = {
     "write_amplification": "write_amplification",
     "write_amplification_ci95": "write_amplification_ci95",
     "page_amplification": "page_amplification",
+    "page_amplification_ci95": "page_amplification_ci95",
     "host_bytes": "bytes.host",
     "programmed_bytes": "bytes.programmed",
     "host_pages": "host_pages",
@@ -35,8 +36,10 @@ _SOMETIMES = {
     "wear_max_erases": "wear.max",
     "wear_cv": "wear.cv",
     "first_failure_drive_writes": "lifetime.first_failure.drive_writes",
+    "first_failure_drive_writes_ci95": "lifetime.first_failure.drive_writes_ci95",
     "first_failure_terabytes": "lifetime.first_failure.terabytes_written",
     "system_failure_drive_writes": "lifetime.system_failure.drive_writes",
+    "system_failure_drive_writes_ci95": "lifetime.system_failure.drive_writes_ci95",
     "system_failure_terabytes": "lifetime.system_failure.terabytes_written",
     "busy_seconds": "busy.total_seconds",
     **{
@@ -63,13 +66,20 @@ def figures_of(result: Mapping[str, Any]) -> dict[str, Scalar]:
 
     >>> figures_of({"write_amplification": 2.5, "wear": {"mean": 7.0}})["wear_mean_erases"]
     7.0
+    >>> figures_of({"erases": 90, "by_run": {"erases": [40.0, 50.0]}})["erases_ci95"]
+    127.06
     """
     made = {name: _at(result, name) for name in _ALWAYS}
     some = ((name, _at(result, name)) for name in _SOMETIMES)
     made |= {name: value for name, value in some if value is not None}
     for name, values in (result.get("by_run") or {}).items():
-        if f"{name}_ci95" not in made and isinstance(made.get(name), float):
-            made[f"{name}_ci95"] = half_of_runs(values, float(made[name]))
+        if f"{name}_ci95" in made or name not in made:
+            continue
+        if isinstance(whole := made[name], float):
+            made[f"{name}_ci95"] = half_of_runs(values, whole)
+        elif (half := half_width(values)) is not None:
+            # A count is the sum over the runs.
+            made[f"{name}_ci95"] = len(values) * half
     return made | dict(_of_tenants(result.get("tenants") or ()))
 
 

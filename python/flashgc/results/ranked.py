@@ -163,10 +163,7 @@ def differs(rank: Rank) -> bool:
 
 def differ_by_run(first: Rank, last: Rank, name: str) -> bool:
     """True if the figure of this name is known to differ between two results of a ranking."""
-    values, others = (
-        () if rank.result.timing is None else rank.result.timing.by_run.get(name, ())
-        for rank in (first, last)
-    )
+    values, others = (rank.result.by_run.get(name, ()) for rank in (first, last))
     if last.basis == "exact":
         return any(one != other for one, other in zip(values, others, strict=False))
     if len(values) != len(others) or len(values) < 2:

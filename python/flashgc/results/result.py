@@ -35,6 +35,12 @@ class Result(Document, counts.Counters):
     write_amplification_interval: tuple[float, float] | None
     #: Write amplification of each run.
     run_values: tuple[float, ...]
+    #: Half the width of the 95% interval of :attr:`page_amplification`; ``None`` where it cannot
+    #: be told.
+    page_amplification_ci95: float | None
+    #: Figures of each run, by the names that tables have (``erases``, ``read_p99_us``); empty for
+    #: one run. Counts of the result are sums over them.
+    by_run: Mapping[str, tuple[float, ...]]
     #: The bytes behind the write amplification, by cause.
     bytes: results.Bytes
     #: Writes of less than a mapping unit.
@@ -259,7 +265,7 @@ class Result(Document, counts.Counters):
 
 
 def verdict(steady: bool, findings: Iterable[results.Finding]) -> str:
-    """``yes`` if figures are steady, ``no`` if a finding says that one moves, else ``not known``."""
+    """``yes`` if figures are steady, ``no`` if a finding says that one moves, or ``not known``."""
     if steady:
         return "yes"
     return "no" if any(one.id in _MOVING for one in findings) else "not known"

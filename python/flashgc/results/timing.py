@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from flashgc._documents import Json, read
 from flashgc._summaries import Shown, Shows
@@ -47,8 +47,6 @@ class Timing(Shows):
     slc: Slc | None = None
     #: The rule of suspension and what it did not suspend; ``None`` if nothing can be suspended.
     suspension: Suspension | None = None
-    #: Figures of each run, by the names that tables have (``read_p99_us``); empty for one run.
-    by_run: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     #: The slowest read, write and discard of all runs, where there are any, and what held them.
     worst: tuple[Worst, ...] = ()
 

@@ -156,9 +156,9 @@ pub(crate) struct ClockedRun {
     /// The number of the run.
     #[snapshot(skip)]
     index: u32,
-    /// The reach of the writes before the clock that shows a steady state.
+    /// The reach of the writes before the clock that shows a steady state; `None` for a trace, whose parts differ.
     #[snapshot(skip)]
-    reach: Reach,
+    reach: Option<Reach>,
     stop: Stop,
     completed: u64,
     /// The number of advances of the run, each to its end or to the drive's.
@@ -253,7 +253,7 @@ impl ClockedRun {
             last: Written::default(),
             unit: resolved.config.unit(),
             index,
-            reach: if resolved.has_no_end() { resolved.reach() } else { Reach::NONE },
+            reach: resolved.has_no_end().then(|| resolved.reach()),
             stop: Stop::Reached,
             completed: 0,
             rounds: 0,
@@ -355,8 +355,8 @@ impl ClockedRun {
             return;
         }
         writes.last = now;
-        if writes.course.add(since) || writes.left == 0 {
-            self.is_unsettled = !writes.course.has_settled(reach);
+        if (writes.course.add(since) || writes.left == 0) && (is_end || reach.is_some()) {
+            self.is_unsettled = !writes.course.has_settled(reach.unwrap_or(Reach::NONE));
             if is_end && !self.is_unsettled {
                 writes.left = 0;
             }

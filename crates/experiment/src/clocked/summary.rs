@@ -69,6 +69,7 @@ pub(crate) fn summarise(
     if timed.settings.slc.is_some() {
         result.busy = None; // it has only the times of normal cells
     }
+    result.by_run.extend(by_run(&measures));
     let measured = timed_result(timed, &measures);
     let paces: Vec<&[Pace]> = measures.iter().map(|run| &run.paces[..]).collect();
     result.steadiness.add_paces(&paces);
@@ -179,7 +180,6 @@ fn timed_result(timed: &Timed, runs: &[Measured]) -> TimedResult {
         latency_us: latencies.result(),
         mean_us_ci95: interval(&mean_us_runs),
         mean_us_runs,
-        by_run: by_run(runs),
         time_share: latencies.shares(),
         throughput: Throughput {
             requests_per_second: rate(runs.iter().map(|run| run.completed).sum()),

@@ -188,8 +188,8 @@ super::holder! {
         warmup: String => "1/3",
             "Part of the run that is not measured: a share (1/3, 30%), writes before the run in \
              drive writes (10x) or page writes (1000000), or auto, which is its first half. With a clock, \
-             writes before the run take no time, and auto writes until the drive has settled, 2 to 20 \
-             drive writes.",
+             writes before the run take no time, and auto writes until the drive has settled: 5, 10 \
+             or 20 drive writes.",
             run(Kind::Amount).metavar("PART").example("10x")
                 .cases(&[
                     (Case::Generator, "auto"), (Case::UntilFailure, "0"), (Case::Timed, "auto"),
@@ -461,8 +461,8 @@ static FIRST: &[OptionInfo] = &[
         .checked(check_writes)
         .cases(&[(
             Case::Generator,
-            "as many as it takes until write amplification has settled, at most 640x; 20x with another \
-             {warmup} than auto",
+            "as many as it takes until write amplification has settled, at most 640x; 20x where \
+             the part that is not measured is given",
         )])
         .named("writes", "", "Length of a run in page writes (1000000) or drive writes (20x)."),
     run(Kind::Count)

@@ -1,7 +1,5 @@
 //! The results of a timed run beside the counts that every drive has.
 
-use std::collections::BTreeMap;
-
 use flashgc_base::counts::Counts;
 use flashgc_base::snapshot::Value;
 use flashgc_drive::stats::mean;
@@ -23,10 +21,6 @@ pub struct TimedResult {
     pub mean_us_runs: Vec<f64>,
     /// Half the width of the 95% interval of its mean over the runs; `None` for one run.
     pub mean_us_ci95: Option<f64>,
-    /// Figures of each run, by the names that tables have: `read_p99_us`, `requests_per_second`. Empty for one
-    /// run.
-    #[serde(default)]
-    pub by_run: BTreeMap<String, Vec<f64>>,
     /// The response time of requests by cause.
     pub time_share: TimeShares,
     /// The work done in the time.
