@@ -43,7 +43,7 @@ def test_foresight_reads_the_writes_alone(command: Command, few: Path) -> None:
     made = command(
         "gap", few.name, "--spare", "40%", "--couples", "fifo", "--sigma", "1", "--horizon", "50"
     )
-    assert (made.returncode, "clairvoyance reaches" in made.stdout) == (0, True), made
+    assert (made.returncode, "clairvoyance" in made.stdout) == (0, True), made
     assert time.monotonic() - began < SOON
 
 

@@ -98,6 +98,18 @@ impl Preparation {
             && !drift(&[self.halves().1.to_vec()]).is_some_and(exceeds_chance)
     }
 
+    /// Returns about how many page writes show that the drive has settled, more than there were so far.
+    pub fn needed(&self, reach: Reach) -> u64 {
+        let written = self.written as f64;
+        let times = reach.rewrites / self.rewrites().max(1e-3);
+        let precision =
+            self.level().map_or(1.0, |level| (level.half() / (PRECISION * level.mean)).powi(2));
+        // A drive that moves is to be written to as often again.
+        let shares = [1.2 * times, 1.5 * precision, 2.0];
+        let pages = written * shares.into_iter().fold(0.0, f64::max);
+        (pages.ceil() as u64).max(reach.writes)
+    }
+
     /// Splits the intervals in the middle of the writes.
     fn halves(&self) -> (&[Interval], &[Interval]) {
         let mut sum = 0;
@@ -136,6 +148,8 @@ mod tests {
         let times = calm.rewrites();
         assert!(times > 4.0 && calm.has_settled(reach(times)));
         assert!(!calm.has_settled(reach(times + 0.1)));
+        assert_eq!(calm.needed(reach(10.0 * times)), (12.0 * 3200.0) as u64);
+        assert_eq!(calm.needed(reach(1.0)), 6400);
         assert!(!calm.has_settled(Reach { rewrites: 4.0, writes: 3201 }));
     }
 

@@ -15,6 +15,9 @@ use serde::{Deserialize, Serialize};
 use crate::steadiness::{Drift, FEWEST_ERASES};
 pub(crate) use clocked::*;
 
+/// The most drive writes that a run is advised to have.
+pub(crate) const MOST_ADVISED: f64 = 10_000.0;
+
 /// The weight of a finding for a reader of the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -312,15 +315,17 @@ pub(crate) fn interrupted() -> Finding {
     Finding::new(INTERRUPTED, "interrupted: the figures cover the part that was run")
 }
 
-/// Returns the finding that a drive with a clock had not settled after so many `drive_writes` before its requests.
-pub(crate) fn not_settled_before(drive_writes: f64) -> Finding {
+/// Returns the finding that a drive with a clock had not settled after so many `drive_writes` before its requests, where
+/// about `needed` show it. More than anybody waits for is no advice.
+pub(crate) fn not_settled_before(drive_writes: f64, needed: f64) -> Finding {
     let claim = format!(
         "nothing shows that write amplification had settled after {} drive writes before the requests",
         (100.0 * drive_writes).round() / 100.0
     );
-    Finding::new(NO_WARM_UP_END, claim)
-        .hint(format!("a longer {}, in drive writes", option("warmup")))
+    let hint = (needed <= MOST_ADVISED).then(|| choice("warmup", format!("{}x", needed.ceil())));
+    Finding { hint, ..Finding::new(NO_WARM_UP_END, claim) }
         .with("drive_writes", drive_writes)
+        .with("drive_writes_needed", needed)
 }
 
 /// Returns the finding that `done` of `wanted` page writes before the requests were made, by `drawn` requests.

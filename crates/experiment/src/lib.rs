@@ -11,6 +11,7 @@ pub mod clocked;
 pub mod compare;
 pub mod config;
 pub mod counted;
+pub mod each_run;
 pub mod findings;
 mod finished;
 pub mod hosted;

@@ -1,8 +1,6 @@
 //! The result of a run: write amplification with its interval, counts, and all that is needed to make
 //! it again.
 
-use std::collections::BTreeMap;
-
 use flashgc_base::counts::Counts;
 use flashgc_base::naming::{Names, choice, option};
 use flashgc_drive::extent::{Length, Warmup};
@@ -12,13 +10,14 @@ use flashgc_drive::stats::{Interval, all_equal, half_width95, mean};
 use flashgc_ftl::{Counters, Geometry, LayerCounts, Levelled, MapTraffic, Merges};
 use flashgc_timed::TimedResult;
 use flashgc_timed::metrics::timeline::Timeline;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::bytes::Bytes;
 use crate::config::Resolved;
 use crate::counted::{Counted, Named};
-use crate::findings::{self, Finding};
+use crate::each_run::{EachRun, InPages, nan, number};
+use crate::findings::{self, Finding, MOST_ADVISED};
 use crate::finished::Finished;
 use crate::hosted::{HostResult, ZombieResult};
 use crate::measured::{BATCHES, cut, kept};
@@ -50,18 +49,12 @@ pub struct RunResult {
     /// as amplification is never below; or at 0 if a write cache merges writes.
     #[serde(default)]
     pub write_amplification_interval: Option<(f64, f64)>,
-    /// The write amplification of each run that came to its measured part.
-    pub run_values: Vec<f64>,
-    /// The mapping units programmed per unit that the host wrote, in whole or in part; NaN if it wrote none.
-    #[serde(default = "nan", deserialize_with = "number")]
-    pub page_amplification: f64,
-    /// Half the width of its 95% interval; `None` where that of write amplification cannot be told.
-    #[serde(default)]
-    pub page_amplification_ci95: Option<f64>,
-    /// Figures of each run, by the names that tables have: `erases`, `read_p99_us`, `requests_per_second`. Empty
-    /// for one run.
-    #[serde(default)]
-    pub by_run: BTreeMap<String, Vec<f64>>,
+    /// The figures of each run.
+    #[serde(flatten)]
+    pub each_run: EachRun,
+    /// Write amplification in mapping units.
+    #[serde(flatten)]
+    pub in_pages: InPages,
     /// The bytes written in the measured parts of all runs, by cause.
     #[serde(default)]
     pub bytes: Bytes,
@@ -180,15 +173,6 @@ pub struct Course {
     pub measured_from: f64,
 }
 
-fn nan() -> f64 {
-    f64::NAN
-}
-
-/// Reads a number of a document; null stands for one that is not a number.
-fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-    Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
-}
-
 impl RunResult {
     /// Returns the figure that ranks results; less is better. It is write amplification; with a page
     /// cache the time that flash spends on I/O; with a clock the mean response time in microseconds.
@@ -209,7 +193,7 @@ impl RunResult {
         match (&self.timed, &self.swap) {
             (Some(timed), _) => &timed.mean_us_runs,
             (None, Some(swap)) => &swap.run_values,
-            (None, None) => &self.run_values,
+            (None, None) => &self.each_run.run_values,
         }
     }
 
@@ -263,9 +247,6 @@ const FEWEST_BLOCKS: u32 = 64;
 /// The largest spare factor over the effective one with which amplification is within 2% of a large drive's:
 /// to first order amplification is in inverse proportion to the spare factor.
 const MOST_SPARE_LOST: f64 = 1.02;
-
-/// The most drive writes that a run is advised to have.
-const MOST_ADVISED: f64 = 10_000.0;
 
 /// The largest half of an interval of a steady figure, as a share of it.
 const MOST_HALF: f64 = 0.05;
@@ -390,16 +371,13 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         fitted: resolved.is_fitted,
     };
     let bytes = Bytes::new(&counters, &asked, packing, resolved.config.unit());
-    let units = bytes.host.saturating_sub(bytes.merged) + bytes.rounding;
     RunResult {
-        page_amplification: mean(&values) * bytes.host as f64 / units as f64,
-        page_amplification_ci95: half.map(|half| half * bytes.host as f64 / units as f64),
-        by_run: by_run(runs),
+        in_pages: InPages::new(mean(&values), half, &bytes),
         write_amplification: mean(&values),
         write_amplification_ci95: half,
         write_amplification_interval: half
             .map(|half| ((mean(&values) - half).max(least), mean(&values) + half)),
-        run_values: values,
+        each_run: EachRun::new(values, runs),
         bytes,
         short_writes: asked.short_writes,
         counters: Named::new(&counters),
@@ -447,21 +425,6 @@ pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: boo
         config,
         version: crate::VERSION.to_string(),
     }
-}
-
-/// Returns the counts of each run by the names that tables have; none of a single run.
-fn by_run(runs: &[Finished]) -> BTreeMap<String, Vec<f64>> {
-    if runs.len() < 2 {
-        return BTreeMap::new();
-    }
-    let each = |of: fn(&Counters) -> u64| {
-        runs.iter().map(|run| of(&run.counted.counters) as f64).collect::<Vec<_>>()
-    };
-    BTreeMap::from([
-        ("collected_blocks".into(), each(|counters| counters.collections)),
-        ("copied_pages".into(), each(|counters| counters.copied_pages)),
-        ("erases".into(), each(|counters| counters.erases)),
-    ])
 }
 
 /// Returns the finding of a measured part that is too short to show a steady state, however calm it

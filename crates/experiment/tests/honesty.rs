@@ -79,7 +79,7 @@ fn is_of_identical_runs(result: &RunResult) -> bool {
 fn runs_that_are_all_alike_have_the_interval_of_one() {
     let one = recorded(&config());
     let many = recorded(&RunConfig { runs: 5, ..config() });
-    assert_eq!(many.run_values, [one.write_amplification; 5]);
+    assert_eq!(many.each_run.run_values, [one.write_amplification; 5]);
     assert!(one.write_amplification_ci95.unwrap() > 0.0);
     assert_eq!(many.write_amplification_ci95, one.write_amplification_ci95);
     assert_eq!(many.steady, one.steady);
@@ -226,7 +226,7 @@ fn what_was_stopped_in_its_warm_up_has_no_figure_and_no_rank_in_the_noise() {
         let result = stopped(runs, "1000000x");
         assert!(result.interrupted && !result.steady && result.write_amplification.is_nan());
         assert_eq!(result.write_amplification_ci95, None);
-        assert!(result.run_values.is_empty());
+        assert!(result.each_run.run_values.is_empty());
         assert_eq!(result.said(), ["interrupted in the warm-up: nothing was measured"]);
         let (first, second) =
             (run(&config()), run(&RunConfig { victim: "fifo".into(), ..config() }));
@@ -248,7 +248,7 @@ fn no_run_begins_once_it_is_cancelled() {
     control.cancel.store(true, Ordering::Relaxed);
     let config = RunConfig { runs: 1_000_000_000, ..config() };
     let result = &simulate(&[resolve(&config)], 0, &control, &mut || {}).unwrap()[0];
-    assert!(result.interrupted && result.run_values.is_empty());
+    assert!(result.interrupted && result.each_run.run_values.is_empty());
     assert_eq!(control.programs.load(Ordering::Relaxed), 0);
 }
 

@@ -96,7 +96,7 @@ fn where_wear_is_even_by_itself_nothing_is_levelled() {
     let plain = run("fifo", "uniform", None);
     let levelled = run("fifo", "uniform", Some("static:threshold=20,interval=10"));
     assert_eq!(levelled.levelling.as_ref().unwrap().collections, 0);
-    assert_eq!(levelled.run_values, plain.run_values);
+    assert_eq!(levelled.each_run.run_values, plain.each_run.run_values);
     // The configuration records it all the same.
     assert_ne!(levelled.digest, plain.digest);
     let text = serde_json::to_string(&plain.config).unwrap();

@@ -38,8 +38,8 @@ fn refused(config: &RunConfig) -> String {
 
 /// Returns all counts, without the configuration.
 fn counted(result: &RunResult) -> impl PartialEq + std::fmt::Debug {
-    let RunResult { run_values, bytes, counters, reads, course, .. } = result.clone();
-    (run_values, bytes, counters, reads, course.series, result.wear.clone())
+    let RunResult { each_run, bytes, counters, reads, course, .. } = result.clone();
+    (each_run.run_values, bytes, counters, reads, course.series, result.wear.clone())
 }
 
 #[test]

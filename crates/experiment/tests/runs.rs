@@ -241,7 +241,7 @@ fn an_external_policy_decides_like_the_built_in_one() {
     let mut polls = 0;
     let outside = &simulate(&[outside], 0, &Control::default(), &mut || polls += 1).unwrap()[0];
     let built_in = &run(&[built_in], 0)[0];
-    assert_eq!(outside.run_values, built_in.run_values);
+    assert_eq!(outside.each_run.run_values, built_in.each_run.run_values);
     assert_eq!(outside.config.run.victim, "mine");
     assert!(polls > 0);
 }

@@ -73,8 +73,8 @@ pub(crate) struct TimedRun {
     /// The pace of each interval of the measured part; empty if requests arrive at given times, which the
     /// drive does not choose.
     pub paces: Vec<Pace>,
-    /// `true` if the drive had not settled at the end of the writes before the requests.
-    pub is_unsettled: bool,
+    /// The page writes before the requests, of about so many that show a settled drive; `None` of one that had settled.
+    pub unsettled: Option<(u64, u64)>,
     /// The writes before the requests that were not made because the workload hardly writes, if there are some.
     pub cut: Option<Cut>,
     /// The note for readers of its trace events, if there is one.
@@ -521,7 +521,10 @@ impl Lengthened for ClockedRun {
             measured: self.measured,
             elapsed,
         };
-        let is_unsettled = self.is_unsettled;
+        let reach = self.reach.unwrap_or(Reach::NONE);
+        let course = precondition.as_ref().map(|writes| &writes.course);
+        let unsettled = course.filter(|_| self.is_unsettled);
+        let unsettled = unsettled.map(|course| (course.written(), course.needed(reach)));
         let wanted = resolved.timed.as_ref().map_or(0, |timed| timed.precondition);
         // A drive whose life ended, or a run that was stopped, is no such workload.
         let hardly_writes = |writes: &Precondition| {
@@ -545,7 +548,7 @@ impl Lengthened for ClockedRun {
                 _ => left_behind(&end.totals, now, is_open),
             },
             paces: self.paces,
-            is_unsettled,
+            unsettled,
             cut,
             note,
             meter: drive.measured(),

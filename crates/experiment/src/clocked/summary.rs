@@ -41,7 +41,7 @@ pub(crate) fn summarise(
     interrupted: bool,
 ) -> RunResult {
     let (mut finished, mut measures) = (Vec::new(), Vec::new());
-    let is_unsettled = runs.iter().any(|run| run.is_unsettled);
+    let unsettled = runs.iter().filter_map(|run| run.unsettled).max_by_key(|&(_, needed)| needed);
     let cut = runs.iter().filter_map(|run| run.cut).max_by_key(|cut| cut.left);
     let notes: Vec<String> = runs.iter().filter_map(|run| run.note.clone()).collect();
     for run in runs {
@@ -69,7 +69,7 @@ pub(crate) fn summarise(
     if timed.settings.slc.is_some() {
         result.busy = None; // it has only the times of normal cells
     }
-    result.by_run.extend(by_run(&measures));
+    result.each_run.by_run.extend(by_run(&measures));
     let measured = timed_result(timed, &measures);
     let paces: Vec<&[Pace]> = measures.iter().map(|run| &run.paces[..]).collect();
     result.steadiness.add_paces(&paces);
@@ -77,7 +77,7 @@ pub(crate) fn summarise(
     let erases = few_erases(&result);
     let filling = filled(&measures, timed.settings.write_cache);
     let is_known = few.is_none() && erases.is_none() && filling.is_none();
-    result.steady = is_steady(&result) && is_known && !is_unsettled;
+    result.steady = is_steady(&result) && is_known && unsettled.is_none();
     let pages = resolved.geometry.logical_pages();
     // Only an overload asks for it, and it looks at every request of the trace.
     let may_wait = measured.overload.is_some()
@@ -89,10 +89,12 @@ pub(crate) fn summarise(
         result.findings.extend(few.map(findings::few_rounds));
         result.findings.extend(erases.map(findings::few_erases));
     }
-    let most = timed.precondition as f64 / f64::from(pages);
     let writes = result.counters.host_pages > 0;
     // Reads do not ask for it.
-    result.findings.extend((is_unsettled && writes).then(|| findings::not_settled_before(most)));
+    let drive_writes = |count: u64| count as f64 / f64::from(pages);
+    result.findings.extend(unsettled.filter(|_| writes).map(|(written, needed)| {
+        findings::not_settled_before(drive_writes(written), drive_writes(needed))
+    }));
     // A workload that never writes changes nothing, before the clock or after.
     let cut = cut.filter(|cut| cut.left < timed.precondition);
     result.findings.extend(cut.map(|cut| {
@@ -273,7 +275,7 @@ fn is_steady(result: &RunResult) -> bool {
 
 /// Returns the erases of a run, on average, if there are some and too few.
 fn few_erases(result: &RunResult) -> Option<f64> {
-    let erases = result.counters.erases as f64 / result.run_values.len().max(1) as f64;
+    let erases = result.counters.erases as f64 / result.each_run.run_values.len().max(1) as f64;
     let is_few = erases > 0.0 && erases < FEWEST_ERASES as f64;
     (is_few && result.counters.host_pages > 0).then_some(erases)
 }
@@ -289,7 +291,7 @@ fn few_rounds(resolved: &Resolved, timed: &Timed, result: &RunResult) -> Option<
     let units = f64::from(hardware.all_planes() / collecting.unit.planes(hardware));
     let round =
         f64::from((collecting.high - collecting.low + 1) * resolved.geometry.pages_per_block());
-    let runs = result.run_values.len().max(1) as f64;
+    let runs = result.each_run.run_values.len().max(1) as f64;
     let rounds = counters.host_pages as f64 / (runs * units * round);
     (rounds < FEWEST_ROUNDS).then_some(rounds)
 }

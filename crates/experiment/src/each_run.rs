@@ -1,0 +1,71 @@
+//! The figures of a result that each run has, and those in pages.
+
+use std::collections::BTreeMap;
+
+use flashgc_ftl::Counters;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::bytes::Bytes;
+use crate::finished::Finished;
+
+/// The figure of a document that does not have it.
+pub(crate) fn nan() -> f64 {
+    f64::NAN
+}
+
+/// Reads a number of a document; null stands for one that is not a number.
+pub(crate) fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
+}
+
+/// The figures of each run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EachRun {
+    /// The write amplification of each run that came to its measured part.
+    pub run_values: Vec<f64>,
+    /// Other figures of each run, by the names that tables have: `erases`, `read_p99_us`, `requests_per_second`.
+    /// Empty for one run.
+    #[serde(default)]
+    pub by_run: BTreeMap<String, Vec<f64>>,
+}
+
+impl EachRun {
+    /// Returns the amplifications of the runs, and their counts.
+    pub(crate) fn new(run_values: Vec<f64>, runs: &[Finished]) -> Self {
+        let each = |of: fn(&Counters) -> u64| {
+            runs.iter().map(|run| of(&run.counted.counters) as f64).collect::<Vec<_>>()
+        };
+        let by_run = match runs.len() {
+            0 | 1 => BTreeMap::new(),
+            _ => BTreeMap::from([
+                ("collected_blocks".into(), each(|counters| counters.collections)),
+                ("copied_pages".into(), each(|counters| counters.copied_pages)),
+                ("erases".into(), each(|counters| counters.erases)),
+            ]),
+        };
+        Self { run_values, by_run }
+    }
+}
+
+/// Write amplification in mapping units, as papers have it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InPages {
+    /// The mapping units programmed per unit that the host wrote, in whole or in part; NaN if it wrote none.
+    #[serde(default = "nan", deserialize_with = "number")]
+    pub page_amplification: f64,
+    /// Half the width of its 95% interval; `None` where that of write amplification cannot be told.
+    #[serde(default)]
+    pub page_amplification_ci95: Option<f64>,
+}
+
+impl InPages {
+    /// Returns write amplification with half its interval in units.
+    pub(crate) fn new(amplification: f64, half: Option<f64>, bytes: &Bytes) -> Self {
+        let units = bytes.host.saturating_sub(bytes.merged) + bytes.rounding;
+        let in_units = |figure: f64| figure * bytes.host as f64 / units as f64;
+        Self {
+            page_amplification: in_units(amplification),
+            page_amplification_ci95: half.map(in_units),
+        }
+    }
+}
