@@ -52,6 +52,22 @@ fn change(page: u64, count: u64, owner: u8) -> Change {
     Change { time_ns: 0, page, count, owner }
 }
 
+/// Returns the settings of a drive of six blocks of four pages, whose collections begin with two erased ones, and a
+/// recording of writes to these pages in which owner 1 has pages 4 to 7.
+fn six_blocks(folder: &Path, pages: &[u64]) -> (Settings, PathBuf) {
+    let mut made = settings("greedy", "none", "fifo");
+    made.layout.geometry = Geometry::new(6, 4, 8).unwrap();
+    let mut drive = open(new_medium(&made), &made);
+    let path = folder.join("run.flashgc");
+    recorded(&mut drive, &path, |drive| {
+        for &page in pages {
+            drive.write(page, &page_of(page), false).unwrap();
+        }
+    });
+    let trace = named(folder, &[path], &[change(4, 4, 1)], 8);
+    (made, trace)
+}
+
 /// The owner of each page with data after [`commands`] of which the first `early` were before the change.
 fn last_writers(all: &[(u64, bool)], early: usize, owner: impl Fn(u64) -> u8) -> Vec<Option<u8>> {
     let mut held = vec![None; 1000];
@@ -187,22 +203,11 @@ fn owners_with_handles_of_their_own_meet_in_no_block() {
 
 #[test]
 fn copies_are_counted_by_the_owner_of_most_invalid_pages_beside_them() {
-    // Six blocks of four pages; collections begin with two erased ones. Owner 1 has pages 4 to 7.
-    let mut made = settings("greedy", "none", "fifo");
-    made.layout.geometry = Geometry::new(6, 4, 8).unwrap();
+    // Block 0 keeps page 1 beside 0 4 5, block 1 keeps 2 and 3, block 2 keeps page 0 beside 4 5 6. The 17th write
+    // collects blocks 0 and 2. Then a block has page 0 four times, and the 21st write collects that.
+    let pages = [0, 4, 1, 5, 2, 6, 3, 7, 4, 5, 6, 0, 7, 4, 5, 6, /**/ 0, 0, 0, 0, /**/ 0];
     let folder = tempfile::tempdir().unwrap();
-    let mut drive = open(new_medium(&made), &made);
-    let path = folder.path().join("run.flashgc");
-    recorded(&mut drive, &path, |drive| {
-        // Block 0 keeps page 1 beside 0 4 5, block 1 keeps 2 and 3, block 2 keeps page 0 beside 4 5 6. The 17th
-        // write collects blocks 0 and 2. Then a block has page 0 four times, and the 21st write collects that.
-        let pages =
-            [0, 4, 1, 5, 2, 6, 3, 7, 4, 5, 6, 0, 7, 4, 5, 6, /**/ 0, 0, 0, 0, /**/ 0];
-        for page in pages {
-            drive.write(page, &page_of(page), false).unwrap();
-        }
-    });
-    let trace = named(folder.path(), &[path], &[change(4, 4, 1)], 8);
+    let (made, trace) = six_blocks(folder.path(), &pages);
     let asked =
         |counted| Asked { groups: &[0, 1], count: 2, counted, recordings: &[], placement: None };
     let found = owned(&made, &trace, &asked(0..u64::MAX)).unwrap();
@@ -221,19 +226,10 @@ fn copies_are_counted_by_the_owner_of_most_invalid_pages_beside_them() {
 
 #[test]
 fn of_equal_owners_beside_a_copy_the_first_counts() {
-    // Six blocks of four pages; collections begin with two erased ones. Owner 1 has pages 4 to 7. Each block has as
-    // many invalid pages of one owner as of the other: 0 and 4, or 2 and 6.
-    let mut made = settings("greedy", "none", "fifo");
-    made.layout.geometry = Geometry::new(6, 4, 8).unwrap();
+    // Each block has as many invalid pages of one owner as of the other: 0 and 4, or 2 and 6.
+    let pages = [0, 4, 1, 5, 2, 6, 3, 7, 0, 4, 0, 4, 0, 4, 0, 4, 2, 6, 2, 6, 2, 6];
     let folder = tempfile::tempdir().unwrap();
-    let mut drive = open(new_medium(&made), &made);
-    let path = folder.path().join("run.flashgc");
-    recorded(&mut drive, &path, |drive| {
-        for page in [0, 4, 1, 5, 2, 6, 3, 7, 0, 4, 0, 4, 0, 4, 0, 4, 2, 6, 2, 6, 2, 6] {
-            drive.write(page, &page_of(page), false).unwrap();
-        }
-    });
-    let trace = named(folder.path(), &[path], &[change(4, 4, 1)], 8);
+    let (made, trace) = six_blocks(folder.path(), &pages);
     let asked =
         Asked { groups: &[0, 1], count: 2, counted: 0..u64::MAX, recordings: &[], placement: None };
     let found = owned(&made, &trace, &asked).unwrap();
