@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
+import shutil
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +15,11 @@ import pytest
 import flashgc
 from conftest import Command
 from flashgc.store import Store
+from flashgc.studies.sweep.cost import writes_of
 from flashgc.studies.sweep.sweep import sweep_plan
+
+#: A trace that ships, compressed by zstd.
+TRACE = Path(__file__).parent.parent / "data/pgbench-ext4.csv.zst"
 
 #: A million pages, written ten times.
 LARGE: dict[str, Any] = {"blocks": 16_384, "pages_per_block": 64}
@@ -48,6 +57,31 @@ def test_policies_in_python_are_estimated_at_the_time_of_their_calls(tmp_path: P
     # In one process, Python runs one at a time.
     assert native.seconds_on(2) == native.seconds / 2
     assert both.seconds_on(2) == both.seconds
+
+
+def packed(name: str, data: bytes) -> bytes:
+    """Data in a file of this kind."""
+    return {
+        "gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress,
+        "lzma": lambda one: lzma.compress(one, lzma.FORMAT_ALONE), "csv": bytes,
+    }[name](data)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["gzip", "bzip2", "xz", "lzma", "zstd", "csv", "tar"])
+def test_a_compressed_trace_has_more_writes_a_byte(name: str, tmp_path: Path) -> None:
+    lines = b"1,W,0,4096\n" * 1000
+    file = tmp_path / "a.csv"
+    if name == "zstd":
+        shutil.copy(TRACE, file)
+    elif name == "tar":
+        with tarfile.open(file, "w") as archive:
+            (tmp_path / "b.csv").write_bytes(lines)
+            archive.add(tmp_path / "b.csv", "b.csv")
+    else:
+        file.write_bytes(packed(name, lines))
+    config = {"workload": str(file), "length": {"passes": "3"}, "runs": 2}
+    each = 10 if name in ("csv", "tar") else 2
+    assert writes_of(config) == 2 * 3 * file.stat().st_size / each
 
 
 def test_each_policy_in_python_has_a_measured_speed_of_its_own(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ use flashgc_workload::requests::{Arrivals, Requests, TimedTrace};
 use flashgc_workload::trace::layout::Layout;
 use flashgc_workload::trace::{
     Disorder, Fault, Numbering, OnBadLine, Paging, PagingOptions, ReadOptions, Relations,
-    SourceOptions, TraceError, format, parse_devices,
+    SourceOptions, TraceError, format, is_compressed, parse_devices,
 };
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
@@ -305,6 +305,13 @@ pub(crate) fn paging(page_size: u64, alignment_offset: u64) -> PyResult<PagingOp
 #[pyo3(name = "is_trace")]
 pub(crate) fn is_trace_of(workload: &str) -> bool {
     is_trace(workload)
+}
+
+/// Returns `True` if the bytes that begin a file of a trace are those of a compressed one; 16 suffice.
+#[pyfunction]
+#[pyo3(name = "is_compressed")]
+pub(crate) fn is_compressed_from(head: &[u8]) -> bool {
+    is_compressed(head)
 }
 
 /// Checks a value of the option `key`; of `timed_source`, a workload of a drive with a clock; of

@@ -273,6 +273,12 @@ fn read_error(path: &Path, error: &io::Error) -> TraceError {
     TraceError::io(path, "read the trace", error)
 }
 
+/// Returns `true` if the data are compressed, by their first bytes, of which 16 suffice.
+#[must_use]
+pub fn is_compressed(head: &[u8]) -> bool {
+    recognise(head).is_some_and(|name| !matches!(name, "tar" | "utf-16"))
+}
+
 /// Returns the wrapper that the data start with, by its magic bytes.
 fn recognise(head: &[u8]) -> Option<&'static str> {
     match head {

@@ -40,6 +40,7 @@ pub use error::{Fault, Place, TraceError, smaller_blocks};
 pub use format::native::{Declared, NativeFile, NativeWriter};
 pub use format::{DeviceNumbers, ReadOptions, operation_of};
 pub use given::GivenPages;
+pub use input::is_compressed;
 pub use lines::{OnBadLine, Recorded};
 pub use names::column_meaning;
 pub use owned::{Change, Owned, tag};

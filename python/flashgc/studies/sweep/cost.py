@@ -24,8 +24,6 @@ _AMPLIFICATION = 2.0
 _PAGES_PER_BLOCK = 64
 #: Bytes of a trace that stand for one page write, and of a compressed one.
 _TRACE_BYTES, _PACKED_BYTES = 10, 2
-#: The first bytes of compressed files: gzip, zstd, bzip2, xz.
-_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
 #: Passes of a trace, and drive writes of a generator, until write amplification has settled.
 _USUAL_PASSES, _USUAL_DRIVE_WRITES = 70.0, 100.0
 #: Pages of a drive whose size the trace says.
@@ -86,10 +84,10 @@ def _trace_writes(path: str) -> float:
     """About how many pages a trace writes, by the size of its file."""
     try:
         with open(path, "rb") as file:
-            size, head = os.fstat(file.fileno()).st_size, file.read(6)
+            size, head = os.fstat(file.fileno()).st_size, file.read(16)
     except OSError:
         return (1 << 20) / _TRACE_BYTES
-    return size / (_PACKED_BYTES if head.startswith(_PACKED) else _TRACE_BYTES)
+    return size / (_PACKED_BYTES if _core.is_compressed(head) else _TRACE_BYTES)
 
 
 def seconds_of(config: Mapping[str, Any], speeds: Mapping[str, float]) -> float:
