@@ -125,10 +125,8 @@ def main() -> None:
     parser.add_argument("--fs", default="ext4")
     parser.add_argument("names", nargs="*")
     given = parser.parse_args()
-    print(
-        "| engine | truth, MiB | handed to the file system | stored at most | difference | device |"
-    )
-    print("|---|---|---|---|---|---|")
+    print("| engine | truth, MiB | handed to the file system | difference | device |")
+    print("|---|---|---|---|---|")
     for name, (words, _, truth) in ENGINES.items():
         if (given.names and name not in given.names) or shutil.which(words[0]) is None:
             continue
@@ -138,16 +136,13 @@ def main() -> None:
         written = found["written"]
         assert isinstance(written, dict)
         truth = found.get("strace", truth)  # type: ignore[assignment]
-        known = [one for one in (written["cached_bytes"], written["direct_bytes"]) if one]
-        ours = written["bytes"]
-        calls = ours if ours is not None else (sum(known) if known else None)
+        ours, least, most = written["bytes"], written["least"], written["most"]
+        calls = least if ours is None else ours
         error = "" if calls is None or not truth else f"{100 * (calls / truth - 1):+.3f}%"
-        said = mib(ours) if ours is not None else f"unknown, {mib(calls)} by calls"
-        host, most = mib(found["host_bytes"]), mib(written["stored_most"])
-        print(
-            f"| {name} | {mib(truth)} | {said} | {most} | {error} | {host} |",
-            flush=True,
-        )
+        between = f"{mib(least)} to {mib(most)}"
+        said = between if ours is None and None not in (least, most) else mib(ours)
+        host = mib(found["host_bytes"])
+        print(f"| {name} | {mib(truth)} | {said} | {error} | {host} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -58,7 +58,8 @@ def told(units: float, flash: int, host: int = 1000, seconds: float = 10.0) -> d
         "past": None,
         "executed": {
             "flash_bytes": flash, "host_bytes": host, "seconds": seconds, "erases": 1,
-            "collections": 1, "steady": True, "left_ended": False, "written": {"bytes": None},
+            "collections": 1, "steady": True, "left_ended": False,
+            "written": dict.fromkeys(("bytes", "least", "most")),
             "write_amplification": flash / host,
             "latency_us": {"write": {"count": 1, "p50": 1, "p99": 9, "p999": 10, "max": 11}},
         },
@@ -328,7 +329,7 @@ def test_bytes_that_stayed_in_the_page_cache_are_told_by_cell(tmp_path: Path) ->
     for run in runs:
         # The second cell wrote 1600, 2000 and 2500 bytes, of which 1000 reached the drive.
         bytes_ = 990 if run.cell.number == 0 else (1600, 2000, 2500)[run.repeat]
-        kept[run.name]["executed"]["written"] = {"bytes": bytes_}
+        kept[run.name]["executed"]["written"] = {"bytes": None, "least": bytes_, "most": None}
     made = benching.outcome(bench, runs, kept, say=describe.findings)
     [finding] = [one for one in made.findings if one.id == "stayed-in-the-cache"]
     # 37.5%, 50% and 60%: 49.2% on average.
@@ -340,18 +341,44 @@ def test_a_mean_over_runs_of_which_one_is_unknown_is_unknown(tmp_path: Path) -> 
     runs = benching.order(bench)
     kept = {run.name: told(100, 1000) for run in runs}
     for run in runs:
-        kept[run.name]["executed"]["written"] = {"bytes": 500 + 100 * run.repeat}
+        written_ = 500 + 100 * run.repeat
+        kept[run.name]["executed"]["written"] = dict.fromkeys(("bytes", "least", "most"), written_)
     made = benching.outcome(bench, runs, kept)
     assert [cell.mean("written_bytes_per_unit") for cell in made.cells] == [
         Mean(6.0, pytest.approx(4.303 / math.sqrt(3), abs=1e-3))
     ] * 2
-    kept[next(run.name for run in runs if run.cell.number == 1)]["executed"]["written"] = {
-        "bytes": None
-    }
+    lost = next(run.name for run in runs if run.cell.number == 1)
+    kept[lost]["executed"]["written"] |= {"bytes": None, "most": None}
     first, second = benching.outcome(bench, runs, kept).cells
     assert first.mean("written_bytes_per_unit") is not None
-    assert second.mean("written_bytes_per_unit") is None
+    assert second.mean("written_bytes_per_unit") is second.bounds("written_bytes_per_unit") is None
     assert len(second.values("written_bytes_per_unit")) == 2
+
+
+def test_written_bytes_with_bounds_are_a_range_in_table_document_and_budget(tmp_path: Path) -> None:
+    bench = benching.read(written(tmp_path, SMALL))
+    runs = benching.order(bench)
+    kept = {run.name: told(100, 1000) for run in runs}
+    for run in runs:
+        # One run of the second cell has bounds alone: 5 KiB and 8 to 17 KiB in 100 units.
+        is_known = run.cell.number == 0 or run.repeat > 0
+        least, most = (512_000, 512_000) if is_known else (819_200, 1_740_800)
+        exact = least if is_known else None
+        kept[run.name]["executed"]["written"] = {"bytes": exact, "least": least, "most": most}
+    made = benching.outcome(bench, runs, kept)
+    head, first, second = page.page(made).split("<h2>Cells</h2>")[1].split("<tr>")[1:4]
+    assert "<th>written bytes per transaction<" in head
+    assert "<td>5.00 ± 0.00 KiB<td>" in first
+    # Means of 8, 5 and 5, and of 17, 5 and 5; deviations 1.732 and 6.928, t(2) = 4.303.
+    assert "<td>6.0 ± 4.3 KiB to 9 ± 17 KiB<td>" in second
+    cells: Any = made.to_dict()["cells"]
+    assert cells[0]["figures"]["written_bytes_per_unit"]["mean"] == 5120
+    assert cells[1]["figures"]["written_bytes_per_unit"] is None
+    ends = [cells[1]["figures"][f"written_{one}_per_unit"]["mean"] for one in ("least", "most")]
+    assert ends == [6 * 1024, 9 * 1024]
+    limits = [f"size=16384: written_bytes_per_unit{text}" for text in ("<10KiB", "<7KiB", ">5KiB")]
+    claims = [one.claim for one in benching.missed(made, map(benching.wanted, limits))]
+    assert claims == ["written_bytes_per_unit is 6 KiB to 9 KiB, wanted < 7 KiB"]
 
 
 def test_units_a_second_of_a_short_run_are_not_those_of_a_second(tmp_path: Path) -> None:

@@ -247,6 +247,47 @@ def test_phases_have_figures_of_their_own(command: Command) -> None:
     assert first["seconds"] + second["seconds"] == pytest.approx(found["seconds"], abs=0.2)
 
 
+def test_a_phase_has_the_bounds_of_its_own_bytes(command: Command, tmp_path: Path) -> None:
+    program = (
+        "import mmap, os, time\n"
+        "def mark(name):\n"
+        "    time.sleep(0.2)\n"
+        "    with open(os.environ['FLASHGC_MARK'], 'w') as marks:\n"
+        "        marks.write(f'{name}\\n')\n"
+        "    time.sleep(0.3)\n"
+        "def write(name, size):\n"
+        "    with open(name, 'wb') as file:\n"
+        "        file.write(bytes(size))\n"
+        "        os.fsync(file.fileno())\n"
+        "write('a', 3 << 20)\n"
+        "mark('stores')\n"
+        "write('b', 9000)\n"
+        "with open('b', 'r+b') as file:\n"
+        "    mapped = mmap.mmap(file.fileno(), 0)\n"
+        "    mapped[5000] = 1\n"
+        "    mapped.flush()\n"
+        "mark('calls')\n"
+        "write('c', 5 << 20)\n"
+    )
+    found = run(command, *SMALL, *python(program))
+    keys = ("written_bytes", "written_least", "written_most")
+    assert [tuple(one[key] for key in keys) for one in found["phases"]] == [
+        (3 * MIB, 3 * MIB, 3 * MIB),
+        (None, 9000, 9000 + 12288),
+        (5 * MIB, 5 * MIB, 5 * MIB),
+    ]
+    for end in ("least", "most"):
+        assert sum(one[f"written_{end}"] for one in found["phases"]) == found["written"][end]
+    # The terminal and the page have the same range.
+    out = tmp_path / "out.html"
+    for words in ((), ("--out", out)):
+        done = command("device", "exec", *SMALL, *words, *python(program))
+        assert done.returncode == 0, done.stderr
+        rows = [*(done.stdout or out.read_text()).splitlines()]
+        [row] = [one for one in rows if one.startswith(("stores ", "<tr><td>stores<"))]
+        assert "8.79 KiB to 20.8 KiB" in row
+
+
 def test_latencies_and_trims_are_those_of_the_command_alone(command: Command) -> None:
     found = run(command, *SMALL, "--", "true")
     # mkfs has discarded the whole drive, and written.

@@ -119,19 +119,16 @@ def check(done: Outcome, limits: Sequence[Wanted], baseline: Baseline | None) ->
 
 
 def missed(done: Outcome, limits: Sequence[Wanted]) -> Iterator[Missed]:
-    """The limits that means are beyond."""
+    """The limits that means are beyond; an unknown figure keeps one that its bounds keep."""
     for one in limits:
         for cell in (cell for cell in done.cells if one.is_for(cell)):
-            found = cell.mean(one.figure)
-            if found is None:
-                claim = (
-                    f"{one.figure} is unknown, wanted {one.how} {_in_words(one.figure, one.limit)}"
-                )
-                yield Missed(cell.cell.name, one.figure, claim)
-            elif not one.holds(found.mean):
-                is_, limit = (_in_words(one.figure, value) for value in (found.mean, one.limit))
-                claim = f"{one.figure} is {is_}, wanted {one.how} {limit}"
-                yield Missed(cell.cell.name, one.figure, claim)
+            found, bounds = cell.mean(one.figure), cell.bounds(one.figure)
+            means = [found] if found is not None else list(bounds or ())
+            if means and all(one.holds(each.mean) for each in means):
+                continue
+            is_ = " to ".join(_in_words(one.figure, each.mean) for each in means) or "unknown"
+            claim = f"{one.figure} is {is_}, wanted {one.how} {_in_words(one.figure, one.limit)}"
+            yield Missed(cell.cell.name, one.figure, claim)
 
 
 def _in_words(figure: str, value: float) -> str:

@@ -125,9 +125,9 @@ def _stayed(done: Outcome) -> Iterator[Finding]:
     shares: dict[str, float] = {}
     for cell in done.cells:
         found = [
-            1 - told["executed"]["host_bytes"] / told["executed"]["written"]["bytes"]
+            1 - told["executed"]["host_bytes"] / told["executed"]["written"]["least"]
             for told in cell.runs.values()
-            if told["executed"]["written"]["bytes"]
+            if told["executed"]["written"]["least"]
         ]
         if found and (share := mean(found)) > STAYED:
             shares[cell.cell.name] = share

@@ -15,7 +15,7 @@ from flashgc.device import trust
 from flashgc_trials.benching.cells import Run
 
 #: Version of a run's document: one of another version is run anew.
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)

@@ -41,9 +41,12 @@ def _whole(key: str) -> Callable[[Mapping[str, Any]], float | None]:
     return lambda told: told["executed"][key]
 
 
-def _written(told: Mapping[str, Any]) -> float | None:
-    found = told["executed"]["written"]["bytes"]
-    return None if found is None else found / told["units"]
+def _written(key: str) -> Callable[[Mapping[str, Any]], float | None]:
+    def of(told: Mapping[str, Any]) -> float | None:
+        found = told["executed"]["written"][key]
+        return None if found is None else found / told["units"]
+
+    return of
 
 
 def _latency(key: str) -> Callable[[Mapping[str, Any]], float | None]:
@@ -59,7 +62,9 @@ _ALL = (
            lambda told: told["units"] / told["executed"]["seconds"], True, True),
     Figure("flash_bytes_per_unit", "flash bytes per UNIT", "bytes", _per_unit("flash_bytes")),
     Figure("host_bytes_per_unit", "host bytes per UNIT", "bytes", _per_unit("host_bytes")),
-    Figure("written_bytes_per_unit", "written bytes per UNIT", "bytes", _written),
+    Figure("written_bytes_per_unit", "written bytes per UNIT", "bytes", _written("bytes")),
+    Figure("written_least_per_unit", "written bytes per UNIT, least", "bytes", _written("least")),
+    Figure("written_most_per_unit", "written bytes per UNIT, most", "bytes", _written("most")),
     Figure("write_amplification", "write amplification", "number", _whole("write_amplification")),
     Figure("write_p50", "write p50", "time", _latency("p50"), of_machine=True),
     Figure("write_p99", "write p99", "time", _latency("p99"), of_machine=True),
@@ -74,6 +79,9 @@ _ALL = (
 
 #: All figures, by their names.
 FIGURES = {one.name: one for one in _ALL}
+
+#: The least and the most of a figure that is unknown in some runs and has bounds in all.
+BOUNDS = {"written_bytes_per_unit": ("written_least_per_unit", "written_most_per_unit")}
 
 #: The figure whose differences stand in the table.
 COMPARED = "flash_bytes_per_unit"
@@ -116,6 +124,11 @@ class CellOutcome:
         if not values or len(values) < len(self.runs):
             return None
         return Mean.of(list(values.values()))
+
+    def bounds(self, figure: str) -> tuple[Mean, Mean] | None:
+        """The means of the least and the most of a figure; ``None`` where it has no bounds."""
+        least, most = (self.mean(name) for name in BOUNDS.get(figure, (figure, figure)))
+        return None if least is None or most is None else (least, most)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,12 @@ from flashgc_trials.benching.budget import Missed
 from flashgc_trials.benching.outcome import CellOutcome, Outcome
 from flashgc_trials.benching.picture import picture
 from flashgc_trials.benching.texts import shown
-from flashgc_trials.benching.wording import change_in_words, in_words, label, noise_in_words
+from flashgc_trials.benching.wording import (
+    cell_in_words,
+    change_in_words,
+    label,
+    noise_in_words,
+)
 
 #: The figures of the table.
 COLUMNS = (
@@ -44,7 +49,7 @@ def _missed(missed: Sequence[Missed]) -> str:
 
 
 def _table(done: Outcome) -> str:
-    figures = [name for name in COLUMNS if any(cell.mean(name) for cell in done.cells)]
+    figures = [name for name in COLUMNS if any(cell.bounds(name) for cell in done.cells)]
     names = [*done.cells[0].cell.varied]
     labels = [label(name, done.bench.unit) for name in figures]
     every = (*names, *labels[:1], f"against {done.against}", "", *labels[1:])
@@ -57,10 +62,10 @@ def _row(done: Outcome, cell: CellOutcome, figures: Sequence[str]) -> str:
     change = done.change(cell)
     texts = [
         *(shown(value) for value in cell.cell.varied.values()),
-        *(in_words(name, cell.mean(name)) for name in figures[:1]),
+        *(cell_in_words(name, cell) for name in figures[:1]),
         change_in_words(change),
         noise_in_words(change),
-        *(in_words(name, cell.mean(name)) for name in figures[1:]),
+        *(cell_in_words(name, cell) for name in figures[1:]),
     ]
     return "<tr>" + "".join(f"<td>{for_html(text)}" for text in texts)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flashgc.units import format_count, format_size, format_time
-from flashgc_trials.benching.outcome import FIGURES, Mean
+from flashgc_trials.benching.outcome import FIGURES, CellOutcome, Mean
 
 #: The word where an interval holds 0.
 NOISE = "inside the noise"
@@ -67,6 +67,14 @@ def in_words(figure: str, found: Mean | None) -> str:
     if half is None:
         return f"{_number(number, digits)}{name}"
     return f"{_number(number, digits)} ± {_number(half, digits)}{name}"
+
+
+def cell_in_words(figure: str, cell: CellOutcome) -> str:
+    """The mean of a figure in a cell; those of its least and its most where it is unknown."""
+    found, bounds = cell.mean(figure), cell.bounds(figure)
+    if found is not None or bounds is None:
+        return in_words(figure, found)
+    return " to ".join(in_words(figure, one) for one in bounds)
 
 
 def _digits(number: float, half: float | None) -> int:

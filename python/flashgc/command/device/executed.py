@@ -162,6 +162,7 @@ def _realtime(done: Executed) -> list[tuple[str, str]]:
 
 def show_phases(done: Executed) -> None:
     """Prints the figures of each phase."""
+    from flashgc.device.execution.written import in_words
     from flashgc.terminal.render import LEFT, RIGHT, console, table
     from flashgc.terminal.render import show as print_
     from flashgc.units import format_duration, format_size, format_time
@@ -184,7 +185,7 @@ def show_phases(done: Executed) -> None:
         made.add_row(
             one.name,
             format_duration(one.seconds),
-            "unknown" if one.written_bytes is None else format_size(one.written_bytes),
+            in_words(one.written_bytes, one.written_least, one.written_most),
             format_size(one.host_bytes),
             format_size(one.flash_bytes),
             "-" if one.write_amplification is None else f"{one.write_amplification:.3f}",

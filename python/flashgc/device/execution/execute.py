@@ -25,7 +25,7 @@ from flashgc.device.execution.samples import Sample, Watch, parts_of, tail_of
 from flashgc.device.execution.server_log import ServerLog
 from flashgc.device.execution.source import PAST, RUN, Source
 from flashgc.device.execution.tree import PAUSE, Left, Tree
-from flashgc.device.execution.written import Writes, Written
+from flashgc.device.execution.written import Counts, Writes, Written
 from flashgc.device.files.grouping import EACH, Groups
 from flashgc.device.files.outcome import Period, by_file
 from flashgc.device.files.owners import Owners
@@ -183,8 +183,8 @@ class _Seen:
     code: int = 0
     seconds: float = 0.0
     left: list[Left] = field(default_factory=list)
-    #: The bytes handed to the file system until each phase ended.
-    until: list[int | None] = field(default_factory=list)
+    #: The kernel's counts of written bytes when each phase ended.
+    until: list[Counts | None] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
     refused: str | None = None
     #: The sentence on a file of another folder that a failed command named.

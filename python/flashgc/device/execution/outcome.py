@@ -8,7 +8,7 @@ from typing import Any
 
 from flashgc.device.execution.samples import Sample
 from flashgc.device.execution.tree import Left
-from flashgc.device.execution.written import Written
+from flashgc.device.execution.written import Counts, Written
 from flashgc.device.files.outcome import ByFile
 from flashgc.device.files.streams import Named
 from flashgc.results import Finding, Steadiness
@@ -22,8 +22,11 @@ class Phase:
     #: Seconds since the command began, and how long it was.
     began: float
     seconds: float
-    #: Bytes handed to the file system; ``None`` where they cannot be known.
+    #: Bytes handed to the file system; ``None`` where they cannot be known. The least and the most
+    #: that it can have been; ``None`` where there is no such bound.
     written_bytes: int | None
+    written_least: int | None
+    written_most: int | None
     host_bytes: int
     flash_bytes: int
     #: ``flash_bytes`` by ``host_bytes``; ``None`` where nothing reached the drive.
@@ -95,12 +98,14 @@ class Executed:
         return asdict(self)
 
 
-def phases_of(after: dict[str, Any], written: Sequence[int | None], page: int) -> list[Phase]:
-    """The phases in the state ``after`` the command; ``written`` are the bytes until each ended."""
+def phases_of(after: dict[str, Any], written: Sequence[Counts | None], page: int) -> list[Phase]:
+    """The phases in the state ``after`` the command; ``written`` are the counts when each ended."""
     raw = after["phases"]
     ends = [one["began_seconds"] for one in raw[1:]] + [after["uptime_seconds"]]
     counters = [one["counters"] for one in raw] + [after["counters"]]
-    until, made = 0, []
+    made: list[Phase] = []
+    until = None
+    lost = 0 if written[-1] is None else written[-1].lost
     for at, one in enumerate(raw):
 
         def grown(name: str, at: int = at) -> int:
@@ -108,12 +113,15 @@ def phases_of(after: dict[str, Any], written: Sequence[int | None], page: int) -
 
         host, copied = grown("host_pages_written"), grown("copied_pages")
         host_bytes, so_far = grown("host_bytes_written"), written[at]
+        handed = None if so_far is None else so_far.since(until, lost)
         made.append(
             Phase(
                 name=one["name"],
                 began=one["began_seconds"] - raw[0]["began_seconds"],
                 seconds=ends[at] - one["began_seconds"],
-                written_bytes=None if so_far is None else so_far - until,
+                written_bytes=None if handed is None else handed.bytes,
+                written_least=None if handed is None else handed.least,
+                written_most=None if handed is None else handed.most,
                 host_bytes=host_bytes,
                 flash_bytes=(host + copied) * page,
                 write_amplification=(host + copied) * page / host_bytes if host_bytes else None,
@@ -125,5 +133,5 @@ def phases_of(after: dict[str, Any], written: Sequence[int | None], page: int) -
                 latency_us=one["latency_us"],
             )
         )
-        until = so_far or 0
+        until = so_far
     return made

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from flashgc.device.execution.files_section import HERE, PAGES, POLICY, files
 from flashgc.device.execution.outcome import Executed
 from flashgc.device.execution.samples import cuts
-from flashgc.device.execution.written import Written
+from flashgc.device.execution.written import Written, in_words
 from flashgc.foreign import for_html
 from flashgc.units import format_count, format_duration, format_size, format_time
 
@@ -28,7 +28,7 @@ def page(done: Executed) -> str:
     """The page, which needs nothing but itself."""
     return PAGES.get_template("page.html.j2").render(
         done=done, facts=_facts(done), curve=Markup(_curve(done)), style=Markup(STYLE),
-        policy=POLICY, **files(done.by_file),
+        policy=POLICY, in_words=in_words, **files(done.by_file),
     )  # fmt: skip
 
 
@@ -61,11 +61,8 @@ def _facts(done: Executed) -> tuple[tuple[str, str], ...]:
 
 
 def _written(written: Written) -> str:
-    if written.bytes is not None:
-        return format_size(written.bytes)
-    if written.least is None or written.most is None:
-        return f"unknown: {written.unknown}"
-    return f"{format_size(written.least)} to {format_size(written.most)}: {written.unknown}"
+    text = in_words(written.bytes, written.least, written.most)
+    return text if written.unknown is None else f"{text}: {written.unknown}"
 
 
 def _curve(done: Executed) -> str:

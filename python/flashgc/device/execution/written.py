@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from flashgc import _core
 from flashgc._core import ConfigError, DriveError
+from flashgc.units import format_size
 
 #: The share of the bytes of calls up to which those that were stored into mapped files are left
 #: out: a database stores some words of its locks and of the index of its log so.
 NEGLIGIBLE = 0.001
+
+#: The counts that are sums, besides those that the kernel may not tell.
+_SUMS = ("cached_bytes", "stores", "stored_most")
 
 #: Seconds in which events are read again.
 LOOK = 0.02
@@ -50,6 +55,61 @@ class Written:
     calls_bytes: int
     #: Bytes of the folios that its processes made dirty, each folio whole.
     dirtied_bytes: int
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The kernel's counts of what is written to a file system, as in :class:`Written`."""
+
+    cached_bytes: int
+    direct_bytes: int | None
+    stores: int
+    stored_most: int
+    #: Events that the kernel lost.
+    lost: int
+
+    @classmethod
+    def of(cls, told: Mapping[str, int | None]) -> Self:
+        """The counts of a follower."""
+        sums = {name: told[name] or 0 for name in _SUMS}
+        return cls(direct_bytes=told["direct_bytes"], lost=told["lost"] or 0, **sums)
+
+    def since(self, before: Counts | None, lost: int) -> Counts:
+        """The counts since others, of a run whose kernel ``lost`` so many events.
+
+        It tells late of an event that it lost, so such a run has no part whose bytes are known.
+        """
+        grown = {name: getattr(self, name) - getattr(before, name, 0) for name in _SUMS}
+        direct = self.direct_bytes
+        if direct is not None and before is not None:
+            direct -= before.direct_bytes or 0
+        return Counts(direct_bytes=direct, lost=lost, **grown)
+
+    @property
+    def least(self) -> int:
+        """The bytes of calls, which are the least that can have been written."""
+        return self.cached_bytes + (self.direct_bytes or 0)
+
+    @property
+    def most(self) -> int | None:
+        """The most bytes that can have been written; ``None`` without a bound."""
+        return None if self.lost or self.direct_bytes is None else self.least + self.stored_most
+
+    @property
+    def unknown(self) -> str | None:
+        """The reason why the bytes are unknown; ``None`` where they are known."""
+        if self.lost:
+            return f"the kernel lost {self.lost} events"
+        if self.stored_most > NEGLIGIBLE * self.least:
+            return f"stores into mapped files made {self.stores} folios dirty"
+        if self.direct_bytes is None:
+            return "this kernel does not tell what is written around the page cache"
+        return None
+
+    @property
+    def bytes(self) -> int | None:
+        """The bytes of calls where nothing else counts; else ``None``."""
+        return None if self.unknown else self.least
 
 
 class Writes:
@@ -90,13 +150,14 @@ class Writes:
             self._follower.poll(SETTLED)
             self._follower.poll(SETTLED)
 
-    def so_far(self) -> int | None:
-        """The bytes written so far; ``None`` where they cannot be known."""
-        return self.written(0, 0).bytes
+    def so_far(self) -> Counts | None:
+        """The kernel's counts so far; ``None`` where it does not tell."""
+        counts = None if self._follower is None else self._follower.counts()
+        return None if counts is None else Counts.of(counts)
 
     def written(self, calls_bytes: int, dirtied_bytes: int) -> Written:
         """The bytes written, beside the counts of the command's processes."""
-        counts = None if self._follower is None else self._follower.counts()
+        counts = self.so_far()
         if counts is None:
             return Written(
                 bytes=None,
@@ -110,27 +171,28 @@ class Writes:
                 calls_bytes=calls_bytes,
                 dirtied_bytes=dirtied_bytes,
             )
-        cached, direct = counts["cached_bytes"], counts["direct_bytes"]
-        stores, lost, stored = counts["stores"], counts["lost"], counts["stored_most"]
-        unknown = None
-        assert cached is not None
-        assert stored is not None
-        by_calls = cached + (direct or 0)
-        if lost:
-            unknown = f"the kernel lost {lost} events"
-        elif stored > NEGLIGIBLE * by_calls:
-            unknown = f"stores into mapped files made {stores} folios dirty"
-        elif direct is None:
-            unknown = "this kernel does not tell what is written around the page cache"
         return Written(
-            bytes=None if unknown else by_calls,
-            least=by_calls,
-            most=None if lost or direct is None else by_calls + stored,
-            unknown=unknown,
-            cached_bytes=cached,
-            direct_bytes=direct,
-            stores=stores,
-            stored_most=stored,
+            bytes=counts.bytes,
+            least=counts.least,
+            most=counts.most,
+            unknown=counts.unknown,
+            cached_bytes=counts.cached_bytes,
+            direct_bytes=counts.direct_bytes,
+            stores=counts.stores,
+            stored_most=counts.stored_most,
             calls_bytes=calls_bytes,
             dirtied_bytes=dirtied_bytes,
         )
+
+
+def in_words(exact: int | None, least: int | None, most: int | None) -> str:
+    """Bytes with bounds: exact, between both, or unknown where one is missing.
+
+    >>> in_words(4096, 4096, 8192), in_words(None, 4096, 8192), in_words(None, 4096, None)
+    ('4 KiB', '4 KiB to 8 KiB', 'unknown')
+    """
+    if exact is not None:
+        return format_size(exact)
+    if least is None or most is None:
+        return "unknown"
+    return f"{format_size(least)} to {format_size(most)}"
