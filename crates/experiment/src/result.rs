@@ -16,7 +16,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::bytes::Bytes;
 use crate::config::Resolved;
 use crate::counted::{Counted, Named};
-use crate::each_run::{EachRun, InPages, nan, number};
+use crate::each_run::{EachRun, InPages, number};
 use crate::findings::{self, Finding, MOST_ADVISED};
 use crate::finished::Finished;
 use crate::hosted::{HostResult, ZombieResult};
