@@ -101,7 +101,10 @@ impl Preparation {
     /// Returns about how many page writes show that the drive has settled, more than there were so far.
     pub fn needed(&self, reach: Reach) -> u64 {
         let written = self.written as f64;
-        let times = reach.rewrites / self.rewrites().max(1e-3);
+        // Before the end of the first half nobody knows.
+        let first = (2 * FIRST_LOOK * u64::from(self.pages)) as f64 / written.max(1.0);
+        let rewrites = self.rewrites();
+        let times = if rewrites > 0.0 { reach.rewrites / rewrites } else { first };
         let precision =
             self.level().map_or(1.0, |level| (level.half() / (PRECISION * level.mean)).powi(2));
         // A drive that moves is to be written to as often again.
@@ -150,6 +153,8 @@ mod tests {
         assert!(!calm.has_settled(reach(times + 0.1)));
         assert_eq!(calm.needed(reach(10.0 * times)), (12.0 * 3200.0) as u64);
         assert_eq!(calm.needed(reach(1.0)), 6400);
+        // After a drive write nothing is known: twice the first look, and a fifth more.
+        assert_eq!(prepared(640, |_| 2.0, 1).needed(reach(4.0)), 12 * 640);
         assert!(!calm.has_settled(Reach { rewrites: 4.0, writes: 3201 }));
     }
 

@@ -127,7 +127,7 @@ class Result(Document, counts.Counters):
         """``yes`` if it is steady, ``no`` if a figure moves, and else ``not known``."""
         # A life has no steady state.
         ends = "until" in self.config.length
-        return "no" if ends else verdict(self.steady, self.findings)
+        return "no" if ends else verdict(self.steady, self.steadiness, self.findings)
 
     @property
     def copies_per_host_write(self) -> float:
@@ -264,11 +264,14 @@ class Result(Document, counts.Counters):
         )
 
 
-def verdict(steady: bool, findings: Iterable[results.Finding]) -> str:
-    """``yes`` if figures are steady, ``no`` if a finding says that one moves, or ``not known``."""
+def verdict(steady: bool, tests: results.Steadiness, findings: Iterable[results.Finding]) -> str:
+    """``yes`` if figures are steady, ``no`` if one of them is known to move, or ``not known``."""
     if steady:
         return "yes"
-    return "no" if any(one.id in _MOVING for one in findings) else "not known"
+    # Of a pace that moves, a graver finding may be said instead.
+    pace = tests.pace
+    moves = pace is not None and abs(pace.drift) > max(pace.ci95, 0.002)
+    return "no" if moves or any(one.id in _MOVING for one in findings) else "not known"
 
 
 def short_workload(workload: str) -> str:

@@ -54,7 +54,7 @@ def show(done: Executed, compared: Replayed | None, record: Path | None) -> None
         ),
         (
             "steady",
-            steadiness(verdict(done.steady, done.findings), done.steadiness),
+            steadiness(verdict(done.steady, done.steadiness, done.findings), done.steadiness),
         ),
         ("erases", n(done.erases)),
         (
