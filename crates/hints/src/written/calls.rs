@@ -26,7 +26,8 @@ pub(super) struct Calls {
     last: HashMap<u64, Call>,
     /// The file and the offset of the request around the page cache that a thread has begun, until its first part.
     begun: HashMap<u64, (u64, u64)>,
-    /// The bytes of each file up to the last one that a call wrote.
+    /// The bytes of each file up to the last one that a call wrote; of a file that a call made longer without writing,
+    /// those of the longest folio at least.
     ends: HashMap<u64, u64>,
     /// The requests around the page cache that go on, by file and offset: `true` if they write.
     direct: HashMap<(u64, u64), bool>,
@@ -73,6 +74,8 @@ impl Calls {
     pub(super) fn changes(&mut self, thread: u64, inode: u64) {
         let short = self.last.get(&thread).map_or(0, |call| call.short);
         self.last.insert(thread, Call { inode, pages: (0, u64::MAX), offset: u64::MAX, short });
+        let end = self.ends.entry(inode).or_default();
+        *end = (*end).max(FOLIO * PAGE);
     }
 
     /// Notes that a thread reads or writes a file around the page cache, from `offset` on.
@@ -189,6 +192,10 @@ mod tests {
         assert_eq!(calls.most_of(12, 3), FOLIO * PAGE, "the file is longer than what was written");
         calls.writes(1, 12, FOLIO * PAGE, 9 * PAGE);
         assert_eq!(calls.most_of(12, 0), FOLIO * PAGE);
+        calls.writes(1, 13, 0, PAGE);
+        assert_eq!(calls.most_of(13, 0), PAGE);
+        calls.changes(1, 13);
+        assert_eq!(calls.most_of(13, 0), FOLIO * PAGE, "it may be longer now");
     }
 
     #[test]
