@@ -1,4 +1,4 @@
-"""What does not count as met though it is as published: fits, and runs that are not steady."""
+"""Rows that are as published and do not count as met: fits, and runs that are not steady."""
 
 from __future__ import annotations
 

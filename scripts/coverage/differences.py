@@ -1,4 +1,4 @@
-"""How often differences, times and found values hold the truth: ``make coverage``.
+"""The share of differences, times and found values that hold the truth: ``make coverage``.
 
 - **pairs**: of two schemes on one workload, drawn; the interval of their difference, by default and
   with 5 runs, holds the difference of long runs.

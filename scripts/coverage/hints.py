@@ -1,4 +1,4 @@
-"""How often a hint that is followed cures its finding: ``make coverage``.
+"""The share of followed hints that cure their finding: ``make coverage``.
 
 Random configurations run. Each finding with a hint is followed, as its words say: an option gets
 the value that the hint names, is left out, or gets more or less of what it has. The configuration
@@ -109,7 +109,7 @@ def followed(options: Options, hint: str) -> Options | None:
 
 
 def campaign(seeds: range) -> tuple[Counter[str], Counter[str], list[str]]:
-    """How often each finding was followed and cured, and the cases in which it was not."""
+    """The counts of findings that were followed and cured, and the cases that were not."""
     said, cured, left = Counter[str](), Counter[str](), []
     for seed in seeds:
         options = drawn(seed)

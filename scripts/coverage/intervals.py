@@ -1,11 +1,10 @@
-"""How often the intervals of steady results hold the truth: ``make coverage``.
+"""The share of intervals of steady results that hold the truth: ``make coverage``.
 
 Every victim policy, placement and named scheme runs on seven workloads and three drives, by
 default and from many seeds. The truth of a cell is the mean of runs 20 times as long as its
 longest steady one, whose halves agree. A cell without a steady run has none. A cell's outcomes
 are one line of ``coverage/intervals.jsonl``; a campaign that was stopped goes on behind the last
-one. ``python -m scripts.coverage.intervals
---table`` prints the table of docs/steady.md.
+one. ``python -m scripts.coverage.intervals --table`` prints the table of docs/steady.md.
 """
 
 from __future__ import annotations
@@ -157,7 +156,7 @@ def counted(outcomes: list[dict[str, Any]]) -> dict[str, list[int]]:
         for value, half, steady in line["found"]:
             row = counts[name]
             row[0] += 1
-            if not steady or line["truth"] is None:
+            if not steady:
                 continue
             row[1] += 1
             distance = abs(value - line["truth"])
