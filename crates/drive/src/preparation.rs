@@ -3,7 +3,7 @@
 use flashgc_base::snapshot::Value;
 
 use crate::settling::{Level, Reach, level};
-use crate::stats::{Interval, drift, exceeds_chance};
+use crate::stats::{Interval, drift, exceeds_chance, halves};
 use crate::touched::Touched;
 
 /// The drive writes of the first look. At each further one there are twice as many.
@@ -84,7 +84,7 @@ impl Preparation {
 
     /// Returns the level of write amplification by the second half; `None` without writes.
     pub fn level(&self) -> Option<Level> {
-        let (before, after) = self.halves();
+        let (before, after) = halves(&self.intervals);
         level(before, after)
     }
 
@@ -95,7 +95,7 @@ impl Preparation {
         let is_calm = |level: Level| !level.moves() && level.half() <= PRECISION * level.mean;
         reach.is_within(self.written, Some(self.rewrites()))
             && self.level().is_some_and(is_calm)
-            && !drift(&[self.halves().1.to_vec()]).is_some_and(exceeds_chance)
+            && !drift(&[halves(&self.intervals).1.to_vec()]).is_some_and(exceeds_chance)
     }
 
     /// Returns about how many page writes show that the drive has settled, more than there were so far.
@@ -111,16 +111,6 @@ impl Preparation {
         let shares = [1.2 * times, 1.5 * precision, 2.0];
         let pages = written * shares.into_iter().fold(0.0, f64::max);
         (pages.ceil() as u64).max(reach.writes)
-    }
-
-    /// Splits the intervals in the middle of the writes.
-    fn halves(&self) -> (&[Interval], &[Interval]) {
-        let mut sum = 0;
-        let first = self.intervals.iter().take_while(|interval| {
-            sum += interval.host_pages;
-            2 * sum <= self.written
-        });
-        self.intervals.split_at(first.count())
     }
 }
 

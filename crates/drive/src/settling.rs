@@ -4,7 +4,7 @@
 //! of errors was measured for every policy: `make coverage`, `docs/steady.md`.
 
 use crate::passes::BATCHES;
-use crate::stats::{Interval, batch_means, exceeds_chance, half_width95, mean};
+use crate::stats::{Interval, batch_means, exceeds_chance, half_width95, halves, mean};
 use flashgc_ftl::placement::Remembers;
 
 /// Half of an interval that is exact enough, as a share of the mean.
@@ -68,11 +68,7 @@ pub fn level(before: &[Interval], measured: &[Interval]) -> Option<Level> {
     let spread = spread(measured);
     let written = |intervals: &[Interval]| intervals.iter().map(|one| one.host_pages).sum::<u64>();
     let (start, length) = (written(before), written(measured));
-    let half = before.iter().scan(0, |sum, one| {
-        *sum += one.host_pages;
-        Some(*sum)
-    });
-    let reference = &before[half.take_while(|&sum| 2 * sum <= start).count()..];
+    let (_, reference) = halves(before);
     let level = Interval::amplification(reference);
     let (left, chance) = if level.is_finite() {
         let share = start as f64 / (start + length) as f64;

@@ -60,6 +60,17 @@ impl Interval {
     }
 }
 
+/// Splits intervals in the middle of the writes.
+pub fn halves(intervals: &[Interval]) -> (&[Interval], &[Interval]) {
+    let written: u64 = intervals.iter().map(|interval| interval.host_pages).sum();
+    let mut sum = 0;
+    let first = intervals.iter().take_while(|interval| {
+        sum += interval.host_pages;
+        2 * sum <= written
+    });
+    intervals.split_at(first.count())
+}
+
 /// Returns the write amplification of each interval.
 pub fn amplifications(intervals: &[Interval]) -> Vec<f64> {
     intervals.iter().map(|interval| Interval::amplification(&[*interval])).collect()
