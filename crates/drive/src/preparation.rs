@@ -43,6 +43,17 @@ impl Preparation {
         }
     }
 
+    /// Returns the course of writes of which nobody saw the pages, in `intervals`: it shows nothing of a settled drive.
+    pub fn unseen(pages: u32, intervals: &[Interval]) -> Self {
+        let written = intervals.iter().map(|one| one.host_pages).sum();
+        Self { written, ..Self::new(pages) }
+    }
+
+    /// Returns the page writes so far, and about how many show that the drive has settled.
+    pub fn left(&self, reach: Reach) -> (u64, u64) {
+        (self.written, self.needed(reach))
+    }
+
     /// Returns the page writes of an interval.
     pub fn interval(&self) -> u64 {
         u64::from(self.pages).div_ceil(INTERVALS).max(1)
@@ -100,9 +111,9 @@ impl Preparation {
 
     /// Returns about how many page writes show that the drive has settled, more than there were so far.
     pub fn needed(&self, reach: Reach) -> u64 {
-        let written = self.written as f64;
+        let written = self.written.max(1) as f64;
         // Before the end of the first half nobody knows.
-        let first = (2 * FIRST_LOOK * u64::from(self.pages)) as f64 / written.max(1.0);
+        let first = (2 * FIRST_LOOK * u64::from(self.pages)) as f64 / written;
         let rewrites = self.rewrites();
         let times = if rewrites > 0.0 { reach.rewrites / rewrites } else { first };
         let precision =

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use flashgc_base::naming::{self, Names, choice, option};
 use flashgc_base::spec::count;
-use flashgc_drive::settling::Reach;
+use flashgc_drive::settling::{FEWEST_REWRITES, Reach};
 use serde::{Deserialize, Serialize};
 
 use crate::steadiness::{Drift, FEWEST_ERASES};
@@ -89,9 +89,9 @@ rules! {
         "The runs were stopped before their end, and something was measured.";
     NO_WARM_UP_END: "no-warm-up-end", Doubt, Measured,
         "Nothing shows that the drive had settled before the requests.",
-        "With a clock and writes before it: a cold page was written fewer than 4 times in them, or less often than the \
-         placement remembers; or their second half moves, differs from the quarter before it, or is known to worse \
-         than 2%.";
+        "A workload without end, with a clock: the requests come first, or requests that are not measured; or writes \
+         come first, and cold pages were written fewer than 4 times in them, or less often than the placement \
+         remembers; or their second half moves, differs from the quarter before it, or is known to worse than 2%.";
     WARM_UP_CUT: "warm-up-cut", Doubt, Measured,
         "The writes before the requests ended early.",
         "With a clock: of the page writes of the warm-up some were not made after 1000 requests for each, at least 16.8 \
@@ -386,20 +386,23 @@ pub(crate) fn known_badly(half: f64, hint: String) -> Finding {
 
 /// Returns the finding that the `reach` of a measured part is less than the one `needed` to show a steady state.
 pub(crate) fn cold_pages(reach: Reach, needed: Reach, hint: Option<String>) -> Finding {
-    let claim = if reach.rewrites < needed.rewrites {
+    let why = if reach.rewrites >= needed.rewrites {
+        let written = count(reach.writes, "page write");
+        format!("the measured part is {written}, and the placement remembers {}", needed.writes)
+    } else if needed.rewrites > FEWEST_REWRITES {
         format!(
-            "nothing shows that write amplification is steady: a cold page was written {:.1} times in the \
-             measured part, and {} times show it",
+            "pages that are seldom written were written about {:.1} times in the measured part, and the \
+             placement remembers {} writes of each",
             reach.rewrites, needed.rewrites
         )
     } else {
         format!(
-            "nothing shows that write amplification is steady: the measured part is {}, and the placement \
-             remembers {}",
-            count(reach.writes, "page write"),
-            needed.writes
+            "{:.1}% of the pages written before were not written in the measured part, and at most {:.1}% may be left",
+            100.0 * (-reach.rewrites).exp(),
+            100.0 * (-needed.rewrites).exp()
         )
     };
+    let claim = format!("nothing shows that write amplification is steady: {why}");
     Finding { hint, ..Finding::new(COLD_PAGES, claim) }
         .with("rewrites", reach.rewrites)
         .with("rewrites_needed", needed.rewrites)

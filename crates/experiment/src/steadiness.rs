@@ -26,7 +26,7 @@ pub struct Steadiness {
     /// runs; `None` for a trace in passes, and with a clock.
     pub transient: Option<Drift>,
     /// The number of times that a cold page was written in the measured part, of the run with the fewest:
-    /// the logarithm of the share of pages written before that were not written again. `None` for a trace,
+    /// the logarithm of one over the share of pages written before that were not written again. `None` for a trace,
     /// and with a clock.
     pub rewrites: Option<f64>,
     /// The change of the time for a request; `None` without a clock, and where requests arrive at given

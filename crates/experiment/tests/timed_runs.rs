@@ -336,6 +336,11 @@ fn writes_before_the_clock_go_on_until_the_drive_has_settled() {
     // A cold page is written every 19 drive writes: 160 show that they settled, 20 do not.
     assert!(has(&short, "no-warm-up-end") && has(&auto, "no-warm-up-end"));
     assert!(!has(&long, "no-warm-up-end") && !auto.steady);
+    // Requests that are not measured show nothing: nobody knows when they have settled it.
+    for warmup in ["0", "1/3"] {
+        let unseen = of(warmup);
+        assert!(has(&unseen, "no-warm-up-end") && !unseen.steady, "{warmup}");
+    }
     // The figures of a few pages are never known to be steady.
     let few = RunConfig {
         blocks: Some(48),

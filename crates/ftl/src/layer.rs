@@ -17,7 +17,7 @@ use crate::error::{FtlError, FtlErrorKind};
 use crate::geometry::Geometry;
 
 use crate::scheme::Duplicates;
-use crate::store::Wear;
+use crate::wear::Wear;
 
 /// A translation layer, whatever its mapping and its policies.
 pub trait Layer: State + Send {

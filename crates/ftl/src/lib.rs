@@ -29,10 +29,12 @@ pub mod placement;
 pub mod scheme;
 mod slc;
 pub mod stepwise;
+mod streams;
 pub mod track;
 pub mod translation;
 pub mod victim;
 pub mod victims;
+mod wear;
 
 pub use allocation::{Allocation, allocation_policies};
 pub use blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
@@ -59,10 +61,10 @@ pub use placement::{
 pub use scheme::{Costs, Duplicates, Scheme, schemes};
 pub use slc::{SlcBlocks, SlcRegion};
 pub use stepwise::{Contents, FoldsSlc, OpenBlock, PlaneMap, Stepwise};
-pub use store::{Cause, Moment, Wear};
 pub use translation::{FollowsReads, MakePageMap, SharesMemory, Translation};
 pub use victim::{ByPlacement, External, ExternalPick, MakePick, VictimPolicy};
 pub use victims::{Victim, VictimSpec, victim_policies};
+pub use wear::{Cause, Moment, Wear};
 
 use store::Asks;
 

@@ -83,7 +83,9 @@ mod _core {
     #[pymodule_export]
     const MOST_PASSES: u64 = flashgc_drive::passes::MOST;
     #[pymodule_export]
-    use super::statistics::{judged, measured_passes, replay_until_settled, steady_intervals};
+    use super::statistics::{
+        is_beyond_chance, judged, measured_passes, replay_until_settled, steady_intervals,
+    };
     #[pymodule_export]
     use super::tables::{column_meanings, operation_of, trace_of_columns};
     #[pymodule_export]

@@ -1,7 +1,7 @@
 //! The tests of a steady state, for scripts that measure how often they err.
 
 use flashgc_drive::passes::{MOST, Rule, Verdict, level, verdict};
-use flashgc_drive::stats::{Interval, drift, is_settled};
+use flashgc_drive::stats::{Interval, drift, exceeds_chance, is_settled};
 use flashgc_experiment::served::Served;
 use flashgc_ftl::Geometry;
 use pyo3::prelude::*;
@@ -62,4 +62,11 @@ pub(crate) fn judged(
 pub(crate) fn steady_intervals(values: Vec<f64>) -> bool {
     let interval = |value: f64| Interval::of_pages(1_000_000, (value * 1e6).round() as u64);
     drift(&[values.into_iter().map(interval).collect()]).is_some_and(is_settled)
+}
+
+/// Returns `True` if a `drift`, with half its interval, is more than chance and worth saying.
+#[pyfunction]
+#[pyo3(name = "exceeds_chance")]
+pub(crate) fn is_beyond_chance(drift: f64, half: f64) -> bool {
+    exceeds_chance((drift, half))
 }

@@ -21,6 +21,7 @@ mod live;
 mod mapping;
 mod measure;
 pub mod metrics;
+mod observer;
 mod ops;
 pub mod page_times;
 mod prepare;
@@ -40,8 +41,10 @@ pub use drive::{Stop, TimedDrive, Until};
 pub use front::{Lines, Shape};
 pub use live::{Done, Live};
 pub use measure::{
-    ByTenant, Cause, CollectionCounts, CollectionResult, Completion, Follows, Held, HeldResult,
-    MOST_COLLECTIONS, MOST_OPERATIONS, Meter, Observer, OperationResult, Overload, Place, Refused,
-    Silent, SlcCounts, Source, Span, Stint, Suspension, TenantResult, Throughput, TimedResult,
-    Totals, TraceFile, Utilisation, Work, Worst, WorstResult, WorstSoFar, slowest,
+    ByTenant, CollectionCounts, CollectionResult, HeldResult, MOST_COLLECTIONS, MOST_OPERATIONS,
+    Meter, OperationResult, Overload, Refused, SlcCounts, Suspension, TenantResult, Throughput,
+    TimedResult, Totals, TraceFile, Utilisation, Worst, WorstResult, WorstSoFar, slowest,
+};
+pub use observer::{
+    Cause, Completion, Follows, Held, Observer, Place, Silent, Source, Span, Stint, Work,
 };

@@ -27,7 +27,8 @@ use hashbrown::HashMap;
 use super::config::{Loop, Settings};
 use super::drive::{Stop, TimedDrive, Until};
 use super::front::HintCommands;
-use super::measure::{Completion, Follows, Observer, Span, Totals, WorstSoFar};
+use super::measure::{Totals, WorstSoFar};
+use super::observer::{Completion, Follows, Observer, Span};
 
 /// The largest request of the drive, in bytes: larger ones are cut.
 const LARGEST: u64 = 1 << 30;

@@ -10,7 +10,7 @@ use flashgc_workload::{Batch, Op};
 
 use super::drive::TimedDrive;
 use super::front::Shape;
-use super::measure::Observer;
+use super::observer::Observer;
 use super::ops::Kind;
 
 impl<O: Observer> TimedDrive<O> {

@@ -7,7 +7,8 @@ use flashgc_ftl::{FtlError, Stepwise};
 use hashbrown::HashMap;
 
 use super::clock::Clock;
-use super::measure::{Observer, SlcCounts, Source};
+use super::measure::SlcCounts;
+use super::observer::{Observer, Source};
 use super::ops::{Kind, MAP, NONE, Ops, PageOp};
 
 /// The time, the map, the page operations under way, and the observer.

@@ -4,7 +4,7 @@ use flashgc_ftl::{Frontier, Geometry, Layout, PlaneLayout, VictimSpec};
 
 use super::clock::Clock;
 use super::config::{Hardware, Preemption, Settings};
-use super::measure::Silent;
+use super::observer::Silent;
 use super::shared::Shared;
 
 /// Returns two dies on one channel: 25 ns, 200 ns, 1500 ns, and a bus of 10 ns.

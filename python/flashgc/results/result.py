@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from flashgc import results
+from flashgc import _core, results
 from flashgc._documents import Document, Json, read
 from flashgc._summaries import Shown, figure, runs, short
 from flashgc.results import counts
@@ -270,7 +270,7 @@ def verdict(steady: bool, tests: results.Steadiness, findings: Iterable[results.
         return "yes"
     # Of a pace that moves, a graver finding may be said instead.
     pace = tests.pace
-    moves = pace is not None and abs(pace.drift) > max(pace.ci95, 0.002)
+    moves = pace is not None and _core.exceeds_chance(pace.drift, pace.ci95)
     return "no" if moves or any(one.id in _MOVING for one in findings) else "not known"
 
 

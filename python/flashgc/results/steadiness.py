@@ -39,8 +39,9 @@ class Steadiness:
     #: The rest of the transient in write amplification, and half its interval by chance, over the
     #: mean; ``None`` for a trace in passes, and with a clock.
     transient: results.Drift | None
-    #: The times that a cold page was written in the measured part: the logarithm of the share of
-    #: pages written before that were not written again. ``None`` for a trace, and with a clock.
+    #: The times that a seldom written page was written in the measured part: the logarithm of
+    #: one over the share of pages written before that were not written again. ``None`` for a
+    #: trace, and with a clock.
     rewrites: float | None
     #: The change of the time for a request; ``None`` without a clock, and where requests arrive at
     #: given times.

@@ -521,10 +521,15 @@ impl Lengthened for ClockedRun {
             measured: self.measured,
             elapsed,
         };
-        let reach = self.reach.unwrap_or(Reach::NONE);
-        let course = precondition.as_ref().map(|writes| &writes.course);
-        let unsettled = course.filter(|_| self.is_unsettled);
-        let unsettled = unsettled.map(|course| (course.written(), course.needed(reach)));
+        // Nobody looked at the requests before the measured ones.
+        let unseen = || Preparation::unseen(resolved.geometry.logical_pages(), &finished.settling);
+        let unsettled = match (&precondition, self.reach) {
+            (Some(writes), reach) if self.is_unsettled => {
+                Some(writes.course.left(reach.unwrap_or(Reach::NONE)))
+            }
+            (None, Some(reach)) => Some(unseen().left(reach)),
+            _ => None,
+        };
         let wanted = resolved.timed.as_ref().map_or(0, |timed| timed.precondition);
         // A drive whose life ended, or a run that was stopped, is no such workload.
         let hardly_writes = |writes: &Precondition| {

@@ -62,6 +62,8 @@ pub(crate) fn summarise(
         });
     }
     let mut result = summarise_counts(resolved, &finished, interrupted);
+    // Reads do not ask for it, and writes that erase no block have a finding of their own.
+    let unsettled = unsettled.filter(|_| result.counters.erases > 0);
     result.timeline = measures.first_mut().and_then(|run| run.meter.take_timeline());
     if let Some(streams) = &mut result.streams {
         measure_streams(streams, &measures);
@@ -89,10 +91,8 @@ pub(crate) fn summarise(
         result.findings.extend(few.map(findings::few_rounds));
         result.findings.extend(erases.map(findings::few_erases));
     }
-    let writes = result.counters.host_pages > 0;
-    // Reads do not ask for it.
     let drive_writes = |count: u64| count as f64 / f64::from(pages);
-    result.findings.extend(unsettled.filter(|_| writes).map(|(written, needed)| {
+    result.findings.extend(unsettled.map(|(written, needed)| {
         findings::not_settled_before(drive_writes(written), drive_writes(needed))
     }));
     // A workload that never writes changes nothing, before the clock or after.

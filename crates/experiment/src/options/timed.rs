@@ -2,9 +2,9 @@
 
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::spec::SpecError;
-use flashgc_timed::metrics::timeline::Window;
 use flashgc_timed::notation::{Threshold, time};
 use flashgc_timed::tenants::{ClassWeights, TenantSpec};
+use flashgc_timed::words::Window;
 use flashgc_timed::words::{
     PREEMPTIONS, parse_idle, parse_preemption, parse_scheduling, parse_suspend, parse_unit,
     parse_window, scheduling_words, unit_words,

@@ -19,9 +19,10 @@ use crate::geometry::Geometry;
 use crate::layer::{Layer, LayerCounts, ReportsMoves, TakesHints, TakesStreams};
 use crate::layout::{Layout, PlaneLayout};
 use crate::scheme::{Costs, Duplicates, Scheme};
-use crate::store::{Asks, MAP_AHEAD, PageStore, Plane, Wear, room_for_a_block};
+use crate::store::{Asks, MAP_AHEAD, PageStore, Plane, room_for_a_block};
 use crate::translation::{FollowsReads, SharesMemory, Translation};
 use crate::victim::VictimPolicy;
+use crate::wear::Wear;
 use flashgc_base::table::bytes_of;
 use flashgc_base::table::prefetch;
 

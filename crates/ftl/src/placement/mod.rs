@@ -30,7 +30,7 @@ use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 pub use crate::history::Class;
 use crate::levelling::Levelling;
-use crate::store::Streams;
+use crate::streams::Streams;
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};

@@ -15,9 +15,10 @@ use crate::layout::{PlaneId, PlaneLayout};
 use crate::page_buffer::PageBuffer;
 use crate::placement::{Class, Place};
 use crate::store::{
-    Active, Fate, HOST, PageStore, Plane, Region, SlcRoom, UnderWay, Wear, room_for_a_block,
+    Active, Fate, HOST, PageStore, Plane, Region, SlcRoom, UnderWay, room_for_a_block,
 };
 use crate::victim::VictimPolicy;
+use crate::wear::Wear;
 use flashgc_base::table::prefetch;
 
 /// The page map over planes with victim policy `P`. See the module's text.

@@ -3,10 +3,11 @@
 
 use flashgc_base::snapshot::Fault;
 
-use super::{Active, PageStore, Plane, Region, Tables, UnderWay, Wear};
+use super::{Active, PageStore, Plane, Region, Tables, UnderWay};
 use crate::blocks::BlockId;
 use crate::track::Tracker;
 use crate::victim::VictimPolicy;
+use crate::wear::Wear;
 
 impl<P: VictimPolicy> PageStore<P> {
     /// Checks that every block, class and page that the planes name exists.

@@ -19,9 +19,7 @@ mod pick;
 mod plane;
 mod slc;
 mod sorting;
-mod streams;
 mod tables;
-mod wear;
 mod zombies;
 
 pub(crate) use buffer::Gathering;
@@ -31,9 +29,7 @@ pub(crate) use plane::{Active, Plane, UnderWay};
 pub(crate) use slc::{Region, SlcRoom};
 pub use sorting::RESERVED_BLOCKS;
 pub(crate) use sorting::{HOST, Sorting};
-pub(crate) use streams::Streams;
 pub(crate) use tables::{LIVE_AHEAD, MAP_AHEAD, Tables, room_for_a_block};
-pub use wear::{Cause, Moment, Wear};
 use zombies::unmarked;
 pub(crate) use zombies::{Fate, ZOMBIE};
 
@@ -57,6 +53,7 @@ use crate::page_buffer::PageBuffer;
 use crate::placement::Class;
 use crate::track::{Origin, Tracker};
 use crate::victim::VictimPolicy;
+use crate::wear::Wear;
 
 /// The page store with victim policy `P`. See the module's text.
 #[derive(State)]

@@ -6,7 +6,6 @@ use flashgc_base::stream::StreamId;
 
 use super::plane::Plane;
 use super::slc::SlcClasses;
-use super::streams::Streams;
 use crate::blocks::BlockId;
 use crate::counters::Counters;
 use crate::error::FtlError;
@@ -15,6 +14,7 @@ use crate::history::NO_CLASS;
 use crate::layout::Layout;
 use crate::placement::{Class, Collected, Now, PicksVictims, Place, Placement, SeesBlocks};
 use crate::slc::RESERVED_WITH_SLC;
+use crate::streams::Streams;
 use crate::victim::VictimPolicy;
 use flashgc_base::table::bytes_of;
 

@@ -7,7 +7,8 @@ use hashbrown::HashMap;
 use super::meter::{Completed, PartDone, Place, START};
 use super::source::{Coming, Part};
 use crate::front::PART;
-use crate::measure::{Completion, KINDS, Meter, Observer, kind_of};
+use crate::measure::{KINDS, Meter, kind_of};
+use crate::observer::{Completion, Observer};
 
 /// A request with parts on several channels.
 #[derive(Clone, Value)]

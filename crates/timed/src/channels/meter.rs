@@ -6,7 +6,8 @@ use flashgc_workload::Op;
 use super::order::Order;
 use crate::clock::Position;
 use crate::front::PART;
-use crate::measure::{Completion, Follows, KINDS, Meter, Observer, Span, Stint, Worst, kind_of};
+use crate::measure::{KINDS, Meter, Worst, kind_of};
+use crate::observer::{Completion, Follows, Observer, Span, Stint};
 
 /// The bit that marks a collection's number in its channel. A collection has such a number until it is
 /// known how many began before it in the drive.

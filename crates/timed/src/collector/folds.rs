@@ -4,7 +4,7 @@ use flashgc_ftl::FoldsSlc;
 
 use super::Collector;
 use super::moves::Collection;
-use crate::measure::Observer;
+use crate::observer::Observer;
 use crate::shared::Shared;
 
 /// The reason for which a collection is begun.

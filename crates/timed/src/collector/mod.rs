@@ -11,7 +11,8 @@ use flashgc_drive::error::DriveError;
 use flashgc_ftl::{FtlError, Stepwise};
 
 use super::config::{Collecting, Settings};
-use super::measure::{CollectionCounts, Observer};
+use super::measure::CollectionCounts;
+use super::observer::Observer;
 use super::ops::NONE;
 use super::shared::Shared;
 pub use folds::Goal;

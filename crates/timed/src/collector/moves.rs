@@ -10,7 +10,7 @@ use flashgc_ftl::stepwise::Move;
 use super::Collector;
 use crate::config::Preemption;
 use crate::flash::Job;
-use crate::measure::{Observer, Source};
+use crate::observer::{Observer, Source};
 use crate::ops::{Kind, NONE, Ops, PageOp, Queue, Waiting};
 use crate::shared::Shared;
 

@@ -16,7 +16,7 @@ use flashgc_ftl::stepwise::Room;
 use super::Collector;
 use super::moves::Collection;
 use crate::config::Preemption;
-use crate::measure::Observer;
+use crate::observer::Observer;
 use crate::ops::{NONE, Ops, PageOp, Waiting};
 use crate::shared::Shared;
 

@@ -3,10 +3,25 @@
 use flashgc_base::spec::{SpecError, suggest};
 use flashgc_workload::units::Quantity;
 
-use crate::metrics::timeline::Window;
-
 use super::notation::{Threshold, parts, time};
 use super::settings::{Preemption, Scheduling, Suspend, Unit};
+
+/// The window of time that a timeline shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Window {
+    /// A fixed window, in nanoseconds since the start.
+    Fixed {
+        /// The begin of the window.
+        from_ns: u64,
+        /// The end of the window.
+        to_ns: u64,
+    },
+    /// The time around the end of the slowest request: nine tenths before, one after.
+    Worst {
+        /// The length of the window.
+        length_ns: u64,
+    },
+}
 
 /// The length of the window around the slowest request unless another is given.
 const WORST_NS: u64 = 50_000_000;

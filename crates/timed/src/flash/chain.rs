@@ -6,7 +6,7 @@ use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
 use super::die::{Bus, Turns};
 use super::{Die, Flash, Job, Stage};
 use crate::clock::{Clock, Event, NEVER, Position};
-use crate::measure::{Observer, Place, Stint};
+use crate::observer::{Observer, Place, Stint};
 
 /// The step of a chain that is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]

@@ -10,7 +10,7 @@ use std::ops::Range;
 use hashbrown::HashMap;
 
 use super::flushes::Flushes;
-use crate::measure::Observer;
+use crate::observer::Observer;
 use crate::ops::{Kind, NONE, Ops, PageOp};
 use crate::shared::Shared;
 
@@ -299,7 +299,7 @@ mod tests {
     use flashgc_base::rng::Stream;
 
     use super::*;
-    use crate::measure::Silent;
+    use crate::observer::Silent;
     use crate::testing::shared;
 
     /// Takes the next operation of the host into the cache.

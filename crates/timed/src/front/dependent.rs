@@ -13,7 +13,7 @@ use hashbrown::HashMap;
 
 use super::FrontEnd;
 use crate::clock::{Event, NEVER};
-use crate::measure::Observer;
+use crate::observer::Observer;
 use crate::schedule::Scheduler;
 use crate::shared::Shared;
 

@@ -12,7 +12,7 @@ use super::cache::Served;
 use super::requests::{PART, Party, Request, Times, Waiting};
 use crate::clock::Event;
 use crate::config::Loop;
-use crate::measure::{Completion, Observer};
+use crate::observer::{Completion, Observer};
 use crate::ops::{BUFFER, Kind, MAP, NONE, PageOp};
 use crate::schedule::Scheduler;
 use crate::shared::Shared;

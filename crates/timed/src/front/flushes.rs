@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 
 use super::FrontEnd;
 use super::requests::{Request, Times, Waiting};
-use crate::measure::Observer;
+use crate::observer::Observer;
 use crate::ops::{Kind, PageOp};
 use crate::schedule::Scheduler;
 use crate::shared::Shared;

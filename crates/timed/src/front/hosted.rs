@@ -10,7 +10,7 @@ use super::FrontEnd;
 use super::requests::{Party, Times, Waiting};
 use super::write_back::WriteBack;
 use crate::clock::{Clock, Event, NEVER};
-use crate::measure::Observer;
+use crate::observer::Observer;
 use crate::ops::Kind;
 use crate::schedule::Scheduler;
 use crate::shared::Shared;

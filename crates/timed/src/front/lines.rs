@@ -13,7 +13,7 @@ use super::requests::Waiting;
 use super::{FrontEnd, MOST_WAITING};
 use crate::clock::{Event, NEVER};
 use crate::config::Loop;
-use crate::measure::Observer;
+use crate::observer::Observer;
 use crate::schedule::Scheduler;
 use crate::shared::Shared;
 use crate::tenants::{ClassWeights, Parts, Tenant};

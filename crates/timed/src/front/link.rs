@@ -11,7 +11,7 @@ use super::FrontEnd;
 use super::requests::{Times, Waiting};
 use crate::clock::{Clock, Event, NEVER};
 use crate::config::HostLink;
-use crate::measure::Observer;
+use crate::observer::Observer;
 use crate::schedule::Scheduler;
 use crate::shared::Shared;
 

@@ -9,7 +9,7 @@ use flashgc_workload::requests::TimedRequest;
 use super::FrontEnd;
 use super::requests::{Party, Waiting};
 use crate::clock::{Event, NEVER};
-use crate::measure::Observer;
+use crate::observer::Observer;
 use crate::ops::Kind;
 use crate::schedule::Scheduler;
 use crate::shared::Shared;

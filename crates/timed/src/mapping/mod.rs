@@ -11,7 +11,7 @@ use flashgc_ftl::{Counters, FtlError, MapTraffic, Stepwise};
 use flashgc_workload::Op;
 use hashbrown::HashMap;
 
-use super::measure::Observer;
+use super::observer::Observer;
 use super::ops::{Kind, MAP, PageOp};
 use super::schedule::Scheduler;
 use super::shared::Shared;

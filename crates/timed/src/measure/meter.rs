@@ -11,7 +11,6 @@ use flashgc_base::stream::StreamId;
 use flashgc_workload::Op;
 use hashbrown::HashMap;
 
-use super::observer::{Completion, Follows, Observer, Place, Span, Stint};
 use super::suspension::Refused;
 use super::tenants::ByTenant;
 use super::worst::WorstSoFar;
@@ -19,6 +18,7 @@ use crate::metrics::latency::{Done, Latencies, Split};
 use crate::metrics::series::{Busy, Series};
 use crate::metrics::timeline::Timeline;
 use crate::metrics::trace_events::{Happening, MOST_EVENTS, TraceEvents};
+use crate::observer::{Completion, Follows, Observer, Place, Span, Stint};
 
 /// The most slices of a series with a given resolution.
 const MOST_SLICES: u32 = 1 << 16;

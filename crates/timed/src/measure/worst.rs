@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use flashgc_base::snapshot::Value;
 use flashgc_workload::Op;
 
-use super::observer::{Cause, Completion, Place, Span, Work};
+use crate::observer::{Cause, Completion, Held, Place, Span, Work};
 
 /// The most collections of a die that are remembered.
 pub const MOST_COLLECTIONS: usize = 16;
@@ -22,26 +22,6 @@ pub(crate) fn kind_of(op: Op) -> Option<usize> {
         Op::Write => Some(1),
         Op::Trim => Some(2),
         Op::Dirty | Op::Clean | Op::Flush => None,
-    }
-}
-
-/// A collection on the die of a request, between the request's arrival and its completion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
-pub struct Held {
-    /// The number of collections that were started before it in the drive.
-    pub number: u64,
-    /// The time at which it began.
-    pub began_ns: u64,
-    /// The time at which its victim was erased; `None` while it is under way.
-    pub ended_ns: Option<u64>,
-    /// The number of flash pages that it has programmed.
-    pub programmed: u64,
-}
-
-impl Held {
-    /// Returns the time for which it was under way between the two.
-    fn overlap_ns(&self, from_ns: u64, to_ns: u64) -> u64 {
-        self.ended_ns.unwrap_or(u64::MAX).min(to_ns).saturating_sub(self.began_ns.max(from_ns))
     }
 }
 

@@ -3,8 +3,8 @@
 use flashgc_workload::Op;
 use serde::{Deserialize, Serialize};
 
-use super::observer::{Cause, Place, Span, Work};
-use super::worst::{Held, Worst, WorstSoFar, kind_of};
+use super::worst::{Worst, WorstSoFar, kind_of};
+use crate::observer::{Cause, Held, Place, Span, Work};
 
 /// The slowest request of its kind, with the work that held it. Times are in microseconds; moments
 /// are since the start of the run.

@@ -5,26 +5,10 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 
 use super::trace_events::{Happening, TraceEvents};
+use crate::config::words::Window;
 
 /// The most operations that are kept: pictures of more cannot be looked at.
 pub const MOST: usize = 1_000_000;
-
-/// The window of time that a timeline shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Window {
-    /// A fixed window, in nanoseconds since the start.
-    Fixed {
-        /// The begin of the window.
-        from_ns: u64,
-        /// The end of the window.
-        to_ns: u64,
-    },
-    /// The time around the end of the slowest request: nine tenths before, one after.
-    Worst {
-        /// The length of the window.
-        length_ns: u64,
-    },
-}
 
 /// The operations in a window of time.
 #[derive(Clone, Debug, PartialEq)]

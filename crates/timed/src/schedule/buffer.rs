@@ -14,7 +14,7 @@ use super::Scheduler;
 use super::serve::write;
 use crate::clock::{Event, NEVER};
 use crate::flash::{Die, Job};
-use crate::measure::Observer;
+use crate::observer::Observer;
 use crate::ops::{BUFFER, Kind, NONE, PageOp};
 use crate::shared::Shared;
 

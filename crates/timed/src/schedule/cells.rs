@@ -9,7 +9,7 @@ use super::Scheduler;
 use crate::collector::Collector;
 use crate::config::Settings;
 use crate::flash::{Job, Site};
-use crate::measure::Observer;
+use crate::observer::Observer;
 use crate::ops::{Kind, Ops};
 use crate::shared::{Shared, in_slc};
 

@@ -8,7 +8,7 @@ use super::serve::Allowed;
 use crate::clock::Position;
 use crate::collector::{Point, Step};
 use crate::flash::{Die, Job};
-use crate::measure::{Follows, Observer};
+use crate::observer::{Follows, Observer};
 use crate::ops::{Kind, NONE, PageOp};
 use crate::shared::Shared;
 

@@ -9,7 +9,7 @@ use crate::clock::{Event, NEVER};
 use crate::collector::Goal;
 use crate::config::Scheduling;
 use crate::flash::{Job, Suspended};
-use crate::measure::Observer;
+use crate::observer::Observer;
 use crate::ops::{Kind, NONE, PageOp};
 use crate::shared::Shared;
 

@@ -5,7 +5,7 @@ use flashgc_drive::error::DriveError;
 use super::Scheduler;
 use super::serve::Allowed;
 use crate::flash::{Job, Suspended};
-use crate::measure::{Observer, Place};
+use crate::observer::{Observer, Place};
 use crate::ops::{Kind, NONE};
 use crate::shared::Shared;
 

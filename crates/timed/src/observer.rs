@@ -56,6 +56,26 @@ impl Completion {
     }
 }
 
+/// A collection on the die of a request, between the request's arrival and its completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
+pub struct Held {
+    /// The number of collections that were started before it in the drive.
+    pub number: u64,
+    /// The time at which it began.
+    pub began_ns: u64,
+    /// The time at which its victim was erased; `None` while it is under way.
+    pub ended_ns: Option<u64>,
+    /// The number of flash pages that it has programmed.
+    pub programmed: u64,
+}
+
+impl Held {
+    /// Returns the time for which it was under way between the two.
+    pub(crate) fn overlap_ns(&self, from_ns: u64, to_ns: u64) -> u64 {
+        self.ended_ns.unwrap_or(u64::MAX).min(to_ns).saturating_sub(self.began_ns.max(from_ns))
+    }
+}
+
 /// The place at which work is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Place {

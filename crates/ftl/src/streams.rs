@@ -24,7 +24,7 @@ pub(crate) struct Streams {
 
 impl Streams {
     /// The streams of a drive with so many logical pages, whose first contents have none.
-    pub(super) fn new(pages: u32) -> Self {
+    pub(crate) fn new(pages: u32) -> Self {
         let none = vec![NO_STREAM; pages as usize];
         Self { of: none.clone(), next: none, totals: StreamTotals::default() }
     }
@@ -43,13 +43,13 @@ impl Streams {
 
     /// The stream of the next write of `page`.
     #[inline]
-    pub(super) fn next(&self, page: u32) -> Option<StreamId> {
+    pub(crate) fn next(&self, page: u32) -> Option<StreamId> {
         named(self.next[page as usize])
     }
 
     /// The host has written `page`.
     #[inline]
-    pub(super) fn wrote(&mut self, page: u32) {
+    pub(crate) fn wrote(&mut self, page: u32) {
         let stream = self.next[page as usize];
         self.of[page as usize] = stream;
         self.totals.streams[usize::from(stream)].host_pages += 1;
@@ -57,7 +57,7 @@ impl Streams {
 
     /// Collections have copied `pages`.
     #[inline]
-    pub(super) fn copied(&mut self, pages: &[u32]) {
+    pub(crate) fn copied(&mut self, pages: &[u32]) {
         for &page in pages {
             let stream = self.of[page as usize];
             self.totals.streams[usize::from(stream)].copied_pages += 1;
@@ -65,17 +65,17 @@ impl Streams {
     }
 
     /// A block was picked that holds so many valid pages.
-    pub(super) fn collected(&mut self, valid: u32) {
+    pub(crate) fn collected(&mut self, valid: u32) {
         self.totals.moved_blocks += u64::from(valid > 0);
     }
 
-    pub(super) fn totals(&self) -> &StreamTotals {
+    pub(crate) fn totals(&self) -> &StreamTotals {
         &self.totals
     }
 
     /// Notes the stream of the next write of each page, as [`TakesStreams::name`](crate::TakesStreams::name)
     /// says.
-    pub(super) fn name(&mut self, pages: &[u32], streams: &[StreamId]) -> usize {
+    pub(crate) fn name(&mut self, pages: &[u32], streams: &[StreamId]) -> usize {
         if streams.is_empty() {
             pages.iter().for_each(|&page| self.next[page as usize] = NO_STREAM);
             return pages.len();
@@ -95,12 +95,12 @@ impl Streams {
     }
 
     /// The stream of the data of `page`.
-    pub(super) fn of(&self, page: u32) -> StreamId {
+    pub(crate) fn of(&self, page: u32) -> StreamId {
         self.of.get(page as usize).copied().unwrap_or(NO_STREAM)
     }
 
     /// The data that each page has now belong to these streams.
-    pub(super) fn hold(&mut self, stream_of: &dyn Fn(u32) -> StreamId) {
+    pub(crate) fn hold(&mut self, stream_of: &dyn Fn(u32) -> StreamId) {
         (0..).zip(&mut self.of).for_each(|(page, stream)| *stream = stream_of(page));
     }
 }
