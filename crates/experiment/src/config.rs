@@ -19,7 +19,7 @@ use flashgc_workload::requests::Space;
 use flashgc_workload::{Flushing, Ranged, StreamRanges, Workload, WorkloadError};
 
 use crate::ahead::Ahead;
-use crate::clocked::Timed;
+use crate::clock::Timed;
 use crate::options::RunConfig;
 use crate::times::Times;
 

@@ -10,6 +10,13 @@ use flashgc_ftl::{Cause, Moment};
 use crate::counted::Counted;
 use crate::worn::{Erases, Worn};
 
+/// The requests completed in an interval, and its length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Value)]
+pub(crate) struct Pace {
+    pub(crate) requests: u64,
+    pub(crate) ns: u64,
+}
+
 /// The remains of a run when its drive is gone.
 #[derive(Value)]
 pub(crate) struct Finished {

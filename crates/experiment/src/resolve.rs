@@ -2,7 +2,7 @@
 //! length of the runs.
 //!
 //! Drives with and without a clock share it. The part that only a clock needs is in
-//! [`clocked::resolve`](crate::clocked::resolve).
+//! [`clock::resolve`](crate::clock::resolve).
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use flashgc_ftl::{
 };
 use flashgc_host::{HostSpec, PageCacheSpec};
 
-use crate::clocked::{Timed, resolve as clock};
+use crate::clock::{Timed, resolve as clock};
 use crate::config::{Outside, Resolved};
 use crate::mapping_units::{check_buffer, check_requests};
 use crate::options::{EXCLUDED, HostConfig, NONE, RunConfig, SwapConfig, TraceConfig};

@@ -5,8 +5,8 @@ use flashgc_ftl::Geometry;
 use serde::Serialize;
 
 use crate::findings::{self, Finding};
-use crate::result::small;
 use crate::steadiness::{Drift, FEWEST_ERASES, Snia, Steadiness, spare_used};
+use crate::summary::small;
 
 /// The host's use of a stored drive for a while.
 #[derive(Clone, Debug)]

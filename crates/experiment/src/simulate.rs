@@ -15,9 +15,10 @@ use crate::config::Resolved;
 use crate::findings::{self, Finding};
 use crate::measured::kept;
 use crate::memory::threads_that_fit;
-use crate::result::{RunResult, half_width, summarise};
+use crate::result::RunResult;
 pub use crate::run::{Control, Poll};
 use crate::run::{Lengthened, Run};
+use crate::summary::{half_width, summarise};
 
 /// The multiple of the cores above which more threads only cost memory.
 const MOST_THREADS_A_CORE: usize = 4;

@@ -7,8 +7,8 @@ use flashgc_drive::stats::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::clocked::Pace;
 use crate::config::Resolved;
+use crate::finished::Pace;
 
 /// The share of the programmed pages that may go to blocks that were erased before, in a steady state.
 const MOST_FROM_SPARE: f64 = 0.05;

@@ -15,8 +15,8 @@ use flashgc_timed::{
 use flashgc_workload::requests::{RequestStream, Requests};
 
 use super::parts::{Limited, layer, layer_of, open, open_lines};
-use super::resolve::Timed;
 use super::simulated::Simulated;
+use crate::clock::Timed;
 use crate::config::Resolved;
 
 /// Makes the drive of run number `index`, at its beginning. With `threads`, its channels are simulated one by

@@ -12,7 +12,7 @@ use flashgc_timed::{Lines, Settings};
 use flashgc_workload::requests::{RequestStream, Space, TimedRequest};
 use flashgc_workload::{FlushingRequests, RangedRequests, WorkloadError};
 
-use super::resolve::Timed;
+use crate::clock::Timed;
 use crate::config::Resolved;
 use crate::run::Control;
 

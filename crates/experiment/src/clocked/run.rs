@@ -20,13 +20,13 @@ use flashgc_workload::requests::RequestStream;
 
 use super::make;
 use super::parts::{Progress, open_before};
-use super::resolve::Timed;
 use super::simulated::Simulated;
 use crate::bytes::Written;
 use crate::checkpoint::Turns;
+use crate::clock::Timed;
 use crate::config::Resolved;
 use crate::counted::Counted;
-use crate::finished::{Finished, Life};
+use crate::finished::{Finished, Life, Pace};
 use crate::run::{Control, Lengthened, Poll};
 use crate::worn::{Erases, Worn, tally};
 
@@ -100,13 +100,6 @@ impl Cached {
             held: [from.cached_pages, to.cached_pages],
         }
     }
-}
-
-/// The requests completed in an interval, and its length.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Value)]
-pub(crate) struct Pace {
-    pub(crate) requests: u64,
-    pub(crate) ns: u64,
 }
 
 /// The time and the counts of a drive at one moment; differences of moments are measured.

@@ -15,14 +15,16 @@ use flashgc_timed::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::resolve::Timed;
-use super::run::{Cached, Pace, TimedRun};
+use super::run::{Cached, TimedRun};
+use crate::clock::Timed;
 use crate::config::Resolved;
 use crate::findings::{self, Finding};
+use crate::finished::Pace;
 use crate::options::RunConfig;
-use crate::result::{RunResult, small_drive, summarise as summarise_counts};
+use crate::result::RunResult;
 use crate::steadiness::{Drift, FEWEST_ERASES, Steadiness};
 use crate::stream_results::{self, StreamResult};
+use crate::summary::{small_drive, summarise as summarise_counts};
 
 /// The share of programs below which multi-plane operations join next to nothing.
 const LEAST_JOINED: f64 = 0.01;

@@ -1,0 +1,645 @@
+//! The runs of one configuration, put together into their result: a part of it is made at a time, and each part has
+//! its findings.
+
+use flashgc_base::counts::Counts;
+use flashgc_base::naming::{choice, option};
+use flashgc_drive::extent::{Length, Warmup};
+use flashgc_drive::passes::{Rule, Verdict, level, verdict};
+use flashgc_drive::settling::{self, Level, Reach, left_of_all, spread};
+use flashgc_drive::stats::{Interval, all_equal, half_width95, mean};
+use flashgc_ftl::{Geometry, LayerCounts};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::bytes::Bytes;
+use crate::config::Resolved;
+use crate::counted::{Counted, Named};
+use crate::each_run::{EachRun, InPages};
+use crate::findings::{self, Finding, MOST_ADVISED};
+use crate::finished::Finished;
+use crate::hosted::{HostResult, ZombieResult};
+use crate::measured::{BATCHES, cut, kept};
+use crate::replayed::{Replayed, Samples};
+use crate::result::{Course, FullConfig, MapResult, RunResult};
+use crate::steadiness::{Drift, FEWEST_ERASES, Steadiness};
+use crate::stream_results::{self, FdpResult, StreamResult};
+use crate::swap_results::Swap;
+use crate::times::{Busy, Work};
+use crate::wear::{Lifetime, Wear};
+
+/// The share of a drive write below which a measured part does not show a steady state.
+const SHORTEST_MEASURED: f64 = 0.1;
+
+/// The share of a drive write below which a warm-up given as a number of pages is likely a slip.
+const SHORTEST_WARMUP: f64 = 0.01;
+
+/// The fewest blocks with which the amplification of greedy collections is within 2% of a large drive's:
+/// measured, 64 blocks are 1.7% above at 7% spare and 1.1% at 28%, 32 blocks 3.9% and 2.2%.
+const FEWEST_BLOCKS: u32 = 64;
+
+/// The largest spare factor over the effective one with which amplification is within 2% of a large drive's:
+/// to first order amplification is in inverse proportion to the spare factor.
+const MOST_SPARE_LOST: f64 = 1.02;
+
+/// The largest half of an interval of a steady figure, as a share of it.
+const MOST_HALF: f64 = 0.05;
+
+/// All runs of one configuration, and the estimates that the parts of their result are made of.
+struct Summary<'a> {
+    resolved: &'a Resolved,
+    runs: &'a [Finished],
+    interrupted: bool,
+    /// The intervals that count, of each run that has a figure.
+    measured: Vec<Vec<Interval>>,
+    /// The figures of these runs.
+    values: Vec<f64>,
+    counted: Counted,
+    levels: Option<Vec<Level>>,
+    steadiness: Steadiness,
+    /// Half the interval of the mean of the figures.
+    half: Option<f64>,
+    settling: Option<Settling>,
+    /// The finding of a measured part that is too short.
+    short: Option<Finding>,
+    passes: Option<Verdict>,
+    trace: Option<Replayed>,
+}
+
+impl<'a> Summary<'a> {
+    fn new(resolved: &'a Resolved, runs: &'a [Finished], interrupted: bool) -> Self {
+        // A run stopped in its warm-up has no figure and is part of no mean.
+        let (measured, values): (Vec<Vec<Interval>>, Vec<f64>) = runs
+            .iter()
+            .map(|run| kept(resolved, &run.measured))
+            .map(|intervals| (Interval::amplification(&intervals), intervals))
+            .filter(|(value, _)| value.is_finite())
+            .map(|(value, intervals)| (intervals, value))
+            .unzip();
+        let counted = Counted::sum(runs.iter().map(|run| run.counted.clone())).unwrap_or_default();
+        let levels = levels(resolved, runs, &measured);
+        let steadiness =
+            steadiness(resolved, runs, &measured, &values, &counted, levels.as_deref());
+        // Without an erase the figure is always 1: its steadiness shows nothing.
+        let is_known = has_erased(runs) && !(resolved.is_trace_in_passes() && interrupted);
+        let half = half_width(resolved, &measured, &values, levels.as_deref())
+            .filter(|half| half.is_finite() && is_known);
+        // A drive with a clock was brought into its state before, and its length is in requests.
+        let has_length = resolved.timed.is_none() && !interrupted;
+        Self {
+            half,
+            settling: resolved
+                .has_no_end()
+                .then(|| Settling::new(resolved, &steadiness, &measured)),
+            short: too_short(resolved, runs, &measured).filter(|_| has_length),
+            passes: verdict_of_passes(resolved, runs),
+            trace: Replayed::new(resolved, runs),
+            resolved,
+            runs,
+            interrupted,
+            measured,
+            values,
+            counted,
+            levels,
+            steadiness,
+        }
+    }
+
+    /// Returns `true` if the runs may come to a steady state. Under a page cache a run is that of a program, from
+    /// its beginning, and may write nothing at all; a dying drive never settles.
+    fn has_steady_state(&self) -> bool {
+        self.resolved.swap.is_none() && !self.resolved.until_failure
+    }
+
+    /// Returns the changes that are more than chance: between the halves of the measured part, and from the writes
+    /// before it.
+    fn changes(&self) -> [Option<Drift>; 2] {
+        let moves: fn(&Drift) -> bool = match self.resolved.plan.doubling {
+            Some(_) => Drift::moves_after_all,
+            None => Drift::moves,
+        };
+        [self.steadiness.amplification, self.steadiness.transient].map(|it| it.filter(moves))
+    }
+
+    fn moves(&self) -> bool {
+        self.changes().iter().any(Option::is_some)
+    }
+
+    /// Returns half the interval as a share of the figure, where runs settle at a level.
+    fn known_to(&self) -> Option<f64> {
+        self.half.map(|half| half / mean(&self.values)).filter(|_| self.levels.is_some())
+    }
+
+    /// Returns `true` if the writes before the measured part still count in it.
+    fn reaches_too_short(&self) -> bool {
+        self.settling.as_ref().is_some_and(|settling| !settling.is_enough())
+    }
+
+    /// Returns the share of the pages that went to blocks erased before, if it is too large for a steady state.
+    fn burst(&self) -> Option<f64> {
+        let erases = self.counted.counters.erases;
+        self.steadiness.burst().filter(|_| self.has_steady_state() && erases > 0)
+    }
+
+    /// Returns the advice for a run that is not known to be steady.
+    fn more(&self) -> String {
+        more(self.resolved, self.settling.as_ref())
+    }
+
+    /// Returns `true` if the figure is known to be steady.
+    fn is_steady(&self) -> bool {
+        let settles = || match (self.passes, &self.levels) {
+            (Some(verdict), _) => verdict == Verdict::Steady,
+            (None, Some(_)) => {
+                let is_known = self.known_to().is_some_and(|share| share <= MOST_HALF);
+                !self.moves() && is_known && !self.reaches_too_short()
+            }
+            (None, None) => self.steadiness.amplification.is_some_and(|change| change.is_settled()),
+        };
+        !self.interrupted && self.short.is_none() && self.burst().is_none() && settles()
+    }
+
+    /// Returns the findings of all parts, in their order.
+    fn findings(&self) -> Vec<Finding> {
+        let short = self.short.iter().filter(|_| self.has_steady_state()).cloned().collect();
+        let burst = self.burst().map(findings::burst).into_iter().collect();
+        let parts = [
+            self.on_the_end(),
+            self.on_equal_runs(),
+            self.on_changes(),
+            short,
+            self.on_reach(),
+            self.on_passes(),
+            self.on_the_trace(),
+            self.on_the_drive(),
+            self.on_the_host(),
+            burst,
+            self.on_streams(),
+        ];
+        parts.into_iter().flatten().collect()
+    }
+
+    /// Returns the findings of runs that were stopped, and of those that wrote nothing.
+    fn on_the_end(&self) -> Vec<Finding> {
+        let (figures, runs) = (self.values.len(), self.runs.len());
+        match (figures, self.interrupted) {
+            (0, true) => vec![findings::stopped_in_warm_up()],
+            (0, false) if self.resolved.swap.is_none() => vec![findings::nothing_written()],
+            (_, false) => Vec::new(),
+            (_, true) => {
+                let unmeasured = (figures < runs).then(|| (runs - figures) as u64);
+                let left_out = unmeasured.map(findings::runs_in_warm_up);
+                [findings::interrupted()].into_iter().chain(left_out).collect()
+            }
+        }
+    }
+
+    fn on_equal_runs(&self) -> Vec<Finding> {
+        if !all_equal(&self.values) {
+            return Vec::new();
+        }
+        let is_fixed = self.resolved.source.pass().is_some() && !self.resolved.draws();
+        let parts = match self.resolved.is_trace_in_passes() {
+            true => "the passes".to_string(),
+            false => format!("{BATCHES} batches"),
+        };
+        vec![findings::identical_runs(self.values.len() as u64, &parts, is_fixed)]
+    }
+
+    /// Returns the finding that the figure moves, or that a transient is left in it.
+    fn on_changes(&self) -> Vec<Finding> {
+        let finding = match self.changes() {
+            [Some(change), _] => Some(findings::still_moves(change, self.more())),
+            [None, transient] => transient.map(|left| findings::still_settles(left, self.more())),
+        };
+        finding.into_iter().filter(|_| self.has_steady_state()).collect()
+    }
+
+    /// Returns the finding that a figure which does not move is known too badly, or that its measured part does not
+    /// reach far enough.
+    fn on_reach(&self) -> Vec<Finding> {
+        if !self.has_steady_state() || self.short.is_some() || self.moves() {
+            return Vec::new();
+        }
+        if let Some(share) = self.known_to().filter(|&share| share > MOST_HALF) {
+            return vec![findings::known_badly(share, self.more())];
+        }
+        let settling = self.settling.as_ref().filter(|it| !it.is_enough() && has_erased(self.runs));
+        settling.map(|settling| settling.finding(self.resolved)).into_iter().collect()
+    }
+
+    /// Returns the finding of passes of a trace that do not show a steady state.
+    fn on_passes(&self) -> Vec<Finding> {
+        let may = self.has_steady_state()
+            && !self.interrupted
+            && self.short.is_none()
+            && !self.values.is_empty();
+        let verdict = self.passes.filter(|_| may);
+        verdict.and_then(|verdict| doubt(self.resolved, verdict)).into_iter().collect()
+    }
+
+    fn on_the_trace(&self) -> Vec<Finding> {
+        let may = self.has_steady_state() && self.resolved.timed.is_none();
+        let only_replays = self.trace.as_ref().and_then(Replayed::only_by_replays);
+        only_replays.filter(|_| may).into_iter().collect()
+    }
+
+    fn on_the_drive(&self) -> Vec<Finding> {
+        let has_figure = self.has_steady_state() && !self.values.is_empty();
+        let parts = [
+            died_early(self.resolved, self.runs),
+            short_warmup(self.resolved),
+            small_drive(self.resolved).filter(|_| has_figure),
+        ];
+        parts.into_iter().flatten().collect()
+    }
+
+    /// Returns the findings of options of a host that have no effect.
+    fn on_the_host(&self) -> Vec<Finding> {
+        let host = self.resolved.host.as_ref();
+        let idle = host.map(|host| host.warnings(true, false).unwrap_or_default());
+        idle.iter().flatten().map(|text| findings::without_effect(text)).collect()
+    }
+
+    fn on_streams(&self) -> Vec<Finding> {
+        let totals = self.counted.layer.streams.iter();
+        totals.flat_map(|totals| stream_results::findings(self.resolved, totals)).collect()
+    }
+}
+
+/// Returns the tests of the measured parts. Runs that are all equal count as one.
+fn steadiness(
+    resolved: &Resolved,
+    runs: &[Finished],
+    measured: &[Vec<Interval>],
+    values: &[f64],
+    counted: &Counted,
+    levels: Option<&[Level]>,
+) -> Steadiness {
+    let Counted { counters, layer, .. } = counted;
+    let apart = if all_equal(values) { &measured[..1] } else { measured };
+    let padding = layer.packing.map_or(0, |packing| packing.padding);
+    let (programs, merges) = (counters.programs() + padding, layer.merges.is_some());
+    let mut tests = Steadiness::new(resolved, apart, programs, counters.erases, merges);
+    if let Some(levels) = levels {
+        let rewrites = runs.iter().filter_map(|run| run.rewrites);
+        tests.add_levels(levels, rewrites.reduce(f64::min));
+    }
+    tests
+}
+
+/// Puts the runs of one configuration together.
+pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: bool) -> RunResult {
+    let summary = Summary::new(resolved, runs, interrupted);
+    let (findings, steady) = (summary.findings(), summary.is_steady());
+    let Summary { measured, values, counted, levels, steadiness, half, trace, .. } = summary;
+    let Counted { counters, asked, layer, host, .. } = counted;
+    let LayerCounts { packing, levelled, zombies, streams: totals, map_traffic, merges, .. } =
+        layer;
+    // A write cache may keep more from the flash than collections add.
+    let least = if asked.merged_bytes == 0 { 1.0 } else { 0.0 };
+    let left = levels.as_deref().map_or(0.0, left_of_all);
+    let work = Work { counters, asked, packing, units_per_page: resolved.buffer.units_per_page };
+    let bytes = Bytes::new(&counters, &asked, packing, resolved.config.unit());
+    let config = FullConfig::new(resolved);
+    RunResult {
+        in_pages: InPages::new(mean(&values), half, &bytes),
+        write_amplification: mean(&values),
+        write_amplification_ci95: half,
+        write_amplification_interval: half
+            .map(|half| ((mean(&values) - half).max(least), mean(&values) + half)),
+        each_run: EachRun::new(values, runs),
+        bytes,
+        short_writes: asked.short_writes,
+        counters: Named::new(&counters),
+        reads: asked.reads,
+        levelling: levelled.as_ref().map(Named::new),
+        wear: Wear::new(resolved, runs),
+        lifetime: Lifetime::new(resolved, runs),
+        host: host.map(|sum| HostResult::new(sum, resolved.timed.is_some())),
+        zombies: zombies.map(|sum| ZombieResult::new(&sum, counters.copied_pages)),
+        streams: totals.as_ref().map(StreamResult::all),
+        fdp: totals.as_ref().and_then(|totals| FdpResult::of(resolved, runs, totals, &bytes)),
+        trace,
+        busy: resolved.times.as_ref().map(|times| Busy::new(times, &work)),
+        timed: None,
+        decisions: runs.iter().map(|run| run.decisions).collect(),
+        timeline: None,
+        samples: Samples::new(resolved, &measured, left, interrupted),
+        map: MapResult {
+            map_bytes: runs.first().map_or(0, |run| run.map_bytes),
+            merges: merges.as_ref().map(Named::new),
+            map_traffic: map_traffic.as_ref().map(Named::new),
+        },
+        swap: resolved.swap.as_ref().map(|spec| Swap::new(spec, runs)),
+        page_programs_per_second: programs_per_second(runs),
+        steady,
+        steadiness,
+        interrupted,
+        findings,
+        course: runs.first().map(|run| Course::new(resolved, run)).unwrap_or_default(),
+        seed: resolved.config.seed,
+        digest: digest(runs),
+        config_digest: config_digest(&config),
+        blocks_asked: resolved.blocks_asked,
+        config,
+        version: crate::VERSION.to_string(),
+    }
+}
+
+/// Returns the pages programmed a second of processor time; 0 if none passed.
+fn programs_per_second(runs: &[Finished]) -> f64 {
+    let seconds: f64 = runs.iter().map(|run| run.elapsed.as_secs_f64()).sum();
+    let programs: u64 = runs.iter().map(|run| run.programs).sum();
+    if seconds > 0.0 { programs as f64 / seconds } else { 0.0 }
+}
+
+/// Returns the finding of a measured part that is too short to show a steady state, however calm it
+/// looks.
+fn too_short(
+    resolved: &Resolved,
+    runs: &[Finished],
+    measured: &[Vec<Interval>],
+) -> Option<Finding> {
+    let host = |intervals: &Vec<Interval>| intervals.iter().map(|one| one.host_pages).sum::<u64>();
+    let least = measured.iter().map(host).min()?;
+    let drive_writes = least as f64 / f64::from(resolved.geometry.logical_pages());
+    let erases = runs.iter().map(|run| run.counted.counters.erases).min().unwrap_or_default();
+    if erases >= FEWEST_ERASES && drive_writes >= SHORTEST_MEASURED {
+        return None;
+    }
+    let hint = match &resolved.config.length {
+        Length::Writes(text) if !text.contains('x') => {
+            format!("{} is twenty drive writes", choice("writes", "20x"))
+        }
+        length => format!("more {}", option(key(length))),
+    };
+    Some(findings::too_short(least, drive_writes, erases, hint))
+}
+
+/// Returns the finding of drives whose life was shorter than the run.
+fn died_early(resolved: &Resolved, runs: &[Finished]) -> Option<Finding> {
+    let ended = runs.iter().filter(|run| run.has_ended()).count();
+    (ended > 0 && !resolved.until_failure)
+        .then(|| findings::died_early(ended as u64, runs.len() as u64))
+}
+
+/// Returns `true` if garbage was collected at all. Calls of the policy do not show it: a victim may be
+/// a block that was never used.
+fn has_erased(runs: &[Finished]) -> bool {
+    runs.iter().any(|run| run.counted.counters.erases > 0)
+}
+
+/// Returns the finding of a warm-up in pages that is next to none: its `x` was probably forgotten.
+fn short_warmup(resolved: &Resolved) -> Option<Finding> {
+    let Ok(Warmup::Pages(pages)) = Warmup::parse(&resolved.config.warmup) else {
+        return None;
+    };
+    let share = pages as f64 / f64::from(resolved.geometry.logical_pages());
+    (share < SHORTEST_WARMUP).then(|| findings::short_warm_up(pages, share))
+}
+
+/// Returns the finding of a drive that is too small for the amplification of a large one.
+pub(crate) fn small_drive(resolved: &Resolved) -> Option<Finding> {
+    let is_share = resolved.timed.as_ref().is_some_and(|timed| timed.plan.keeps_share());
+    let (kept, spare) = (resolved.blocks_kept_erased(), resolved.geometry.spare_factor());
+    // So many blocks that those kept leave the spare factor what it is, within its limit.
+    let enough = kept + kept * (1.0 - spare) * MOST_SPARE_LOST / ((MOST_SPARE_LOST - 1.0) * spare);
+    let more = |blocks: u64| match resolved.is_counted {
+        true => choice("blocks", blocks),
+        false => format!("fewer {}, or a larger drive", option("pages_per_block")),
+    };
+    let hints = [more(FEWEST_BLOCKS.into()), more(enough.ceil() as u64 + 1)];
+    small(&resolved.geometry, kept, is_share, hints.each_ref().map(String::as_str))
+}
+
+/// Returns the finding of a drive of this shape that keeps `kept` blocks erased, if these or all of them are
+/// too few or too many for the amplification of a large drive. With `is_share` those kept are a share of it.
+/// `more` is the advice that gives it enough blocks, and enough beside those kept.
+pub(crate) fn small(
+    geometry: &Geometry,
+    kept: f64,
+    is_share: bool,
+    more: [&str; 2],
+) -> Option<Finding> {
+    let (spare, effective) = (geometry.spare_factor(), geometry.effective_spare(kept));
+    if geometry.blocks() < FEWEST_BLOCKS {
+        return Some(findings::few_blocks(geometry.blocks(), more[0]));
+    }
+    (spare > MOST_SPARE_LOST * effective)
+        .then(|| findings::spare_kept_erased(kept, spare, effective, is_share, more[1]))
+}
+
+/// Returns the level of each run with a figure, by the writes before its measured part. `None` for a trace in
+/// passes, with a clock, and where a run is that of a program or of a life.
+pub(crate) fn levels(
+    resolved: &Resolved,
+    runs: &[Finished],
+    measured: &[Vec<Interval>],
+) -> Option<Vec<Level>> {
+    if !resolved.has_levels() {
+        return None;
+    }
+    let written = runs
+        .iter()
+        .filter(|run| Interval::amplification(&kept(resolved, &run.measured)).is_finite());
+    let of_run = |(run, measured): (&Finished, &Vec<Interval>)| {
+        let before = &run.measured[..cut(resolved, &run.measured)];
+        settling::level(&[&run.settling[..], before].concat(), measured)
+    };
+    written.zip(measured).map(of_run).collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())
+}
+
+/// The measured part of a workload without end, beside the reach that shows a steady state.
+struct Settling {
+    rewrites: Option<f64>,
+    /// Page writes of the shortest measured part.
+    writes: u64,
+    reach: Reach,
+}
+
+impl Settling {
+    fn new(resolved: &Resolved, steadiness: &Steadiness, measured: &[Vec<Interval>]) -> Self {
+        let host = |run: &Vec<Interval>| run.iter().map(|one| one.host_pages).sum::<u64>();
+        let writes = measured.iter().map(host).min().unwrap_or_default();
+        Self { rewrites: steadiness.rewrites, writes, reach: resolved.reach() }
+    }
+
+    fn is_enough(&self) -> bool {
+        self.reach.is_within(self.writes, self.rewrites)
+    }
+
+    /// Returns the page writes of a run that reaches far enough, its first half included.
+    fn run_needed(&self) -> f64 {
+        self.reach.run_needed(self.writes, self.rewrites) as f64
+    }
+
+    /// Returns the finding that it does not reach far enough. What no run shows has no advice.
+    fn finding(&self, resolved: &Resolved) -> Finding {
+        let pages = f64::from(resolved.geometry.logical_pages());
+        let done = Reach { rewrites: self.rewrites.unwrap_or_default(), writes: self.writes };
+        let hint = (self.run_needed() <= MOST_ADVISED * pages).then(|| more(resolved, Some(self)));
+        findings::cold_pages(done, self.reach, hint)
+    }
+}
+
+/// Returns the advice for a run that is not known to be steady: its length that shall be left out, or be longer.
+fn more(resolved: &Resolved, settling: Option<&Settling>) -> String {
+    let pages = f64::from(resolved.geometry.logical_pages());
+    let needed = settling.map_or(0.0, |it| it.run_needed() / pages);
+    let needed = if needed > MOST_ADVISED { 0.0 } else { needed };
+    match &resolved.config.length {
+        Length::Settled(_) => {
+            let done = settling.map_or(0.0, |it| 2.0 * it.writes as f64 / pages);
+            choice("writes", format!("{}x", needed.max(4.0 * done).ceil()))
+        }
+        length if settling.is_some() && needed <= settling::MOST as f64 => {
+            let key = option(key(length));
+            match Warmup::parse(&resolved.config.warmup) {
+                Ok(Warmup::Auto) => format!("leave out {key}"),
+                _ => format!("leave out {key} and {}", option("warmup")),
+            }
+        }
+        length if settling.is_some() => {
+            format!("more {}: about {} drive writes", option(key(length)), needed.ceil())
+        }
+        length => format!("more {}", option(key(length))),
+    }
+}
+
+/// Returns the half width of the 95% interval of the runs' values. Runs that are all alike count as
+/// one run: their spread is 0 whatever the spread of the figure is.
+pub(crate) fn half_width(
+    resolved: &Resolved,
+    measured: &[Vec<Interval>],
+    values: &[f64],
+    levels: Option<&[Level]>,
+) -> Option<f64> {
+    let left = levels.map_or(0.0, left_of_all);
+    match measured {
+        [] => None,
+        [first, rest @ ..] if rest.is_empty() || all_equal(values) => {
+            match resolved.passes_of(first) {
+                Some(passes) => level(&passes).map(|level| level.half),
+                None if resolved.has_whole_batches(first) => Some(spread(first).hypot(left)),
+                None => None,
+            }
+        }
+        _ => Some(half_width95(values).hypot(left)),
+    }
+}
+
+/// Returns the verdict of the passes of the run that is the least settled; `None` if the runs are not
+/// measured in passes.
+fn verdict_of_passes(resolved: &Resolved, runs: &[Finished]) -> Option<Verdict> {
+    if !resolved.is_trace_in_passes() {
+        return None;
+    }
+    let of_run = |run: &Finished| {
+        let passes = resolved.passes_of(&kept(resolved, &run.measured));
+        passes.map_or(Verdict::TooFew, |passes| verdict(&passes))
+    };
+    let worst = |one: Verdict, other: Verdict| if one.rank() > other.rank() { one } else { other };
+    runs.iter().map(of_run).reduce(worst)
+}
+
+/// Returns the finding of passes that do not show a steady state.
+fn doubt(resolved: &Resolved, verdict: Verdict) -> Option<Finding> {
+    let (passes, more) = match (resolved.plan.rule, &resolved.config.length) {
+        (Some(Rule { most, .. }), _) => {
+            (format!("after {most} passes"), choice("passes", 4 * most))
+        }
+        (None, Length::Passes(passes)) if *passes >= Rule::USUAL => {
+            (format!("in {passes} passes"), choice("passes", 4 * passes))
+        }
+        (None, length) => {
+            ("in the measured passes".into(), format!("leave out {}", option(key(length))))
+        }
+    };
+    match verdict {
+        Verdict::Steady => None,
+        Verdict::Moves(level) => {
+            Some(findings::passes_move(&passes, level.drift / level.mean, more))
+        }
+        Verdict::Varies(level) => {
+            Some(findings::passes_vary(&passes, level.half / level.mean, more))
+        }
+        Verdict::TooFew => Some(findings::too_few_passes(more)),
+    }
+}
+
+/// Returns the key of the option that gave a length.
+fn key(length: &Length) -> &'static str {
+    match length {
+        Length::Writes(_) => "writes",
+        Length::Collections(_) => "collections",
+        Length::Requests(_) => "requests",
+        Length::Passes(_) | Length::Settled(_) => "passes",
+        Length::Until(_) => "until",
+    }
+}
+
+impl Course {
+    fn new(resolved: &Resolved, run: &Finished) -> Self {
+        let pages = f64::from(resolved.geometry.logical_pages());
+        let before = &run.measured[..cut(resolved, &run.measured)];
+        let written: u64 = run.settling.iter().chain(before).map(|one| one.host_pages).sum();
+        let mut done = 0;
+        let series = run
+            .settling
+            .iter()
+            .chain(&run.measured)
+            .map(|interval| {
+                done += interval.host_pages;
+                (done as f64 / pages, Interval::amplification(&[*interval]))
+            })
+            .filter(|(_, value)| value.is_finite())
+            .collect();
+        Self { series, measured_from: written as f64 / pages }
+    }
+}
+
+impl FullConfig {
+    fn new(resolved: &Resolved) -> Self {
+        let geometry = &resolved.geometry;
+        Self {
+            run: resolved.config.clone(),
+            logical_pages: geometry.logical_pages().into(),
+            physical_pages: geometry.physical_pages(),
+            spare_factor: geometry.spare_factor(),
+            overprovision: geometry.overprovision(),
+            effective_spare: resolved.effective_spare(),
+            fitted: resolved.is_fitted,
+        }
+    }
+}
+
+fn config_digest(config: &FullConfig) -> String {
+    let text = serde_json::to_string(config).unwrap_or_default();
+    format!("{:016x}", xxh3_64(text.as_bytes()))
+}
+
+fn digest(runs: &[Finished]) -> String {
+    let mut text = String::new();
+    for run in runs {
+        let counted = &run.counted;
+        text.push_str(&format!("|{:x}|{:?}|{:?}", run.decisions, counted.counters, counted.asked));
+        if let Some(packing) = &counted.layer.packing {
+            text.push_str(&format!("|{packing:?}"));
+        }
+        if let Some(host) = &counted.host {
+            text.push_str(&format!("|{host:?}|{:?}", counted.layer.zombies));
+        }
+        if let Some(swapping) = &counted.swapping {
+            text.push_str(&format!("|{swapping:?}"));
+        }
+        if let Some(life) = &run.life {
+            text.push_str(&format!("|{life:?}"));
+        }
+        if let Some(streams) = &counted.layer.streams {
+            text.push_str(&format!("|{streams:?}"));
+        }
+        if let Some(levelled) = &counted.layer.levelled {
+            text.push_str(&format!("|{levelled:?}"));
+        }
+    }
+    format!("{:016x}", xxh3_64(text.as_bytes()))
+}
