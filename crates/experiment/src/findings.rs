@@ -343,15 +343,18 @@ pub(crate) fn warm_up_cut(done: u64, wanted: u64, drawn: u64) -> Finding {
         .with("requests_drawn", drawn)
 }
 
-/// Returns the finding that `runs` runs have one figure; the interval is over `parts` of one of them. With
-/// `is_fixed` nothing in them is random.
-pub(crate) fn identical_runs(runs: u64, parts: &str, is_fixed: bool) -> Finding {
+/// Returns the finding that `runs` runs have one figure; its interval, if there is one, is over `parts` of one of
+/// them. With `is_fixed` nothing in them is random.
+pub(crate) fn identical_runs(runs: u64, parts: Option<&str>, is_fixed: bool) -> Finding {
     let why = match is_fixed {
         true => "are identical: the policy and the workload use no random numbers",
         false => "have the same figure",
     };
-    let claim = format!("all {runs} runs {why}; the interval is over {parts} of one run");
-    Finding::new(IDENTICAL_RUNS, claim).with("runs", runs)
+    let then = match parts {
+        Some(parts) => format!("the interval is over {parts} of one run"),
+        None => "they count as one, and one run has no interval".to_string(),
+    };
+    Finding::new(IDENTICAL_RUNS, format!("all {runs} runs {why}; {then}")).with("runs", runs)
 }
 
 /// Returns the finding that amplification moves.

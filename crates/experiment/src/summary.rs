@@ -8,6 +8,7 @@ use flashgc_drive::passes::{Rule, Verdict, level, verdict};
 use flashgc_drive::settling::{self, Level, Reach, left_of_all, spread};
 use flashgc_drive::stats::{Interval, all_equal, half_width95, mean};
 use flashgc_ftl::{Geometry, LayerCounts};
+use flashgc_host::HostSpec;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::bytes::Bytes;
@@ -44,7 +45,7 @@ const MOST_SPARE_LOST: f64 = 1.02;
 const MOST_HALF: f64 = 0.05;
 
 /// All runs of one configuration, and the estimates that the parts of their result are made of.
-struct Summary<'a> {
+pub(crate) struct Summary<'a> {
     resolved: &'a Resolved,
     runs: &'a [Finished],
     interrupted: bool,
@@ -65,7 +66,7 @@ struct Summary<'a> {
 }
 
 impl<'a> Summary<'a> {
-    fn new(resolved: &'a Resolved, runs: &'a [Finished], interrupted: bool) -> Self {
+    pub(crate) fn new(resolved: &'a Resolved, runs: &'a [Finished], interrupted: bool) -> Self {
         // A run stopped in its warm-up has no figure and is part of no mean.
         let (measured, values): (Vec<Vec<Interval>>, Vec<f64>) = runs
             .iter()
@@ -163,14 +164,14 @@ impl<'a> Summary<'a> {
         let burst = self.burst().map(findings::burst).into_iter().collect();
         let parts = [
             self.on_the_end(),
-            self.on_equal_runs(),
+            self.on_equal_runs().into_iter().collect(),
             self.on_changes(),
             short,
             self.on_reach(),
             self.on_passes(),
             self.on_the_trace(),
             self.on_the_drive(),
-            self.on_the_host(),
+            self.on_the_host(true),
             burst,
             self.on_streams(),
         ];
@@ -192,16 +193,18 @@ impl<'a> Summary<'a> {
         }
     }
 
-    fn on_equal_runs(&self) -> Vec<Finding> {
-        if !all_equal(&self.values) {
-            return Vec::new();
-        }
-        let is_fixed = self.resolved.source.pass().is_some() && !self.resolved.draws();
+    fn on_equal_runs(&self) -> Option<Finding> {
         let parts = match self.resolved.is_trace_in_passes() {
             true => "the passes".to_string(),
             false => format!("{BATCHES} batches"),
         };
-        vec![findings::identical_runs(self.values.len() as u64, &parts, is_fixed)]
+        self.on_equal(&self.values, Some(&parts))
+    }
+
+    /// Returns the finding that runs of these figures, of which one has an interval over its `parts`, are all equal.
+    pub(crate) fn on_equal(&self, figures: &[f64], parts: Option<&str>) -> Option<Finding> {
+        let is_fixed = self.resolved.source.pass().is_some() && !self.resolved.draws();
+        all_equal(figures).then(|| findings::identical_runs(figures.len() as u64, parts, is_fixed))
     }
 
     /// Returns the finding that the figure moves, or that a transient is left in it.
@@ -242,7 +245,8 @@ impl<'a> Summary<'a> {
         only_replays.filter(|_| may).into_iter().collect()
     }
 
-    fn on_the_drive(&self) -> Vec<Finding> {
+    /// Returns the findings of a drive that died, whose warm-up is next to none, or that is small.
+    pub(crate) fn on_the_drive(&self) -> Vec<Finding> {
         let has_figure = self.has_steady_state() && !self.values.is_empty();
         let parts = [
             died_early(self.resolved, self.runs),
@@ -252,17 +256,84 @@ impl<'a> Summary<'a> {
         parts.into_iter().flatten().collect()
     }
 
-    /// Returns the findings of options of a host that have no effect.
-    fn on_the_host(&self) -> Vec<Finding> {
-        let host = self.resolved.host.as_ref();
-        let idle = host.map(|host| host.warnings(true, false).unwrap_or_default());
-        idle.iter().flatten().map(|text| findings::without_effect(text)).collect()
+    /// Returns the findings of options of a host that have no effect, with writes before the measured ones or not.
+    pub(crate) fn on_the_host(&self, has_writes_before: bool) -> Vec<Finding> {
+        let (host, has_clock) = (self.resolved.host.as_ref(), self.resolved.timed.is_some());
+        let warnings =
+            |host: &HostSpec| host.warnings(has_writes_before, has_clock).unwrap_or_default();
+        host.map(warnings).iter().flatten().map(|text| findings::without_effect(text)).collect()
     }
 
-    fn on_streams(&self) -> Vec<Finding> {
+    pub(crate) fn on_streams(&self) -> Vec<Finding> {
         let totals = self.counted.layer.streams.iter();
         totals.flat_map(|totals| stream_results::findings(self.resolved, totals)).collect()
     }
+
+    /// Puts the result together.
+    pub(crate) fn result(self) -> RunResult {
+        let (findings, steady) = (self.findings(), self.is_steady());
+        let Self { resolved, runs, interrupted, measured, values, counted, .. } = self;
+        let Self { levels, steadiness, half, trace, .. } = self;
+        let Counted { counters, asked, layer, host, .. } = counted;
+        let LayerCounts {
+            packing, levelled, zombies, streams: totals, map_traffic, merges, ..
+        } = layer;
+        // A write cache may keep more from the flash than collections add.
+        let least = if asked.merged_bytes == 0 { 1.0 } else { 0.0 };
+        let left = levels.as_deref().map_or(0.0, left_of_all);
+        let work =
+            Work { counters, asked, packing, units_per_page: resolved.buffer.units_per_page };
+        let bytes = Bytes::new(&counters, &asked, packing, resolved.config.unit());
+        let config = FullConfig::new(resolved);
+        RunResult {
+            in_pages: InPages::new(mean(&values), half, &bytes),
+            write_amplification: mean(&values),
+            write_amplification_ci95: half,
+            write_amplification_interval: half
+                .map(|half| ((mean(&values) - half).max(least), mean(&values) + half)),
+            each_run: EachRun::new(values, runs),
+            bytes,
+            short_writes: asked.short_writes,
+            counters: Named::new(&counters),
+            reads: asked.reads,
+            levelling: levelled.as_ref().map(Named::new),
+            wear: Wear::new(resolved, runs),
+            lifetime: Lifetime::new(resolved, runs),
+            host: host.map(|sum| HostResult::new(sum, resolved.timed.is_some())),
+            zombies: zombies.map(|sum| ZombieResult::new(&sum, counters.copied_pages)),
+            streams: totals.as_ref().map(StreamResult::all),
+            fdp: totals.as_ref().and_then(|totals| FdpResult::of(resolved, runs, totals, &bytes)),
+            trace,
+            busy: resolved.times.as_ref().map(|times| Busy::new(times, &work)),
+            timed: None,
+            decisions: runs.iter().map(|run| run.decisions).collect(),
+            timeline: None,
+            samples: Samples::new(resolved, &measured, left, interrupted),
+            map: MapResult {
+                map_bytes: runs.first().map_or(0, |run| run.map_bytes),
+                merges: merges.as_ref().map(Named::new),
+                map_traffic: map_traffic.as_ref().map(Named::new),
+            },
+            swap: resolved.swap.as_ref().map(|spec| Swap::new(spec, runs)),
+            page_programs_per_second: programs_per_second(runs),
+            steady,
+            steadiness,
+            interrupted,
+            findings,
+            course: runs.first().map(|run| Course::new(resolved, run)).unwrap_or_default(),
+            seed: resolved.config.seed,
+            digest: digest(runs),
+            config_digest: config_digest(&config),
+            blocks_asked: resolved.blocks_asked,
+            config,
+            version: crate::VERSION.to_string(),
+        }
+    }
+}
+
+/// Puts the runs of one configuration together.
+pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: bool) -> RunResult {
+    Summary::new(resolved, runs, interrupted).result()
 }
 
 /// Returns the tests of the measured parts. Runs that are all equal count as one.
@@ -284,65 +355,6 @@ fn steadiness(
         tests.add_levels(levels, rewrites.reduce(f64::min));
     }
     tests
-}
-
-/// Puts the runs of one configuration together.
-pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: bool) -> RunResult {
-    let summary = Summary::new(resolved, runs, interrupted);
-    let (findings, steady) = (summary.findings(), summary.is_steady());
-    let Summary { measured, values, counted, levels, steadiness, half, trace, .. } = summary;
-    let Counted { counters, asked, layer, host, .. } = counted;
-    let LayerCounts { packing, levelled, zombies, streams: totals, map_traffic, merges, .. } =
-        layer;
-    // A write cache may keep more from the flash than collections add.
-    let least = if asked.merged_bytes == 0 { 1.0 } else { 0.0 };
-    let left = levels.as_deref().map_or(0.0, left_of_all);
-    let work = Work { counters, asked, packing, units_per_page: resolved.buffer.units_per_page };
-    let bytes = Bytes::new(&counters, &asked, packing, resolved.config.unit());
-    let config = FullConfig::new(resolved);
-    RunResult {
-        in_pages: InPages::new(mean(&values), half, &bytes),
-        write_amplification: mean(&values),
-        write_amplification_ci95: half,
-        write_amplification_interval: half
-            .map(|half| ((mean(&values) - half).max(least), mean(&values) + half)),
-        each_run: EachRun::new(values, runs),
-        bytes,
-        short_writes: asked.short_writes,
-        counters: Named::new(&counters),
-        reads: asked.reads,
-        levelling: levelled.as_ref().map(Named::new),
-        wear: Wear::new(resolved, runs),
-        lifetime: Lifetime::new(resolved, runs),
-        host: host.map(|sum| HostResult::new(sum, resolved.timed.is_some())),
-        zombies: zombies.map(|sum| ZombieResult::new(&sum, counters.copied_pages)),
-        streams: totals.as_ref().map(StreamResult::all),
-        fdp: totals.as_ref().and_then(|totals| FdpResult::of(resolved, runs, totals, &bytes)),
-        trace,
-        busy: resolved.times.as_ref().map(|times| Busy::new(times, &work)),
-        timed: None,
-        decisions: runs.iter().map(|run| run.decisions).collect(),
-        timeline: None,
-        samples: Samples::new(resolved, &measured, left, interrupted),
-        map: MapResult {
-            map_bytes: runs.first().map_or(0, |run| run.map_bytes),
-            merges: merges.as_ref().map(Named::new),
-            map_traffic: map_traffic.as_ref().map(Named::new),
-        },
-        swap: resolved.swap.as_ref().map(|spec| Swap::new(spec, runs)),
-        page_programs_per_second: programs_per_second(runs),
-        steady,
-        steadiness,
-        interrupted,
-        findings,
-        course: runs.first().map(|run| Course::new(resolved, run)).unwrap_or_default(),
-        seed: resolved.config.seed,
-        digest: digest(runs),
-        config_digest: config_digest(&config),
-        blocks_asked: resolved.blocks_asked,
-        config,
-        version: crate::VERSION.to_string(),
-    }
 }
 
 /// Returns the pages programmed a second of processor time; 0 if none passed.

@@ -495,3 +495,38 @@ fn planes_that_work_one_after_the_other_are_told() {
     let told = finding(&between, "planes-apart").expect("nothing is joined beside a collection");
     assert!(told.hint.as_deref().unwrap().starts_with("on a die with a collection under way"));
 }
+
+#[test]
+fn runs_that_are_all_equal_have_no_interval() {
+    let of = |workload: &str| {
+        run(
+            &RunConfig {
+                workload: workload.into(),
+                runs: 3,
+                ..timed(|timed| timed.arrivals = Some("closed:threads=4".into()))
+            },
+            1,
+        )
+    };
+    let ids = |result: &RunResult| -> Vec<String> {
+        result.findings.iter().map(|finding| finding.id.clone()).collect()
+    };
+    let [equal, drawn] = ["sequential", "uniform"].map(of);
+    assert_eq!(equal.timed.as_ref().unwrap().mean_us_ci95, None);
+    assert!(ids(&equal).contains(&"identical-runs".into()), "{:?}", ids(&equal));
+    assert!(equal.said().iter().any(|text| text.contains("one run has no interval")));
+    assert!(drawn.timed.as_ref().unwrap().mean_us_ci95.is_some_and(|half| half > 0.0));
+    assert!(!ids(&drawn).contains(&"identical-runs".into()));
+}
+
+#[test]
+fn a_drive_that_dies_before_its_requests_says_so() {
+    let config =
+        RunConfig { endurance: Some("fixed:limit=3".into()), warmup: "20x".into(), ..config() };
+    let dead = run(&config, 1);
+    assert!(
+        dead.said().iter().any(|text| text.contains("in 2 of 2 runs the drive failed")),
+        "{:?}",
+        dead.said()
+    );
+}

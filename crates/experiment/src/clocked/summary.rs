@@ -6,7 +6,7 @@ use flashgc_base::counts::Counts;
 use flashgc_base::naming::{choice, option};
 use flashgc_base::stream::StreamId;
 use flashgc_drive::extent::Length;
-use flashgc_drive::stats::{MOST_DRIFT, half_width95, mean};
+use flashgc_drive::stats::{MOST_DRIFT, all_equal, half_width95, mean};
 use flashgc_ftl::StreamCounts;
 use flashgc_timed::metrics::latency::{Figures, Latencies, LatencyResult};
 use flashgc_timed::{
@@ -23,8 +23,8 @@ use crate::finished::Pace;
 use crate::options::RunConfig;
 use crate::result::RunResult;
 use crate::steadiness::{Drift, FEWEST_ERASES, Steadiness};
-use crate::stream_results::{self, StreamResult};
-use crate::summary::{small_drive, summarise as summarise_counts};
+use crate::stream_results::StreamResult;
+use crate::summary::Summary;
 
 /// The share of programs below which multi-plane operations join next to nothing.
 const LEAST_JOINED: f64 = 0.01;
@@ -63,7 +63,12 @@ pub(crate) fn summarise(
             paces: run.paces,
         });
     }
-    let mut result = summarise_counts(resolved, &finished, interrupted);
+    let summary = Summary::new(resolved, &finished, interrupted);
+    let [of_drive, of_streams] = [summary.on_the_drive(), summary.on_streams()];
+    let of_host = summary.on_the_host(timed.precondition > 0);
+    let measured = timed_result(timed, &measures);
+    let of_equal_runs = summary.on_equal(&measured.mean_us_runs, None);
+    let mut result = summary.result();
     // Reads do not ask for it, and writes that erase no block have a finding of their own.
     let unsettled = unsettled.filter(|_| result.counters.erases > 0);
     result.timeline = measures.first_mut().and_then(|run| run.meter.take_timeline());
@@ -74,7 +79,6 @@ pub(crate) fn summarise(
         result.busy = None; // it has only the times of normal cells
     }
     result.each_run.by_run.extend(by_run(&measures));
-    let measured = timed_result(timed, &measures);
     let paces: Vec<&[Pace]> = measures.iter().map(|run| &run.paces[..]).collect();
     result.steadiness.add_paces(&paces);
     let few = few_rounds(resolved, timed, &result);
@@ -87,7 +91,11 @@ pub(crate) fn summarise(
     let may_wait = measured.overload.is_some()
         && resolved.source.requests().is_some_and(|requests| requests.waits(pages).is_ok());
     let paces = timed.settings.collecting.paces_writes;
+    let unmeasured = finished.len() - measured.mean_us_runs.len();
     result.findings = told(&result, &measured, may_wait, paces);
+    if interrupted && measured.latency_us.all.is_some() && unmeasured > 0 {
+        result.findings.push(findings::runs_in_warm_up(unmeasured as u64));
+    }
     // A run that was stopped, or in which requests queue up, has a graver finding.
     if !interrupted && measured.overload.is_none() {
         result.findings.extend(few.map(findings::few_rounds));
@@ -105,14 +113,9 @@ pub(crate) fn summarise(
     if measured.latency_us.all.is_some() {
         result.findings.extend(told_of_the_drive(timed, &result, &measured, &measures, filling));
     }
-    let writes = result.counters.host_pages > 0;
-    result.findings.extend(small_drive(resolved).filter(|_| writes && !resolved.until_failure));
-    if let Some(host) = &resolved.host {
-        let idle = host.warnings(timed.precondition > 0, true).unwrap_or_default();
-        result.findings.extend(idle.iter().map(|text| findings::without_effect(text)));
+    for of_counts in [of_equal_runs.into_iter().collect(), of_drive, of_host, of_streams] {
+        result.findings.extend(of_counts);
     }
-    let totals = Counts::sum(finished.iter().filter_map(|run| run.counted.layer.streams.clone()));
-    result.findings.extend(totals.iter().flat_map(|all| stream_results::findings(resolved, all)));
     result.findings.extend(notes.iter().map(|text| findings::trace_events(text)));
     result.digest = digest(&result.digest, &measures);
     result.timed = Some(measured);
@@ -237,9 +240,10 @@ fn by_run(runs: &[Measured]) -> BTreeMap<String, Vec<f64>> {
     made
 }
 
-/// Returns half the width of the 95% interval of the mean of `values`; `None` for one value.
+/// Returns half the width of the 95% interval of the mean of `values`; `None` for one value, and if all are equal:
+/// such runs count as one.
 fn interval(values: &[f64]) -> Option<f64> {
-    Some(half_width95(values)).filter(|half| half.is_finite())
+    Some(half_width95(values)).filter(|half| half.is_finite() && !all_equal(values))
 }
 
 /// Returns the slowest request of each kind over all runs; of equally slow ones the first.
