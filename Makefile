@@ -10,11 +10,11 @@ PYTHON ?= $(or $(shell command -v python3.11),$(shell command -v python3),python
 VENV := .venv
 BIN := $(VENV)/bin
 CARGO ?= cargo
-# Packages above the engine's, each after those that it needs.
-ABOVE := python-studies python-trials python-papers
+# The papers that are run again: a package beside flashgc, which imports it.
+PAPERS := python-papers
 # The module is rebuilt when anything it is made of changes. One is there at a time; `.built-PROFILE`
 # says which: `release` for users, `checks` for tests and for trying a change.
-RUST := Cargo.toml Cargo.lock pyproject.toml $(addsuffix /pyproject.toml,$(ABOVE)) $(shell find crates -name '*.rs' -o -name '*.toml')
+RUST := Cargo.toml Cargo.lock pyproject.toml $(PAPERS)/pyproject.toml $(shell find crates -name '*.rs' -o -name '*.toml')
 # Tests ask wrong engines and drives too; users have none. With the features of the Rust tests no crate is
 # compiled twice.
 FEATURES_checks := --features mutants,vhost-user
@@ -56,7 +56,7 @@ $(VENV)/.built-%: $(VENV)/.installed $(RUST)
 	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --profile $* --locked $(FEATURES_$*) >$(VENV)/build.log 2>&1 || { \
 	  cat $(VENV)/build.log >&2; exit 1; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
-	  $(addprefix --editable ,$(ABOVE))
+	  --editable ./$(PAPERS)
 	@touch $@
 
 # The Python tools are fetched while Rust compiles: one waits for the network, the other for the processor.
@@ -175,15 +175,14 @@ site: $(VENV)-site/.installed ## the documents as a site in target/site/html; ev
 
 # WHEEL="--zig --compatibility manylinux_2_17" makes one for older systems (pip install ziglang).
 WHEEL ?=
-wheel: $(VENV)/.installed ## the wheel for this system and those of the other packages, in dist
+wheel: $(VENV)/.installed ## the wheel for this system and that of the papers, in dist
 	$(BIN)/maturin build --release --locked --out dist $(WHEEL)
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
-	  --wheel-dir dist $(addprefix ./,$(ABOVE))
+	  --wheel-dir dist ./$(PAPERS)
 
 sdist: $(VENV)/.installed ## the source packages, in dist
 	$(BIN)/maturin sdist --out dist
-	for package in $(ABOVE); do (cd $$package && \
-	  ../$(BIN)/python -c 'from flit_core.buildapi import build_sdist; build_sdist("../dist")') || exit 1; done
+	cd $(PAPERS) && ../$(BIN)/python -c 'from flit_core.buildapi import build_sdist; build_sdist("../dist")'
 
 release-check: ## wheel and source package, each installed in a clean environment and used
 	rm -rf dist

@@ -1,6 +1,7 @@
 """Circles of files in the crates, and of modules in the Python packages: what needs each other.
 
-Usage: python scripts/structure.py [--arrows] [NAME ...]; without names, all crates and packages.
+Usage: python scripts/structure.py [--arrows] [--folders] [NAME ...]; without names, all crates and
+packages.
 
 A file needs another one if it names something that is declared there: in a `use`, or by a path that
 begins with `crate`, `self` or `super`. A name that a file only passes on (`pub use`) is looked for
@@ -153,8 +154,6 @@ class Crate:
 #: The Python packages, by name, and the folders that they are in.
 PACKAGES = {
     "flashgc": ROOT / "python",
-    "flashgc_studies": ROOT / "python-studies",
-    "flashgc_trials": ROOT / "python-trials",
     "flashgc_papers": ROOT / "python-papers",
 }
 
@@ -216,6 +215,14 @@ class Package:
             for module, uses in self.uses.items()
         }
 
+    def folders(self) -> Graph:
+        """The folders of a package that each of them needs; a module in none stands for itself."""
+        folders: Graph = {}
+        for module, needed in self.graph().items():
+            folder = folders.setdefault(module[:2], set())
+            folder |= {target[:2] for target in needed} - {module[:2]}
+        return folders
+
 
 def circles(graph: Graph) -> list[list[Names]]:
     """The strongly connected parts of a graph with more than one member, the largest first."""
@@ -250,6 +257,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Circles of files in crates and packages.")
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--arrows", action="store_true", help="what the files of a circle need")
+    parser.add_argument("--folders", action="store_true", help="folders of packages, not modules")
     asked = parser.parse_args()
     crates = sorted(folder.name for folder in (ROOT / "crates").iterdir())
     for name in [*crates, *PACKAGES]:
@@ -260,7 +268,7 @@ def main() -> None:
             part, joint = Package({name: PACKAGES[name]}), "."
         else:
             part, joint = Crate(ROOT / "crates" / name), "::"
-        graph = part.graph()
+        graph = part.folders() if asked.folders and isinstance(part, Package) else part.graph()
         found = circles(graph)
         lengths = ", ".join(str(len(circle)) for circle in found) or "none"
         print(f"{name}: {len(part.paths)} files, circles of {lengths}")

@@ -9,8 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import flashgc
-import flashgc_studies as studies
-from flashgc import plot
+from flashgc import plot, studies
 from flashgc.plot.series import Series
 
 SMALL = {"blocks": 200, "pages_per_block": 16, "writes": "4x"}
@@ -83,7 +82,7 @@ def _pictures() -> Iterator[tuple[str, Figure]]:
     comparison = flashgc.compare(victims, frontier=frontiers, runs=2, **SMALL)
     yield "comparison", plot.compare(comparison)
     searched = {"victim": victims, "frontier": frontiers, "placement": "none", "budget": 4}
-    yield "search", studies.plot.tune(studies.tune("uniform", runs=2, **searched, **SMALL))
+    yield "search", studies.plot.tune(flashgc.tune("uniform", runs=2, **searched, **SMALL))
     rows = grid_rows()
     yield "grid", plot.grid(rows)
     yield "grid of many", plot.grid(rows_of_many())
@@ -92,7 +91,7 @@ def _pictures() -> Iterator[tuple[str, Figure]]:
     yield "front", plot.grid(rows, kind="pareto", y="wear_cv", panels="workload")
     yield "heat map", plot.grid(rows, kind="heatmap")
     yield "distribution", plot.grid(rows, kind="distribution", by="workload")
-    foreseen = studies.gap(
+    foreseen = flashgc.gap(
         "hotcold", runs=2, couples=["sepbit-cb"], sigma=[1, 2], classes=8, **SMALL
     )
     yield "gap", studies.plot.gap(foreseen)

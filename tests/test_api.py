@@ -21,7 +21,6 @@ import counts
 import flashgc
 import flashgc.plot
 import flashgc.results
-import flashgc_studies
 import keywords
 from flashgc.keywords import CompareKeywords, RunKeywords
 from flashgc.options import OPTIONS
@@ -40,7 +39,7 @@ def test_a_result_goes_to_json_and_back() -> None:
         assert field.name in document
 
 
-@pytest.mark.parametrize("package", [flashgc, flashgc.plot, flashgc.results, flashgc_studies])
+@pytest.mark.parametrize("package", [flashgc, flashgc.plot, flashgc.results])
 def test_no_module_stands_in_the_place_of_a_public_name(package: Any) -> None:
     # Once a module is imported, its package has its name: that of a function would be lost.
     modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
@@ -89,7 +88,7 @@ def test_the_types_of_counts_are_written_anew_with_the_counts() -> None:
 
 
 def test_shells_complete_the_options_of_the_functions() -> None:
-    for function in (flashgc.run, flashgc.compare, flashgc_studies.tune, flashgc_studies.gap):
+    for function in (flashgc.run, flashgc.compare, flashgc.tune, flashgc.gap):
         parameters = inspect.signature(function).parameters
         assert {option.key for option in OPTIONS} - {"source", "victim"} <= set(parameters)
         assert "options" not in parameters

@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 
 import flashgc
-import flashgc_studies
 from flashgc.results import Finding, ranked
+from flashgc.studies.fleets import describe as of_fleets
+from flashgc.studies.fleets.outcome import Fleet, FleetCell, policies_of
+from flashgc.studies.tuning import describe as of_searches
+from flashgc.studies.tuning.outcome import Entry, Rung, Tuned
+from flashgc.studies.tuning.space import Candidate
 from flashgc.units import format_share, format_time
-from flashgc_studies.fleets import describe as of_fleets
-from flashgc_studies.fleets.outcome import Fleet, FleetCell, policies_of
-from flashgc_studies.tuning import describe as of_searches
-from flashgc_studies.tuning.outcome import Entry, Rung, Tuned
-from flashgc_studies.tuning.space import Candidate
 
 DRIVE: dict[str, Any] = {
     "blocks": 100, "pages_per_block": 16, "writes": "4x", "runs": 2, "jobs": 1,
@@ -106,7 +105,7 @@ def limit(of: list[float], at: int) -> str:
 def test_a_value_is_found_where_it_is(spared: list[float], at: int, name: str, claim: str) -> None:
     given = {**DRIVE, "low": "10%", "high": "20%", "step": "5%"}
     given.pop("runs")
-    found = flashgc_studies.find("spare", limit(spared, at), **given)
+    found = flashgc.find("spare", limit(spared, at), **given)
     said = by_id(found.findings)
     heads = {"every-value", "from-value", "no-value", "find-interrupted"}
     assert heads & said.keys() == {name}
@@ -121,7 +120,7 @@ def test_a_search_for_a_value_that_is_stopped_has_none() -> None:
     control.cancel()
     given = {**DRIVE, "low": "10%", "high": "20%", "step": "5%", "control": control}
     given.pop("runs")
-    found = flashgc_studies.find("spare", "WA<2", **given)
+    found = flashgc.find("spare", "WA<2", **given)
     said = by_id(found.findings)
     assert list(said) == ["find-interrupted"]
     assert (found.value, said["find-interrupted"].gravity) == (None, "invalid")
@@ -188,10 +187,10 @@ def test_a_fleet_that_is_stopped_at_once_has_run_none_of_its_cells(tmp_path: Pat
     control.cancel()
     given: dict[str, Any] = {"pages_per_block": 8, "spare": "10%", "passes": 4}
     given |= {"results": tmp_path / "r"}
-    stopped = flashgc_studies.fleet(trace, ["greedy", "fifo"], control=control, **given)
+    stopped = flashgc.fleet(trace, ["greedy", "fifo"], control=control, **given)
     one = by_id(stopped.findings)["fleet-interrupted"]
     assert one.claim == "Interrupted: 4 of 4 cells were not run"
-    whole = flashgc_studies.fleet(trace, ["greedy", "fifo"], **given)
+    whole = flashgc.fleet(trace, ["greedy", "fifo"], **given)
     assert "fleet-interrupted" not in by_id(whole.findings)
 
 

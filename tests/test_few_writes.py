@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 import flashgc
-import flashgc_studies
 from conftest import Command
-from flashgc_studies.gaps import gap as gaps
+from flashgc.studies.gaps import gap as gaps
 
 HEADER = "time_us,op,offset_bytes,size_bytes,dev\n"
 #: A trace that took minutes for a row: 8 page writes among its requests, on some 20,000 pages.
@@ -174,5 +173,5 @@ def test_a_drive_with_a_clock_serves_reads_and_nothing_from_discards_alone(
 def test_a_gap_that_is_stopped_at_once_names_no_drive(monkeypatch: pytest.MonkeyPatch) -> None:
     # As if Ctrl-C had come while the drive was looked at.
     monkeypatch.setattr(gaps, "_fits", lambda *_: None)
-    found = flashgc_studies.gap("uniform", blocks=200, pages_per_block=16, couples=["fifo"])
+    found = flashgc.gap("uniform", blocks=200, pages_per_block=16, couples=["fifo"])
     assert (found.blocks, found.spare_factor, found.online) == (None, None, ())

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import flashgc
-import flashgc_studies
 from conftest import COMMAND, Command, environment, kept_results
 from flashgc.model import evaluate
 
@@ -26,7 +25,7 @@ def _each(key: str, values: list[Any], **more: Any) -> list[flashgc.Result]:
 def test_the_spare_factor_is_that_of_a_look_at_every_value() -> None:
     values = [f"{percent}%" for percent in range(10, 41)]
     results = _each("spare", values, victim="greedy")
-    found = flashgc_studies.find(
+    found = flashgc.find(
         "spare", "WA<2", low="10%", high="40%", step="1%", victim="greedy", **SMALL
     )
     means = [one.write_amplification for one in results]
@@ -50,16 +49,14 @@ def test_a_parameter_of_a_policy_is_found_from_above_and_from_below() -> None:
     means = [one.write_amplification for one in results]
     limit = (means[5] + means[6]) / 2
     for condition, value, side in ((f"WA<{limit}", 7, "least"), (f"WA>={limit}", 6, "most")):
-        found = flashgc_studies.find(
-            "victim.d", condition, low=1, high=32, victim="d-choices", **SMALL
-        )
+        found = flashgc.find("victim.d", condition, low=1, high=32, victim="d-choices", **SMALL)
         assert (found.value, found.side) == (value, side)
 
 
 def test_the_spare_factor_of_greedy_is_that_of_the_mean_field() -> None:
     """The closed form for uniform writes, greedy and many blocks, within 2%."""
     drive: dict[str, Any] = {"blocks": 1000, "pages_per_block": 64, "writes": "10x", "runs": 2}
-    found = flashgc_studies.find("spare", "WA<3", victim="greedy", low="5%", high="30%", **drive)
+    found = flashgc.find("spare", "WA<3", victim="greedy", low="5%", high="30%", **drive)
     spare = float(str(found.value).rstrip("%")) / 100
     model = evaluate("greedy", spare=spare, pages_per_block=64)
     assert model.write_amplification == pytest.approx(3, rel=0.02)
@@ -71,8 +68,8 @@ def test_all_that_is_wanted_holds() -> None:
         "workload": "uniform:read=0.5", "blocks": 256, "pages_per_block": 64, "requests": 2000,
         "runs": 1, "victim": "greedy", "low": "10%", "high": "40%", "step": "2%",
     }  # fmt: skip
-    alone = flashgc_studies.find("spare", "WA<2", **timed)
-    both = flashgc_studies.find("spare", ["WA<2", "read_mean_us<30000"], **timed)
+    alone = flashgc.find("spare", "WA<2", **timed)
+    both = flashgc.find("spare", ["WA<2", "read_mean_us<30000"], **timed)
     assert both.result is not None
     assert alone.result is not None
     assert both.result.timing is not None
@@ -84,12 +81,12 @@ def test_all_that_is_wanted_holds() -> None:
 
 @pytest.mark.parametrize(("condition", "status"), [("WA<1.01", "nowhere"), ("WA<9", "everywhere")])
 def test_a_range_without_a_boundary_is_said(condition: str, status: str) -> None:
-    found = flashgc_studies.find("spare", condition, low="20%", high="40%", step="5%", **SMALL)
+    found = flashgc.find("spare", condition, low="20%", high="40%", step="5%", **SMALL)
     assert (found.status, found.value, len(found.tried)) == (status, None, 2)
 
 
 def test_values_that_cannot_be_do_not_hold() -> None:
-    found = flashgc_studies.find(
+    found = flashgc.find(
         "spare", "WA<20", low="0.1%", high="30.1%", step="1%", victim="greedy", **SMALL
     )
     first = found.tried[0]
@@ -99,10 +96,10 @@ def test_values_that_cannot_be_do_not_hold() -> None:
 
 
 def test_several_boundaries_are_warned_of() -> None:
+    from flashgc.studies.finding.find import Search, _Evaluated
+    from flashgc.studies.finding.subject import subject
+    from flashgc.studies.finding.wanted import wanted
     from flashgc.studies.study import Study
-    from flashgc_studies.finding.find import Search, _Evaluated
-    from flashgc_studies.finding.subject import subject
-    from flashgc_studies.finding.wanted import wanted
 
     sought = subject("victim.d", {"from": 1, "to": 9})
     search = Search(sought, wanted("WA<2"), {}, {}, {}, None, Study(None, None))

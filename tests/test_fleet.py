@@ -19,11 +19,10 @@ from typing import Any
 import pytest
 
 import flashgc
-import flashgc_studies
 from conftest import Command, environment, keeping, kept_results, started
 from documents import ROOT
-from flashgc_studies.fleets.distribution import at_rank, sign_test, signs
-from flashgc_studies.fleets.outcome import FleetCell, policies_of
+from flashgc.studies.fleets.distribution import at_rank, sign_test, signs
+from flashgc.studies.fleets.outcome import FleetCell, policies_of
 
 SMALL = {"pages_per_block": 8, "spare": "10%", "passes": 4}
 POLICIES = ["greedy", "fifo"]
@@ -62,7 +61,7 @@ def spools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_volume_has_the_digits_that_it_has_alone(trace: Path, tmp_path: Path) -> None:
-    fleet = flashgc_studies.fleet(trace, POLICIES, results=tmp_path / "r", **SMALL)  # type: ignore[arg-type]
+    fleet = flashgc.fleet(trace, POLICIES, results=tmp_path / "r", **SMALL)  # type: ignore[arg-type]
     assert [(cell.volume, cell.policy) for cell in fleet] == [
         (volume, policy) for volume in (3, 7, 4294967295) for policy in POLICIES
     ]
@@ -86,9 +85,7 @@ def test_a_volume_has_the_digits_that_it_has_alone(trace: Path, tmp_path: Path) 
 def test_public_volumes_have_the_digits_that_they_have_alone(tmp_path: Path) -> None:
     traces = Path(os.environ["FLASHGC_TRACES"])
     source = traces / "tencent_cbs_sample" / "raw_tencent_block_sample.bz2.zst"
-    fleet = flashgc_studies.fleet(
-        source, "greedy", pages_per_block=16, passes=3, results=tmp_path / "r"
-    )
+    fleet = flashgc.fleet(source, "greedy", pages_per_block=16, passes=3, results=tmp_path / "r")
     # 2,038 volumes, of which 794 are of two blocks or more.
     assert fleet.volumes == 2038
     measured = fleet.of("result")
@@ -103,8 +100,8 @@ def test_a_trace_is_read_once_even_from_a_pipe(trace: Path, tmp_path: Path) -> N
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
     with subprocess.Popen(["cp", str(trace), str(pipe)]):
-        piped = flashgc_studies.fleet(pipe, "greedy", results=tmp_path / "p", **SMALL)  # type: ignore[arg-type]
-    fleet = flashgc_studies.fleet(trace, "greedy", results=tmp_path / "r", **SMALL)  # type: ignore[arg-type]
+        piped = flashgc.fleet(pipe, "greedy", results=tmp_path / "p", **SMALL)  # type: ignore[arg-type]
+    fleet = flashgc.fleet(trace, "greedy", results=tmp_path / "r", **SMALL)  # type: ignore[arg-type]
     assert [cell.write_amplification for cell in piped] == [
         cell.write_amplification for cell in fleet
     ]
@@ -115,11 +112,11 @@ def test_files_follow_each_other_by_volume_and_are_volumes_by_file(tmp_path: Pat
     first, second = tmp_path / "1.csv", tmp_path / "2.csv"
     first.write_text("".join(rows[:300]))
     second.write_text("".join(rows[300:]))
-    whole = flashgc_studies.fleet(tmp_path / "all.csv", "greedy", results=tmp_path / "r", **SMALL)  # type: ignore[arg-type]
-    parts = flashgc_studies.fleet([first, second], "greedy", results=tmp_path / "r", **SMALL)  # type: ignore[arg-type]
+    whole = flashgc.fleet(tmp_path / "all.csv", "greedy", results=tmp_path / "r", **SMALL)  # type: ignore[arg-type]
+    parts = flashgc.fleet([first, second], "greedy", results=tmp_path / "r", **SMALL)  # type: ignore[arg-type]
     figures = [cell.write_amplification for cell in whole]
     assert [cell.write_amplification for cell in parts] == figures
-    files = flashgc_studies.fleet(
+    files = flashgc.fleet(
         [first, second],
         "greedy",
         by="file",
@@ -134,7 +131,7 @@ def test_files_follow_each_other_by_volume_and_are_volumes_by_file(tmp_path: Pat
 
 def test_what_is_kept_is_found_by_the_content_of_each_volume(trace: Path, tmp_path: Path) -> None:
     def ran(**more: Any) -> tuple[int, int]:
-        fleet = flashgc_studies.fleet(trace, POLICIES, results=tmp_path / "r", **{**SMALL, **more})
+        fleet = flashgc.fleet(trace, POLICIES, results=tmp_path / "r", **{**SMALL, **more})
         return fleet.ran, fleet.found
 
     assert ran() == (6, 0)
@@ -151,7 +148,7 @@ def test_volumes_without_a_result_are_counted_with_their_reasons(
     trace = written(tmp_path / "fleet.csv", {1: 60, 2: 90})
     read = "".join(row(9, page, "R") for page in range(64))
     trace.write_text(trace.read_text() + row(5, 0, "R") + row(6, 0) + read + row(9, 0))
-    fleet = flashgc_studies.fleet(
+    fleet = flashgc.fleet(
         trace,
         "greedy",
         results=tmp_path / "r",
@@ -186,7 +183,7 @@ def test_drives_with_more_spare_space_than_asked_for_are_counted(
     pages = {1: 7 * 8, 2: 4 * 8, 3: 4 * 8}
     text = "".join(row(volume, page) for volume, most in pages.items() for page in range(most))
     (tmp_path / "fleet.csv").write_text(2 * text)
-    fleet = flashgc_studies.fleet(
+    fleet = flashgc.fleet(
         tmp_path / "fleet.csv",
         ["greedy", "fifo"],
         results=tmp_path / "r",
@@ -290,15 +287,15 @@ def test_bad_input_is_one_line(
 
 def test_no_such_file_and_options_of_a_single_drive(tmp_path: Path, trace: Path) -> None:
     with pytest.raises(flashgc.TraceError, match="No such file"):
-        flashgc_studies.fleet(tmp_path / "none.csv", "greedy", results=tmp_path / "r")
+        flashgc.fleet(tmp_path / "none.csv", "greedy", results=tmp_path / "r")
     with pytest.raises(flashgc.ConfigError, match="blocks cannot be given to a fleet"):
-        flashgc_studies.fleet(trace, "greedy", results=tmp_path / "r", blocks=100)
+        flashgc.fleet(trace, "greedy", results=tmp_path / "r", blocks=100)
     with pytest.raises(flashgc.ConfigError, match="traces: found none, expected at least one"):
-        flashgc_studies.fleet([], "greedy", results=tmp_path / "r")
+        flashgc.fleet([], "greedy", results=tmp_path / "r")
     with pytest.raises(flashgc.ConfigError, match="is given 2 times"):
-        flashgc_studies.fleet([trace, trace], "greedy", results=tmp_path / "r")
+        flashgc.fleet([trace, trace], "greedy", results=tmp_path / "r")
     with pytest.raises(flashgc.ConfigError, match="hint: write python:FILE"):
-        flashgc_studies.fleet(trace, [max], results=tmp_path / "r")  # type: ignore[list-item]
+        flashgc.fleet(trace, [max], results=tmp_path / "r")  # type: ignore[list-item]
     assert not (tmp_path / "r").exists()
 
 
@@ -403,9 +400,9 @@ def test_a_full_folder_for_temporary_files_is_one_line(
 #: Prints the peak of memory in KiB of a fleet of the trace that is its argument. The peak that the
 #: system accounts is, at first, that of the process that started this one.
 MEASURED = """
-import sys, flashgc_studies
-fleet = flashgc_studies.fleet(sys.argv[1], "greedy", results=sys.argv[2], jobs=1,
-                              pages_per_block=8, passes=1, warmup="0x")
+import sys, flashgc
+fleet = flashgc.fleet(sys.argv[1], "greedy", results=sys.argv[2], jobs=1,
+                      pages_per_block=8, passes=1, warmup="0x")
 assert len(fleet.of("result")) > 0.5 * len(fleet)
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """

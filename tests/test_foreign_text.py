@@ -182,7 +182,7 @@ def test_svg_and_metrics_have_a_foreign_name_as_text() -> None:
 def test_there_is_one_function_for_each_medium() -> None:
     """Nothing else escapes markup, and nothing prints past the guarded streams."""
     found = []
-    packages = ("python", "python-papers", "python-studies", "python-trials")
+    packages = ("python", "python-papers")
     for path in (path for package in packages for path in (ROOT / package).rglob("*.py")):
         if path.name in ("foreign.py", "guard.py"):
             continue

@@ -19,9 +19,8 @@ from conftest import ROOT
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 #: Folders of a crate that belong to the source package.
 CRATE = {"src", "tests", "benches", "examples", "build.rs", "Cargo.toml", "proptest-regressions"}
-
-#: The packages above the engine's.
-ABOVE = ("studies", "trials", "papers")
+#: The package beside flashgc.
+PAPERS = ROOT / "python-papers"
 
 
 def test_there_is_one_version() -> None:
@@ -29,17 +28,15 @@ def test_there_is_one_version() -> None:
     assert CITATION["version"] == cargo["workspace"]["package"]["version"] == flashgc.version()
     ours = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     extras = ours["project"]["optional-dependencies"]
-    for name in ABOVE:
-        file = ROOT / f"python-{name}" / "pyproject.toml"
-        project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
-        assert project["version"] == flashgc.version()
-        assert project["dependencies"] == [f"flashgc=={flashgc.version()}"]
-        assert f"flashgc-{name}=={flashgc.version()}" in extras[name]
+    papers = tomllib.loads((PAPERS / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert papers["version"] == flashgc.version()
+    assert papers["dependencies"] == [f"flashgc=={flashgc.version()}"]
+    assert extras["papers"] == [f"flashgc-papers=={flashgc.version()}"]
     assert CITATION["license"] == cargo["workspace"]["package"]["license"].split(" OR ")
 
 
 def test_every_paper_is_cited() -> None:
-    text = (ROOT / "python-papers" / "flashgc_papers" / "claims.toml").read_text(encoding="utf-8")
+    text = (PAPERS / "flashgc_papers" / "claims.toml").read_text(encoding="utf-8")
     papers = re.findall(r'^title = "(.+)"$', text, flags=re.MULTILINE)
     assert len(papers) == 6
     assert [one["title"] for one in CITATION["references"]] == papers
@@ -104,21 +101,17 @@ def test_actions_are_pinned_and_may_only_read() -> None:
         assert yaml.safe_load(text)["permissions"] == {"contents": "read"}
 
 
-@pytest.mark.parametrize("name", ABOVE)
-def test_a_package_above_the_engine_has_all_its_files_and_the_licences(
-    name: str, tmp_path: Path
-) -> None:
-    folder = ROOT / f"python-{name}"
+def test_the_package_of_the_papers_has_all_its_files_and_the_licences(tmp_path: Path) -> None:
     build = "import sys; from flit_core.buildapi import build_wheel; build_wheel(sys.argv[1])"
-    subprocess.run([sys.executable, "-c", build, str(tmp_path)], cwd=folder, check=True)
+    subprocess.run([sys.executable, "-c", build, str(tmp_path)], cwd=PAPERS, check=True)
     (package,) = tmp_path.iterdir()
-    assert package.name == f"flashgc_{name}-{flashgc.version()}-py3-none-any.whl"
+    assert package.name == f"flashgc_papers-{flashgc.version()}-py3-none-any.whl"
     ours = {
-        path.relative_to(folder).as_posix()
-        for path in (folder / f"flashgc_{name}").rglob("*")
+        path.relative_to(PAPERS).as_posix()
+        for path in (PAPERS / "flashgc_papers").rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    about = f"flashgc_{name}-{flashgc.version()}.dist-info"
+    about = f"flashgc_papers-{flashgc.version()}.dist-info"
     with zipfile.ZipFile(package) as archive:
         names = set(archive.namelist())
         for licence in ("LICENSE-APACHE", "LICENSE-MIT"):

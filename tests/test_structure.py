@@ -33,16 +33,29 @@ def test_no_modules_of_python_need_each_other() -> None:
     assert structure.circles(PYTHON.graph()) == []
 
 
+def test_no_folders_of_python_need_each_other() -> None:
+    """``scripts/structure.py --folders flashgc`` shows them."""
+    assert structure.circles(PYTHON.folders()) == []
+
+
+def test_nothing_of_flashgc_needs_the_papers() -> None:
+    needing = {
+        module
+        for module, needed in PYTHON.graph().items()
+        if module[0] == "flashgc" and any(target[0] != "flashgc" for target in needed)
+    }
+    assert needing == set()
+
+
 def test_nothing_else_needs_the_command() -> None:
-    """A command of another package stands in a folder or a file of that name."""
+    """The command of the papers stands in a folder of that name."""
     command = ("flashgc", "command")
     needing = {
         module
         for module, needed in PYTHON.graph().items()
         if any(target[:2] == command for target in needed) and module[:2] != command
     }
-    others = {module for module in needing if not {"command", "__main__"} & {*module}}
-    assert not others
+    assert {module for module in needing if "command" not in module} == set()
 
 
 MODULES = {
@@ -52,7 +65,17 @@ MODULES = {
     "b.py": "def second():\n    from x import First\n    return First\n",
     "room/__init__.py": "from x.room.door import Door as Door\n",
     "room/door.py": "import x.room\nclass Door: ...\n",
+    "room/key.py": "{key}\n",
 }
+
+
+def packaged(folder: Path, *, a: str = "", key: str = "") -> Any:
+    """A package of the modules, with a line in ``a.py`` and one in ``room/key.py``."""
+    for name, text in MODULES.items():
+        path = folder / "x" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace("{a}", a).replace("{key}", key), encoding="utf-8")
+    return structure.Package({"x": folder})
 
 
 @pytest.mark.parametrize(
@@ -69,15 +92,17 @@ MODULES = {
 def test_a_circle_of_modules_is_found_by_what_they_import(
     tmp_path: Path, line: str, expected: list[list[tuple[str, ...]]]
 ) -> None:
-    for name, text in MODULES.items():
-        path = tmp_path / "x" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text.format(a=line) if name == "a.py" else text, encoding="utf-8")
-    graph = structure.Package({"x": tmp_path}).graph()
+    graph = packaged(tmp_path, a=line).graph()
     assert structure.circles(graph) == expected
     assert graph["x", "b"] == {("x", "a")}
     assert graph["x", "room", "door"] == set()
     assert (("x", "room", "door") in graph["x", "a"]) == ("Door" in line)
+
+
+def test_a_circle_of_folders_is_found_where_no_modules_are_in_one(tmp_path: Path) -> None:
+    package = packaged(tmp_path, a="from x.room.door import Door", key="from x.b import second")
+    assert structure.circles(package.graph()) == []
+    assert structure.circles(package.folders()) == [[("x", "a"), ("x", "b"), ("x", "room")]]
 
 
 FILES = {

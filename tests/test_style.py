@@ -34,8 +34,6 @@ OPENINGS = {
     "crates/timed": 0,
     "crates/workload": 0,
     "python-papers/flashgc_papers": 0,
-    "python-studies/flashgc_studies": 0,
-    "python-trials/flashgc_trials": 0,
     "python/flashgc": 0,
 }
 
@@ -147,7 +145,7 @@ def _line(text: str, position: int) -> int:
 def sources() -> dict[str, str]:
     """The text of every source file and document, by its path below the root."""
     found = [path for pattern in ("*.md", "docs/**/*.md") for path in ROOT.glob(pattern)]
-    for folder in ("crates", "python", "python-studies", "python-papers", "tests"):
+    for folder in ("crates", "python", "python-papers", "tests"):
         found += [
             path for path in (ROOT / folder).rglob("*") if path.suffix in (".rs", ".py", ".pyi")
         ]
@@ -171,7 +169,7 @@ def test_no_more_comments_open_with_a_relative_clause() -> None:
     where: dict[str, list[str]] = {}
     for path, text in sources().items():
         parts = path.split("/")
-        if parts[0] not in ("crates", "python", "python-studies", "python-papers") or path in MADE:
+        if parts[0] not in ("crates", "python", "python-papers") or path in MADE:
             continue
         lines = openings_in_rust(text) if path.endswith(".rs") else openings_in_python(text)
         name = "/".join(parts[:2])

@@ -15,7 +15,6 @@ import pytest
 from matplotlib.figure import Figure
 
 import flashgc
-import flashgc_studies
 from flashgc import model, results
 from flashgc._documents import Json
 from flashgc.conformance import Conformance
@@ -54,7 +53,7 @@ FILLED: dict[str, dict[str, Any]] = {
 
 def roots() -> Iterator[type]:
     """The classes of results that people get: by name, or from a function."""
-    for module in (flashgc, flashgc_studies, model, results):
+    for module in (flashgc, model, results):
         for name in module.__all__:
             thing = getattr(module, name)
             if dataclasses.is_dataclass(thing):

@@ -15,7 +15,7 @@ import gap_tables
 from flashgc import plot
 from flashgc.plot.labels import EndLabel, at_the_right
 from flashgc.plot.look import COLOURS, INK, SOFT_INK, drawing, new_figure
-from flashgc_studies.gaps.outcome import Gap
+from flashgc.studies.gaps.outcome import Gap
 
 HERE = Path(__file__).parent
 FIGURE = HERE / "gaps.svg"

@@ -61,7 +61,6 @@ if TYPE_CHECKING:
         trace_layouts,
         wear_levellings,
     )
-    from flashgc.reports.report import report
     from flashgc.results import Comparison, Rank, Result, Timing, TraceStat
     from flashgc.simulation import (
         Placement,
@@ -71,8 +70,19 @@ if TYPE_CHECKING:
         compare,
         run,
     )
+    from flashgc.studies.finding.find import find
+    from flashgc.studies.finding.outcome import Found
+    from flashgc.studies.fleets.fleet import fleet
+    from flashgc.studies.fleets.outcome import Fleet
+    from flashgc.studies.gaps.gap import gap
+    from flashgc.studies.gaps.outcome import Gap
+    from flashgc.studies.identifying.found import Identification
+    from flashgc.studies.identifying.identify import identify
     from flashgc.studies.sweep.outcome import Sweep
+    from flashgc.studies.sweep.report import report
     from flashgc.studies.sweep.sweep import sweep
+    from flashgc.studies.tuning.outcome import Tuned
+    from flashgc.studies.tuning.tune import tune
     from flashgc.traces import Trace, trace_convert, trace_stat, trace_synth
 
 if "IPython" in sys.modules:  # Elsewhere the engine is imported when it is first used.
@@ -88,6 +98,10 @@ __all__ = [
     "Device",
     "DriveError",
     "FlashgcError",
+    "Fleet",
+    "Found",
+    "Gap",
+    "Identification",
     "Now",
     "PickedBlock",
     "Placement",
@@ -101,6 +115,7 @@ __all__ = [
     "Trace",
     "TraceError",
     "TraceStat",
+    "Tuned",
     "Victim",
     "VictimPolicy",
     "allocations",
@@ -112,10 +127,14 @@ __all__ = [
     "devices",
     "endurances",
     "fills",
+    "find",
+    "fleet",
     "frontiers",
+    "gap",
     "gc_presets",
     "generators",
     "hints",
+    "identify",
     "mappings",
     "model",
     "page_caches",
@@ -135,6 +154,7 @@ __all__ = [
     "trace_record",
     "trace_stat",
     "trace_synth",
+    "tune",
     "version",
     "wear_levellings",
 ]
@@ -154,21 +174,27 @@ _HOMES = {
     **dict.fromkeys(("Recording", "trace_record"), "recording"),
     **dict.fromkeys(("Trace", "trace_convert", "trace_stat", "trace_synth"), "traces"),
     "rank": "ranking",
+    "Fleet": "studies.fleets.outcome",
+    "Found": "studies.finding.outcome",
+    "Gap": "studies.gaps.outcome",
+    "Identification": "studies.identifying.found",
     "Sweep": "studies.sweep.outcome",
-    "report": "reports.report",
+    "Tuned": "studies.tuning.outcome",
+    "report": "studies.sweep.report",
+    "find": "studies.finding.find",
+    "fleet": "studies.fleets.fleet",
+    "gap": "studies.gaps.gap",
+    "identify": "studies.identifying.identify",
     "sweep": "studies.sweep.sweep",
+    "tune": "studies.tuning.tune",
     **dict.fromkeys(("check_placement", "check_policy"), "conformance"),
     "Device": "device.drive",
 }
-#: Functions of flashgc-studies: each is found beside its command.
-_STUDIES = ("find", "fleet", "gap", "identify", "tune")
 #: Packages below this one that need no import of their own.
 _PACKAGES = ("model", "plot", "results")
 
 
 def __getattr__(name: str) -> object:
-    if name in _STUDIES:
-        return _of_studies(name)
     if name not in (*__all__, "__version__"):
         raise AttributeError(f"module 'flashgc' has no attribute '{name}'")
     import importlib
@@ -179,17 +205,6 @@ def __getattr__(name: str) -> object:
         return importlib.import_module(f"flashgc.{name}")
     found = getattr(importlib.import_module(f"flashgc.{_HOMES.get(name, '_core')}"), name)
     globals()[name] = found
-    return found
-
-
-def _of_studies(name: str) -> object:
-    from flashgc import _siblings
-
-    found = _siblings.found(_siblings.FUNCTIONS, name)
-    if found is None:
-        raise AttributeError(
-            f"module 'flashgc' has no attribute '{name}': {_siblings.absent(name)}"
-        )
     return found
 
 

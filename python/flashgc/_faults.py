@@ -5,16 +5,25 @@ from __future__ import annotations
 import contextlib
 import copy
 import inspect
+import os
+import sys
 from typing import TYPE_CHECKING
 
-from flashgc import _siblings
 from flashgc._core import PolicyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+#: The packages of ours: flashgc, and the papers that it runs again.
+PACKAGES = ("flashgc", "flashgc_papers")
 #: Files of the machinery between us and a policy.
 _MACHINERY = ("<frozen ", copy.__file__)
+
+
+def folders() -> tuple[str, ...]:
+    """The folders of all our packages that are imported."""
+    files = [sys.modules[name].__file__ for name in PACKAGES if name in sys.modules]
+    return tuple(os.path.dirname(os.path.abspath(file)) + os.sep for file in files if file)
 
 
 def describe(error: BaseException) -> str:
@@ -26,7 +35,7 @@ def describe(error: BaseException) -> str:
     import traceback
 
     frames = traceback.extract_tb(error.__traceback__)
-    machinery = (*_MACHINERY, *_siblings.folders())
+    machinery = (*_MACHINERY, *folders())
     theirs = [frame for frame in frames if not frame.filename.startswith(machinery)]
     if not frames:
         return text

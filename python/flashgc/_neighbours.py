@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from flashgc import _siblings
+from flashgc._faults import PACKAGES
 
 #: The reader of a file: its bytes.
 Read = Callable[[str], bytes]
@@ -107,16 +107,13 @@ def _statements(source: bytes) -> Sequence[Statement]:
 def _place(folder: str, name: str) -> str | None:
     """The file of a module; ``None`` where the folder has none, or the name is another's."""
     first = name.partition(".")[0]
-    if first in sys.stdlib_module_names or first == "flashgc" or first in _OURS:
+    if first in sys.stdlib_module_names or first in PACKAGES:
         return None
     stem = os.path.join(folder, *name.split("."))
     for place in (os.path.join(stem, "__init__.py"), f"{stem}.py"):
         if os.path.isfile(place):
             return place
     return None
-
-
-_OURS = {f"flashgc_{name}" for name in _siblings.SUMMARIES}
 
 
 def _is_package(place: str) -> bool:

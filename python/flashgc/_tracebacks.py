@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from types import TracebackType
 
-from flashgc import _siblings
 from flashgc._core import FlashgcError
+from flashgc._faults import folders
 
 
 def shorten() -> None:
@@ -25,6 +25,6 @@ def _rendered(error: FlashgcError) -> list[str]:
 
 def theirs(trace: TracebackType | None) -> TracebackType | None:
     """The part of a traceback before the first line of flashgc."""
-    if trace is None or trace.tb_frame.f_code.co_filename.startswith(_siblings.folders()):
+    if trace is None or trace.tb_frame.f_code.co_filename.startswith(folders()):
         return None
     return TracebackType(theirs(trace.tb_next), trace.tb_frame, trace.tb_lasti, trace.tb_lineno)

@@ -23,9 +23,9 @@ import flashgc
 from flashgc.device import making, realtime
 from flashgc.device import up as upping
 from flashgc.device.control import Client
+from flashgc.device.postgres.cluster import Cluster
 from flashgc.device.scratch import scratch
 from flashgc.units import format_share
-from flashgc_papers.postgres.cluster import Cluster
 
 CAPACITY, SPARE, SCALE = "400MiB", "10%", 10
 #: Bytes of the file system that are left for the log and for growth.

@@ -24,7 +24,6 @@ from typing import Any
 from scripts.coverage.intervals import DRIVES, DRIVES_OF_PLACEMENTS, WORKLOADS, schemes
 
 import flashgc
-import flashgc_studies
 from flashgc import ranking
 from flashgc.results import ranked
 from flashgc.results.figures import figures_of
@@ -145,14 +144,12 @@ def timed(count: int) -> Counts:
 def found(count: int) -> Counts:
     """Searches for the least spare, and those whose bracket misses that of long runs."""
     options = {**SIZE, "victim": "greedy", "low": "10%", "high": "30%", "step": "0.5%"}
-    best = flashgc_studies.find(
+    best = flashgc.find(
         "spare", "WA<2.5", "hotcold:f=0.2,r=0.8", **options, writes="2000x", seed=9
     ).value
     wrong = 0
     for seed in range(1, count + 1):
-        made = flashgc_studies.find(
-            "spare", "WA<2.5", "hotcold:f=0.2,r=0.8", **options, seed=100 * seed
-        )
+        made = flashgc.find("spare", "WA<2.5", "hotcold:f=0.2,r=0.8", **options, seed=100 * seed)
         low, high = (float(str(end).rstrip("%")) for end in made.interval or ("nan", "nan"))
         wrong += not low <= float(str(best).rstrip("%")) <= high
     return count, wrong

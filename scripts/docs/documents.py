@@ -186,7 +186,7 @@ def can(needs: str | None) -> bool:
     """Whether blocks that need this can be run here."""
     from flashgc import DriveError
     from flashgc.device import mounts
-    from flashgc_papers.live import demo
+    from flashgc.device.live import demo
 
     try:
         if needs == "mounts":

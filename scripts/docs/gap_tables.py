@@ -11,8 +11,8 @@ from itertools import groupby
 from pathlib import Path
 
 from flashgc import _core
-from flashgc_studies.gaps.describe import findings
-from flashgc_studies.gaps.outcome import Gap, Row, equals, ordered
+from flashgc.studies.gaps.describe import findings
+from flashgc.studies.gaps.outcome import Gap, Row, equals, ordered
 
 FILE = "gap.traces.csv"
 

@@ -14,7 +14,6 @@ from types import ModuleType
 import click
 
 import flashgc
-import flashgc_studies
 import refusals
 from flashgc.command.options import BRIEF
 from flashgc.model import models
@@ -49,6 +48,7 @@ from flashgc.registry import (
     wear_levellings,
 )
 from flashgc.results import counts, findings
+from flashgc.studies import plot
 
 GENERATED = "<!-- Written by `make docs`; edit the source files' headers instead. -->"
 
@@ -281,16 +281,13 @@ def helps(command: click.Command, path: str, *, brief: bool = False) -> Iterable
 
 
 def api_page() -> str:
-    """Return the page of all that `import flashgc` and `import flashgc_studies` give."""
+    """Return the page of all that `import flashgc` gives, and of the pictures of studies."""
     parts = [
         "# The Python API",
         GENERATED,
         "The package is typed. Results go to JSON with `to_json()`, with the keys of the command.",
         *_content(flashgc),
-        _heading(flashgc_studies),
-        "`pip install 'flashgc[studies]'` installs it. A function of it is also an attribute of "
-        "`flashgc`, such as `flashgc.tune`, which type checkers do not know.",
-        *_content(flashgc_studies),
+        *_package(plot),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -301,15 +298,16 @@ def _content(module: ModuleType) -> Iterable[str]:
     for name, thing in zip(module.__all__, own, strict=True):
         yield from _described(f"{module.__name__}.{name}", thing)
     for package in filter(inspect.ismodule, own):
-        yield _heading(package)
-        for name in package.__all__:
-            thing = getattr(package, name)
-            if not any(thing is known for known in own):
-                yield from _described(f"{package.__name__}.{name}", thing)
+        yield from _package(package, own)
 
 
-def _heading(package: ModuleType) -> str:
-    return f"## `{package.__name__}`\n\n{_markdown(inspect.getdoc(package) or '')}"
+def _package(package: ModuleType, without: Iterable[object] = ()) -> Iterable[str]:
+    """A package and the names that it gives, but those that stand elsewhere."""
+    yield f"## `{package.__name__}`\n\n{_markdown(inspect.getdoc(package) or '')}"
+    for name in package.__all__:
+        thing = getattr(package, name)
+        if not any(thing is known for known in without):
+            yield from _described(f"{package.__name__}.{name}", thing)
 
 
 def _described(path: str, thing: object) -> list[str]:

@@ -22,9 +22,9 @@ from typing import Any
 
 import flashgc
 from flashgc._core import Control
+from flashgc.device.live.plan import MIB, Plan
+from flashgc.device.pace import Pace
 from flashgc.terminal.progress import Bars
-from flashgc_papers.live.plan import MIB, Plan
-from flashgc_papers.pace import Pace
 from flashgc_papers.reproduce.runner import Size
 from flashgc_papers.zombie.live import PLANS
 from flashgc_papers.zombie.living import session

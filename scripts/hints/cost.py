@@ -32,9 +32,9 @@ from flashgc import Device
 from flashgc.device import up
 from flashgc.device.control import PAGE, Client
 from flashgc.device.hints.stream import load as psycopg
+from flashgc.device.postgres import tpcc
+from flashgc.device.postgres.cluster import Cluster
 from flashgc.device.scratch import note, scratch
-from flashgc_papers.postgres import tpcc
-from flashgc_papers.postgres.cluster import Cluster
 
 SETTINGS = {"shared_buffers": "64MB", "max_wal_size": "256MB", "checkpoint_timeout": "30s"}
 

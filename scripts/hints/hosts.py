@@ -29,8 +29,8 @@ from flashgc.device import mounts, up
 from flashgc.device.control import Client
 from flashgc.device.hints.link import Link
 from flashgc.device.hints.page_cache import PageCache
-from flashgc_papers.live import stand
-from flashgc_papers.live.stand import following
+from flashgc.device.live import stand
+from flashgc.device.live.stand import following
 
 PAGE, MIB = 4096, 1 << 20
 CAPACITY, SPARE, BLOCK = 192 * MIB, 0.07, 64

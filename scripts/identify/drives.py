@@ -13,11 +13,11 @@ from scripts.identify import rules
 
 import flashgc
 from flashgc._core import Control
-from flashgc_studies.identifying.curves import Size
-from flashgc_studies.identifying.measurements import Drive, Point
-from flashgc_studies.identifying.open_set import KNOWN, UNKNOWN
-from flashgc_studies.identifying.schemes import Scheme
-from flashgc_studies.identifying.workloads import Condition, condition
+from flashgc.studies.identifying.curves import Size
+from flashgc.studies.identifying.measurements import Drive, Point
+from flashgc.studies.identifying.open_set import KNOWN, UNKNOWN
+from flashgc.studies.identifying.schemes import Scheme
+from flashgc.studies.identifying.workloads import Condition, condition
 
 WORKLOADS = ("uniform", "70/30", "80/20", "90/10", "95/5", "zipf:theta=0.6", "zipf:theta=0.9")
 #: Spare factors of the drives.

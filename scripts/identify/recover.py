@@ -27,15 +27,15 @@ from scripts.identify.drives import WORKLOADS, Bench, Made, known, unknown
 
 import flashgc
 from flashgc.store.cache import Cache
+from flashgc.studies.identifying import deciding, open_set
+from flashgc.studies.identifying.curves import Curves, Size
+from flashgc.studies.identifying.found import Identified
+from flashgc.studies.identifying.identify import QUICK, ranked
+from flashgc.studies.identifying.measurements import Drive
+from flashgc.studies.identifying.schemes import Scheme, parse, schemes
+from flashgc.studies.identifying.search import Search
 from flashgc.terminal.progress import Bars
 from flashgc.units import format_share, parse_share
-from flashgc_studies.identifying import deciding, open_set
-from flashgc_studies.identifying.curves import Curves, Size
-from flashgc_studies.identifying.found import Identified
-from flashgc_studies.identifying.identify import QUICK, ranked
-from flashgc_studies.identifying.measurements import Drive
-from flashgc_studies.identifying.schemes import Scheme, parse, schemes
-from flashgc_studies.identifying.search import Search
 
 WRITTEN = Path(open_set.__file__).with_suffix(".json")
 

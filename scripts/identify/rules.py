@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flashgc_studies.identifying.schemes import VICTIMS, Scheme
+from flashgc.studies.identifying.schemes import VICTIMS, Scheme
 
 #: The mark of a block that may not be picked is above every count.
 _MARK = 0x8000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 
-from flashgc_papers.campaign.nvme import NAME, PAGE, Queue, connected
+from flashgc.device.campaign.nvme import NAME, PAGE, Queue, connected
 
 __all__ = ["NAME", "PAGE", "Queue", "connected", "work"]
 

@@ -17,10 +17,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import flashgc_studies
+import flashgc
 from flashgc._core import FlashgcError
+from flashgc.studies.gaps.outcome import Gap
 from flashgc.terminal.progress import Bar
-from flashgc_studies.gaps.outcome import Gap
 
 OUT = Path(__file__).resolve().parent.parent.parent / "docs" / "results" / "gap.traces.csv"
 #: Pages a block by trace, as scripts/placement/traces.py chooses them.
@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name in names:
             path = Path(folder, name, f"{name}.csv.zst")
             with Bar(quiet=False) as bar:
-                found = flashgc_studies.gap(
+                found = flashgc.gap(
                     str(path),
                     spare=SPARE,
                     pages_per_block=TRACES[name],

@@ -26,10 +26,10 @@ from flashgc.experiment import experiment
 from flashgc.registry import brief, gc_presets, placements, policies
 from flashgc.results import Result
 from flashgc.simulation import given_values
+from flashgc.studies.gaps.couples import USUAL, Couple, couples
 from flashgc.studies.rounds import Rounds, Wanted, folder_of
 from flashgc.studies.study import Progress, without_unit
 from flashgc.terminal.progress import Bar
-from flashgc_studies.gaps.couples import USUAL, Couple, couples
 
 OUT = Path(__file__).resolve().parent.parent.parent / "docs" / "results" / "placement.traces.csv"
 SPARES = (0.07, 0.125, 0.2)

@@ -19,21 +19,26 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 RUN = ("run", "--blocks", "64", "--pages-per-block", "16", "--writes", "4x", "--quiet", "--json")
 #: A module with wrong engines or drives asks this variable which of them is wanted.
 MUTANTS = b"FLASHGC_MUTANT"
-#: The packages above the engine's, each after those that it needs, and commands of each.
-ABOVE: dict[str, list[tuple[str, ...]]] = {
-    "studies": [
-        ("find", "spare", "--wanted", "WA<9", "--from", "20%", "--to", "21%", *RUN[1:]),
-        *((name, "--help") for name in ("fleet", "tune", "gap", "identify")),
-    ],
-    "trials": [],
-    "papers": [("reproduce", "--list")],
-}
+#: Commands that do some work, beside the help of all.
+WORK = [("find", "spare", "--wanted", "WA<9", "--from", "20%", "--to", "21%", *RUN[1:])]
 if sys.platform == "linux":
-    ABOVE["trials"] += [("device", name, "--help") for name in ("bench", "cut-test")]
-    ABOVE["papers"] += [
-        ("device", "crash-test", "--level", "images", "--images", "100", "--quiet"),
-        ("hints", "demo", "--help"),
-    ]
+    WORK += [("device", "crash-test", "--level", "images", "--images", "100", "--quiet")]
+#: The command of the papers, and what it says where they are not installed.
+REPRODUCE, ABSENT = ("reproduce", "--list"), "pip install 'flashgc[papers]'"
+#: A program that prints the words of each command.
+COMMANDS = """
+import click, sys
+from flashgc.command.entrance import cli
+def walk(command, path):
+    if not isinstance(command, click.Group):
+        print(*path)
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        if sys.platform == "linux" or name not in ("device", "hints"):
+            walk(command.get_command(context, name), (*path, name))
+walk(cli, ())
+"""
 LICENCES = {"LICENSE-APACHE", "LICENSE-MIT"}
 IMPORT = (
     "import flashgc; result = flashgc.run(blocks=64, pages_per_block=16, writes='4x'); "
@@ -57,12 +62,11 @@ def output(*command: str | Path, folder: str) -> str:
     return made.stdout
 
 
-def check(package: Path, above: dict[str, Path]) -> str:
+def check(package: Path, papers: Path | None) -> str:
     """The version and the digest of a run, by the command and from Python.
 
-    No module has wrong engines or drives in it.
-    ``above`` has packages above the engine's, by name: before one is installed, its commands say
-    how it is.
+    No module has wrong engines or drives in it. Every command but ``reproduce`` runs before the
+    package ``papers`` is installed.
     """
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as empty:
         venv.create(folder, with_pip=True)
@@ -82,18 +86,18 @@ def check(package: Path, above: dict[str, Path]) -> str:
         if imported != [version, digest]:
             raise SystemExit(f"error: {package.name}: the command says {version} {digest}, Python "
                              f"{' '.join(imported)}")  # fmt: skip
-        for name, commands in ABOVE.items():
-            for words in commands:
-                absent = subprocess.run(
-                    [programs / "flashgc", *words], cwd=empty, capture_output=True, text=True
-                )
-                if absent.returncode != 2 or f"pip install 'flashgc[{name}]'" not in absent.stderr:
-                    raise SystemExit(f"error: {package.name}: without {name}: {absent.stderr}")
-            if name in above:
-                pip = (*install, "--no-deps", above[name].resolve())
-                output(programs / "python", *pip, folder=empty)
-                for words in commands:
-                    output(programs / "flashgc", *words, folder=empty)
+        commands = output(programs / "python", "-c", COMMANDS, folder=empty).splitlines()
+        commands.remove(REPRODUCE[0])
+        for words in [*((*name.split(), "--help") for name in commands), *WORK]:
+            output(programs / "flashgc", *words, folder=empty)
+        absent = subprocess.run(
+            [programs / "flashgc", *REPRODUCE], cwd=empty, capture_output=True, text=True
+        )
+        if absent.returncode != 2 or ABSENT not in absent.stderr:
+            raise SystemExit(f"error: {package.name}: without the papers: {absent.stderr}")
+        if papers is not None:
+            output(programs / "python", *install, "--no-deps", papers.resolve(), folder=empty)
+            output(programs / "flashgc", *REPRODUCE, folder=empty)
         if left := os.listdir(empty):
             raise SystemExit(f"error: {package.name}: left {', '.join(left)} in the folder")
         return f"{version} {digest}"
@@ -118,18 +122,13 @@ def main(folder: Path) -> None:
     every = sorted([*folder.glob("*.whl"), *folder.glob("*.tar.gz")])
     for package in every:
         check_licences(package)
-    above = {
-        name: [package for package in every if package.name.startswith(f"flashgc_{name}-")]
-        for name in ABOVE
-    }
-    packages = [package for package in every if not any(package in many for many in above.values())]
+    papers = [package for package in every if package.name.startswith("flashgc_papers-")]
+    packages = [package for package in every if package not in papers]
     if not packages:
         raise SystemExit(f"error: {folder} has no packages; hint: make wheel sdist")
     said = {}
     for at, package in enumerate(packages):
-        # Each package of another name beside one of ours.
-        beside = {name: many[at % len(many)] for name, many in above.items() if many}
-        said[package.name] = check(package, beside)
+        said[package.name] = check(package, papers[at % len(papers)] if papers else None)
         print(f"{package.name}: {said[package.name]}", flush=True)
     if len(set(said.values())) > 1:
         raise SystemExit("error: the packages do not say the same")

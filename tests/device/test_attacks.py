@@ -298,7 +298,7 @@ def test_code_in_the_working_folder_or_the_environment_is_not_run(place: Path, h
     (trap / "flashgc" / "__init__.py").write_text(EVIL.format(str(spoil)))
     for function, arguments in (
         (upping.SERVER, ("--help",)),
-        ("flashgc_papers.campaign.databases:main", ("lmdb", "x", "1", "surplus")),
+        ("flashgc.device.campaign.databases:main", ("lmdb", "x", "1", "surplus")),
         ("flashgc.device.logged:main", ()),
         ("flashgc.command:main", ("--version",)),
     ):

@@ -21,10 +21,10 @@ from tests.conftest import Command, environment
 from tests.device.conftest import leftovers, needs_mounts
 
 from flashgc import ConfigError
-from flashgc_trials import benching
-from flashgc_trials.benching import budget, describe, page, picture, summary
-from flashgc_trials.benching.counting import Count
-from flashgc_trials.benching.outcome import Mean, Outcome
+from flashgc.device import benching
+from flashgc.device.benching import budget, describe, page, picture, summary
+from flashgc.device.benching.counting import Count
+from flashgc.device.benching.outcome import Mean, Outcome
 
 FILE = """
 [bench]

@@ -21,7 +21,7 @@ from tests.device.conftest import needs, needs_mounts
 from flashgc import Device, _core
 from flashgc._core import ConfigError
 from flashgc.device import logged, mounts
-from flashgc_papers.campaign import (
+from flashgc.device.campaign import (
     cuts,
     databases,
     files,
@@ -31,9 +31,9 @@ from flashgc_papers.campaign import (
     nbd,
     postgres,
 )
-from flashgc_papers.campaign.report import BrokenPromiseError, Level
-from flashgc_papers.pace import Pace
-from flashgc_papers.postgres import PostgresError, cluster
+from flashgc.device.campaign.report import BrokenPromiseError, Level
+from flashgc.device.pace import Pace
+from flashgc.device.postgres import PostgresError, cluster
 
 
 def in_mounts(test: Callable[..., None]) -> Callable[..., None]:

@@ -22,16 +22,16 @@ from tests.device.conftest import leftovers, needs_mounts
 from flashgc import ConfigError, Device, DriveError
 from flashgc._core import Control
 from flashgc.device import mounts
+from flashgc.device.cutting import places
+from flashgc.device.cutting.acknowledging import Listener, Note, before
+from flashgc.device.cutting.checking import Verdict
+from flashgc.device.cutting.images import Images
+from flashgc.device.cutting.keeping import CUTS, Asked, Kept, Result
+from flashgc.device.cutting.log import FLUSH, HEAD, PAGE, TRIM, WRITE, Log, Piece
+from flashgc.device.cutting.recording import Recording
+from flashgc.device.cutting.running import _Run
+from flashgc.device.cutting.shrinking import shrunk
 from flashgc.device.logged import Server
-from flashgc_trials.cutting import places
-from flashgc_trials.cutting.acknowledging import Listener, Note, before
-from flashgc_trials.cutting.checking import Verdict
-from flashgc_trials.cutting.images import Images
-from flashgc_trials.cutting.keeping import CUTS, Asked, Kept, Result
-from flashgc_trials.cutting.log import FLUSH, HEAD, PAGE, TRIM, WRITE, Log, Piece
-from flashgc_trials.cutting.recording import Recording
-from flashgc_trials.cutting.running import _Run
-from flashgc_trials.cutting.shrinking import shrunk
 
 EXAMPLES = ROOT / "docs/examples"
 

@@ -14,13 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import flashgc
-import flashgc_studies
 from conftest import ROOT
 from flashgc.results import Finding
-from flashgc_studies.gaps.couples import USUAL, couples
-from flashgc_studies.gaps.curve import Equal, Point, equal
-from flashgc_studies.gaps.describe import findings, heading
-from flashgc_studies.gaps.outcome import Gap, Row, equals, ordered
+from flashgc.studies.gaps.couples import USUAL, couples
+from flashgc.studies.gaps.curve import Equal, Point, equal
+from flashgc.studies.gaps.describe import findings, heading
+from flashgc.studies.gaps.outcome import Gap, Row, equals, ordered
 
 DRIVE = {"blocks": 256, "pages_per_block": 16, "spare": "20%", "writes": "4x", "jobs": 1}
 WORKLOAD = "hotcold:f=0.1,r=0.9"
@@ -29,7 +28,7 @@ TRACE = ROOT / "data" / "pgbench-ext4.csv.zst"
 
 @pytest.fixture(scope="module")
 def found() -> Gap:
-    return flashgc_studies.gap(WORKLOAD, **DRIVE, seed=7, runs=3, sigma=[1, 4], errors="both")
+    return flashgc.gap(WORKLOAD, **DRIVE, seed=7, runs=3, sigma=[1, 4], errors="both")
 
 
 def test_each_row_is_the_plain_run_of_its_scheme(found: Gap) -> None:
@@ -59,7 +58,7 @@ def test_the_usual_couples_are_those_of_their_presets(found: Gap) -> None:
 
 
 def test_what_looks_ahead_is_the_oracle_that_was_asked_for() -> None:
-    found = flashgc_studies.gap(
+    found = flashgc.gap(
         WORKLOAD, **DRIVE, runs=2, sigma=[0.5], errors="request", classes=5, horizon=3,
         couples=["fifo"],
     )  # fmt: skip
@@ -117,7 +116,7 @@ def test_the_model_is_that_of_the_drive_that_was_simulated(found: Gap) -> None:
 def test_the_model_is_left_out_where_it_does_not_hold(
     workload: str, options: dict[str, object], reason: str
 ) -> None:
-    found = flashgc_studies.gap(workload, **DRIVE, **options, runs=1, couples=["fifo"], sigma=[1])  # type: ignore[arg-type]
+    found = flashgc.gap(workload, **DRIVE, **options, runs=1, couples=["fifo"], sigma=[1])  # type: ignore[arg-type]
     (row,) = [row for row in found if row.kind == "model"]
     assert row.write_amplification is None
     assert row.reason.startswith(reason)
@@ -127,7 +126,7 @@ def test_a_trace_has_intervals_of_its_runs_and_both_kinds_of_errors(tmp_path: Pa
     trace = tmp_path / "hot.csv"
     flashgc.trace_synth("hotcold:f=0.1,r=0.9", trace, pages=6000, requests=18000)
     options = {"pages_per_block": 16, "spare": "20%", "passes": 8, "jobs": 1}
-    found = flashgc_studies.gap(str(trace), **options, couples=["sepbit"], sigma=[1])
+    found = flashgc.gap(str(trace), **options, couples=["sepbit"], sigma=[1])
     plain = flashgc.run(str(trace), **options, frontier="pool", gc_preset="sepbit")
     (row,) = [row for row in found if row.name == "sepbit"]
     assert row.write_amplification_ci95 == plain.write_amplification_ci95
@@ -300,7 +299,7 @@ def test_the_bound_is_what_whole_pages_take(tmp_path: Path) -> None:
     ]
     trace = tmp_path / "short.csv"
     trace.write_text("\n".join(["time_us,op,offset_bytes,size_bytes,dev", *lines]))
-    found = flashgc_studies.gap(
+    found = flashgc.gap(
         str(trace), pages_per_block=4, spare="30%", passes=6, jobs=1, couples=["fifo"], sigma=[1]
     )
     assert found.bound == pytest.approx(1.5)
@@ -361,12 +360,12 @@ def test_on_the_bound_nothing_is_left() -> None:
 
 def test_errors_of_requests_of_single_pages_are_those_of_writes() -> None:
     alone = "sequential:stride=7"  # No page follows its neighbour.
-    found = flashgc_studies.gap(alone, **DRIVE, runs=2, couples=["fifo"], sigma=[1], errors="both")
+    found = flashgc.gap(alone, **DRIVE, runs=2, couples=["fifo"], sigma=[1], errors="both")
     (write,), (request,) = found.predictors("write"), found.predictors("request")
     assert request.run_values == write.run_values
     assert write.write_amplification != found.clairvoyance.write_amplification  # type: ignore[union-attr]
     trace = {"pages_per_block": 64, "spare": "7%", "passes": 1, "jobs": 1}
-    found = flashgc_studies.gap(str(TRACE), **trace, couples=["fifo"], sigma=[1])
+    found = flashgc.gap(str(TRACE), **trace, couples=["fifo"], sigma=[1])
     (write,), (request,) = found.predictors("write"), found.predictors("request")
     assert (request.write_amplification or 0) < 0.97 * (write.write_amplification or 0)
 
@@ -400,7 +399,7 @@ def test_errors_of_single_pages_are_named_where_there_are_no_others() -> None:
 
 
 def test_couples_that_the_drive_has_no_room_for_are_named() -> None:
-    found = flashgc_studies.gap(
+    found = flashgc.gap(
         WORKLOAD, **{**DRIVE, "spare": "15%"}, runs=1, sigma=[1],
         couples=["sepbit", "cost-benefit + dac:regions=50"],
     )  # fmt: skip
@@ -413,22 +412,22 @@ def test_couples_that_the_drive_has_no_room_for_are_named() -> None:
 
 def test_what_was_kept_is_not_run_again(tmp_path: Path) -> None:
     asked = {**DRIVE, "runs": 2, "sigma": [1.0], "couples": ["fifo"], "cache": tmp_path / "kept"}
-    first = flashgc_studies.gap(WORKLOAD, **asked)
-    again = flashgc_studies.gap(WORKLOAD, **asked)
+    first = flashgc.gap(WORKLOAD, **asked)
+    again = flashgc.gap(WORKLOAD, **asked)
     assert (first.simulations, first.found) == (4, 0)
     assert (again.simulations, again.found) == (0, 4)
     assert again.rows == first.rows
-    other = flashgc_studies.gap(WORKLOAD, **asked, seed=2)
+    other = flashgc.gap(WORKLOAD, **asked, seed=2)
     assert (other.simulations, other.found) == (4, 0)
     assert other.best.digest != first.best.digest
-    anew = flashgc_studies.gap(WORKLOAD, **asked, resume=False)
+    anew = flashgc.gap(WORKLOAD, **asked, resume=False)
     assert (anew.simulations, anew.found, anew.rows) == (4, 0, first.rows)
 
 
 def test_a_control_that_is_cancelled_stops_it() -> None:
     control = flashgc.Control()
     control.cancel()
-    found = flashgc_studies.gap("uniform", **{**DRIVE, "writes": "1000x"}, control=control)
+    found = flashgc.gap("uniform", **{**DRIVE, "writes": "1000x"}, control=control)
     assert found.interrupted
     assert not found.online
     assert all(row.reason == "stopped" for row in found if row.victim is not None)
@@ -460,7 +459,7 @@ def test_the_document_has_every_row(found: Gap) -> None:
 )
 def test_bad_keywords_are_refused(options: dict[str, object], words: str) -> None:
     with pytest.raises(flashgc.ConfigError, match="hint:") as caught:
-        flashgc_studies.gap("uniform", **options)  # type: ignore[arg-type]
+        flashgc.gap("uniform", **options)  # type: ignore[arg-type]
     assert words in str(caught.value)
 
 
@@ -472,8 +471,8 @@ def test_what_is_wrong_with_the_drive_is_said_of_the_gap() -> None:
         "sigma": [1],
         "classes": 4,
     }
-    small = flashgc_studies.gap("uniform", blocks=60, pages_per_block=32, spare=0.3, **options)
-    large = flashgc_studies.gap("uniform", blocks=200, pages_per_block=32, spare=0.3, **options)
+    small = flashgc.gap("uniform", blocks=60, pages_per_block=32, spare=0.3, **options)
+    large = flashgc.gap("uniform", blocks=200, pages_per_block=32, spare=0.3, **options)
     said = [one.claim for one in small.findings if one.id == "few-blocks"]
     assert said == [
         "the drive has only 60 blocks: amplification may be another than that of a large drive"

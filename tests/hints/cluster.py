@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from flashgc_papers.postgres.cluster import USER, PostgresError, programs
+from flashgc.device.postgres.cluster import USER, PostgresError, programs
 
 #: Of the server. The log is kept, and has what logical decoding and prepared transactions add.
 SETTINGS = """

@@ -16,7 +16,7 @@ from tests.device.conftest import has_mounts, leftovers
 from flashgc import Device, DriveError
 from flashgc.device import up
 from flashgc.device.hints import stream
-from flashgc_papers.postgres.cluster import Cluster, PostgresError, programs
+from flashgc.device.postgres.cluster import Cluster, PostgresError, programs
 
 
 def _missing() -> str | None:

@@ -22,7 +22,7 @@ from flashgc.device import mounts, processes, up
 from flashgc.device.control import Client
 from flashgc.device.hints import postgres
 from flashgc.device.hints.postgres import DIRTY, Hints
-from flashgc_papers.postgres.cluster import USER
+from flashgc.device.postgres.cluster import USER
 
 pytestmark = MARKS
 

@@ -16,12 +16,12 @@ from tests.hints.stand import MARKS, MISSING
 
 from conftest import COMMAND, environment
 from flashgc import ConfigError, Device, DriveError, _core, run
+from flashgc.device.live import demo, image, stand
+from flashgc.device.live.plan import MIB, Clock, Plan
 from flashgc.device.options_of import options_of
+from flashgc.device.pace import Pace
+from flashgc.device.postgres import tpcc
 from flashgc_papers.claims import claims
-from flashgc_papers.live import demo, image, stand
-from flashgc_papers.live.plan import MIB, Clock, Plan
-from flashgc_papers.pace import Pace
-from flashgc_papers.postgres import tpcc
 from flashgc_papers.reproduce.reproduce import reproduce
 from flashgc_papers.reproduce.runner import Measured, Size, runner_of
 from flashgc_papers.reproduce.verdicts import Verdict

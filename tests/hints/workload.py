@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from flashgc_papers.campaign.postgres import USER
+from flashgc.device.campaign.postgres import USER
 from hints.cluster import Cluster
 
 #: How images of blocks get into the log: compression, images after a checkpoint, images to check

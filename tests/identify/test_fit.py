@@ -9,10 +9,10 @@ import re
 import numpy as np
 import pytest
 
-from flashgc_studies.identifying.curves import GRID, SIMULATION_ERROR, Curve
-from flashgc_studies.identifying.fit import REJECTED, chi_squares, fit, goodness, within
-from flashgc_studies.identifying.measurements import Point
-from flashgc_studies.identifying.workloads import condition, harmonic, zipf
+from flashgc.studies.identifying.curves import GRID, SIMULATION_ERROR, Curve
+from flashgc.studies.identifying.fit import REJECTED, chi_squares, fit, goodness, within
+from flashgc.studies.identifying.measurements import Point
+from flashgc.studies.identifying.workloads import condition, harmonic, zipf
 
 CAPACITY = 10**12
 #: How write amplification follows the spare factor, for one workload each.

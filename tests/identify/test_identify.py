@@ -11,17 +11,16 @@ from pathlib import Path
 import pytest
 
 import flashgc
-import flashgc_studies as studies
 from conftest import ROOT, Command, signalled
-from flashgc import ConfigError
-from flashgc_studies import Identification
-from flashgc_studies.identifying.curves import Ask, Curves
-from flashgc_studies.identifying.describe import RULES, findings
-from flashgc_studies.identifying.identify import QUICK, identify
-from flashgc_studies.identifying.measurements import Drive, Point, read
-from flashgc_studies.identifying.open_set import FalseBest, false_best
-from flashgc_studies.identifying.schemes import Scheme, parse
-from flashgc_studies.identifying.workloads import condition
+from flashgc import ConfigError, Identification
+from flashgc.studies import plot
+from flashgc.studies.identifying.curves import Ask, Curves
+from flashgc.studies.identifying.describe import RULES, findings
+from flashgc.studies.identifying.identify import QUICK, identify
+from flashgc.studies.identifying.measurements import Drive, Point, read
+from flashgc.studies.identifying.open_set import FalseBest, false_best
+from flashgc.studies.identifying.schemes import Scheme, parse
+from flashgc.studies.identifying.workloads import condition
 
 #: Three schemes with different curves.
 SCHEMES = ("greedy single", "cost-benefit pool", "random mixed")
@@ -131,7 +130,7 @@ def test_the_whole_list_has_the_rate_that_ships(
 ) -> None:
     # Three schemes stand for the list.
     listed = tuple(map(parse, SCHEMES))
-    monkeypatch.setattr("flashgc_studies.identifying.identify.schemes", lambda: listed)
+    monkeypatch.setattr("flashgc.studies.identifying.identify.schemes", lambda: listed)
     given = {"quick": True, "blocks": 256, "cache": cache}
     (whole,) = identify(drives[:1], **given).drives  # type: ignore[arg-type]
     (part,) = identify(drives[:1], scheme=SCHEMES[:2], **given).drives  # type: ignore[arg-type]
@@ -349,7 +348,7 @@ def test_the_command_says_shows_and_draws(
 
 
 def test_the_picture_has_the_measured_points(found: Identification) -> None:
-    figure = studies.plot.identified(found)
+    figure = plot.identified(found)
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["A", "B"]
     drive = found.drives[0].drives[0]
     bars = figure.axes[0].containers[0]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from flashgc import ConfigError
-from flashgc_studies.identifying.measurements import read, table
-from flashgc_studies.identifying.workloads import condition
+from flashgc.studies.identifying.measurements import read, table
+from flashgc.studies.identifying.workloads import condition
 
 HEAD = "workload,write_amplification\n"
 

@@ -10,10 +10,10 @@ import pytest
 from scripts.identify import drives, recover
 from scripts.identify.rules import FAMILIES
 
+from flashgc.studies.identifying import open_set
+from flashgc.studies.identifying.identify import QUICK, identify
+from flashgc.studies.identifying.schemes import parse, schemes
 from flashgc.terminal.progress import Bars
-from flashgc_studies.identifying import open_set
-from flashgc_studies.identifying.identify import QUICK, identify
-from flashgc_studies.identifying.schemes import parse, schemes
 
 #: Three schemes with different curves.
 SCHEMES = ("greedy single", "cost-benefit pool", "random mixed")

@@ -6,20 +6,20 @@ from dataclasses import replace
 from typing import Any
 
 from flashgc.results import Finding
-from flashgc_studies.identifying.describe import findings
-from flashgc_studies.identifying.fit import TOLD_APART, Fit, Goodness, Interval
-from flashgc_studies.identifying.found import (
+from flashgc.studies.identifying.describe import findings
+from flashgc.studies.identifying.fit import TOLD_APART, Fit, Goodness, Interval
+from flashgc.studies.identifying.found import (
     Further,
     HeldOut,
     Identified,
     Ranked,
     WhatIf,
 )
-from flashgc_studies.identifying.measurements import Drive, Point
-from flashgc_studies.identifying.open_set import FalseBest
-from flashgc_studies.identifying.schemes import parse
-from flashgc_studies.identifying.search import Explanation
-from flashgc_studies.identifying.workloads import condition
+from flashgc.studies.identifying.measurements import Drive, Point
+from flashgc.studies.identifying.open_set import FalseBest
+from flashgc.studies.identifying.schemes import parse
+from flashgc.studies.identifying.search import Explanation
+from flashgc.studies.identifying.workloads import condition
 
 DRIVE = Drive("A", tuple(Point(condition(one, 1000), 2.0, 0.02) for one in ("uniform", "80/20")))
 

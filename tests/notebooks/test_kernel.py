@@ -15,7 +15,6 @@ from matplotlib.image import imread
 
 import flashgc
 import flashgc.model
-import flashgc_studies
 from conftest import environment
 from flashgc import _notebook_progress
 from flashgc._tracebacks import theirs
@@ -159,10 +158,10 @@ def test_a_bar_says_how_far_the_work_is(monkeypatch: pytest.MonkeyPatch) -> None
     [
         ("flashgc.run(", [*RunKeywords.__annotations__, "workload", "victim", "resume"]),
         ("flashgc.compare(", [*CompareKeywords.__annotations__, "victims", "workload"]),
-        ("flashgc_studies.tune(", [*CompareKeywords.__annotations__, "objective", "budget"]),
-        ("flashgc_studies.gap(", [*RunKeywords.__annotations__, "couples", "sigma"]),
+        ("flashgc.tune(", [*CompareKeywords.__annotations__, "objective", "budget"]),
+        ("flashgc.gap(", [*RunKeywords.__annotations__, "couples", "sigma"]),
         ("flashgc.sweep(", ["grid", "results", "jobs", "executor", "shard", "retry", "progress"]),
-        ("flashgc_studies.identify(", ["measurements", "drive", "relative", "what_if", "cache"]),
+        ("flashgc.identify(", ["measurements", "drive", "relative", "what_if", "cache"]),
     ],
 )
 def test_notebooks_complete_every_keyword(
@@ -170,6 +169,6 @@ def test_notebooks_complete_every_keyword(
 ) -> None:
     # Jedi writes its cache in place: another process would read half of a file.
     monkeypatch.setattr(jedi.settings, "cache_directory", tmp_path)
-    names = {"flashgc": flashgc, "flashgc_studies": flashgc_studies}
+    names = {"flashgc": flashgc}
     completions = jedi.Interpreter(call, [names]).complete()
     assert {f"{one}=" for one in keywords} <= {one.name for one in completions}

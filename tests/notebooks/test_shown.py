@@ -12,14 +12,13 @@ from typing import Any
 import pytest
 
 import flashgc
-import flashgc_studies
 from flashgc import model
 from flashgc._documents import Document
 from flashgc._summaries import MOST_ROWS, Column, Shown, to_html
 from flashgc.registry import brief
+from flashgc.studies.identifying.measurements import Drive, Point
+from flashgc.studies.identifying.workloads import condition
 from flashgc.traces import Converted
-from flashgc_studies.identifying.measurements import Drive, Point
-from flashgc_studies.identifying.workloads import condition
 
 DRIVE: dict[str, Any] = {"blocks": 100, "pages_per_block": 16, "writes": "4x"}
 TIMED: dict[str, Any] = {"kind": "timed", "device": "mlc", "blocks": 256, "requests": 500}
@@ -38,23 +37,19 @@ def documents(folder: Path) -> Iterator[Document]:
         },
         results=folder / "grid.results",
     )
-    yield flashgc_studies.find("spare", "WA<3", low="10%", high="30%", step="5%", runs=2, **DRIVE)
+    yield flashgc.find("spare", "WA<3", low="10%", high="30%", step="5%", runs=2, **DRIVE)
     volumes = folder / "volumes.csv"
     volumes.write_text("".join(f"{n % 2},W,{n * 7 % 64 * 4096},4096,0\n" for n in range(2000)))
     small: dict[str, Any] = {"pages_per_block": 8, "spare": "10%", "passes": 4}
-    yield flashgc_studies.fleet(
-        volumes, ["greedy", "fifo"], results=folder / "fleet.results", **small
-    )
-    yield flashgc_studies.gap(
-        "uniform", couples=["sepbit-cb"], classes=4, sigma=[1], runs=2, **DRIVE
-    )
+    yield flashgc.fleet(volumes, ["greedy", "fifo"], results=folder / "fleet.results", **small)
+    yield flashgc.gap("uniform", couples=["sepbit-cb"], classes=4, sigma=[1], runs=2, **DRIVE)
     few = {"victim": ["greedy:ties=latest", "fifo", "random"], "placement": "none"}
-    yield flashgc_studies.tune("uniform", budget=3, runs=2, frontier="single", **few, **DRIVE)
+    yield flashgc.tune("uniform", budget=3, runs=2, frontier="single", **few, **DRIVE)
     points = [
         Point(condition(f"zipf:theta={theta}", 10**12), 4 - theta, 0.02)
         for theta in (0.2, 0.5, 0.8, 0.9)
     ]
-    yield flashgc_studies.identify(
+    yield flashgc.identify(
         [Drive("one", tuple(points))],
         scheme=["greedy single", "fifo single"],
         blocks=64,
@@ -80,10 +75,8 @@ def classes(cls: type) -> set[type]:
 
 
 def test_every_document_is_shown_here(shown: list[Document]) -> None:
-    for package in (flashgc, flashgc_studies):
-        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if not module.name.endswith("__main__"):
-                importlib.import_module(module.name)
+    for module in pkgutil.walk_packages(flashgc.__path__, "flashgc."):
+        importlib.import_module(module.name)
     assert classes(Document) == {type(one) for one in shown}
 
 

@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 import flashgc
-import flashgc_studies
 import gap_tables
 import tables
 import trace_tables
 from conftest import ROOT
 from flashgc.plot import save
 from flashgc.registry import brief, gc_presets, placements, policies
-from flashgc_studies.gaps.describe import RULES
+from flashgc.studies.gaps.describe import RULES
 
 SCRIPTS = ROOT / "scripts" / "placement"
 TRACES = runpy.run_path(str(SCRIPTS / "traces.py"))
@@ -98,7 +97,7 @@ def test_a_folder_or_a_trace_that_is_not_there_is_one_line(
 def test_reports_made_again_from_their_rows_say_what_the_command_says(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = flashgc_studies.gap(str(SHIPPED), spare=0.07, pages_per_block=64, passes=2, jobs=1,
+    found = flashgc.gap(str(SHIPPED), spare=0.07, pages_per_block=64, passes=2, jobs=1,
                         couples=["cost-benefit"], sigma=[1, 4])  # fmt: skip
     out = tmp_path / "gap.csv"
     with out.open("w", encoding="utf-8", newline="") as file:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from flashgc.device.postgres import PostgresError
+from flashgc.device.postgres.clients import Database
+from flashgc.device.postgres.cluster import Cluster, programs
 from flashgc.device.scratch import scratch
-from flashgc_papers.postgres import PostgresError
-from flashgc_papers.postgres.clients import Database
-from flashgc_papers.postgres.cluster import Cluster, programs
 
 #: Quick rather than safe: nothing here is lost when the machine is.
 QUICK = {"fsync": "off", "shared_buffers": "32MB", "max_connections": 20}

@@ -14,11 +14,11 @@ import pytest
 from tests.conftest import environment
 from tests.postgres.conftest import QUICK, needs_postgres
 
+from flashgc.device.postgres import PostgresError
+from flashgc.device.postgres.clients import Database
+from flashgc.device.postgres.cluster import USER, Cluster, programs
 from flashgc.device.processes import began
 from flashgc.device.scratch import scratch
-from flashgc_papers.postgres import PostgresError
-from flashgc_papers.postgres.clients import Database
-from flashgc_papers.postgres.cluster import USER, Cluster, programs
 
 pytestmark = needs_postgres()
 
@@ -67,7 +67,7 @@ def test_what_goes_wrong_is_one_line(cluster: Cluster) -> None:
 OWNER = f"""
 import os, subprocess, sys, time
 from flashgc.device.scratch import scratch
-from flashgc_papers.postgres.cluster import Cluster
+from flashgc.device.postgres.cluster import Cluster
 with scratch(sys.argv[1]) as folder:
     cluster = Cluster(folder, options={QUICK})
     cluster.start()

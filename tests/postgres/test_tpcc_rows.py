@@ -10,11 +10,11 @@ from tests.postgres.conftest import database, is_binomial, needs_postgres
 
 from flashgc import ConfigError
 from flashgc._core import Control
-from flashgc_papers.pace import Pace
-from flashgc_papers.postgres import PostgresError, tpcc
-from flashgc_papers.postgres.clients import Database
-from flashgc_papers.postgres.cluster import Cluster
-from flashgc_papers.postgres.tpcc.size import constants_of_load, constants_of_run
+from flashgc.device.pace import Pace
+from flashgc.device.postgres import PostgresError, tpcc
+from flashgc.device.postgres.clients import Database
+from flashgc.device.postgres.cluster import Cluster
+from flashgc.device.postgres.tpcc.size import constants_of_load, constants_of_run
 
 pytestmark = needs_postgres()
 

@@ -16,11 +16,11 @@ from tests.postgres.conftest import database, is_binomial, needs_postgres
 
 from flashgc import ConfigError
 from flashgc._core import Control
-from flashgc_papers.pace import Pace
-from flashgc_papers.postgres import tpcc
-from flashgc_papers.postgres.clients import Database
-from flashgc_papers.postgres.cluster import Cluster
-from flashgc_papers.postgres.tpcc.running import MIX
+from flashgc.device.pace import Pace
+from flashgc.device.postgres import tpcc
+from flashgc.device.postgres.clients import Database
+from flashgc.device.postgres.cluster import Cluster
+from flashgc.device.postgres.tpcc.running import MIX
 
 pytestmark = needs_postgres()
 
@@ -238,7 +238,7 @@ def test_a_run_that_is_stopped_says_what_it_has_done(loaded: Database) -> None:
 def test_the_command_says_what_it_found(loaded: Database) -> None:
     def command(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "flashgc_papers.postgres.tpcc", *words],
+            [sys.executable, "-m", "flashgc.command.tpcc", *words],
             env=environment(),
             capture_output=True,
             text=True,

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 import flashgc
-import flashgc_studies
 from flashgc.results.intervals import half_width
-from flashgc_studies.tuning.describe import RULES
-from flashgc_studies.tuning.search import kept
+from flashgc.studies.tuning.describe import RULES
+from flashgc.studies.tuning.search import kept
 
 DRIVE = {"blocks": 128, "pages_per_block": 16, "writes": "6x", "spare": "15%", "jobs": 1}
 HOT = "hotcold:f=0.1,r=0.9"
@@ -46,7 +45,7 @@ def test_the_search_finds_the_best_of_an_exhaustive_search() -> None:
     for workload in (HOT, "uniform"):
         every = exhaustive(workload, 1, **DRIVE)
         means = {name: statistics.fmean(values) for name, values in every.items()}
-        tuned = flashgc_studies.tune(workload, budget=30, runs=RUNS, **SPACE, **DRIVE)
+        tuned = flashgc.tune(workload, budget=30, runs=RUNS, **SPACE, **DRIVE)
         found = (tuned.best.candidate.victim, tuned.best.candidate.frontier)
         assert found == min(means, key=means.__getitem__)
         # A third goes on, and greedy where it is not among them.
@@ -66,7 +65,7 @@ def test_the_search_finds_the_best_of_an_exhaustive_search() -> None:
 
 
 def test_what_is_held_back_of_a_generator_are_other_seeds() -> None:
-    tuned = flashgc_studies.tune(HOT, budget=30, runs=RUNS, **SPACE, **DRIVE)
+    tuned = flashgc.tune(HOT, budget=30, runs=RUNS, **SPACE, **DRIVE)
     others = exhaustive(HOT, 1 + RUNS, **DRIVE)
     checked = [one for one in tuned if one.held_back is not None]
     assert len(checked) == 5 + (tuned.ranking[-1].is_reference and len(tuned) > 5)
@@ -77,7 +76,7 @@ def test_what_is_held_back_of_a_generator_are_other_seeds() -> None:
 
 
 def test_greedy_is_compared_to_even_where_it_is_not_searched() -> None:
-    tuned = flashgc_studies.tune(
+    tuned = flashgc.tune(
         HOT, victim=["fifo", "random"], placement="none", frontier="pool:low=2", budget=2, runs=2,
         **DRIVE,
     )  # fmt: skip
@@ -107,12 +106,12 @@ def test_the_objective_decides() -> None:
         )
         for victim in options["victim"]  # type: ignore[attr-defined]
     }  # fmt: skip
-    longest = flashgc_studies.tune("uniform", objective="life", **options)
+    longest = flashgc.tune("uniform", objective="life", **options)
     assert longest.best.candidate.victim.startswith("bsgc:")
     assert max(lives, key=lives.__getitem__) == "bsgc:first=zero"
     assert longest.ranking[-1].candidate.victim == min(lives, key=lives.__getitem__) == "random"
     assert longest.best.figure == pytest.approx(max(lives.values()))
-    least = flashgc_studies.tune("uniform", writes="4x", **options)
+    least = flashgc.tune("uniform", writes="4x", **options)
     assert least.best.candidate.victim == "greedy:ties=latest"
 
 
@@ -122,7 +121,7 @@ def test_the_99_9th_percentile_of_reads_is_that_of_the_timed_drive() -> None:
         "requests": 8000, "blocks": 128, "pages_per_block": 16, "spare": "20%", "jobs": 1,
     }  # fmt: skip
     victims = ["fifo", "random", "greedy:ties=latest"]
-    tuned = flashgc_studies.tune(
+    tuned = flashgc.tune(
         "uniform:read=0.5", objective="p99.9-read", victim=victims, placement="none", budget=3,
         runs=2, **clock,
     )  # fmt: skip
@@ -151,7 +150,7 @@ def test_reads_of_a_trace_are_measured_in_five_windows(tmp_path: Path) -> None:
         "times": "read=60us,program=800us,erase=1.5ms", "pages_per_block": 16, "spare": "20%",
         "jobs": 1,
     }  # fmt: skip
-    tuned = flashgc_studies.tune(
+    tuned = flashgc.tune(
         flashgc.Trace(trace), objective="p99.9-read", victim=["fifo", "random"], placement="none",
         budget=2, **clock,
     )  # fmt: skip
@@ -183,7 +182,7 @@ def test_of_those_that_decide_alike_one_goes_before_its_twins() -> None:
         "greedy:ties=latest", "z-greedy:ties=latest", "random", "d-choices:d=1", "fifo",
         "windowed:w=20", "d-choices:d=4", "d-choices:d=2",
     ]  # fmt: skip
-    tuned = flashgc_studies.tune(
+    tuned = flashgc.tune(
         "uniform", victim=victims, placement="none", frontier="single", budget=8, runs=2, **DRIVE
     )
     assert [rung.candidates for rung in tuned.rungs] == [8, 5, 5]
@@ -194,7 +193,7 @@ def test_of_those_that_decide_alike_one_goes_before_its_twins() -> None:
 
 def test_policies_that_do_the_same_cannot_be_told_apart() -> None:
     victims = ["greedy:ties=latest", "windowed:w=128", "d-choices:d=5000", "d-choices:d=5001"]
-    tuned = flashgc_studies.tune(
+    tuned = flashgc.tune(
         "uniform", victim=[*victims, "fifo"], placement="none", frontier="single", budget=5, runs=5,
         blocks=128, pages_per_block=16, writes="6x", jobs=1,
     )  # fmt: skip
@@ -203,7 +202,7 @@ def test_policies_that_do_the_same_cannot_be_told_apart() -> None:
     assert "fifo" not in alike
     assert tuned.ranking[-1].candidate.victim == "fifo"
     # z-greedy without hints is greedy, decision by decision.
-    twins = flashgc_studies.tune(
+    twins = flashgc.tune(
         "uniform", victim=["greedy:ties=latest", "z-greedy:ties=latest"], placement="none",
         frontier="single", budget=2, runs=2, blocks=128, pages_per_block=16, writes="4x", jobs=1,
     )  # fmt: skip
@@ -236,7 +235,7 @@ TRACED = {
 
 def test_a_winner_that_fits_the_tuned_part_alone_is_caught(tmp_path: Path) -> None:
     trace = two_faced(tmp_path)
-    tuned = flashgc_studies.tune(str(trace), **TRACED)
+    tuned = flashgc.tune(str(trace), **TRACED)
     assert tuned.best.name == "cost-benefit, pool"
     assert tuned.holds_up is False
     assert tuned.beaten_by == ("greedy, pool",)
@@ -253,12 +252,12 @@ def test_a_winner_that_fits_the_tuned_part_alone_is_caught(tmp_path: Path) -> No
     # With the first part alone it holds up: the trace is to blame, not the check.
     alone = tmp_path / "first.csv"
     alone.write_text("".join(trace.read_text().splitlines(keepends=True)[:70_001]))
-    assert flashgc_studies.tune(str(alone), **TRACED).holds_up is True
+    assert flashgc.tune(str(alone), **TRACED).holds_up is True
 
 
 def test_a_trace_is_measured_where_it_is_said_to_be(tmp_path: Path) -> None:
     trace = str(two_faced(tmp_path))
-    tuned = flashgc_studies.tune(trace, hold_back="30%", **TRACED)
+    tuned = flashgc.tune(trace, hold_back="30%", **TRACED)
     for entry in tuned:
         options = {
             "victim": entry.candidate.victim, "frontier": "pool:low=2", "pages_per_block": 32,
@@ -292,18 +291,18 @@ def test_a_trace_is_measured_where_it_is_said_to_be(tmp_path: Path) -> None:
 
 def test_an_earlier_search_is_not_run_again(tmp_path: Path) -> None:
     options = {**SPACE, **DRIVE, "runs": 2, "cache": tmp_path}
-    first = flashgc_studies.tune(HOT, budget=12, **options)
+    first = flashgc.tune(HOT, budget=12, **options)
     assert (first.simulations > 12, first.found) == (True, 0)
-    again = flashgc_studies.tune(HOT, budget=12, **options)
+    again = flashgc.tune(HOT, budget=12, **options)
     assert (again.simulations, again.found) == (0, first.simulations)
     assert again.ranking == first.ranking
     # A larger budget begins with the same configurations.
-    more = flashgc_studies.tune(HOT, budget=20, **options)
+    more = flashgc.tune(HOT, budget=20, **options)
     assert more.found > 12
-    anew = flashgc_studies.tune(HOT, budget=12, resume=False, **options)
+    anew = flashgc.tune(HOT, budget=12, resume=False, **options)
     assert (anew.simulations, anew.found) == (first.simulations, 0)
     # Another drive is another search.
-    other = flashgc_studies.tune(HOT, budget=12, **{**options, "spare": "16%"})
+    other = flashgc.tune(HOT, budget=12, **{**options, "spare": "16%"})
     assert other.found == 0
 
 
@@ -312,7 +311,7 @@ def test_what_cannot_be_is_counted_with_its_reason() -> None:
         "victim": "greedy:ties=latest", "frontier": ["single", "pool:low=2", "pool:low=100"],
         "runs": 2, "budget": 6, **DRIVE,
     }  # fmt: skip
-    tuned = flashgc_studies.tune("uniform", placement=["none", "dac:regions=3"], **options)
+    tuned = flashgc.tune("uniform", placement=["none", "dac:regions=3"], **options)
     # Of 6 combinations dac on single is none, and 100 blocks are too many to keep.
     assert sum(one.count for one in tuned.skipped) == 3
     reasons = " ".join(one.reason for one in tuned.skipped)
@@ -329,23 +328,23 @@ def test_a_search_that_was_stopped_ranks_its_last_whole_rung(tmp_path: Path) -> 
             control.cancel()
 
     options = {**SPACE, **DRIVE, "runs": 20, "writes": "60x", "budget": 12, "cache": tmp_path}
-    tuned = flashgc_studies.tune(HOT, control=control, progress=watch, **options)
+    tuned = flashgc.tune(HOT, control=control, progress=watch, **options)
     assert tuned.interrupted
     assert len(tuned.rungs) == 3
     assert tuned.rungs[-1].measured < tuned.rungs[-1].candidates
     assert len(tuned) == tuned.rungs[1].measured == tuned.rungs[1].candidates
     assert tuned.holds_up is None
-    whole = flashgc_studies.tune(HOT, **options)
+    whole = flashgc.tune(HOT, **options)
     assert not whole.interrupted
     assert whole.found >= tuned.simulations
 
 
 def test_the_time_is_a_budget() -> None:
     options = {**DRIVE, "writes": "3x", "runs": 2}
-    tuned = flashgc_studies.tune(HOT, time="3s", **options)
+    tuned = flashgc.tune(HOT, time="3s", **options)
     assert tuned.rungs[0].candidates > 18
     assert tuned.ranking
-    none = flashgc_studies.tune(HOT, time="1ms", **{**options, "blocks": 4000, "writes": "50x"})
+    none = flashgc.tune(HOT, time="1ms", **{**options, "blocks": 4000, "writes": "50x"})
     assert none.out_of_time
     assert none.holds_up is None
 
@@ -365,13 +364,13 @@ def test_what_is_wrong_with_the_runs_is_said_of_the_search(tmp_path: Path) -> No
     """Of a trace, whose parts are neither long nor steady, only what is wrong with the drive."""
     given: dict[str, Any] = {"victim": ["greedy", "fifo"], "placement": "none", "budget": 10}
     drive: dict[str, Any] = {"blocks": 60, "pages_per_block": 16, "spare": 0.3}
-    drawn = flashgc_studies.tune("uniform", writes="0.2x", warmup="0", runs=2, **drive, **given)
+    drawn = flashgc.tune("uniform", writes="0.2x", warmup="0", runs=2, **drive, **given)
     said = {one.id for one in drawn.findings}
     assert "few-blocks" in said
     assert "too-short" in said
     lines = [f"{at},W,{at * 7 % 500 * 4096},4096,0" for at in range(3000)]
     trace = tmp_path / "t.csv"
     trace.write_text("\n".join(["time_us,op,offset_bytes,size_bytes,dev", *lines]) + "\n")
-    replayed = flashgc_studies.tune(str(trace), **drive, **given)
+    replayed = flashgc.tune(str(trace), **drive, **given)
     own = {*RULES}
     assert [one.id for one in replayed.findings if one.id not in own] == ["few-blocks"]

@@ -10,8 +10,8 @@ import pytest
 
 from flashgc import _core, registry
 from flashgc.registry import Entry, Param
-from flashgc_studies.tuning import space as spaces
-from flashgc_studies.tuning.space import Candidate, Range, Size, space
+from flashgc.studies.tuning import space as spaces
+from flashgc.studies.tuning.space import Candidate, Range, Size, space
 
 SIZE = Size(1000, 64_000)
 NOTHING: dict[str, list[str]] = {"victim": [], "placement": [], "frontier": [], "gc_preset": []}

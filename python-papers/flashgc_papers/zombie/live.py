@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flashgc.device.live.plan import MIB, Plan
 from flashgc.progress import Show
 from flashgc_papers.bars import Bars, bars
 from flashgc_papers.claims import Claim
-from flashgc_papers.live.plan import MIB, Plan
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.runner import (
     Figure,

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from flashgc.device.live.plan import MIB, Clock, Plan
 from flashgc_papers.bars import Bars, bars
 from flashgc_papers.claims import Claim
-from flashgc_papers.live.plan import MIB, Clock, Plan
 from flashgc_papers.reproduce.runner import (
     Figure,
     Measured,

@@ -34,7 +34,7 @@ that runs it again. It is one file, which needs no network.""",
 def report(results: Path, target: str | None, where: tuple[str, ...], quiet: bool) -> int:
     """Make one HTML page of the RESULTS that `flashgc sweep` keeps."""
     from flashgc.reports.asked import cells
-    from flashgc.reports.report import ENDING, write_page
+    from flashgc.studies.sweep.report import ENDING, write_page
     from flashgc.terminal.progress import Bar
 
     out = str(results.with_suffix(ENDING)) if target is None else target

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from flashgc._documents import Json
-from flashgc._siblings import FINDINGS, PACKAGES, found
 
 #: Words for the weight of a finding: the figures hold; a longer or another run may give others;
 #: they are not those that were asked for.
@@ -114,19 +113,23 @@ def declare(window: str, *rows: tuple[str, str, str, str]) -> dict[str, Rule]:
     return made
 
 
-#: The modules that declare rules; other packages of ours name theirs as entry points.
+#: The modules that declare rules.
 _MODULES = (
     "flashgc.results.ranked",
     "flashgc.studies.sweep.describe",
     "flashgc.device.execution.describe",
+    "flashgc.studies.finding.describe",
+    "flashgc.studies.fleets.describe",
+    "flashgc.studies.tuning.describe",
+    "flashgc.studies.gaps.describe",
+    "flashgc.studies.identifying.describe",
+    "flashgc.device.benching.describe",
 )
 
 
 @functools.cache
 def rules() -> tuple[Rule, ...]:
     """The rules of all findings, in the order of their declaration.
-
-    Rules of our other packages are there if those are installed.
 
     >>> [one.id for one in rules()][:2]
     ['nothing-measured', 'runs-in-warm-up']
@@ -135,8 +138,6 @@ def rules() -> tuple[Rule, ...]:
 
     for name in _MODULES:
         importlib.import_module(name)
-    for command in PACKAGES:
-        found(FINDINGS, command)
     of_one = tuple(Rule(**one) for one in json.loads(_core.finding_rules()))
     return of_one + tuple(one for declared in _DECLARED.values() for one in declared)
 

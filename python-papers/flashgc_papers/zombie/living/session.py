@@ -16,13 +16,13 @@ from flashgc._core import DriveError
 from flashgc.device import mounts, programs
 from flashgc.device.hints.page_cache import PageCache
 from flashgc.device.hints.postgres import Hints
+from flashgc.device.live import micro, stand
+from flashgc.device.live.image import FILLER, Image, fill, made
+from flashgc.device.live.plan import Plan
+from flashgc.device.pace import Pace
+from flashgc.device.postgres import tpcc
+from flashgc.device.postgres.cluster import Cluster
 from flashgc.device.scratch import scratch
-from flashgc_papers.live import micro, stand
-from flashgc_papers.live.image import FILLER, Image, fill, made
-from flashgc_papers.live.plan import Plan
-from flashgc_papers.pace import Pace
-from flashgc_papers.postgres import tpcc
-from flashgc_papers.postgres.cluster import Cluster
 
 #: Seconds between two samples of what is known, of the database and of the micro-benchmark.
 EVERY, OFTEN = 2.0, 0.25

@@ -14,11 +14,11 @@ from flashgc._core import Control
 from flashgc.device import mounts
 from flashgc.device.hints.page_cache import check_tracepoints
 from flashgc.device.hints.stream import load
+from flashgc.device.live import stand
+from flashgc.device.live.plan import Plan, is_valid
+from flashgc.device.pace import Pace, terminating
+from flashgc.device.postgres.cluster import programs
 from flashgc.progress import Show
-from flashgc_papers.live import stand
-from flashgc_papers.live.plan import Plan, is_valid
-from flashgc_papers.pace import Pace, terminating
-from flashgc_papers.postgres.cluster import programs
 from flashgc_papers.zombie.living import session
 
 #: The weight of making an image, in sessions, for the progress.

@@ -13,7 +13,7 @@ _HOME = "flashgc.command.device"
     cls=OnStoredDrives,
     lazy={
         "exec": f"{_HOME}.execute:execute",
-        "bench": "flashgc.command.elsewhere:device.bench",
+        "bench": f"{_HOME}.bench:bench",
         "create": f"{_HOME}.create:create",
         "up": f"{_HOME}.up:up",
         "down": f"{_HOME}.up:down",
@@ -27,8 +27,8 @@ _HOME = "flashgc.command.device"
         "trim": f"{_HOME}.ranges:trim",
         "flush": f"{_HOME}.ranges:flush",
         "check": f"{_HOME}.check:check",
-        "cut-test": "flashgc.command.elsewhere:device.cut-test",
-        "crash-test": "flashgc.command.elsewhere:device.crash-test",
+        "cut-test": f"{_HOME}.cut:cut_test",
+        "crash-test": f"{_HOME}.crash_test:crash_test",
     },
     context_settings=CONTEXT,
     epilog="""\b

@@ -14,7 +14,7 @@ _HOME = "flashgc.command.hints"
     lazy={
         "postgres": f"{_HOME}.postgres:postgres",
         "page-cache": f"{_HOME}.page_cache:page_cache",
-        "demo": "flashgc.command.elsewhere:hints.demo",
+        "demo": f"{_HOME}.demo:demo",
     },
     context_settings=CONTEXT,
     epilog="""\b

@@ -1,1 +1,1 @@
-"""Grids of experiments: what the cells are, where they run, what came of them."""
+"""Grids of experiments: what the cells are, where they run, what came of them, their report."""

@@ -1,1 +1,0 @@
-"""The commands of the studies: a module for each."""

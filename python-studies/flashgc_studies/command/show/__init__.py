@@ -1,1 +1,0 @@
-"""Outcomes of studies as people read them: a module for each command."""

@@ -1,0 +1,245 @@
+"""``flashgc device crash-test``: a drive is cut off in every way at hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from flashgc.command.common import JSON
+from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK
+from flashgc.command.stopping import until_stopped
+
+if TYPE_CHECKING:
+    from flashgc.device.campaign.mutants import Hunt
+    from flashgc.device.campaign.report import Level
+
+
+@click.command(
+    "crash-test",
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc device crash-test
+  flashgc device crash-test --level images --images 1000000
+  flashgc device crash-test --level fuzz --seed 17 --operations 1e8
+  flashgc device crash-test --level files --fs ext4,xfs,btrfs --cuts 300
+  flashgc device crash-test --level postgres --seconds 600
+  flashgc device crash-test --level hints --seconds 300
+  flashgc device crash-test --mutants --seconds 60
+  flashgc device crash-test --mutants=fua-not-flushed,not-renewed
+
+The exit code is 1 if a promise was broken. With --mutants, it is 1 if a wrong
+drive is neither found nor justified. Ctrl-C ends a level and keeps its results so
+far. The levels with file systems need root, FUSE and loop devices. Their mounts
+are removed when the command ends, or else when the next one begins.""",
+)
+@click.option(
+    "--level",
+    metavar="LEVEL[,LEVEL]",
+    default="all",
+    help="Levels to run: images, fuzz, kill, files, databases, postgres, hints, or all of them. "
+    "[default: all]",
+)
+@click.option(
+    "--images", metavar="N", help="Number of images of the level images. [default: 100,000]"
+)
+@click.option(
+    "--operations", metavar="N", help="Number of steps of the level fuzz. [default: 200,000]"
+)
+@click.option(
+    "--kills", metavar="N", help="Number of servers that the level kill kills. [default: 50]"
+)
+@click.option("--cuts", metavar="N", help="Number of cuts of each file system. [default: 50]")
+@click.option(
+    "--seconds",
+    metavar="S",
+    type=click.FloatRange(min=0.1),
+    default=30.0,
+    help="Seconds for the levels postgres and hints, for each database, and at most for each "
+    "wrong drive. [default: 30]",
+)
+@click.option("--seed", metavar="S", default="1", help="The first seed. [default: 1]")
+@click.option(
+    "--fs",
+    metavar="FS[,FS]",
+    default="ext4",
+    help="File systems of the level files: ext4, xfs, btrfs. [default: ext4]",
+)
+@click.option(
+    "--mutants",
+    metavar="[=NAME,...]",
+    is_flag=False,
+    flag_value="all",
+    help="Run images and fuzz with drives that are wrong on purpose. Each must be found.",
+)
+@JSON
+@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+def crash_test(
+    level: str,
+    images: str | None,
+    operations: str | None,
+    kills: str | None,
+    cuts: str | None,
+    seconds: float,
+    seed: str,
+    fs: str,
+    mutants: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Crash drives in many ways, and check that they keep what they promised.
+
+    Flushed data must not be lost. A page must not be torn, older than its last flush, or another
+    page's. Damage must be an error that the drive counts.
+    """
+    import json
+
+    from flashgc._core import ConfigError, Control
+    from flashgc.device.campaign.levels import Sizes, campaign
+    from flashgc.device.pace import Pace
+    from flashgc.terminal.progress import Bars
+    from flashgc.units import parse_count
+
+    if mutants is not None:
+        if level != "all":
+            raise ConfigError(
+                "--level: found with --mutants, which runs images and fuzz; hint: leave it out"
+            )
+        return _hunt(mutants, seconds, parse_count(seed, "--seed"), as_json=as_json, quiet=quiet)
+    usual = Sizes()
+
+    def count(text: str | None, option: str, otherwise: int) -> int:
+        return otherwise if text is None else parse_count(text, option)
+
+    sizes = Sizes(
+        images=count(images, "--images", usual.images),
+        operations=count(operations, "--operations", usual.operations),
+        kills=count(kills, "--kills", usual.kills),
+        cuts=count(cuts, "--cuts", usual.cuts),
+        seconds=seconds,
+    )
+    levels = _levels(level)
+    filesystems = _filesystems(fs)
+    control = Control()
+
+    def report(one: Level) -> None:
+        if not as_json:
+            bars.close()
+            _show(one)
+
+    with until_stopped(control), Bars(quiet=quiet) as bars:
+        pace = Pace(bars.show, control)
+        done = campaign(
+            levels,
+            sizes,
+            pace,
+            seed=parse_count(seed, "--seed"),
+            filesystems=filesystems,
+            report=report,
+        )
+    if as_json:
+        from flashgc.command.show.results import deliver
+
+        told = [one.to_dict() for one in done]
+        document = {"seed": parse_count(seed, "--seed"), "levels": told}
+        deliver(json.dumps(document, indent=2), as_json=True, out=None)
+    if any(one.broken is not None for one in done):
+        return FAILED
+    return INTERRUPTED if any(one.stopped for one in done) else OK
+
+
+def _hunt(names: str, seconds: float, seed: int, *, as_json: bool, quiet: bool) -> int:
+    """Runs the levels in memory with wrong drives; the exit code is 1 where one is open."""
+    import json
+
+    from flashgc._core import Control
+    from flashgc.command.show.results import deliver
+    from flashgc.device.campaign.mutants import hunts, mutants
+    from flashgc.device.pace import Pace
+    from flashgc.terminal.progress import Bars
+
+    wanted = mutants(names)
+    width = max(len(one.name) for one in wanted)
+    control = Control()
+
+    def report(one: Hunt) -> None:
+        if not as_json:
+            bars.close()
+            _show_hunt(one, width)
+
+    with until_stopped(control), Bars(quiet=quiet) as bars:
+        pace = Pace(bars.show, control)
+        done = hunts(wanted, pace, seconds=seconds, seed=seed, report=report)
+    verdicts = [one.verdict for one in done]
+    left_open = verdicts.count("open")
+    stopped = control.cancelled
+    if as_json:
+        told = [one.to_dict() for one in done]
+        document = {"seed": seed, "seconds": seconds, "stopped": stopped, "mutants": told}
+        deliver(json.dumps(document, indent=2), as_json=True, out=None)
+    else:
+        justified = verdicts.count("justified")
+        found = sum(one.level is not None for one in done)
+        by_test = verdicts.count("test")
+        of = f" of {len(wanted)}, stopped early" if stopped else ""
+        click.echo(
+            f"{len(done)} wrong drives{of}: {found} found, {by_test} found by a test alone, "
+            f"{justified} justified, {left_open} open"
+        )
+    if left_open:
+        return FAILED
+    return INTERRUPTED if stopped else OK
+
+
+def _show_hunt(one: Hunt, width: int) -> None:
+    """Prints what was said of a wrong drive, in a line."""
+    from flashgc.units import format_duration
+
+    why = one.mutant.justified
+    what = {"justified": why, "test": why, "open": one.mutant.what}.get(one.verdict, one.told)
+    time = format_duration(one.seconds)
+    click.echo(f"{one.mutant.name:{width}}  {one.verdict:9}  {time:>8}  {what or one.mutant.what}")
+
+
+def _levels(text: str) -> list[str]:
+    from flashgc.device.campaign.levels import LEVELS
+
+    if text == "all":
+        return list(LEVELS)
+    return _words(text, "--level", [*LEVELS, "all"])
+
+
+def _filesystems(text: str) -> list[str]:
+    from flashgc.device.mounts import MAKERS
+
+    return _words(text, "--fs", list(MAKERS))
+
+
+def _words(text: str, option: str, known: list[str]) -> list[str]:
+    from flashgc._core import ConfigError, suggest
+
+    words = [word for word in text.split(",") if word]
+    for word in words or [""]:
+        if word not in known:
+            raise ConfigError(f"{option}: found '{word}'; hint: {suggest(word, known)}")
+    return words
+
+
+def _show(level: Level) -> None:
+    """Prints what a level came to."""
+    from flashgc.units import format_count, format_duration
+
+    if level.skipped is not None:
+        click.echo(f"{level.name}: not run: {level.skipped}")
+        return
+    what = "a promise is broken" if level.broken else "every promise kept"
+    stopped = ", stopped early" if level.stopped else ""
+    click.echo(f"{level.name}: {what} in {format_duration(level.seconds)}{stopped}")
+    for name, count in level.counts.items():
+        number = format_count(count) if isinstance(count, int) else count
+        click.echo(f"  {name.replace('_', ' ')}: {number}")
+    if level.broken is not None:
+        click.echo(f"  seed {level.broken.seed}: {level.broken.what}")
+        for step in level.broken.script:
+            click.echo(f"    {step}")

@@ -1,0 +1,111 @@
+"""``flashgc find``: from which value of an option a drive is good enough."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
+from flashgc.command.options import (
+    GroupedCommand,
+    asked,
+    experiment_options,
+    output_options,
+    results_option,
+)
+
+
+@click.command(
+    cls=GroupedCommand,
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc find spare --wanted "write_amplification<2"
+  flashgc find spare --wanted WA<1.5 --workload TRACE.csv.zst --victim cost-benefit
+  flashgc find victim.d --from 1 --to 64 --wanted WA<3 --victim d-choices
+  flashgc find arrivals.rate --from 1000 --to 50000 --step 500 \\
+    --wanted "read_p99_us<2000" --drive timed --device mlc --capacity 4GiB \\
+    --workload uniform:read=0.7 --arrivals poisson:rate=1000
+  flashgc find queue-depth --from 1 --to 256 --factor 2 \\
+    --wanted "requests_per_second>=20000" experiment.toml""",
+)
+@click.argument("option")
+@click.argument("experiment", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--wanted",
+    multiple=True,
+    metavar="FIGURE<NUMBER",
+    required=True,
+    help="Condition that must hold; also <=, > and >=. Repeat for several conditions, which must "
+    "all hold.",
+)
+@click.option("--from", "low", metavar="VALUE", help="First value. [default: 2% for spare]")
+@click.option("--to", "high", metavar="VALUE", help="Last value. [default: 60% for spare]")
+@click.option(
+    "--step",
+    metavar="VALUE",
+    help="Distance from one value to the next. [default: 1 for whole numbers, 0.1% for spare]",
+)
+@click.option(
+    "--factor", metavar="NUMBER", help="Factor from one value to the next, instead of --step."
+)
+@experiment_options(several=False)
+@results_option
+@output_options
+def find(
+    option: str,
+    experiment: Path | None,
+    wanted: tuple[str, ...],
+    low: str | None,
+    high: str | None,
+    step: str | None,
+    factor: str | None,
+    results: str | None,
+    as_json: bool,
+    out: str | None,
+    quiet: bool,
+    **typed: Any,
+) -> int:
+    """Find the value of OPTION from which, or up to which, a drive is good enough.
+
+    OPTION is a number, such as spare, or a parameter of a spec, such as victim.d. The command
+    bisects its values, so the condition should begin to hold at one value and hold from there on.
+    Each value runs 5 times, unless --runs says otherwise, with the same seeds.
+
+    EXPERIMENT is a TOML file with the sections below; options override it.
+    """
+    from flashgc.command.show.find import show_found
+    from flashgc.command.show.findings import warn_each
+    from flashgc.command.show.results import deliver
+    from flashgc.studies.finding import find as finding
+    from flashgc.studies.finding.subject import subject
+    from flashgc.studies.finding.wanted import wanted as conditions
+    from flashgc.terminal.progress import Bar
+    from flashgc.terminal.render import warn
+
+    table = {"from": low, "to": high, "step": step, "factor": factor}
+    sought = subject(option, table)
+    given = asked(experiment, typed)
+    with Bar(quiet=quiet) as bar:
+        found = finding.searched(
+            sought,
+            conditions(wanted, "--wanted"),
+            given.values,
+            given.places,
+            python=given.python,
+            results=results,
+            progress=bar.show,
+        )
+    if not as_json:
+        show_found(found)
+    deliver(found.to_json(), as_json=as_json, out=out)
+    warn_each(found.findings[1:], quiet=quiet)
+    if found.interrupted:
+        again = (
+            "give the same command again to go on" if results else "--results keeps finished runs"
+        )
+        warn(f"interrupted: {again}", quiet=quiet)
+        return INTERRUPTED
+    return OK

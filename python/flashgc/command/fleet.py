@@ -1,0 +1,96 @@
+"""``flashgc fleet``: the volumes of a trace, each on a drive of its size, under each policy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from flashgc.command.common import RETRY, complete
+from flashgc.command.entrance import CONTEXT, OK
+from flashgc.command.options import GroupedCommand, asked, experiment_options, table_options
+from flashgc.studies.fleets.fleet import RESULTS, UNUSED
+from flashgc.studies.fleets.volumes import BY
+
+
+@click.command(
+    cls=GroupedCommand,
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc fleet TENCENT.tgz --victim greedy --victim cost-benefit --spare 7%
+  flashgc fleet DAY-1.csv.gz DAY-2.csv.gz --format alibaba --victim greedy
+  flashgc fleet MSR/*.csv.gz --by file --victim greedy --victim fifo
+  flashgc fleet TRACE.csv.zst --victim greedy --out table.csv
+
+To go on after a stop, give the same command again.""",
+)
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
+@experiment_options(several=True, without=UNUSED)
+@click.option(
+    "--by",
+    metavar="WORD",
+    default="volume",
+    shell_complete=complete(lambda: BY),
+    help="Requests that form a volume: all with one volume (device) number (volume), or all of "
+    "one file (file). [default: volume]",
+)
+@click.option(
+    "--results",
+    metavar="FILE",
+    default=RESULTS,
+    help=f"File in which results are kept. [default: {RESULTS}]",
+)
+@RETRY
+@table_options(": one row per volume and policy")
+def fleet(
+    traces: tuple[str, ...],
+    by: str,
+    results: str,
+    retry: bool,
+    out: str | None,
+    as_json: bool,
+    quiet: bool,
+    **typed: Any,
+) -> int:
+    """Run each volume of a TRACE on a drive of its size, under each policy.
+
+    The trace is read once. Each drive has as many blocks as the pages of its volume need. The
+    report shows how write amplification is distributed over the volumes: the median, the 95th
+    percentile, the worst, and that of all bytes together. It shows the same figures for the
+    lifetime.
+    """
+    from flashgc import tables
+    from flashgc._core import ConfigError
+    from flashgc.command.ended import at_once, code_of_cells
+    from flashgc.command.show.findings import warn_each
+    from flashgc.command.show.fleet import show_fleet
+    from flashgc.command.show.results import deliver
+    from flashgc.registry import policies
+    from flashgc.studies.fleets.describe import SENTENCES, reasons
+    from flashgc.studies.fleets.fleet import fleet_with
+    from flashgc.terminal.progress import Bars
+
+    given = asked(None, typed)
+    if not given.values.get("gc", {}).keys() & {"victim", "gc_preset"}:
+        given.values.setdefault("gc", {})["victim"] = [policy.name for policy in policies()]
+    with at_once(), Bars(quiet=quiet) as bars:
+        made = fleet_with(
+            traces,
+            given.values,
+            {**given.places, "by": "--by", "results": "--results"},
+            by=by,
+            results=results,
+            retry=retry,
+            progress=bars.show,
+        )
+    if not as_json:
+        show_fleet(made)
+    deliver(made.to_json() if as_json else "", as_json=as_json, out=None)
+    if out is not None:
+        tables.save(made.rows(), out)
+    warn_each((one for one in made.findings if one.id not in SENTENCES), quiet=quiet)
+    code = code_of_cells(made.interrupted, len(made.of("failed")), quiet=quiet)
+    if code == OK and not made.of("result"):
+        raise ConfigError(f"no volume has a result: {next(reasons(made)).text}")
+    return code

@@ -1,0 +1,143 @@
+"""``flashgc gap``: how far a workload on a drive is from what foresight could reach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from flashgc import _ctrl_c
+from flashgc.command import output
+from flashgc.command.common import complete
+from flashgc.command.entrance import CONTEXT
+from flashgc.command.options import (
+    GroupedCommand,
+    asked,
+    experiment_options,
+    folder_option,
+    output_options,
+    plot_option,
+)
+from flashgc.command.workload import one_workload, workload
+from flashgc.studies.gaps.couples import USUAL
+from flashgc.studies.gaps.task import ERRORS, SIGMAS, UNUSED
+
+#: The folder of finished simulations by default.
+FOLDER = "flashgc-gap"
+
+
+def _couples(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
+    from flashgc.registry import gc_presets, policies
+
+    names = [*USUAL, *(one.name for one in gc_presets()), *(one.name for one in policies())]
+    return [CompletionItem(one) for one in dict.fromkeys(names) if one.startswith(incomplete)]
+
+
+@click.command(
+    cls=GroupedCommand,
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc gap TRACE.csv.zst --spare 7%
+  flashgc gap hotcold:f=0.1,r=0.9 --blocks 1000 --pages-per-block 64
+  flashgc gap zipf --couples sepbit-cb --couples "fifo + dac:regions=8"
+  flashgc gap zipf --sigma 0.5,1,1.5,2,3 --plot gap.pdf
+  flashgc gap uniform --blocks 200 --classes 8
+
+To go on after a stop, give the same command again.""",
+)
+@workload
+@experiment_options(several=True, searched=(), without=UNUSED)
+@click.option(
+    "--couples",
+    metavar="COUPLE",
+    multiple=True,
+    shell_complete=_couples,
+    help="A victim policy, optionally with + and a placement, or a GC preset. Repeat for "
+    f"several; greedy always runs. [default: {'; '.join(USUAL)}]",
+)
+@click.option(
+    "--classes",
+    metavar="N",
+    help="Classes of remaining life for clairvoyance and predictors. [default: 16]",
+)
+@click.option(
+    "--horizon",
+    metavar="NUMBER",
+    help="Distance that these see ahead, in pages written per logical page. [default: 8]",
+)
+@click.option(
+    "--sigma",
+    metavar="LIST",
+    help="Errors of the predictors: standard deviations of the logarithm of a predicted life. "
+    f"[default: {','.join(f'{one:g}' for one in SIGMAS)}]",
+)
+@click.option(
+    "--errors",
+    metavar="WORD",
+    shell_complete=complete(lambda: ERRORS),
+    help="Unit that has its own prediction error: each page write (write), each request "
+    "(request), or a row for each of the two (both). [default: write; for a trace both]",
+)
+@folder_option(FOLDER)
+@plot_option
+@output_options
+def gap(
+    workload: str | None,
+    by_option: str | None,
+    couples: tuple[str, ...],
+    classes: str | None,
+    horizon: str | None,
+    sigma: str | None,
+    errors: str | None,
+    cache: str,
+    resume: bool,
+    as_json: bool,
+    out: str | None,
+    quiet: bool,
+    picture: str | None,
+    **typed: Any,
+) -> int:
+    """Compare WORKLOAD on this drive with what foresight could reach.
+
+    WORKLOAD is a generator or a trace. The rows are online schemes, predictors of the time at which
+    a page is overwritten, clairvoyance, and the lower bound, which is no copies. All have the pool
+    frontier and the same writes. Clairvoyance is what a drive with this knowledge reaches. It is
+    not a lower bound.
+    """
+    from flashgc.command.ended import code_of
+    from flashgc.command.show.findings import warn_each
+    from flashgc.command.show.gap import show_gap
+    from flashgc.command.show.results import deliver
+    from flashgc.studies import plot
+    from flashgc.studies.gaps.describe import RULES
+    from flashgc.studies.gaps.gap import compared
+    from flashgc.terminal.progress import Bar
+
+    # The engine is called several times, and Ctrl-C may come between: it is raised from here on.
+    _ctrl_c.release()
+    source, place = one_workload(workload, by_option)
+    given = asked(None, {**typed, "workload__source": source})
+    with Bar(quiet=quiet) as bar:
+        found, unkept = compared(
+            given.values,
+            {**given.places, "workload.source": place},
+            couples=couples or None,
+            classes=classes,
+            horizon=horizon,
+            sigma=sigma,
+            errors=errors,
+            folder=cache,
+            resume=resume,
+            progress=bar.show,
+        )
+    if not as_json:
+        show_gap(found)
+    deliver(found.to_json(), as_json=as_json, out=out)
+    warn_each((one for one in found.findings if one.id not in RULES), quiet=quiet)
+    code = code_of(found.interrupted, quiet=quiet)
+    output.draw(lambda: plot.gap(found), picture, measured=bool(found.online), quiet=quiet)
+    if unkept is not None:
+        raise unkept
+    return code

@@ -1,0 +1,175 @@
+"""``flashgc identify``: which garbage collection a real drive has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from flashgc._core import ConfigError
+from flashgc.command import output
+from flashgc.command.common import JOBS
+from flashgc.command.entrance import CONTEXT
+from flashgc.command.options import output_options, plot_option
+
+
+def _error(_context: Any, _parameter: Any, value: str) -> float:
+    from flashgc.units import parse_share
+
+    try:
+        share = parse_share(value)
+    except ConfigError as fault:
+        raise ConfigError(f"--error: {fault}") from None
+    if not 0 < share < 1:
+        raise ConfigError(f"--error: found {value}, expected above 0% and below 100%; hint: 2%")
+    return share
+
+
+@click.command(
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc identify drive.csv
+  flashgc identify drive.csv --hold-out --plot drive.svg
+  flashgc identify drive.csv --what-if spare=+5% --what-if "cost-benefit pool"
+  flashgc identify two-drives.csv --same-hardware
+  flashgc identify drive.csv --scheme "greedy mixed" --scheme "fifo pool"
+
+\b
+A row of MEASUREMENTS.csv is a workload and its write amplification:
+  workload,write_amplification
+  uniform,2.22
+  80/20,2.51
+  zipf:theta=0.8,2.49
+
+To go on after a stop, give the same command again.""",
+)
+@click.argument("measurements", type=click.Path())
+@click.option(
+    "--drive",
+    metavar="NAME",
+    multiple=True,
+    help="Identify this drive of the file. Repeat for several.  [default: all of them]",
+)
+@click.option(
+    "--relative",
+    is_flag=True,
+    help="Compare only the shape: each curve may be multiplied by a factor.",
+)
+@click.option(
+    "--same-hardware",
+    is_flag=True,
+    help="Find one scheme for all drives of the file, with a spare factor for each.",
+)
+@click.option("--hold-out", is_flag=True, help="Predict each point from all others.")
+@click.option(
+    "--what-if",
+    metavar="CHANGE",
+    multiple=True,
+    help="Predict the drive with a change: spare=+5%, spare=20%, a scheme, or both. Repeat for "
+    "several.",
+)
+@click.option(
+    "--scheme",
+    metavar="SCHEME",
+    multiple=True,
+    help="Try only this victim policy, frontier and placement, with blanks between them; N/16 "
+    "stands for a part of the blocks. Repeat for several.  [default: 60 of them]",
+)
+@click.option(
+    "--error",
+    metavar="SHARE",
+    callback=_error,
+    default="2%",
+    help="Relative error of each measurement that gives none.  [default: 2%]",
+)
+@click.option("--quick", is_flag=True, help="Simulate a smaller drive, in about a minute.")
+@click.option(
+    "--blocks",
+    metavar="N",
+    type=int,
+    help="Blocks of the simulated drive.  [default: 512, and the best with 256 to 2048 too]",
+)
+@click.option(
+    "--cache",
+    metavar="DIR",
+    type=click.Path(),
+    default="flashgc-identify",
+    help="Folder for finished simulations.  [default: flashgc-identify]",
+)
+@JOBS
+@plot_option
+@output_options
+def identify(
+    measurements: str,
+    drive: tuple[str, ...],
+    relative: bool,
+    same_hardware: bool,
+    hold_out: bool,
+    what_if: tuple[str, ...],
+    scheme: tuple[str, ...],
+    error: float,
+    quick: bool,
+    blocks: int | None,
+    cache: str,
+    jobs: int,
+    picture: str | None,
+    as_json: bool,
+    out: str | None,
+    quiet: bool,
+) -> int:
+    """Find the garbage collection of a drive whose write amplification was measured.
+
+    MEASUREMENTS is a CSV file. The command simulates every scheme (a victim policy with a write
+    frontier, and perhaps a placement) on the workloads of the file, with many spare factors. It
+    ranks the schemes by their error over the curve. It says which schemes the measurement cannot
+    tell apart, which workload would, and how often a scheme outside the list looks like one of it.
+    """
+    from flashgc.command.ended import code_of
+    from flashgc.command.show.identify import show_identification
+    from flashgc.command.show.results import deliver
+    from flashgc.studies import plot
+    from flashgc.studies.identifying.identify import identify as perform
+    from flashgc.terminal.progress import Bars
+    from flashgc.terminal.render import warn
+
+    if not cache:
+        raise ConfigError("--cache: the name is empty; hint: give a folder")
+    try:
+        with Bars(quiet=quiet) as bars:
+            made = perform(
+                measurements,
+                drive=drive,
+                relative=relative,
+                same_hardware=same_hardware,
+                hold_out=hold_out,
+                what_if=what_if,
+                scheme=scheme,
+                error=error,
+                quick=quick,
+                blocks=blocks,
+                cache=cache,
+                jobs=jobs,
+                progress=bars.show,
+            )
+    except (FileExistsError, NotADirectoryError, PermissionError) as fault:
+        if fault.filename is None or cache not in str(fault.filename):
+            raise
+        raise ConfigError(f"--cache: {cache}: {fault.strerror}; hint: another folder") from None
+    if made.columns_left_out and not quiet:
+        columns = ", ".join(f"'{name}'" for name in made.columns_left_out)
+        click.echo(f"note: columns that are not used are left out: {columns}", err=True)
+    if made.lines_left_out and not quiet:
+        lines = ", ".join(made.lines_left_out)
+        click.echo(
+            f"note: lines whose pattern is no point of a curve are left out: {lines}", err=True
+        )
+    if not as_json:
+        show_identification(made)
+    deliver(made.to_json(), as_json=as_json, out=out)
+    if made.unkept is not None:
+        warn(f"simulations are not kept: {made.unkept}", quiet=quiet)
+    code = code_of(made.interrupted, quiet=quiet)
+    measured = any(one.ranking for one in made.drives)
+    output.draw(lambda: plot.identified(made), picture, measured=measured, quiet=quiet)
+    return code

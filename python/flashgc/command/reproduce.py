@@ -1,0 +1,45 @@
+"""``flashgc reproduce``: the command of the papers, or one that says how to get them.
+
+The papers name it as an entry point, and nothing of flashgc imports them.
+"""
+
+from __future__ import annotations
+
+import click
+
+from flashgc.command.entrance import CONTEXT
+
+#: The distribution that has the command, and the entry point that names it.
+PAPERS, COMMANDS = "flashgc-papers", "flashgc.commands"
+
+
+def _installed() -> click.Command | None:
+    """The command of the papers; ``None`` where they are not installed."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        points = distribution(PAPERS).entry_points
+    except PackageNotFoundError:
+        return None
+    (point,) = points.select(group=COMMANDS, name="reproduce")
+    command: click.Command = point.load()
+    return command
+
+
+@click.command(
+    "reproduce",
+    add_help_option=False,
+    context_settings={**CONTEXT, "ignore_unknown_options": True},
+)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def _absent(words: tuple[str, ...]) -> int:
+    """Repeat published experiments, and compare the papers' results with the measured ones."""
+    from flashgc._core import ConfigError
+
+    raise ConfigError(
+        f"reproduce: the package {PAPERS} is not installed; "
+        "hint: pip install 'flashgc[papers]', or make dev in a clone"
+    )
+
+
+reproduce = _installed() or _absent

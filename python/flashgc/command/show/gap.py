@@ -1,0 +1,66 @@
+"""The output of ``flashgc gap``: one table in 80 columns, and sentences."""
+
+from __future__ import annotations
+
+from flashgc.command.show.sentences import show_facts, show_sentences
+from flashgc.studies.gaps.describe import RULES, heading, text
+from flashgc.studies.gaps.outcome import BOUND, CLAIRVOYANCE, MODEL, PREDICTOR, Gap, Row
+from flashgc.terminal.render import (
+    LEFT,
+    RIGHT,
+    Text,
+    console,
+    folded,
+    show,
+    table,
+    unicode,
+)
+
+#: Columns of a scheme's name.
+NAME = 31
+#: The words for a kind where these say more.
+_KINDS = {CLAIRVOYANCE: "knows all", BOUND: "bound"}
+
+
+def show_gap(gap: Gap) -> None:
+    """Prints the rows and what they say."""
+    out = console()
+    plus_minus, almost = unicode(out, "±", "+-"), unicode(out, "≈", "~")
+    show_facts(out, heading(gap))
+    out.print()
+    columns = (("", LEFT), ("scheme", LEFT), ("write ampl.", RIGHT), ("to the best online", RIGHT))
+    made = table(out, columns)
+    for row in gap:
+        made.add_row(
+            _KINDS.get(row.kind, row.kind),
+            "\n".join(
+                line.strip()
+                for line in folded(row.name.removeprefix(f"{PREDICTOR}, "), NAME).split("\n")
+            ),
+            Text(_figure(row, plus_minus), style="bold green" if row.is_best else ""),
+            _to_the_best(row, plus_minus, almost),
+        )
+    show(out, made)
+    out.print()
+    show_sentences(out, [one.sentence for one in gap.findings if one.id in RULES])
+
+
+def _figure(row: Row, plus_minus: str) -> str:
+    if row.write_amplification is None:
+        return row.reason.partition(":")[0] if row.kind == MODEL else "-"
+    if row.write_amplification_ci95 is None:
+        return text(row.write_amplification)
+    return f"{text(row.write_amplification)} {plus_minus}{text(row.write_amplification_ci95)}"
+
+
+def _to_the_best(row: Row, plus_minus: str, almost: str) -> str:
+    if row.is_best:
+        return "best online"
+    if row.reason:
+        return {"stopped": "stopped"}.get(row.reason, "" if row.kind == MODEL else "cannot be run")
+    if row.difference is None:
+        return ""
+    told = text(row.difference, sign=True)
+    if row.difference_ci95 is not None:
+        told = f"{told} {plus_minus}{text(row.difference_ci95)}"
+    return f"{almost} {told}" if row.inside_noise else told

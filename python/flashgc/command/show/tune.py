@@ -1,0 +1,67 @@
+"""The output of ``flashgc tune``: the ranking in 80 columns, and sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flashgc.command.show.sentences import show_facts, show_sentences
+from flashgc.studies.tuning.describe import RULES, heading
+from flashgc.terminal.render import (
+    LEFT,
+    RIGHT,
+    Text,
+    console,
+    folded,
+    show,
+    table,
+    unicode,
+)
+
+if TYPE_CHECKING:
+    from flashgc.studies.tuning.outcome import Entry, Tuned
+
+#: Columns of a configuration's name.
+NAME = 33
+#: Rows of the table at most, and greedy's.
+ROWS = 20
+
+
+def show_tuned(tuned: Tuned) -> None:
+    """Prints the outcome of a search."""
+    out = console()
+    plus_minus = unicode(out, "±", "+-")
+    show_facts(out, heading(tuned))
+    out.print()
+    if tuned.ranking:
+        columns = (
+            ("#", RIGHT), ("configuration", LEFT), (tuned.of.heading, RIGHT),
+            ("to the best", RIGHT), ("held back", RIGHT),
+        )  # fmt: skip
+        made = table(out, columns)
+        almost = unicode(out, "≈", "~")
+        shown = [one for one in tuned if one.place is None or one.place <= ROWS or one.is_reference]
+        for entry in shown:
+            style = "bold green" if entry.place == 1 else ""
+            made.add_row(
+                "" if entry.place is None else str(entry.place),
+                "\n".join(line.strip() for line in folded(entry.name, NAME).split("\n")),
+                Text(tuned.of.text(entry.figure), style=style),
+                _to_the_best(tuned, entry, plus_minus, almost),
+                tuned.of.text(entry.held_back),
+            )
+        show(out, made)
+        if len(shown) < len(tuned):
+            out.print(f"{len(tuned) - len(shown)} more are in --json.")
+        out.print()
+    said = [one.sentence for one in tuned.findings if one.id in RULES]
+    show_sentences(out, [one.replace("±", plus_minus) for one in said])
+
+
+def _to_the_best(tuned: Tuned, entry: Entry, plus_minus: str, almost: str) -> str:
+    if entry.place == 1:
+        return "best"
+    of = tuned.of
+    text = of.text(entry.difference, sign=True)
+    if entry.difference_ci95 is not None:
+        text = f"{text} {plus_minus}{of.text(entry.difference_ci95)}"
+    return f"{almost} {text}" if entry.inside_noise else text

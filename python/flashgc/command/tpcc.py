@@ -1,0 +1,112 @@
+"""``python -m flashgc.command.tpcc``: the TPC-C-like load on any database."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from flashgc._core import Control
+from flashgc.command.entrance import CONTEXT, FAILED, OK, enter
+from flashgc.device.pace import Pace
+from flashgc.device.postgres import tpcc
+from flashgc.terminal.progress import Bars
+from flashgc.units import format_count, parse_count
+
+
+def _dsn(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--dsn",
+        required=True,
+        help="Connection string of libpq for the database: 'host=/tmp dbname=tpcc'.",
+    )(command)
+
+
+@click.group(context_settings=CONTEXT)
+def cli() -> None:
+    """A TPC-C-like load on PostgreSQL. Not audited: its figures are not TPC-C results."""
+
+
+@cli.command()
+@_dsn
+@click.option(
+    "--warehouses", default="1", help="Number of warehouses, each of some 100 MB. [default: 1]"
+)
+@click.option("--items", default="1e5", help="Number of items. [default: the standard's 100,000]")
+@click.option(
+    "--customers", default="3000", help="Customers per district. [default: the standard's 3,000]"
+)
+@click.option("--seed", default="1", help="Seed of the rows. [default: 1]")
+@click.option("--replace", is_flag=True, help="Remove the schema tpcc if it exists.")
+def load(dsn: str, warehouses: str, items: str, customers: str, seed: str, replace: bool) -> int:
+    """Make the schema tpcc and fill its tables."""
+    size = tpcc.Size(
+        parse_count(warehouses, "--warehouses"),
+        parse_count(items, "--items"),
+        parse_count(customers, "--customers"),
+    )
+    with Bars(quiet=False) as bars:
+        pace = Pace(bars.show, Control())
+        tpcc.load(dsn, size, parse_count(seed, "--seed"), pace, replace=replace)
+    for table, rows in size.rows().items():
+        click.echo(f"{table}: {format_count(rows)} rows")
+    for figure in size.reduced():
+        click.echo(f"less than the standard's {figure}")
+    return OK
+
+
+@cli.command()
+@_dsn
+@click.option("--seconds", type=float, default=60.0, help="[default: 60]")
+@click.option("--clients", default="8", help="[default: 8]")
+@click.option("--seed", default="1", help="Seed of the clients' transactions. [default: 1]")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def run(dsn: str, seconds: float, clients: str, seed: str, as_json: bool) -> int:
+    """Run the transactions, then check the conditions."""
+    with Bars(quiet=False) as bars:
+        result = tpcc.run(
+            dsn,
+            seconds,
+            parse_count(clients, "--clients"),
+            parse_count(seed, "--seed"),
+            Pace(bars.show, Control()),
+        )
+    if as_json:
+        click.echo(json.dumps(result.to_dict(), indent=2))
+    else:
+        click.echo("TPC-C-like, not audited")
+        click.echo(f"{result.tps:.1f} transactions/s, {result.rolled_back} rolled back")
+        for kind in result.kinds:
+            click.echo(
+                f"  {kind.name}: {format_count(kind.transactions)}, {kind.tps:.1f}/s, "
+                f"{kind.mean_ms:.2f} ms on average, 90% in {kind.percentile_90_ms:.2f} ms"
+            )
+        _show(result.conditions)
+    return OK if result.is_consistent else FAILED
+
+
+@cli.command()
+@_dsn
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def check(dsn: str, as_json: bool) -> int:
+    """Check the consistency conditions 1 to 4 of the standard's clause 3.3.2."""
+    found = tpcc.check(dsn)
+    if as_json:
+        click.echo(json.dumps([asdict(one) for one in found], indent=2))
+    else:
+        _show(found)
+    return OK if all(one.holds for one in found) else FAILED
+
+
+def _show(conditions: Any) -> None:
+    for one in conditions:
+        said = "holds" if one.holds else f"violated {one.violations} times"
+        click.echo(f"condition {one.number} {said}: {one.what}")
+
+
+if __name__ == "__main__":
+    sys.exit(enter(sys.argv[1:], cli, "python -m flashgc.command.tpcc"))

@@ -1,0 +1,156 @@
+"""``flashgc tune``: a search for the policy and its parameters that suit one workload."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from flashgc import _ctrl_c
+from flashgc._core import ConfigError
+from flashgc.command import output
+from flashgc.command.entrance import CONTEXT
+from flashgc.command.options import (
+    GroupedCommand,
+    asked,
+    experiment_options,
+    folder_option,
+    output_options,
+    plot_option,
+)
+from flashgc.command.workload import one_workload, workload
+from flashgc.studies.tuning.objective import OBJECTIVES
+from flashgc.studies.tuning.search import BUDGET
+from flashgc.studies.tuning.task import SEARCHED, UNUSED
+from flashgc.studies.tuning.tune import HOLD_BACK
+
+#: The folder of finished simulations by default.
+FOLDER = "flashgc-tune"
+
+
+def _objectives(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in OBJECTIVES if name.startswith(incomplete)]
+
+
+def _save(context: Any, parameter: Any, value: str | None) -> str | None:
+    """Refuses a file that exists and is no experiment: it would be lost."""
+    if value is not None and os.path.isfile(value) and not value.lower().endswith(".toml"):
+        raise ConfigError(
+            f"--save: {value} exists and is no experiment file; hint: a name that ends in .toml"
+        )
+    return output.option("best.toml")(context, parameter, value)
+
+
+@click.command(
+    cls=GroupedCommand,
+    context_settings=CONTEXT,
+    epilog="""\b
+Examples:
+  flashgc tune TRACE.csv.zst --spare 7% --frontier pool
+  flashgc tune hotcold:f=0.2,r=0.8 --budget 200 --save best.toml
+  flashgc tune zipf --victim d-choices --frontier pool --time 10min
+  flashgc tune TRACE.csv.zst --objective p99.9-read --device tlc
+  flashgc tune uniform --objective life --endurance 100 --blocks 500
+
+To go on after a stop, give the same command again.""",
+)
+@workload
+@experiment_options(several=True, searched=SEARCHED, without=UNUSED)
+@click.option(
+    "--objective",
+    metavar="WORD",
+    default="write-amplification",
+    shell_complete=_objectives,
+    help=f"Figure to optimise: {', '.join(OBJECTIVES)} (a drive with an --endurance). [default: "
+    "write-amplification]",
+)
+@click.option(
+    "--budget",
+    metavar="N",
+    help=f"Configurations to try, the defaults included. [default: {BUDGET}]",
+)
+@click.option("--time", metavar="TIME", help="Time to search for, instead of --budget: 10min.")
+@click.option(
+    "--hold-back",
+    metavar="SHARE",
+    help="Share at the end of a trace that the search does not see; the best are checked on it. "
+    f"For a generator, other seeds are held back. [default: {HOLD_BACK:.0%}]",
+)
+@click.option(
+    "--save",
+    metavar="FILE",
+    type=click.Path(),
+    callback=_save,
+    help="Write the winner to FILE, for flashgc run.",
+)
+@folder_option(FOLDER)
+@plot_option
+@output_options
+def tune(
+    workload: str | None,
+    by_option: str | None,
+    objective: str,
+    budget: str | None,
+    time: str | None,
+    hold_back: str | None,
+    save: str | None,
+    cache: str,
+    resume: bool,
+    as_json: bool,
+    out: str | None,
+    quiet: bool,
+    picture: str | None,
+    **typed: Any,
+) -> int:
+    """Search victim policies, placements, frontiers and their parameters for one WORKLOAD.
+
+    WORKLOAD is a generator or a trace. The search starts with every policy and GC preset at its
+    defaults, and with configurations drawn at random. From each rung, the best third goes on to
+    longer runs on the same writes. The ranking says which differences are within noise. The best
+    few are checked on writes that the search has not seen.
+    """
+    from flashgc.command.ended import code_of
+    from flashgc.command.show.findings import warn_each
+    from flashgc.command.show.results import deliver
+    from flashgc.command.show.tune import show_tuned
+    from flashgc.studies import plot
+    from flashgc.studies.tuning.describe import RULES
+    from flashgc.studies.tuning.saved import save as save_winner
+    from flashgc.studies.tuning.tune import search
+    from flashgc.terminal.progress import Bar
+    from flashgc.terminal.render import warn
+
+    # The engine is called several times, and Ctrl-C may come between: it is raised from here on.
+    _ctrl_c.release()
+    source, place = one_workload(workload, by_option)
+    given = asked(None, {**typed, "workload__source": source})
+    with Bar(quiet=quiet) as bar:
+        tuned, unkept = search(
+            given.values,
+            {**given.places, "workload.source": place},
+            objective=objective,
+            budget=budget,
+            time=time,
+            hold_back=hold_back,
+            folder=cache,
+            resume=resume,
+            progress=bar.show,
+        )
+    if not as_json:
+        show_tuned(tuned)
+    deliver(tuned.to_json(), as_json=as_json, out=out)
+    warn_each((one for one in tuned.findings if one.id not in RULES), quiet=quiet)
+    code = code_of(tuned.interrupted, quiet=quiet)
+    found = bool(tuned.ranking)
+    if save is not None and found:
+        save_winner(tuned, save)
+    elif save is not None:
+        warn(f"{save} was not written: nothing was measured", quiet=quiet)
+    if not found and not tuned.interrupted:
+        raise ConfigError("no combination was measured; hint: fewer restrictions, or --spare 20%")
+    output.draw(lambda: plot.tune(tuned), picture, measured=found, quiet=quiet)
+    if unkept is not None:
+        raise unkept
+    return code

@@ -1,0 +1,167 @@
+"""Cells, one for each choice of settings, and the order in which their repeats run."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flashgc._core import ConfigError, version
+from flashgc.device.benching.file import STREAMS, Bench, Value, patterns_of
+from flashgc.device.benching.texts import contents, shown, words_of
+
+#: Characters of a key.
+KEY = 16
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One choice of settings."""
+
+    #: Its number, from 0, in the order of the file.
+    number: int
+    #: All settings, and those that differ between cells.
+    axes: Mapping[str, Value]
+    drive: Mapping[str, Value]
+    run: Mapping[str, Value]
+    varied: Mapping[str, Value]
+
+    @property
+    def name(self) -> str:
+        """The settings that make it differ, in a line."""
+        return (
+            " ".join(f"{name}={shown(value)}" for name, value in self.varied.items())
+            or "the command"
+        )
+
+    @property
+    def image(self) -> str:
+        """The key of the drive that its runs are given."""
+        return digest({**self.drive, "version": version()})
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a cell."""
+
+    cell: Cell
+    repeat: int
+    words: tuple[str, ...]
+    setup: tuple[str, ...] | None
+    #: The digest of all that it depends on: another one is another run.
+    key: str
+
+    @property
+    def name(self) -> str:
+        """The name of its files."""
+        return f"{self.key}-{self.repeat}"
+
+
+def digest(told: Mapping[str, Any]) -> str:
+    """A short digest of plain values."""
+    text = json.dumps(told, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:KEY]
+
+
+def cells_of(bench: Bench) -> list[Cell]:
+    """The cells of ``bench``: the last axis of the file changes fastest."""
+    sections = [("axes", bench.axes), ("drive", bench.drive), ("run", bench.run)]
+    every = [(part, name, values) for part, axes in sections for name, values in axes.items()]
+    varied, made = set(bench.varied), []
+    for number, chosen in enumerate(itertools.product(*(values for _, _, values in every))):
+        parts: dict[str, dict[str, Value]] = {"axes": {}, "drive": {}, "run": {}}
+        for (part, name, _), value in zip(every, chosen, strict=True):
+            parts[part][name] = value
+        all_ = {**parts["axes"], **parts["drive"], **parts["run"]}
+        differ = {name: value for name, value in all_.items() if name in varied}
+        patterns = patterns_of(parts["run"].get(STREAMS))
+        if patterns is not None and not {"placement", "preset"} & parts["drive"].keys():
+            parts["drive"]["placement"] = patterns.placement
+        made.append(Cell(number, parts["axes"], parts["drive"], parts["run"], differ))
+    return made
+
+
+def reference(bench: Bench, cells: Sequence[Cell]) -> int:
+    """The place among ``cells`` of the one that others are compared with.
+
+    Raises :class:`flashgc.ConfigError` where the words for it mean none, or several.
+    """
+    text = bench.against
+    if text is None:
+        return 0
+    where = bench.places.get("bench.against", "--against")
+    if text.strip().isdecimal():
+        found = [at for at in range(len(cells)) if at + 1 == int(text)]
+    else:
+        wanted = settings_of(text, where)
+        found = [
+            at
+            for at, cell in enumerate(cells)
+            if wanted.items() <= {key: shown(one) for key, one in cell.varied.items()}.items()
+        ]
+    if len(found) != 1:
+        what = "no cell" if not found else f"{len(found)} cells"
+        names = "; ".join(f"{at + 1} or {cell.name}" for at, cell in enumerate(cells[:3]))
+        raise ConfigError(f"{where}: '{text}' means {what}, expected one; hint: {names}")
+    return found[0]
+
+
+def settings_of(text: str, where: str) -> dict[str, str]:
+    """The settings in a text, such as ``size=4096 victim=greedy``, with commas or blanks between.
+
+    Raises :class:`flashgc.ConfigError` for anything else.
+    """
+    made = {}
+    for word in text.replace(",", " ").split():
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise ConfigError(f"{where}: found '{word}', expected NAME=VALUE of a cell")
+        made[name] = value
+    return made
+
+
+def order(bench: Bench) -> list[Run]:
+    """The runs of ``bench`` in their order.
+
+    All cells have their first repeat before any has its second, so that what changes on the machine
+    meanwhile meets all alike. Their order is shuffled by the seed, and moved on from round to round
+    by an equal share of the cells: no cell is always the first, or always behind the same one by as
+    many places.
+    """
+    cells, files = cells_of(bench), contents(bench)
+    shuffled = random.Random(bench.seed).sample(cells, len(cells))
+    step = max(1, round(len(cells) / bench.repeats))
+    made = []
+    for repeat in range(bench.repeats):
+        first = repeat * step % len(cells)
+        made += [run_of(bench, cell, repeat, files) for cell in shuffled[first:] + shuffled[:first]]
+    return made
+
+
+def run_of(bench: Bench, cell: Cell, repeat: int, files: Mapping[str, str]) -> Run:
+    """The run of a cell; ``files`` are the digests of what its command reads."""
+    values = {
+        **cell.axes,
+        **cell.drive,
+        **cell.run,
+        "here": bench.here,
+        "repeat": repeat,
+        "seed": bench.seed + repeat,
+    }
+    words = words_of(bench.command, values)
+    setup = None if bench.setup is None else words_of(bench.setup, values)
+    told = {
+        "words": words,
+        "setup": setup,
+        "drive": dict(cell.drive),
+        "run": dict(cell.run),
+        "count": [bench.count.pattern, bench.count.path],
+        "files": dict(files),
+        "repeat": repeat,
+        "version": version(),
+    }
+    return Run(cell, repeat, words, setup, digest(told))

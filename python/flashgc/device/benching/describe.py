@@ -1,0 +1,166 @@
+"""The findings of a bench: what holds of its cells, and of how many runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from flashgc.device.benching.outcome import COMPARED, Outcome
+from flashgc.results.findings import DOUBT, INVALID, NOTE, Finding, declare
+from flashgc.results.intervals import mean
+
+#: The share of written bytes below which nothing is said of those that stayed in the page cache.
+STAYED = 0.01
+
+RULES = declare(
+    "bench",
+    (
+        "runs-missing",
+        INVALID,
+        "Some runs of the bench are missing.",
+        "The bench was stopped, or a run failed.",
+    ),
+    (
+        "one-repeat",
+        DOUBT,
+        "One repeat has no interval, so nobody knows what is noise.",
+        "The file asks for one repeat.",
+    ),
+    (
+        "inside-the-noise",
+        NOTE,
+        "Some cells do not differ by more than the noise from the one that they are compared with.",
+        "The 95% interval of the change of flash bytes a unit, by repeat, holds 0.",
+    ),
+    (
+        "runs-never-collected",
+        DOUBT,
+        "The drive never collected in some runs, so their write amplification says nothing.",
+        "A run wrote, and its drive copied no page and collected no block.",
+    ),
+    (
+        "runs-not-steady",
+        NOTE,
+        "Write amplification was not steady while some commands wrote.",
+        "The tests of simulated drives refuse the curve of a run that collected.",
+    ),
+    (
+        "runs-left-behind",
+        DOUBT,
+        "Some commands left processes behind, which were ended.",
+        "A descendant of a command lived when the command itself had ended.",
+    ),
+    (
+        "stayed-in-the-cache",
+        NOTE,
+        "Written bytes of some cells never reached the drive.",
+        "Fewer bytes reached the drive, those of the file system among them, than were written: "
+        "pages were overwritten or their files removed in the page cache.",
+    ),
+    (
+        "past-not-settled",
+        DOUBT,
+        "The past of a drive ended before write amplification had settled.",
+        "A workload of aged did not settle within the rounds that it has.",
+    ),
+)
+
+
+def findings(done: Outcome) -> list[Finding]:
+    """The findings of a bench."""
+    return list(_all(done))
+
+
+def _all(done: Outcome) -> Iterator[Finding]:
+    runs = [told for cell in done.cells for told in cell.runs.values()]
+    if done.missing:
+        yield RULES["runs-missing"].found(
+            f"{done.missing} of {done.missing + len(runs)} runs are missing",
+            "the same command goes on where this one ended",
+            runs=done.missing,
+        )
+    if done.bench.repeats == 1:
+        yield RULES["one-repeat"].found(
+            "one repeat has no interval: nobody knows what is noise", "repeats = 3 in [bench]"
+        )
+    yield from _noise(done)
+    executed = [told["executed"] for told in runs]
+    idle = [one for one in executed if one["host_bytes"] and not one["collections"]]
+    yield from _of_runs(
+        "runs-never-collected",
+        len(idle),
+        len(runs),
+        "the drive never collected: write amplification says nothing there",
+        'fill = "72%" and aged = "uniform" in [drive], or a longer command',
+    )
+    moving = [one for one in executed if one["collections"] and not one["steady"]]
+    yield from _of_runs(
+        "runs-not-steady",
+        len(moving),
+        len(runs),
+        "write amplification was not steady while the command wrote",
+        "a longer command",
+    )
+    left = [one for one in executed if one["left_ended"]]
+    yield from _of_runs(
+        "runs-left-behind",
+        len(left),
+        len(runs),
+        "processes outlived the command and were ended",
+        "end them in the command itself",
+    )
+    yield from _stayed(done)
+    unsettled = [told for told in runs if _is_unsettled(told.get("past"))]
+    yield from _of_runs(
+        "past-not-settled",
+        len(unsettled),
+        len(runs),
+        "the drive had not settled when its past ended",
+        "another fill, or aged = '10x'",
+    )
+
+
+def _stayed(done: Outcome) -> Iterator[Finding]:
+    """The cells whose written bytes did not all reach the drive, and how many did not at least."""
+    shares: dict[str, float] = {}
+    for cell in done.cells:
+        found = [
+            1 - told["executed"]["host_bytes"] / told["executed"]["written"]["least"]
+            for told in cell.runs.values()
+            if told["executed"]["written"]["least"]
+        ]
+        if found and (share := mean(found)) > STAYED:
+            shares[cell.cell.name] = share
+    if shares:
+        told = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
+        yield RULES["stayed-in-the-cache"].found(
+            "of the written bytes at least these shares never reached the drive: pages were "
+            f"overwritten or files removed in the page cache: {told}",
+            "a sync behind each unit if its data must be durable, or a longer command",
+            cells=shares,
+        )
+
+
+def _noise(done: Outcome) -> Iterator[Finding]:
+    others = [cell for at, cell in enumerate(done.cells) if at != done.reference]
+    changes = {cell.cell.name: done.change(cell) for cell in others}
+    inside = [name for name, one in changes.items() if one is not None and one.holds_zero]
+    if inside:
+        yield RULES["inside-the-noise"].found(
+            f"{len(inside)} of {len(others)} cells write as many flash bytes a unit as "
+            f"{done.against}{' one' if done.reference == 0 else ''}, inside the noise: "
+            f"{', '.join(inside)}",
+            "more repeats, or a longer command",
+            figure=COMPARED,
+            cells=inside,
+        )
+
+
+def _of_runs(rule: str, count: int, all_: int, claim: str, hint: str) -> Iterator[Finding]:
+    if count:
+        text = f"in {count} of {all_} runs {claim}"
+        yield RULES[rule].found(text, hint, runs=count, of=all_)
+
+
+def _is_unsettled(past: Mapping[str, Any] | None) -> bool:
+    return past is not None and past.get("is_settled") is False and bool(past.get("overwritten"))

@@ -1,0 +1,257 @@
+"""The file of a bench: its keys, and what is wrong with one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn, TypeAlias
+
+from flashgc._core import ConfigError, suggest
+from flashgc._documents import Json
+from flashgc.device.benching.counting import Count
+from flashgc.device.benching.texts import known_names, names_in
+from flashgc.device.files.streams import Patterns
+from flashgc.device.making import OPTIONS
+from flashgc.experiment_file import load
+from flashgc.options import PATHS
+
+#: A value of an axis.
+Value: TypeAlias = bool | int | float | str
+
+#: Repeats if the file does not say: the fewest whose interval is not many times the spread.
+REPEATS = 3
+#: Most repeats.
+MOST = 1000
+
+#: The keys of the sections with fixed keys, each with the words for its values.
+BENCH = {
+    "command": "a text or a list of words",
+    "unit": "a text",
+    "count": "a pattern with one group",
+    "json": "a path such as jobs.0.write.total_ios",
+    "repeats": f"a whole number from 1 to {MOST}",
+    "seed": "a whole number from 0",
+    "setup": "a text or a list of words",
+    "against": "the number of a cell, or its settings",
+}
+RUN = {
+    "fs": "a text",
+    "mount_options": "a text",
+    "user": "a text",
+    "copy_in": "a folder",
+    "streams_by_file": "patterns of files with their streams",
+}
+
+#: The setting that gives files streams.
+STREAMS = "streams_by_file"
+
+#: The options that make a drive, by their names in the file; ``fill`` and ``aged`` are its past.
+DRIVE = {PATHS[path].flag.replace("-", "_"): path for path in OPTIONS}
+PAST = ("fill", "aged")
+OWN = ("durability", "journal")
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A file that was read and checked."""
+
+    path: Path
+    #: A text for ``sh -c``, or words.
+    command: str | tuple[str, ...]
+    setup: str | tuple[str, ...] | None
+    unit: str
+    count: Count
+    repeats: int
+    seed: int
+    #: The values of each setting by its name, for one cell after the other; one value is no axis.
+    axes: Mapping[str, tuple[Value, ...]]
+    drive: Mapping[str, tuple[Value, ...]]
+    run: Mapping[str, tuple[Value, ...]]
+    #: The cell with which others are compared: its number or its settings. ``None`` is the first.
+    against: str | None = None
+    #: The place of each key in the file.
+    places: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def here(self) -> Path:
+        """The folder of the file."""
+        return self.path.absolute().parent
+
+    @property
+    def varied(self) -> list[str]:
+        """The names of the settings that have several values, in the order of the file."""
+        every = {**self.axes, **self.drive, **self.run}
+        return [name for name, values in every.items() if len(values) > 1]
+
+
+def read(path: Path) -> Bench:
+    """Read the file at ``path``.
+
+    Raises :class:`flashgc.ConfigError`, which names the place, what is wrong and what would do.
+    """
+    if not path.is_file():
+        raise ConfigError(f"{path}: no such file; hint: docs/bench.md has one to begin with")
+    values, places = load(path)
+    return _Reader(path, values, places).bench()
+
+
+class _Reader:
+    """Checks the values of a file, key by key."""
+
+    def __init__(self, path: Path, values: Mapping[str, Any], places: Mapping[str, str]) -> None:
+        self.path, self.values = path, values
+        self.places = {key.replace("-", "_"): place for key, place in places.items()}
+
+    def bench(self) -> Bench:
+        """The bench that the file describes."""
+        self._known("", self.values, ("bench", "axes", "drive", "run"))
+        for name in ("bench", "axes", "drive", "run"):
+            if not isinstance(self.values.get(name, {}), dict):
+                self.refuse(name, self.values[name], "a section", f"[{name}]")
+        own = self.values.get("bench", {})
+        self._known("bench", own, BENCH)
+        if "command" not in own:
+            raise ConfigError(
+                f'{self.path}: [bench] has no command; hint: command = "./benchmark.sh"'
+            )
+        made = Bench(
+            path=self.path,
+            command=self._words("command", own["command"]),
+            setup=self._words("setup", own["setup"]) if "setup" in own else None,
+            unit=self._text("bench.unit", own.get("unit", "units"), "transactions"),
+            count=self._count(own),
+            repeats=self._number("bench.repeats", own.get("repeats", REPEATS), 1, MOST),
+            seed=self._number("bench.seed", own.get("seed", 1), 0, 2**32),
+            axes=self._axes("axes", None),
+            drive=self._axes("drive", (*DRIVE, *PAST, *OWN)),
+            run=self._axes("run", tuple(RUN)),
+            against=self._against(own.get("against")),
+            places=self.places,
+        )
+        self._check_names(made)
+        self._check_streams(made)
+        return made
+
+    def refuse(self, key: str, found: object, expected: str, hint: str) -> NoReturn:
+        """Raise what is wrong with the value of ``key``."""
+        name = key.rpartition(".")[2]
+        place = self.places.get(key, str(self.path))
+        raise ConfigError(f"{place}: {name}: found {found!r}, expected {expected}; hint: {hint}")
+
+    def _known(self, section: str, keys: Mapping[str, Any], known: Mapping[str, Any] | Any) -> None:
+        for key in keys:
+            if key not in known:
+                path = f"{section}.{key}" if section else key
+                place = self.places.get(path, str(self.path))
+                where = f"[{section}]" if section else "the file"
+                hint = suggest(key, list(known))
+                raise ConfigError(f"{place}: {where} has no key '{key}'; hint: {hint}")
+
+    def _text(self, key: str, found: object, example: str) -> str:
+        if not isinstance(found, str) or not found.strip():
+            self.refuse(key, found, "a text", f'"{example}"')
+        return found
+
+    def _against(self, found: object) -> str | None:
+        if found is None or type(found) is int:
+            return None if found is None else str(found)
+        return self._text("bench.against", found, "victim=greedy")
+
+    def _number(self, key: str, found: object, least: int, most: int) -> int:
+        if type(found) is not int or not least <= found <= most:
+            self.refuse(key, found, f"a whole number from {least} to {most}", str(max(least, 3)))
+        return found
+
+    def _words(self, key: str, found: object) -> str | tuple[str, ...]:
+        if isinstance(found, list) and found and all(isinstance(one, str) for one in found):
+            return tuple(found)
+        if not isinstance(found, str) or not found.strip():
+            self.refuse(f"bench.{key}", found, BENCH[key], f'{key} = "./benchmark.sh"')
+        return found
+
+    def _count(self, own: Mapping[str, Any]) -> Count:
+        if ("count" in own) == ("json" in own):
+            both = "count and json" if "count" in own else "neither count nor json"
+            raise ConfigError(
+                f"{self.path}: [bench] has {both}, expected one of both, to find the units in the "
+                "command's output; hint: count = 'committed ([0-9]+)'"
+            )
+        key = "count" if "count" in own else "json"
+        text = self._text(f"bench.{key}", own[key], "committed ([0-9]+)")
+        try:
+            return Count(pattern=text) if key == "count" else Count(path=text)
+        except ValueError as error:
+            self.refuse(f"bench.{key}", text, BENCH[key], str(error))
+
+    def _axes(self, section: str, known: tuple[str, ...] | None) -> dict[str, tuple[Value, ...]]:
+        found = self.values.get(section, {})
+        if known is not None:
+            found = {key.replace("-", "_"): value for key, value in found.items()}
+            self._known(section, found, known)
+        return {key: self._axis(section, key, value) for key, value in found.items()}
+
+    def _axis(self, section: str, key: str, found: object) -> tuple[Value, ...]:
+        path = f"{section}.{key}"
+        several = found if isinstance(found, list) else [found]
+        if not several:
+            self.refuse(path, found, "at least one value", f"leave out {key}, or give it a value")
+        for one in several:
+            if not isinstance(one, bool | int | float | str):
+                self.refuse(path, one, "a text or a number, or a list of them", f'{key} = ["a"]')
+        if len({str(one) for one in several}) < len(several):
+            self.refuse(path, several, "values that differ", "[bench] repeats is for repeats")
+        return tuple(several)
+
+    def _check_streams(self, made: Bench) -> None:
+        """Check the patterns of files; an empty text is for no streams."""
+        for text in made.run.get(STREAMS, ()):
+            try:
+                patterns_of(text)
+            except ConfigError:
+                expected = "'' for none, or PATTERN=STREAM,... with streams from 0 to 63"
+                self.refuse(f"run.{STREAMS}", text, expected, "'pg_wal/*=1,base/*=2'")
+
+    def _check_names(self, made: Bench) -> None:
+        """Check that texts name settings that are there, and that every axis is used."""
+        known = known_names(made)
+        used: set[str] = set()
+        for key, text in (("command", made.command), ("setup", made.setup)):
+            for name in names_in(text):
+                if name not in known:
+                    hint = f"{suggest(name, sorted(known))} {{{{{name}}}}} is text in braces"
+                    self.refuse(f"bench.{key}", f"{{{name}}}", "the name of an axis", hint)
+                used.add(name)
+        for name in made.axes:
+            if name in {*made.drive, *made.run, "here", "repeat", "seed"}:
+                self.refuse(f"axes.{name}", name, "a name of its own", f"my_{name}")
+            if name not in used:
+                hint = f'command = "... {{{name}}}"'
+                self.refuse(f"axes.{name}", name, "an axis that the command or setup names", hint)
+
+
+def patterns_of(text: Value | None) -> Patterns | None:
+    """The patterns of files with streams in a setting; ``None`` for none.
+
+    Raises :class:`flashgc.ConfigError` for anything else.
+    """
+    return None if text is None or text == "" else Patterns.parse(str(text))
+
+
+def as_json(bench: Bench) -> dict[str, Json]:
+    """The bench as plain values."""
+    plain: Callable[[Any], Any] = lambda text: list(text) if isinstance(text, tuple) else text  # noqa: E731
+    return {
+        "file": str(bench.path),
+        "command": plain(bench.command),
+        "setup": plain(bench.setup),
+        "unit": bench.unit,
+        "count": bench.count.pattern,
+        "json": bench.count.path,
+        "repeats": bench.repeats,
+        "seed": bench.seed,
+        "against": bench.against,
+        "axes": {name: list(values) for name, values in bench.axes.items()},
+        "drive": {name: list(values) for name, values in bench.drive.items()},
+        "run": {name: list(values) for name, values in bench.run.items()},
+    }

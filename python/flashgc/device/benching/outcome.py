@@ -1,0 +1,219 @@
+"""Figures of runs and of cells: means with their intervals, and differences by repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from flashgc._documents import Json
+from flashgc.device.benching.cells import Cell, Run, reference
+from flashgc.device.benching.file import Bench, as_json
+from flashgc.results import Finding
+from flashgc.results.intervals import half_width, mean
+
+#: Version of the document.
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a run."""
+
+    name: str
+    #: Its name for people; ``UNIT`` stands for the unit of the work.
+    label: str
+    #: ``bytes``, ``time`` (microseconds) or ``number``.
+    kind: str
+    #: Returns its value from a run's document; ``None`` where it is unknown.
+    of: Callable[[Mapping[str, Any]], float | None]
+    #: True if more is better.
+    more_is_better: bool = False
+    #: True if the machine's speed decides it, and not only what the command wrote.
+    of_machine: bool = False
+
+
+def _per_unit(key: str) -> Callable[[Mapping[str, Any]], float | None]:
+    return lambda told: told["executed"][key] / told["units"]
+
+
+def _whole(key: str) -> Callable[[Mapping[str, Any]], float | None]:
+    return lambda told: told["executed"][key]
+
+
+def _written(key: str) -> Callable[[Mapping[str, Any]], float | None]:
+    def of(told: Mapping[str, Any]) -> float | None:
+        found = told["executed"]["written"][key]
+        return None if found is None else found / told["units"]
+
+    return of
+
+
+def _latency(key: str) -> Callable[[Mapping[str, Any]], float | None]:
+    def of(told: Mapping[str, Any]) -> float | None:
+        writes = told["executed"]["latency_us"].get("write") or {"count": 0}
+        return writes[key] if writes["count"] else None
+
+    return of
+
+
+_ALL = (
+    Figure("units_per_second", "UNIT/s", "number",
+           lambda told: told["units"] / told["executed"]["seconds"], True, True),
+    Figure("flash_bytes_per_unit", "flash bytes per UNIT", "bytes", _per_unit("flash_bytes")),
+    Figure("host_bytes_per_unit", "host bytes per UNIT", "bytes", _per_unit("host_bytes")),
+    Figure("written_bytes_per_unit", "written bytes per UNIT", "bytes", _written("bytes")),
+    Figure("written_least_per_unit", "written bytes per UNIT, least", "bytes", _written("least")),
+    Figure("written_most_per_unit", "written bytes per UNIT, most", "bytes", _written("most")),
+    Figure("write_amplification", "write amplification", "number", _whole("write_amplification")),
+    Figure("write_p50", "write p50", "time", _latency("p50"), of_machine=True),
+    Figure("write_p99", "write p99", "time", _latency("p99"), of_machine=True),
+    Figure("write_p999", "write p99.9", "time", _latency("p999"), of_machine=True),
+    Figure("write_max", "longest write", "time", _latency("max"), of_machine=True),
+    Figure("flash_bytes", "flash bytes", "bytes", _whole("flash_bytes")),
+    Figure("host_bytes", "host bytes", "bytes", _whole("host_bytes")),
+    Figure("erases", "erases", "number", _whole("erases")),
+    Figure("units", "UNIT", "number", lambda told: told["units"], True, True),
+    Figure("seconds", "seconds", "number", _whole("seconds"), of_machine=True),
+)  # fmt: skip
+
+#: All figures, by their names.
+FIGURES = {one.name: one for one in _ALL}
+
+#: The least and the most of a figure that is unknown in some runs and has bounds in all.
+BOUNDS = {"written_bytes_per_unit": ("written_least_per_unit", "written_most_per_unit")}
+
+#: The figure whose differences stand in the table.
+COMPARED = "flash_bytes_per_unit"
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over repeats with half its 95% interval, which one repeat has none of."""
+
+    mean: float
+    half: float | None
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Mean:
+        """The mean of values."""
+        return cls(mean(values), half_width(values))
+
+    @property
+    def holds_zero(self) -> bool | None:
+        """True if the interval holds 0; ``None`` without an interval."""
+        return None if self.half is None else abs(self.mean) <= self.half
+
+
+@dataclass(frozen=True)
+class CellOutcome:
+    """The finished runs of a cell."""
+
+    cell: Cell
+    #: Their documents, by the number of the repeat.
+    runs: Mapping[int, Mapping[str, Any]]
+
+    def values(self, figure: str) -> dict[int, float]:
+        """A figure by repeat, where it is known."""
+        found = {at: FIGURES[figure].of(told) for at, told in self.runs.items()}
+        return {at: value for at, value in found.items() if value is not None}
+
+    def mean(self, figure: str) -> Mean | None:
+        """The mean of a figure; ``None`` where it is unknown in some run, or no run is finished."""
+        values = self.values(figure)
+        if not values or len(values) < len(self.runs):
+            return None
+        return Mean.of(list(values.values()))
+
+    def bounds(self, figure: str) -> tuple[Mean, Mean] | None:
+        """The means of the least and the most of a figure; ``None`` where it has no bounds."""
+        least, most = (self.mean(name) for name in BOUNDS.get(figure, (figure, figure)))
+        return None if least is None or most is None else (least, most)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A bench, as far as its runs are finished."""
+
+    bench: Bench
+    cells: list[CellOutcome]
+    #: The runs that are still to do.
+    missing: int
+    findings: list[Finding]
+    #: The place of the cell with which others are compared.
+    reference: int = 0
+
+    @property
+    def against(self) -> str:
+        """The words for the cell with which others are compared."""
+        return "the first" if self.reference == 0 else f"number {self.reference + 1}"
+
+    def change(self, cell: CellOutcome, figure: str = COMPARED) -> Mean | None:
+        """The change of a figure from the reference to another cell, as a share, by repeat.
+
+        ``None`` for the reference, or where they have no finished repeat in common.
+        """
+        first = self.cells[self.reference]
+        return None if cell is first else change(first, cell, figure)
+
+    def to_dict(self) -> dict[str, Json]:
+        """All of it as plain Python values."""
+        return {
+            "format": FORMAT,
+            "bench": as_json(self.bench),
+            "missing": self.missing,
+            "against": dict(self.cells[self.reference].cell.varied),
+            "cells": [self._cell(cell) for cell in self.cells],
+            "findings": [one.to_dict() for one in self.findings],
+        }
+
+    def _cell(self, cell: CellOutcome) -> dict[str, Json]:
+        return {
+            "settings": dict(cell.cell.varied),
+            "repeats": sorted(cell.runs),
+            "figures": {name: self._figure(cell, name) for name in FIGURES},
+        }
+
+    def _figure(self, cell: CellOutcome, name: str) -> dict[str, Json] | None:
+        found, values = cell.mean(name), cell.values(name)
+        if found is None:
+            return None
+        by = self.change(cell, name)
+        return {
+            "mean": found.mean,
+            "half_ci95": found.half,
+            "values": [values[at] for at in sorted(values)],
+            "change": None if by is None else by.mean,
+            "change_half_ci95": None if by is None else by.half,
+        }
+
+
+def change(first: CellOutcome, second: CellOutcome, figure: str) -> Mean | None:
+    """The mean of the relative changes from ``first`` to ``second``, repeat by repeat.
+
+    Two runs of one repeat ran in the same round. The interval is that of these changes.
+    """
+    before, after = first.values(figure), second.values(figure)
+    shared = [at for at in sorted(before) if at in after and before[at]]
+    if not shared:
+        return None
+    return Mean.of([after[at] / before[at] - 1 for at in shared])
+
+
+def outcome(
+    bench: Bench,
+    runs: Sequence[Run],
+    kept: Mapping[str, Mapping[str, Any]],
+    *,
+    say: Callable[[Outcome], list[Finding]] = lambda _: [],
+) -> Outcome:
+    """The outcome of the finished runs; ``kept`` has their documents by the names of the runs."""
+    found: dict[int, CellOutcome] = {}
+    for run in sorted(runs, key=lambda one: (one.cell.number, one.repeat)):
+        cell = found.setdefault(run.cell.number, CellOutcome(run.cell, {}))
+        if run.name in kept:
+            cell.runs[run.repeat] = kept[run.name]  # type: ignore[index]
+    cells = list(found.values())
+    place = reference(bench, [one.cell for one in cells])
+    made = Outcome(bench, cells, len(runs) - len(kept), [], place)
+    return replace(made, findings=say(made))

@@ -1,0 +1,76 @@
+"""Progress of a bench: a bar on a terminal, and a line for each run elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from flashgc.device.benching.cells import Run
+from flashgc.device.benching.outcome import COMPARED, FIGURES, Mean
+from flashgc.device.benching.wording import in_words, one_of
+from flashgc.terminal.progress import Bar
+from flashgc.terminal.render import is_screen
+from flashgc.units import format_duration
+
+#: Seconds between two looks of the bar: it shows itself in the middle of a run, too.
+LOOK = 0.5
+
+
+class Told:
+    """Tells how far the runs are, and how long the rest will take."""
+
+    def __init__(self, runs: int, unit: str, *, quiet: bool) -> None:
+        self._runs, self._unit, self._quiet = runs, unit, quiet
+        self._bar = Bar(quiet=quiet)
+        self._is_screen = is_screen(sys.stderr)
+        self._seconds = 0.0
+        self._share, self._what = 0.0, ""
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._bar.__enter__()
+        if self._is_screen and not self._quiet:
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._over.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+        self._bar.__exit__(kind, error, trace)
+
+    def _look(self) -> None:
+        while not self._over.wait(LOOK):
+            self._bar.show(self._share, self._what, 0)
+
+    def begins(self, at: int, run: Run) -> None:
+        """Tells which run begins, the one at ``at`` of those to do."""
+        self._share = at / self._runs
+        self._what = f"run {at + 1} of {self._runs}: {run.cell.name}"
+
+    def ended(self, at: int, run: Run, told: Mapping[str, Any], seconds: float) -> None:
+        """Tells what a run found, and how long the rest will take."""
+        self._seconds += seconds
+        done = at + 1
+        self._share = done / self._runs
+        if self._quiet or self._is_screen:
+            return
+        value = FIGURES[COMPARED].of(told)
+        found = "-" if value is None else in_words(COMPARED, Mean(value, None))
+        left = self._seconds / done * (self._runs - done)
+        rest = f", about {format_duration(left)} left" if done < self._runs else ""
+        print(
+            f"run {done} of {self._runs}: {run.cell.name}: {found} of flash per "
+            f"{one_of(self._unit)}, {format_duration(seconds)}{rest}",
+            file=sys.stderr,
+            flush=True,
+        )

@@ -1,0 +1,69 @@
+"""A bench as Markdown, for the summary of a job of continuous integration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from flashgc.device.benching.budget import Compared, Missed, Wanted
+from flashgc.device.benching.outcome import Outcome
+from flashgc.device.benching.texts import shown
+from flashgc.device.benching.wording import change_in_words, in_words, label, noise_in_words
+
+#: The figures of the table.
+COLUMNS = (
+    "flash_bytes_per_unit",
+    "host_bytes_per_unit",
+    "write_amplification",
+    "units_per_second",
+    "write_p99",
+)
+
+
+def summary(
+    done: Outcome, wanted: Sequence[Wanted], missed: Sequence[Missed], compared: Compared | None
+) -> str:
+    """The summary: what was missed first, then the cells, then what to know."""
+    return "\n".join(_lines(done, wanted, missed, compared)) + "\n"
+
+
+def _lines(
+    done: Outcome, wanted: Sequence[Wanted], missed: Sequence[Missed], compared: Compared | None
+) -> Iterator[str]:
+    yield f"### Flash bench: {_cell(done.bench.path.name)}"
+    yield ""
+    if missed:
+        yield f"**{len(missed)} missed.**"
+        yield ""
+        yield from (f"- ❌ {_cell(one.cell)}: {_cell(one.claim)}" for one in missed)
+        yield ""
+    elif wanted or compared is not None:
+        checks = len(wanted) + (0 if compared is None else compared.made)
+        yield f"✅ All {checks} budgets and comparisons hold." if checks > 1 else "✅ It holds."
+        yield ""
+    heads = [*done.cells[0].cell.varied, *(label(name, done.bench.unit) for name in COLUMNS)]
+    heads.append(f"flash bytes against {done.against}{' cell' if done.reference == 0 else ''}")
+    yield f"| {' | '.join(map(_cell, heads))} |"
+    yield f"|{'---|' * len(heads)}"
+    for cell in done.cells:
+        change = done.change(cell)
+        word = noise_in_words(change)
+        texts = [
+            *(shown(value) for value in cell.cell.varied.values()),
+            *(in_words(name, cell.mean(name)) for name in COLUMNS),
+            change_in_words(change) + (f", {word}" if word else ""),
+        ]
+        yield f"| {' | '.join(map(_cell, texts))} |"
+    yield ""
+    yield f"Means of {done.bench.repeats} repeats ± half the 95% interval."
+    if done.findings or (compared is not None and compared.unknown):
+        yield ""
+        yield from (f"- {_cell(one.sentence)}" for one in done.findings)
+        yield from (
+            f"- not compared: {_cell(one)}" for one in (compared.unknown if compared else ())
+        )
+
+
+def _cell(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    plain = " ".join(text.split())
+    return "".join(f"\\{c}" if c in "\\|`*_<>[]" else c for c in plain)

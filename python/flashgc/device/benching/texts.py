@@ -1,0 +1,89 @@
+"""Texts of a bench in which names in braces stand for settings."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flashgc.device.benching.file import Bench
+
+#: A name in braces, or a brace that is written twice. The shell's ``${name}`` is none.
+_NAME = re.compile(r"\{\{|\}\}|(?<!\$)\{([A-Za-z_][A-Za-z0-9_-]*)\}")
+
+#: Names that every text may have: the folder of the file, the repeat, and a seed for it.
+GIVEN = ("here", "repeat", "seed")
+
+#: Bytes of a file whose content belongs to a run: a program or its data.
+LONGEST = 64 << 20
+
+
+def known_names(bench: Bench) -> set[str]:
+    """The names that texts of ``bench`` may have."""
+    return {*GIVEN, *bench.axes, *bench.drive, *bench.run}
+
+
+def names_in(text: str | Sequence[str] | None) -> list[str]:
+    """The names in a text or in words.
+
+    >>> names_in("run {size} ${HOME} {{braces}} awk '{ print }'"), names_in(["a", "{b}"])
+    (['size'], ['b'])
+    """
+    texts = [text] if isinstance(text, str) else text or ()
+    return [found[1] for one in texts for found in _NAME.finditer(one) if found[1]]
+
+
+def filled(text: str, values: Mapping[str, object]) -> str:
+    """Return a text with the values of its names.
+
+    >>> filled("a {b} {{c}} ${b}", {"b": 3})
+    'a 3 {c} ${b}'
+    """
+    return _NAME.sub(lambda found: shown(values[found[1]]) if found[1] else found[0][0], text)
+
+
+def shown(value: object) -> str:
+    """A value as it is written in the file.
+
+    >>> shown(True), shown("a"), shown(4096)
+    ('true', 'a', '4096')
+    """
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def words_of(text: str | Sequence[str], values: Mapping[str, object]) -> tuple[str, ...]:
+    """The words of a command: those of a text are a call of the shell.
+
+    >>> words_of("a {b}", {"b": 3}), words_of(("a", "{b}"), {"b": 3})
+    (('/bin/sh', '-c', 'a 3'), ('a', '3'))
+    """
+    if isinstance(text, str):
+        return ("/bin/sh", "-c", filled(text, values))
+    return tuple(filled(one, values) for one in text)
+
+
+def contents(bench: Bench) -> dict[str, str]:
+    """Digests of the files that the texts name by ``{here}/...``, and of those copied in.
+
+    A run is another one if one of them changes.
+    """
+    texts = [bench.command, bench.setup]
+    every = [
+        one for text in texts for one in ((text,) if isinstance(text, str) else tuple(text or ()))
+    ]
+    names = {name for one in every for name in re.findall(r"\{here\}/([\w./-]+)", one)}
+    files = {name: bench.here / name for name in names}
+    for folder in bench.run.get("copy_in", ()):
+        whole = bench.here / str(folder)
+        files |= {f"{folder}/{one.relative_to(whole)}": one for one in sorted(whole.rglob("*"))}
+    return {name: _digest(file) for name, file in sorted(files.items()) if file.is_file()}
+
+
+def _digest(file: Path) -> str:
+    size = file.stat().st_size
+    if size > LONGEST:
+        return f"{size} {file.stat().st_mtime_ns}"
+    return hashlib.sha256(file.read_bytes()).hexdigest()

@@ -1,0 +1,229 @@
+"""Hints from living software on a drive: its followers, the database and the drive are killed.
+
+A drive that uses hints is below PostgreSQL with a TPC-C-like load. One process follows the
+database's log, another one the page cache, and sometimes a third one lies. Whatever dies: no
+acknowledged commit may be gone, the conditions of TPC-C must hold, ``pg_amcheck`` and the check
+sums must find nothing. A follower that was not killed goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from flashgc._core import DriveError
+from flashgc.device import processes
+from flashgc.device.campaign import postgres
+from flashgc.device.campaign.cuts import check
+from flashgc.device.campaign.followers import Follower, Lies
+from flashgc.device.campaign.report import BrokenPromiseError, Level
+from flashgc.device.campaign.standing import Standing
+from flashgc.device.control import Client
+from flashgc.device.hints.page_cache import check_tracepoints
+from flashgc.device.hints.stream import load as psycopg
+from flashgc.device.pace import Pace
+from flashgc.device.postgres import PostgresError, tpcc
+from flashgc.device.postgres.cluster import Cluster
+from flashgc.device.postgres.tpcc.running import mix
+
+#: Seconds between two kills, on average.
+ROUND = 10.0
+
+#: The victims of a round's kill.
+KINDS = ("follower", "database", "drive", "everything")
+
+#: One round in so many has a follower that lies.
+LYING = 3
+
+#: Seconds in which each follower must have hinted something. A start may take one of them.
+SOON = 4.0
+
+#: Small tables: their pages are dirty most of the time.
+SIZE = tpcc.Size(warehouses=1, items=5_000, customers=300)
+
+CLIENTS = 4
+
+#: The tables are made anew behind so many new orders, which keeps the drive from filling up.
+ORDERS = 10_000
+
+#: Options of the server. Its log is small, so that the drive can be.
+OPTIONS = {**postgres.OPTIONS, "max_wal_size": "48MB"}
+
+
+def lacks() -> str | None:
+    """Return what this machine lacks to follow a database and the page cache, or ``None``."""
+    try:
+        psycopg()
+        check_tracepoints()
+    except DriveError as error:
+        return str(error)
+    return None
+
+
+def run(level: Level, pace: Pace, folder: Path, seed: int, seconds: float) -> None:
+    """Runs the load for so many seconds, with a kill of something about every ten seconds."""
+    standing = Standing(folder, "192MiB", gc_preset="zgc-gd")
+    try:
+        with Cluster(folder, standing.mount / "cluster", OPTIONS) as cluster:
+            cluster.start()
+            followers = [
+                Follower(
+                    folder, "postgres", "--dsn", cluster.database.dsn, "--device", standing.file
+                ),
+                Follower(
+                    folder, "page-cache", "--mount", standing.mount, "--device", standing.file
+                ),
+            ]
+            with contextlib.ExitStack() as ends:
+                for follower in followers:
+                    ends.callback(follower.kill)
+                _Stand(level, standing, cluster, followers, random.Random(seed)).run(pace, seconds)
+                for follower in followers:
+                    follower.end()
+            cluster.stop()
+            cluster.run("pg_checksums", "--check", "-D", cluster.data)
+    except PostgresError as error:
+        raise BrokenPromiseError(str(error)) from None
+    finally:
+        standing.down()
+    check(standing.file)
+
+
+class _Stand:
+    """All that lives in this level."""
+
+    def __init__(
+        self,
+        level: Level,
+        standing: Standing,
+        cluster: Cluster,
+        followers: list[Follower],
+        draw: random.Random,
+    ) -> None:
+        self._level, self._standing, self._cluster = level, standing, cluster
+        self._log, self._cache = self._followers = followers
+        self._draw = draw
+        #: Transactions found in tables that were made anew since.
+        self._counted: dict[str, int] = {}
+
+    def run(self, pace: Pace, seconds: float) -> None:
+        """Loads, and kills again and again."""
+        cluster, draw = self._cluster, self._draw
+        tpcc.load(cluster, SIZE)
+        cluster.ask("CREATE EXTENSION pg_buffercache")
+        acknowledged = postgres.prepared(cluster)
+        for follower in self._followers:
+            follower.start()
+        kills = max(1, round(seconds / ROUND))
+        pace.begin("killing PostgreSQL, its drive and its followers", "seconds", int(seconds))
+        for number in range(kills):
+            kind = draw.choice(KINDS)
+            with (
+                mix(SIZE, 1, number) as words,
+                postgres.loaded(
+                    cluster,
+                    cluster.database.command("pgbench", *words, "-c", CLIENTS, "-T", 100_000),
+                    acknowledged,
+                ),
+                self._lying(number),
+            ):
+                goes_on = self._follow(pace, seconds / kills * draw.uniform(0.5, 1.5))
+                self._kill(kind)
+            self._recover(kind)
+            self._level.add(f"kills_of_{kind}")
+            self._compare(acknowledged)
+            if not goes_on:
+                break
+
+    def _follow(self, pace: Pace, seconds: float) -> bool:
+        """Lets them work; whether nobody wants the end."""
+        before = [follower.hinted for follower in self._followers]
+        goes_on = pace.wait(seconds)
+        for follower, hinted in zip(self._followers, before, strict=True):
+            follower.check()
+            if goes_on and seconds > SOON and follower.hinted == hinted:
+                raise BrokenPromiseError(f"{follower.name} has hinted nothing in {seconds:.1f} s")
+        return goes_on
+
+    @contextlib.contextmanager
+    def _lying(self, number: int) -> Iterator[None]:
+        """One round in some has a follower that lies, the first of them at once."""
+        if number % LYING:
+            yield
+            return
+        lies = Lies(self._standing.file, self._draw)
+        with lies.told():
+            yield
+        self._level.add("rounds_with_lies")
+        self._level.add("pages_of_lies", lies.pages)
+        self._level.add("lies_refused", lies.refused)
+
+    def _kill(self, kind: str) -> None:
+        draw, database = self._draw, self._cluster.processes()
+        if kind == "follower":
+            for follower in draw.sample(self._followers, draw.randint(1, 2)):
+                follower.kill()
+                follower.start()
+        elif kind == "database":
+            self._cluster.kill()
+        elif kind == "drive":
+            # The database lives on for a moment, and begins anew what it cannot write.
+            processes.end([self._standing.server])
+            time.sleep(draw.random())
+            self._standing.kill({*database, *processes.family(database[0])})
+        else:
+            everything = [*database, *(follower.pid for follower in self._followers)]
+            draw.shuffle(everything)
+            self._standing.kill(everything)
+
+    def _recover(self, kind: str) -> None:
+        """Starts again what is gone. Without its mount, who follows the page cache ends."""
+        if kind == "drive":
+            self._cache.ends()
+        if kind in ("drive", "everything"):
+            self._standing.up()
+        if kind != "follower":
+            self._cluster.start()
+        if kind == "everything":
+            self._log.start()
+        if kind in ("drive", "everything"):
+            self._cache.start()
+
+    def _compare(self, acknowledged: list[int]) -> None:
+        level, cluster = self._level, self._cluster
+        postgres.find(level, cluster, acknowledged)
+        for condition in tpcc.check(cluster):
+            if not condition.holds:
+                raise BrokenPromiseError(
+                    f"TPC-C's condition {condition.number} ({condition.what}) is violated "
+                    f"{condition.violations} times"
+                )
+            level.add("conditions_checked")
+        postgres.amcheck(level, cluster)
+        self._count_transactions()
+        for follower in self._followers:
+            level.counts[f"pages_hinted_by_{follower.name}"] = follower.hinted
+        with Client(self._standing.file) as client:
+            counters = client.stat()["counters"]
+        for name in ("collections", "copied_pages", "copied_zombies"):
+            level.counts[name] = counters[name]
+
+    def _count_transactions(self) -> None:
+        """Counts those that left rows, and makes the tables anew if they are many."""
+        level, cluster = self._level, self._cluster
+        found = {
+            "new_orders_found": "SELECT sum(d_next_o_id - 1) FROM tpcc.district",
+            "payments_found": "SELECT count(*) FROM tpcc.history",
+        }
+        now = {
+            name: int(cluster.ask(query)) - SIZE.rows()["orders"] for name, query in found.items()
+        }
+        for name, count in now.items():
+            level.counts[name] = self._counted.get(name, 0) + count
+        if now["new_orders_found"] > ORDERS:
+            self._counted = {name: level.counts[name] for name in found}
+            tpcc.load(cluster, SIZE, replace=True)
+            level.add("loads")

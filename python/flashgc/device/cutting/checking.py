@@ -1,0 +1,154 @@
+"""The check of a drive after a cut: its file system is mounted, and a command of the user looks."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from flashgc._core import Control, DriveError
+from flashgc.device import failures, memory, mounts
+from flashgc.device.cutting import naming
+from flashgc.device.execution import FOLDER
+from flashgc.device.hints.place import IN_PLACE
+from flashgc.device.logged import Server
+from flashgc.device.scratch import note
+from flashgc.device.writers import OWN
+
+#: Names in the environment of the check: the file with all acknowledged lines, and the last one.
+ACKED, LAST = "FLASHGC_ACKED", "FLASHGC_LAST"
+
+#: Seconds between the first two looks at whether a check has ended, and between later ones.
+FIRST_LOOK, LOOK = 0.002, 0.1
+
+#: Bytes of a check's output that are kept: its last ones.
+QUOTED = 2000
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The finding of a check: ``why`` a promise is broken, ``None`` if none is; what it printed."""
+
+    why: str | None
+    said: str = ""
+
+
+class Checker:
+    """Checks drives in a scratch folder, one after the other; a context, with their server."""
+
+    def __init__(
+        self, folder: Path, filesystem: str, check: str, timeout: float, control: Control
+    ) -> None:
+        """``check`` is a command for the shell, whose exit code 0 says that all is there.
+
+        One that takes more than ``timeout`` seconds has failed. It is ended where ``control`` asks
+        for the end.
+        """
+        self._folder, self._filesystem, self._check = folder, filesystem, check
+        self._timeout, self._control = timeout, control
+        self._server = Server(folder)
+
+    def __enter__(self) -> Self:
+        self._server.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.__exit__()
+
+    def look(self, image: Path, acknowledged: list[str]) -> Verdict:
+        """Mounts the drive in ``image`` and runs the check, which is told the ``acknowledged``."""
+        with self._mounted(image) as mount:
+            if isinstance(mount, str):
+                return Verdict("the file system cannot be mounted", mount)
+            return self._run(mount / FOLDER, acknowledged)
+
+    def extents(self, image: Path) -> list[naming.Extent]:
+        """The places of the files on the drive in ``image``; none where nobody knows them."""
+        if self._filesystem not in IN_PLACE:
+            return []
+        with self._mounted(image) as mount:
+            return [] if isinstance(mount, str) else naming.extents(mount / FOLDER)
+
+    @contextlib.contextmanager
+    def _mounted(self, image: Path) -> Iterator[Path | str]:
+        """The folder in which the drive is mounted, or why it cannot be."""
+        mount = self._folder / "mount"
+        with self._server.serving(image, self._folder / "fuse") as disk:
+            device = mounts.attach(disk, is_narrow=memory.is_limited())
+            try:
+                try:
+                    mounts.format_and_mount(
+                        device,
+                        mount,
+                        self._filesystem,
+                        fresh=False,
+                        options=OWN.mount_options(("discard",)),
+                    )
+                except DriveError as error:
+                    yield str(error)
+                    return
+                try:
+                    yield mount
+                finally:
+                    mounts.unmount(mount)
+            finally:
+                mounts.detach(device, disk)
+
+    def _run(self, work: Path, acknowledged: list[str]) -> Verdict:
+        if not work.is_dir():
+            return Verdict(f"the folder {FOLDER} of the file system is gone")
+        told = self._folder / "acknowledged"
+        lines = "".join(f"{line}\n" for line in acknowledged)
+        told.write_bytes(lines.encode(errors="surrogateescape"))
+        last = acknowledged[-1] if acknowledged else ""
+        environment = {**os.environ, ACKED: str(told), LAST: last}
+        output = self._folder / "said"
+        with open(output, "wb") as said:
+            child = subprocess.Popen(
+                ("/bin/sh", "-c", self._check),
+                cwd=work,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        note(self._folder, child.pid)
+        has_ended = False
+        try:
+            has_ended = self._has_ended(child.pid)
+        finally:
+            # What it has left running would hold the mount.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(child.pid, signal.SIGKILL)
+            code = child.wait()
+        if not has_ended:
+            why = failures.CHECK_HANGS.sentence(seconds=f"{self._timeout:g}")
+            return Verdict(why, _end_of(output))
+        if code == 0:
+            return Verdict(None)
+        how = f"exit code {code}" if code > 0 else f"signal {-code}"
+        return Verdict(f"the check ended with {how}", _end_of(output))
+
+    def _has_ended(self, pid: int) -> bool:
+        """Waits for the check; false if it takes too long, or somebody wants the end."""
+        until, pause = time.monotonic() + self._timeout, FIRST_LOOK
+        # Its number stays its own until it is asked for.
+        while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+            if self._control.cancelled or time.monotonic() > until:
+                return False
+            time.sleep(pause)
+            pause = min(2 * pause, LOOK)
+        return True
+
+
+def _end_of(output: Path) -> str:
+    with open(output, "rb") as said:
+        said.seek(max(0, output.stat().st_size - QUOTED))
+        return said.read().decode(errors="replace").strip()

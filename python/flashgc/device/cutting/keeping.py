@@ -1,0 +1,187 @@
+"""The folder of a run of cuts: the log, the notes, and each cut as soon as it is done.
+
+A run that was stopped goes on from it. Nothing in the folder is executed: the command and the check
+are always those that were typed, and must be the ones that the folder was made for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from flashgc._core import ConfigError
+from flashgc.device import trust
+from flashgc.device.cutting.recording import Recording
+
+#: Files of the folder.
+ASKED, LOG, CUTS = "cut-test.json", "drive.log", "cuts.jsonl"
+#: The smallest cut that breaks a promise: the finding, and the drive after it.
+SMALLEST, IMAGE = "smallest.json", "smallest.flash"
+
+#: Raised when folders of an older version cannot be gone on with.
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A run of cuts as it was asked for, without the number of cuts."""
+
+    command: list[str]
+    check: str
+    filesystem: str
+    capacity: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """The finding at one cut. Commands are counted from the first one that the drive was given."""
+
+    number: int
+    #: Commands of the drive before the cut, and those that the last flush had made durable.
+    given: int
+    flushed: int
+    is_at_flush: bool
+    #: Pieces of commands since that flush, and those that the cut lost.
+    pieces: int
+    lost: int
+    #: Lines that were acknowledged before the cut.
+    acknowledged: int
+    #: The broken promise; ``None`` if the check passed. The end of the check's output.
+    why: str | None
+    said: str
+
+
+class Kept:
+    """A folder that is open; one command at a time has it."""
+
+    def __init__(self, folder: Path, asked: Asked) -> None:
+        """Makes the folder, or goes on in it.
+
+        :class:`flashgc.ConfigError` says that it is in use, or that it belongs to another run.
+        """
+        import fcntl
+
+        was_there = folder.exists()
+        folder = trust.make_folder(folder)
+        if not was_there:  # The log has the data of the command.
+            folder.chmod(0o700)
+        self.folder, self._asked = folder, asked
+        self._held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            try:
+                fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ConfigError(
+                    f"--keep: {folder} is in use by another process; hint: wait, or name another"
+                ) from None
+            self.recording = self._read()
+            if self.recording is None:
+                self._begin()
+        except BaseException:
+            os.close(self._held)
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._held)
+
+    @property
+    def log(self) -> Path:
+        """The log of the drive's commands."""
+        return self.folder / LOG
+
+    @property
+    def image(self) -> Path:
+        """The drive after the smallest cut that breaks a promise."""
+        return self.folder / IMAGE
+
+    def _read(self) -> Recording | None:
+        """The recording that the folder has; ``None`` if it has none yet."""
+        try:
+            told = json.loads((self.folder / ASKED).read_text(encoding="utf-8"))
+            recording = told["recording"] and Recording.of(told["recording"])
+            before, made = dict(told["asked"]), told["format"]
+        except FileNotFoundError:
+            if any(one.name != f"{ASKED}.tmp" for one in self.folder.iterdir()):
+                raise ConfigError(
+                    f"--keep: {self.folder} has other files; hint: name an empty or a new folder"
+                ) from None
+            return None
+        except (ValueError, TypeError, KeyError):
+            raise ConfigError(
+                f"--keep: {self.folder / ASKED} is damaged; hint: remove the folder"
+            ) from None
+        if recording is None:
+            return None
+        if made != FORMAT:
+            raise ConfigError(f"--keep: another version made {self.folder}; hint: name another")
+        for key, value in asdict(self._asked).items():
+            if before.get(key) != value:
+                raise ConfigError(
+                    f"--keep: {self.folder} has a run with {key} {_quoted(before.get(key))}, found "
+                    f"{_quoted(value)}; hint: name another folder"
+                )
+        return recording
+
+    def _begin(self) -> None:
+        for name in (LOG, CUTS, SMALLEST, IMAGE):
+            (self.folder / name).unlink(missing_ok=True)
+        self._write(ASKED, self._document(None))
+
+    def _document(self, recording: Recording | None) -> dict[str, Any]:
+        told = None if recording is None else recording.to_dict()
+        return {"format": FORMAT, "asked": asdict(self._asked), "recording": told}
+
+    def _write(self, name: str, told: dict[str, Any]) -> None:
+        partial = self.folder / f"{name}.tmp"
+        partial.write_text(json.dumps(told), encoding="utf-8")
+        partial.replace(self.folder / name)
+
+    def keep(self, recording: Recording) -> None:
+        """Keeps the recording, whose log is complete."""
+        self._write(ASKED, self._document(recording))
+        self.recording = recording
+
+    def results(self) -> dict[int, Result]:
+        """Return the cuts that were done, by their numbers."""
+        try:
+            lines = (self.folder / CUTS).read_bytes().splitlines(keepends=True)
+        except FileNotFoundError:
+            return {}
+        if lines and not lines[-1].endswith(b"\n"):  # The command was killed in the middle of it.
+            lines.pop()
+            (self.folder / CUTS).write_bytes(b"".join(lines))
+        try:
+            found = [Result(**json.loads(line)) for line in lines]
+        except (ValueError, TypeError):
+            raise ConfigError(
+                f"--keep: {self.folder / CUTS} is damaged; hint: remove that file"
+            ) from None
+        return {result.number: result for result in found}
+
+    def add(self, result: Result) -> None:
+        """Keeps a cut that was done."""
+        with open(self.folder / CUTS, "a", encoding="utf-8") as file:
+            file.write(f"{json.dumps(asdict(result))}\n")
+
+    def smallest(self) -> dict[str, Any]:
+        """Return the smallest cut that was found before; empty if none was."""
+        try:
+            found: dict[str, Any] = json.loads((self.folder / SMALLEST).read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
+            return {}
+        return found
+
+    def keep_smallest(self, told: dict[str, Any]) -> None:
+        """Keeps the smallest cut."""
+        self._write(SMALLEST, told)
+
+
+def _quoted(value: object) -> str:
+    return " ".join(value) if isinstance(value, list) else f"{value}"

@@ -1,0 +1,151 @@
+"""A command on a fresh drive whose commands are logged, and its acknowledgements."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from flashgc._core import Control, DriveError
+from flashgc.device import failures, making, memory, mounts
+from flashgc.device.cutting.acknowledging import Listener, Note
+from flashgc.device.execution import FOLDER
+from flashgc.device.execution.running import left_out
+from flashgc.device.logged import served
+from flashgc.device.scratch import note
+
+#: Physical sizes of drives that nobody chose. mkfs.xfs makes no file system below 300 MB.
+CAPACITIES = {"ext4": "256MiB", "xfs": "400MiB", "btrfs": "256MiB"}
+
+#: The environment's name of the FIFO for acknowledgements.
+ACKNOWLEDGE = "FLASHGC_ACK"
+
+#: Seconds between two looks at whether somebody wants the end.
+LOOK = 0.1
+
+#: Seconds that a command gets to end.
+PATIENCE = 10.0
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The effects of a command that ended: bytes are places in the log of the drive's commands."""
+
+    notes: list[Note]
+    #: The log's lengths when the command began, and after the unmount.
+    begin: int
+    end: int
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain Python values."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, read: dict[str, Any]) -> Self:
+        """The recording that :meth:`to_dict` gave."""
+        return cls(**{**read, "notes": [Note(**one) for one in read["notes"]]})
+
+
+def create(file: Path, capacity: str) -> None:
+    """Makes an empty drive, on which collections take little of the file."""
+    drive: dict[str, Any] = {"capacity": capacity, "pages_per_block": 64}
+    values = {"drive": drive, "gc": {"victim": "greedy"}}
+    making.plan(values, {"drive.capacity": "--capacity"}, journal="4MiB").create(file)
+
+
+def program(command: Sequence[str]) -> list[str]:
+    """The command with the whole path of its program: it does not run in this folder."""
+    found = shutil.which(command[0])
+    if found is None:
+        raise failures.NO_COMMAND.error(word=command[0])
+    return [os.path.abspath(found), *command[1:]]
+
+
+def record(
+    command: Sequence[str],
+    file: Path,
+    log: Path,
+    filesystem: str,
+    capacity: str,
+    control: Control,
+) -> Recording:
+    """Runs ``command`` in a folder of a file system on a drive that logs into ``log``.
+
+    ``file`` will be the drive, closed, with all that was written. Its folder is a scratch folder
+    with the folders ``mount`` and ``fuse``. The output of the command goes to standard error. The
+    command must end with exit code 0; :class:`flashgc.DriveError` says that it did not.
+    ``KeyboardInterrupt`` is raised where somebody wanted the end.
+    """
+    words = program(command)
+    folder = file.parent
+    mount, fuse = folder / "mount", folder / "fuse"
+    create(file, capacity)
+
+    def position() -> int:
+        return log.stat().st_size
+
+    with (
+        served(folder, file, fuse, log) as disk,
+        mounts.mounted_on(disk, mount, filesystem, fresh=True, is_narrow=memory.is_limited()),
+    ):
+        work = mount / FOLDER
+        work.mkdir()
+        mounts.run("sync", "--file-system", str(mount))
+        begin, began = position(), time.monotonic()
+        fifo = folder / "acknowledge"
+        with Listener(fifo, position) as listener, _started(words, work, fifo, folder) as child:
+            code = _waited(child, control, disk)
+            foreign = left_out(command, work) if code else None
+        seconds = time.monotonic() - began
+    if control.cancelled:
+        raise KeyboardInterrupt
+    if code:
+        how = f"exit code {code}" if code > 0 else f"signal {-code}"
+        raise DriveError(
+            f"{command[0]} ended with {how}, and nothing was cut; "
+            + (foreign or "hint: it must end with 0")
+        )
+    return Recording(listener.notes, begin, position(), seconds)
+
+
+@contextlib.contextmanager
+def _started(
+    words: list[str], work: Path, fifo: Path, folder: Path
+) -> Iterator[subprocess.Popen[bytes]]:
+    environment = {**os.environ, "TMPDIR": str(work), ACKNOWLEDGE: str(fifo)}
+    try:
+        child = subprocess.Popen(words, cwd=work, env=environment, stdout=2)
+    except OSError as error:
+        raise DriveError(f"{words[0]}: {error.strerror}") from None
+    note(folder, child.pid)
+    try:
+        yield child
+    finally:
+        child.kill()
+        child.wait()
+
+
+def _waited(child: subprocess.Popen[bytes], control: Control, disk: Path) -> int:
+    """The exit code of the command, which is asked to end where somebody wants the end.
+
+    Raises :class:`flashgc.DriveError` where the server of ``disk`` has ended.
+    """
+    kill_at = None
+    while True:
+        try:
+            return child.wait(LOOK)
+        except subprocess.TimeoutExpired:
+            if mounts.is_dead(disk):
+                raise failures.SERVER_ENDED.error(why="") from None
+            if control.cancelled and kill_at is None:
+                kill_at = time.monotonic() + PATIENCE
+                child.terminate()
+            elif kill_at is not None and time.monotonic() > kill_at:
+                child.kill()

@@ -1,0 +1,328 @@
+"""A run of power cuts: the command is recorded once, and each cut is made and checked."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import platform
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from flashgc._core import ConfigError, Control, DriveError
+from flashgc.device import failures, mounts
+from flashgc.device.cutting import acknowledging, naming, places, recording
+from flashgc.device.cutting.checking import Checker, Verdict
+from flashgc.device.cutting.images import Images
+from flashgc.device.cutting.keeping import Asked, Kept, Result
+from flashgc.device.cutting.log import FLUSH, Log
+from flashgc.device.cutting.places import Cut
+from flashgc.device.cutting.recording import Recording
+from flashgc.device.cutting.shrinking import shrunk
+from flashgc.device.scratch import scratch
+from flashgc.progress import Show
+
+#: The purpose of scratch folders.
+PURPOSE = "cut-test"
+
+#: Seconds that a check may take where nobody says how many.
+TIMEOUT = 60.0
+
+#: Checks that the search for the smallest cut may run.
+TRIES = 40
+
+#: Lost pieces of the smallest cut that are named.
+NAMED = 8
+
+
+@dataclass(frozen=True)
+class Smallest:
+    """The smallest cut that breaks a promise: the earliest that was found, shrunk.
+
+    Of several at one place it is the one with the fewest lost pieces. Then lost pieces were given
+    back as long as the check still failed.
+    """
+
+    number: int
+    #: Commands of the recorded command before the cut, and all of them.
+    given: int
+    commands: int
+    is_at_flush: bool
+    acknowledged: int
+    #: The last line that was acknowledged before the cut; empty if none was.
+    last: str
+    #: Pieces that no flush had made durable, those that are lost, and the first of these in words.
+    pieces: int
+    lost: int
+    named: list[str]
+    why: str
+    said: str
+    #: The drive after this cut, where it is kept.
+    image: str | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of a run of cuts."""
+
+    asked: Asked
+    #: Seconds that the command took, and lines that it acknowledged.
+    seconds: float
+    acknowledged: int
+    #: Commands and flushes that the drive was given from the command's begin to the unmount.
+    commands: int
+    flushes: int
+    #: Cuts that were wanted, that are done, and those of an earlier run among them.
+    wanted: int
+    done: int
+    resumed: int
+    at_flushes: int
+    #: The flushes at which there was a cut, those at which there was none, and those of them that
+    #: had nothing to make durable: a cut there loses nothing.
+    flushes_cut: int
+    flushes_uncut: int
+    flushes_empty: int
+    broken: int
+    #: The broken ones by what was found: a check may have an exit code for each promise.
+    found: dict[str, int]
+    smallest: Smallest | None
+    #: True if somebody wanted the end before all cuts were done.
+    stopped: bool
+    #: The kernel whose file system was written and mounted: no other one was tried.
+    kernel: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain Python values."""
+        return asdict(self)
+
+
+def run(
+    asked: Asked,
+    cuts: int,
+    keep: Path | None,
+    show: Show,
+    control: Control,
+    timeout: float = TIMEOUT,
+) -> Outcome:
+    """Records the command, or takes the recording of ``keep``, and makes ``cuts`` cuts.
+
+    A check that takes more than ``timeout`` seconds breaks a promise.
+    """
+    mounts.check("flashgc device cut-test", asked.filesystem)
+    recording.program(asked.command)
+    with scratch(PURPOSE, has_sockets=False) as folder, _explained(folder, keep):
+        for name in ("mount", "fuse"):
+            (folder / name).mkdir()
+        with (
+            Kept(folder / "kept" if keep is None else keep, asked) as kept,
+            Checker(folder, asked.filesystem, asked.check, timeout, control) as checker,
+        ):
+            if kept.recording is None:
+                kept.keep(_recorded(asked, folder, kept.log, checker, control))
+            assert kept.recording is not None
+            with Log(kept.log) as log:
+                images = Images(folder, log, asked.capacity)
+                made = _Run(kept, kept.recording, images, checker, control)
+                return made.outcome(asked, cuts, show, is_kept=keep is not None)
+
+
+@contextlib.contextmanager
+def _explained(*folders: Path | None) -> Iterator[None]:
+    """Says the cause behind an error that is none of the command's or the check's."""
+    try:
+        yield
+    except (DriveError, OSError) as error:
+        for folder in folders:
+            why = error if folder is None else failures.explained(error, folder)
+            if why is not error:
+                raise why from None
+        raise
+
+
+def _recorded(
+    asked: Asked, folder: Path, log: Path, checker: Checker, control: Control
+) -> Recording:
+    """Runs the command, and the check where it must pass: without a cut and before any promise."""
+    file = folder / "recorded.flash"
+    try:
+        made = recording.record(asked.command, file, log, asked.filesystem, asked.capacity, control)
+        found = checker.look(file, acknowledging.before(made.notes, made.end))
+        _refuse(found, "without any power cut", control)
+        file.unlink()
+        with Log(log) as read:
+            given = read.until(made.begin)
+            cut = Cut(0, given, read.flushed(given), is_at_flush=False)
+            empty = Images(folder, read, asked.capacity).make(cut, ())
+            _refuse(checker.look(empty, []), "in the empty folder, with no line", control)
+    except DriveError:
+        if control.cancelled:  # Ctrl-C has ended what was run for it.
+            raise KeyboardInterrupt from None
+        raise
+    return made
+
+
+def _refuse(found: Verdict, where: str, control: Control) -> None:
+    """Refuses a check that has not passed where it must."""
+    if control.cancelled:
+        raise KeyboardInterrupt
+    if found.why is not None:
+        said = f": {found.said.splitlines()[-1]}" if found.said else ""
+        raise ConfigError(
+            f"--check: {found.why} {where}{said}; hint: it runs by sh in the command's folder, and "
+            "must exit with 0 if all that was acknowledged is there"
+        )
+
+
+class _Run:
+    """The cuts of one recording."""
+
+    def __init__(
+        self,
+        kept: Kept,
+        recorded: Recording,
+        images: Images,
+        checker: Checker,
+        control: Control,
+    ) -> None:
+        self._kept, self._recorded, self._images = kept, recorded, images
+        self._checker, self._control = checker, control
+        self._log = images.log
+        self._first = self._log.until(recorded.begin)
+
+    def outcome(self, asked: Asked, count: int, show: Show, *, is_kept: bool) -> Outcome:
+        """Makes the first ``count`` cuts, but for those that were made before."""
+        recorded = self._recorded
+        positions = [note.position for note in recorded.notes]
+        drawn = places.cuts(self._log, recorded.begin, recorded.end, asked.seed, positions)
+        wanted = {cut.number: cut for cut in itertools.islice(drawn, count)}
+        before = {at: one for at, one in self._kept.results().items() if at in wanted}
+        done = {**before, **self._made(asked, wanted, before, show)}
+        broken = [one for one in done.values() if one.why is not None]
+        smallest = None
+        if broken:
+            first = min(broken, key=lambda one: (one.given, one.lost, one.number))
+            show(1.0, "looking for the smallest cut", 0, "checks")
+            smallest = self._smallest(asked, wanted[first.number], first, is_kept=is_kept)
+        last = self._log.until(recorded.end)
+        flushes = [at for at in range(self._first, last) if self._log.entries[at].kind == FLUSH]
+        flushes_cut = len({one.given for one in done.values() if one.is_at_flush})
+        return Outcome(
+            asked=asked,
+            seconds=recorded.seconds,
+            acknowledged=len(recorded.notes),
+            commands=last - self._first,
+            flushes=len(flushes),
+            wanted=count,
+            done=len(done),
+            resumed=len(before),
+            at_flushes=sum(one.is_at_flush for one in done.values()),
+            flushes_cut=flushes_cut,
+            flushes_uncut=len(flushes) - flushes_cut,
+            flushes_empty=sum(self._log.flushed(at) == at for at in flushes),
+            broken=len(broken),
+            found=dict(Counter(one.why for one in broken if one.why is not None).most_common()),
+            smallest=smallest,
+            stopped=len(done) < count,
+            kernel=f"{platform.system()} {platform.release()}",
+        )
+
+    def _made(
+        self, asked: Asked, wanted: dict[int, Cut], before: dict[int, Result], show: Show
+    ) -> dict[int, Result]:
+        """Makes the cuts that are open, in the order of the log; those done until the end."""
+        left = [cut for cut in wanted.values() if cut.number not in before]
+        made: dict[int, Result] = {}
+        for cut in sorted(left, key=lambda cut: (cut.flushed, cut.number)):
+            # Earlier cuts took no time now: the rate and the time left are those of this call.
+            show(len(made) / len(left), "cutting the power", len(made), "cuts")
+            if self._control.cancelled:
+                break
+            try:
+                found = self._cut(cut, self._lost(asked, cut))
+            except DriveError:
+                if self._control.cancelled:
+                    break
+                raise
+            # Ctrl-C may have ended the mount: that breaks no promise.
+            if self._control.cancelled and found.why is not None:
+                break
+            made[cut.number] = found
+            self._kept.add(found)
+        return made
+
+    def _lost(self, asked: Asked, cut: Cut) -> list[int]:
+        return places.lost(len(self._images.pieces(cut)), asked.seed, cut.number)
+
+    def _acknowledged(self, cut: Cut) -> list[str]:
+        end = self._log.entries[cut.given - 1].end if cut.given else 0
+        return acknowledging.before(self._recorded.notes, end)
+
+    def _cut(self, cut: Cut, lost: Sequence[int]) -> Result:
+        acknowledged = self._acknowledged(cut)
+        found = self._checker.look(self._images.make(cut, lost), acknowledged)
+        return Result(
+            number=cut.number,
+            given=cut.given,
+            flushed=cut.flushed,
+            is_at_flush=cut.is_at_flush,
+            pieces=len(self._images.pieces(cut)),
+            lost=len(lost),
+            acknowledged=len(acknowledged),
+            why=found.why,
+            said=found.said,
+        )
+
+    def _smallest(self, asked: Asked, cut: Cut, result: Result, *, is_kept: bool) -> Smallest:
+        """The smallest cut at the place of one that broke a promise."""
+        known = self._kept.smallest()
+        if known.get("number") == cut.number:
+            found, named = Result(**known["result"]), known["named"]
+        else:
+            lost, found = self._shrunk(self._lost(asked, cut), cut, result)
+            named = self._named(cut, lost)
+            if is_kept and not self._control.cancelled:
+                shutil.move(self._images.make(cut, lost), self._kept.image)
+                self._kept.image.chmod(0o600)
+                told = {"number": cut.number, "result": asdict(found), "named": named}
+                self._kept.keep_smallest(told)
+        assert found.why is not None
+        acknowledged = self._acknowledged(cut)
+        return Smallest(
+            number=cut.number,
+            given=cut.given - self._first,
+            commands=self._log.until(self._recorded.end) - self._first,
+            is_at_flush=cut.is_at_flush,
+            acknowledged=len(acknowledged),
+            last=acknowledged[-1] if acknowledged else "",
+            pieces=found.pieces,
+            lost=found.lost,
+            named=named,
+            why=found.why,
+            said=found.said,
+            image=str(self._kept.image) if self._kept.image.exists() else None,
+        )
+
+    def _shrunk(self, lost: list[int], cut: Cut, result: Result) -> tuple[list[int], Result]:
+        """Gives lost pieces of the cut back as long as its check fails; what it then finds."""
+        last = [result]
+
+        def fails(less: list[int]) -> bool:
+            if self._control.cancelled:
+                return False
+            found = self._cut(cut, less)
+            if found.why is not None:
+                last.append(found)
+            return found.why is not None
+
+        return shrunk(lost, fails, TRIES), last[-1]
+
+    def _named(self, cut: Cut, lost: list[int]) -> list[str]:
+        """The first lost pieces in words, by the files of the drive that has lost none."""
+        if not lost or self._control.cancelled:
+            return []
+        known = self._checker.extents(self._images.make(cut, ()))
+        pieces = self._images.pieces(cut)
+        return [naming.told(pieces[at], known) for at in lost[:NAMED]]

@@ -1,0 +1,14 @@
+"""PostgreSQL as a living host: clusters of our own, and a load for them or for any database.
+
+:mod:`~flashgc.device.postgres.clients` reaches a database, :mod:`~flashgc.device.postgres.cluster`
+makes one in a scratch folder, and :mod:`~flashgc.device.postgres.tpcc` is a TPC-C-like load. No
+stored drive is needed.
+"""
+
+from __future__ import annotations
+
+from flashgc._core import FlashgcError
+
+
+class PostgresError(FlashgcError):
+    """PostgreSQL is not there, or one of its programs has failed."""

@@ -1,0 +1,103 @@
+"""PostgreSQL's programs, and a database as they reach it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from flashgc.device import programs as system
+from flashgc.device.postgres import PostgresError
+
+#: The folder of the programs on Debian and its kin, one folder a version.
+VERSIONS = Path("/usr/lib/postgresql")
+
+#: Programs that only talk to a server.
+CLIENTS = ("psql", "pgbench")
+
+#: The exit code of psql where it does not reach the server.
+UNREACHABLE = 2
+
+#: Characters of a program's words that a message quotes, from their end.
+QUOTED = 400
+
+
+def programs(names: Iterable[str] = CLIENTS) -> Path:
+    """The folder of the newest PostgreSQL that has the programs.
+
+    :class:`PostgresError` says which are missing.
+    """
+    wanted = tuple(names)
+    folders = sorted(VERSIONS.glob("*/bin"), key=lambda one: _number(one.parent.name))
+    first = system.find(wanted[0])
+    if first is not None:
+        folders.insert(0, Path(first).resolve().parent)
+    for folder in reversed(folders):
+        if all((folder / name).exists() for name in wanted):
+            return folder
+    raise PostgresError(
+        f"PostgreSQL is not installed: found no {', '.join(wanted)}; "
+        "hint: apt-get install postgresql"
+    )
+
+
+def _number(version: str) -> float:
+    try:
+        return float(version)
+    except ValueError:
+        return 0.0
+
+
+def execute(
+    command: Sequence[str],
+    *,
+    cwd: Path | None = None,
+    text: str = "",
+    environment: Mapping[str, str] | None = None,
+) -> str:
+    """Return the answer of a program to ``text``; :class:`PostgresError` has its last words."""
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env=environment,
+        input=text,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        raise failed(command, done.returncode, done.stdout + done.stderr)
+    return done.stdout.strip()
+
+
+def failed(command: Sequence[str], code: int, words: str) -> PostgresError:
+    """Return the error of a program that has failed, with its last words in one line."""
+    program = Path(next(word for word in command if word.startswith("/"))).name
+    hint = ""
+    if (program, code) == ("psql", UNREACHABLE):
+        hint = "; hint: start the server, or correct the name of the database"
+    said = " ".join(words.split())[-QUOTED:]
+    return PostgresError(f"{program} ended with code {code}: {said}{hint}")
+
+
+class Database:
+    """A database that a server serves, ours or another's."""
+
+    def __init__(self, dsn: str) -> None:
+        """The database that libpq's connection string or URI ``dsn`` names."""
+        self.dsn = dsn
+        self._bin = programs()
+
+    def command(self, program: str, *arguments: object) -> list[str]:
+        """A client of this database: psql or pgbench, with the database as its last word."""
+        return [str(self._bin / program), *map(str, arguments), self.dsn]
+
+    def ask(self, text: str, **variables: object) -> str:
+        """The answer to statements: a row a line, its columns with ``|`` between them.
+
+        ``:name`` in them stands for a variable, as psql has it.
+        """
+        words = [word for one in variables.items() for word in ("-v", "{}={}".format(*one))]
+        quiet = ("-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1")
+        return execute(self.command("psql", *quiet, *words, "-d"), text=text)

@@ -1,0 +1,166 @@
+"""A cluster of our own in a scratch folder: made, started, killed, recovered.
+
+Its server takes no connections from the network. PostgreSQL does not run as root: for root, its
+programs run as the user ``postgres``, for others as themselves. A cluster in a folder of
+:func:`flashgc.device.scratch.scratch` is taken away by the next command if this one is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+from flashgc.device import programs as system
+from flashgc.device.postgres import PostgresError
+from flashgc.device.postgres.clients import CLIENTS, QUOTED, Database, execute
+from flashgc.device.postgres.clients import programs as found
+from flashgc.device.processes import end, family
+from flashgc.device.scratch import note
+
+#: The superuser of a cluster, and the user of the system where root makes it.
+USER = "postgres"
+
+#: Programs that make and run a cluster.
+PROGRAMS = (*CLIENTS, "initdb", "pg_ctl")
+
+#: Its port is part of its socket's name, and nothing else.
+PORT = 5432
+
+#: Seconds that a server gets to recover, or to stop.
+PATIENCE = 300
+
+
+def programs(*more: str) -> Path:
+    """The folder of a PostgreSQL that can be run here, with ``more`` of its programs.
+
+    :class:`PostgresError` says what is missing.
+    """
+    folder = found((*PROGRAMS, *more))
+    if os.geteuid() == 0:
+        if system.find("runuser") is None:
+            raise PostgresError("runuser is not installed; hint: apt-get install util-linux")
+        import pwd
+
+        try:
+            pwd.getpwnam(USER)
+        except KeyError:
+            raise PostgresError(
+                f"there is no user {USER}, and PostgreSQL does not run as root; "
+                f"hint: useradd --system {USER}"
+            ) from None
+    return folder
+
+
+class Cluster:
+    """A cluster of our own; as a context, its server is ended at once when that is left."""
+
+    def __init__(
+        self, folder: Path, data: Path | None = None, options: Mapping[str, object] | None = None
+    ) -> None:
+        """Makes it in ``data``, or takes the one that is there; its server is not started.
+
+        ``folder`` is a scratch folder, for the socket and the log; the data are in it where
+        ``data`` is ``None``. ``options`` of the server are those of ``postgresql.conf``; a change
+        of the attribute counts from the next start.
+        """
+        self.folder, self._bin = folder, programs()
+        self.data = folder / "data" if data is None else data
+        self.options = dict(options or {})
+        self._socket = folder / "socket"
+        self._log = self._socket / "log"
+        is_made = self.data.exists()
+        for path in (self._socket,) if is_made else (self._socket, self.data):
+            path.mkdir()
+            path.chmod(0o700)
+            if os.geteuid() == 0:
+                shutil.chown(path, USER, USER)
+        if not is_made:
+            made = ["--auth=trust", "--data-checksums", "--no-locale", "--encoding=UTF8"]
+            if self.options.get("fsync") == "off":
+                made.append("--no-sync")
+            self.run("initdb", "-D", self.data, "-U", USER, *made)
+        self.database = Database(f"host='{self._socket}' port={PORT} user={USER} dbname={USER}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    @property
+    def address(self) -> tuple[str, ...]:
+        """The options of PostgreSQL's programs that lead to the server."""
+        return ("-h", str(self._socket), "-p", str(PORT), "-U", USER)
+
+    def command(self, program: str, *arguments: object) -> list[str]:
+        """A program of PostgreSQL, as the user whom the cluster belongs to."""
+        words = [str(self._bin / program), *map(str, arguments)]
+        return system.words(("runuser", "-u", USER, "--", *words)) if os.geteuid() == 0 else words
+
+    def run(self, program: str, *arguments: object) -> str:
+        """Runs a program to its end; :class:`PostgresError` says what it said."""
+        return execute(self.command(program, *arguments), cwd=self.folder)
+
+    def ask(self, text: str, **variables: object) -> str:
+        """The answer to statements, as :meth:`Database.ask` gives it."""
+        return self.database.ask(text, **variables)
+
+    def start(self) -> None:
+        """Starts the server, and waits until it has recovered."""
+        options = [f"-k {shlex.quote(str(self._socket))} -p {PORT} -h ''"]
+        options += [f"-c {shlex.quote(f'{name}={value}')}" for name, value in self.options.items()]
+        begin = ("-D", self.data, "-w", "-t", PATIENCE, "-s", "-l", self._log)
+        # What it leaves running must not hold our pipes.
+        done = subprocess.run(
+            self.command("pg_ctl", *begin, "-o", " ".join(options), "start"),
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
+        if done.returncode:
+            said = ""
+            with contextlib.suppress(OSError):
+                said = " ".join(self._log.read_text(errors="replace").split())
+            raise PostgresError(f"PostgreSQL does not start: {said[-QUOTED:]}")
+        note(self.folder, self._master())
+
+    def stop(self) -> None:
+        """Stops the server: its clients are sent away, and it writes a checkpoint."""
+        self.run("pg_ctl", "-D", self.data, "-w", "-t", PATIENCE, "-m", "fast", "stop")
+
+    def kill(self) -> None:
+        """Kills the server and its children at once; its next start recovers."""
+        # A server that is stopped starts no child that would outlive it, unseen.
+        os.kill(self._master(), signal.SIGSTOP)
+        self._end(self.processes(), signal.SIGKILL)
+
+    def end(self) -> None:
+        """Ends the server at once where it runs, without a checkpoint: nobody needs it any more."""
+        with contextlib.suppress(OSError, ValueError):
+            master = self._master()
+            # The file outlives a server that was killed, and its number may be another's by now.
+            if os.readlink(f"/proc/{master}/cwd") == str(self.data.resolve()):
+                self._end([master], signal.SIGQUIT)
+
+    def processes(self) -> list[int]:
+        """The server and its children."""
+        return family(self._master())
+
+    def _master(self) -> int:
+        return int((self.data / "postmaster.pid").read_text().split()[0])
+
+    @staticmethod
+    def _end(pids: list[int], which: signal.Signals) -> None:
+        try:
+            end(pids, which)
+        except TimeoutError as error:
+            raise PostgresError(str(error)) from None

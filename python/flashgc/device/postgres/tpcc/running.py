@@ -1,0 +1,257 @@
+"""Runs the transactions by pgbench, and reads its log."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import statistics
+import subprocess
+from array import array
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+from flashgc._core import ConfigError
+from flashgc.device.pace import Pace
+from flashgc.device.postgres.clients import Database, failed
+from flashgc.device.postgres.tpcc.checking import Condition, check
+from flashgc.device.postgres.tpcc.size import Size, constants_of_run
+from flashgc.device.postgres.tpcc.target import Target, database, made, silent
+from flashgc.device.scratch import note, scratch
+
+#: The types of transactions, and how many of 100 are of each.
+MIX = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}
+
+#: The line of pgbench on all transactions together.
+_TPS = re.compile(r"^tps = ([\d.]+) ", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The work of a run on one type of transaction. Latencies are in milliseconds."""
+
+    name: str
+    #: Those that ended, rolled back new orders among them, and those that failed.
+    transactions: int
+    failed: int
+    tps: float
+    mean_ms: float
+    stddev_ms: float
+    #: Nine of ten took no longer.
+    percentile_90_ms: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of a run. It is no result of TPC-C, which has to be audited."""
+
+    size: Size
+    clients: int
+    seed: int
+    #: Seconds that the transactions took.
+    seconds: float
+    #: All that ended, and how many in a second.
+    transactions: int
+    tps: float
+    #: New orders that were rolled back as they should: about one of 100.
+    rolled_back: int
+    kinds: tuple[Kind, ...]
+    #: The findings of :func:`check` behind the run; none if it was not checked.
+    conditions: tuple[Condition, ...]
+
+    @property
+    def new_orders_per_minute(self) -> float:
+        """Committed new orders a minute, which the standard calls throughput."""
+        committed = self.kinds[0].transactions - self.rolled_back
+        return 60 * committed / self.seconds if self.seconds else 0.0
+
+    @property
+    def is_consistent(self) -> bool:
+        """True if the conditions were checked, and all hold."""
+        return bool(self.conditions) and all(condition.holds for condition in self.conditions)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return {
+            **asdict(self),
+            "new_orders_per_minute": self.new_orders_per_minute,
+            "is_consistent": self.is_consistent,
+        }
+
+
+def run(
+    target: Target,
+    seconds: float = 60.0,
+    clients: int = 8,
+    seed: int = 1,
+    pace: Pace | None = None,
+    *,
+    transactions: int | None = None,
+    is_checked: bool = True,
+) -> Result:
+    """Runs the mix for so many seconds, or transactions if given, then checks the conditions.
+
+    The check reads whole tables; ``is_checked=False`` leaves it out.
+
+    Each client draws the same transactions for the same seed and clients; which of them meet is
+    up to the machine. If ``pace`` is over, a run of seconds ends early with what it has, and one
+    of transactions with ``KeyboardInterrupt``. Each client runs as many transactions as the others.
+    """
+    if clients < 1 or (seconds < 1 if transactions is None else transactions < clients):
+        asked = f"{seconds:g} s" if transactions is None else f"{transactions} transactions"
+        raise ConfigError(
+            f"a run of TPC-C: found {asked} and {clients} clients, expected 1 s, 1 client and a "
+            "transaction of each or more; hint: 60 s, 8 clients"
+        )
+    length = _Length(round(seconds), None if transactions is None else transactions // clients)
+    pace, where = pace or silent(), database(target)
+    size, load_seed = made(where)
+    orders = "SELECT sum(d_next_o_id) FROM tpcc.district"
+    with scratch("tpcc") as folder:
+        before = int(where.ask(orders))
+        report = _bench(where, folder, length, clients, seed, size, load_seed, pace)
+        placed = int(where.ask(orders)) - before
+        latencies, failed = _logged(folder)
+    done = sum(map(len, latencies))
+    [tps] = map(float, _TPS.findall(report))
+    kinds = tuple(_kinds(latencies, failed, done / tps if tps else 0.0))
+    return Result(
+        size=size,
+        clients=clients,
+        seed=seed,
+        seconds=done / tps if tps else 0.0,
+        transactions=done,
+        tps=tps,
+        rolled_back=kinds[0].transactions - placed,
+        kinds=kinds,
+        conditions=tuple(check(where)) if is_checked else (),
+    )
+
+
+@dataclass(frozen=True)
+class _Length:
+    """The length of a run: so many seconds, or so many transactions of each client."""
+
+    seconds: int
+    each: int | None
+
+    @property
+    def words(self) -> list[object]:
+        """As pgbench is told."""
+        return ["-T", self.seconds] if self.each is None else ["-t", self.each]
+
+
+@contextlib.contextmanager
+def mix(size: Size, load_seed: int, seed: int) -> Iterator[list[str]]:
+    """The words with which pgbench draws the transactions."""
+    variables = {**asdict(size), **vars(constants_of_run(load_seed, seed))}
+    words = ["-n", "-M", "prepared"]
+    words += [word for name, value in variables.items() for word in ("-D", f"{name}={value}")]
+    with as_file(files("flashgc.device.postgres.tpcc").joinpath("sql")) as scripts:
+        for name, weight in MIX.items():
+            words += ["-f", f"{scripts / name}.pgbench@{weight}"]
+        yield words
+
+
+def _bench(
+    where: Database,
+    folder: Path,
+    length: _Length,
+    clients: int,
+    seed: int,
+    size: Size,
+    load_seed: int,
+    pace: Pace,
+) -> str:
+    """Runs pgbench to its end; what it says."""
+    words = [*length.words, "-c", clients, "--random-seed", seed, "-l"]
+    words += ["--log-prefix", folder / "log"]
+    words += ["-j", min(clients, os.cpu_count() or 1)]
+    with mix(size, load_seed, seed) as what:
+        command = where.command("pgbench", *what, *words)
+        out, errors = folder / "report", folder / "errors"
+        with open(out, "w") as report, open(errors, "w") as said:
+            bench = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=report, stderr=said, cwd=folder
+            )
+        note(folder, bench.pid)
+        try:
+            if length.each is None:
+                _wait(bench, length.seconds, pace)
+            else:
+                _wait_for(bench, length.each * clients, where, pace)
+        finally:
+            bench.kill()
+            bench.wait()
+    if bench.returncode:
+        raise failed(command, bench.returncode, errors.read_text(errors="replace"))
+    return out.read_text()
+
+
+def _wait(bench: subprocess.Popen[bytes], seconds: int, pace: Pace) -> None:
+    pace.begin("running TPC-C", "seconds", seconds)
+    tenths, is_told = 0, False
+    while True:
+        try:
+            bench.wait(0.1)
+            return
+        except subprocess.TimeoutExpired:
+            tenths += 1
+        if tenths % 10 == 0:
+            pace.at(min(tenths // 10, seconds))
+        if pace.is_over and not is_told:
+            # Its own clock: it ends as it does when its time is over, with a report.
+            bench.send_signal(signal.SIGALRM)
+            is_told = True
+
+
+def _wait_for(
+    bench: subprocess.Popen[bytes], transactions: int, where: Database, pace: Pace
+) -> None:
+    ended = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
+    before = int(where.ask(ended))
+    pace.begin("running TPC-C", "transactions", transactions)
+    while True:
+        try:
+            bench.wait(1)
+            return
+        except subprocess.TimeoutExpired:
+            pace.at(min(int(where.ask(ended)) - before, transactions))
+        if pace.is_over:
+            raise KeyboardInterrupt
+
+
+def _kinds(latencies: list[array[int]], failed: list[int], seconds: float) -> Iterator[Kind]:
+    for name, unsorted, failures in zip(MIX, latencies, failed, strict=True):
+        times = sorted(unsorted)
+        yield Kind(
+            name=name,
+            transactions=len(times),
+            failed=failures,
+            tps=len(times) / seconds if seconds else 0.0,
+            mean_ms=statistics.fmean(times) / 1000 if times else 0.0,
+            stddev_ms=statistics.pstdev(times) / 1000 if times else 0.0,
+            percentile_90_ms=times[(len(times) * 9 - 1) // 10] / 1000 if times else 0.0,
+        )
+
+
+def _logged(folder: Path) -> tuple[list[array[int]], list[int]]:
+    """Microseconds of each transaction that ended, by type, and how many of each type failed.
+
+    The report of pgbench has these as well, but its threads do not lock what they count by script,
+    so some transactions are missing there.
+    """
+    found, failed = [array("Q") for _ in MIX], [0] * len(MIX)
+    for log in folder.glob("log.*"):
+        with open(log) as lines:
+            for line in lines:
+                _client, _number, time, script, *_ = line.split()
+                if time.isdigit():
+                    found[int(script)].append(int(time))
+                else:
+                    failed[int(script)] += 1
+    return found, failed

@@ -1,0 +1,308 @@
+"""``find``: bisection over the values of an option, each simulated with the same seeds."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+from flashgc import _notebook_progress
+from flashgc._core import ConfigError, Control
+from flashgc._origins import Places
+from flashgc._typed_keywords import typed_keywords
+from flashgc.checkpoints import File
+from flashgc.execution import COMPARED_RUNS, keeping_in, simulate
+from flashgc.experiment import experiment
+from flashgc.frames import Table
+from flashgc.keywords import RunKeywords
+from flashgc.policy_files import Policies
+from flashgc.progress import Show
+from flashgc.results import Finding, Result
+from flashgc.results.figures import figures_of
+from flashgc.simulation import given_values
+from flashgc.studies.finding import describe
+from flashgc.studies.finding.outcome import Found, Tried
+from flashgc.studies.finding.subject import Subject, subject
+from flashgc.studies.finding.wanted import Wanted, wanted
+from flashgc.studies.study import Progress, Study, without_unit
+from flashgc.traces import Trace
+
+#: The mean of a figure, and the worse and the better end of its interval.
+MEAN, WORSE, BETTER = 0, -1, 1
+
+
+@typed_keywords(RunKeywords)
+def find(
+    option: str,
+    conditions: str | Sequence[str],
+    workload: str | Trace | Table = "uniform",
+    *,
+    low: str | float | None = None,
+    high: str | float | None = None,
+    step: str | float | None = None,
+    factor: float | None = None,
+    results: File | None = None,
+    progress: Progress | None = None,
+    control: Control | None = None,
+    **options: Unpack[RunKeywords],
+) -> Found:
+    """Finds the value of an option from which, or up to which, a drive is good enough.
+
+    ``option`` is a number of the experiment (``"spare"``) or a parameter of a spec
+    (``"victim.d"``). Its values go from ``low`` to ``high`` in equal steps or by a ``factor``;
+    those of the spare factor from 2% to 60% in steps of 0.1% unless said otherwise.
+    ``conditions`` are on figures of a result (``"write_amplification<2"``); all must hold. The
+    other options are those of :func:`flashgc.run`, with 5 runs of each value unless ``runs`` says
+    otherwise: run *i* of all values has the same seed.
+
+    Bisection assumes that the condition begins to hold at one value of the range and holds from
+    there on. If the values that were tried contradict this, there is a warning.
+
+    ``results`` is a file in which the results are kept. Ctrl-C stops the work.
+
+    Raises :class:`flashgc.ConfigError`.
+
+    >>> found = find("spare", "write_amplification<2", blocks=256, pages_per_block=32, runs=1,
+    ...              victim="greedy", low="15%", high="35%", step="5%")
+    >>> found.value, found.side
+    ('30%', 'least')
+    """
+    values, places = given_values(workload, options)
+    if options.get("victim") is not None:
+        values.setdefault("gc", {})["victim"] = options["victim"]  # type: ignore[typeddict-item]
+    table = {"from": low, "to": high, "step": step, "factor": factor}
+    with _notebook_progress.shown(progress) as show:
+        return searched(
+            subject(option, table, "option"),
+            wanted(conditions, "conditions"),
+            values,
+            places,
+            results=results,
+            progress=without_unit(show),
+            control=control,
+        )
+
+
+def searched(
+    sought: Subject,
+    conditions: tuple[Wanted, ...],
+    values: Mapping[str, Mapping[str, Any]],
+    places: Places,
+    *,
+    python: Policies | None = None,
+    results: File | None = None,
+    progress: Show | None = None,
+    control: Control | None = None,
+) -> Found:
+    """The value of ``sought``; ``values`` are those of the experiment, by section."""
+    study = Study(progress, control)
+    search = Search(sought, conditions, values, places, python or {}, results, study)
+    with study.stoppable():
+        try:
+            return search.found()
+        except _Stopped:
+            return search.outcome("interrupted", None, "", None)
+
+
+def confidence(conditions: int) -> float:
+    """The share of searches whose interval holds the value, at least.
+
+    Each end of an interval of 95% errs once in 40. The value is below the interval if the better
+    end of any condition errs, and above it if the worse end of the last one to hold does.
+
+    >>> confidence(1), confidence(2)
+    (0.95, 0.925)
+    """
+    return round(1 - 0.025 * (conditions + 1), 9)
+
+
+class _Stopped(Exception):  # noqa: N818 - no error
+    """The work was stopped."""
+
+
+@dataclass(frozen=True)
+class _Evaluated:
+    """One value that was simulated, or why it cannot be."""
+
+    result: Result | None
+    figures: Mapping[str, Any]
+    reason: str
+
+
+class Search:
+    """Evaluations of a subject's values, each made once."""
+
+    def __init__(
+        self,
+        sought: Subject,
+        conditions: tuple[Wanted, ...],
+        values: Mapping[str, Mapping[str, Any]],
+        places: Places,
+        python: Policies,
+        results: File | None,
+        study: Study,
+    ) -> None:
+        self._sought, self._conditions = sought, conditions
+        self._values, self._places, self._python = values, places, python
+        self._results, self._study = results, study
+        self._done: dict[int, _Evaluated] = {}
+        self._expected = 2 + 3 * math.ceil(math.log2(max(len(sought.values), 2)))
+
+    def found(self) -> Found:
+        """Bisects for the mean, and for both ends of the intervals."""
+        last = len(self._sought.values) - 1
+        ends = (self._at(0), self._at(last))
+        if all(end.reason for end in ends):
+            raise ConfigError(ends[0].reason)
+        self._refuse_crossing(ends)
+        bounds = {shift: self._boundary(shift) for shift in (MEAN, WORSE, BETTER)}
+        mean = bounds[MEAN]
+        if isinstance(mean, bool):
+            return self.outcome("everywhere" if mean else "nowhere", None, "", None)
+        side = "least" if self._holds(last, MEAN) else "most"
+        named = {shift: self._value(bound) for shift, bound in bounds.items()}
+        # A figure without an interval may be anywhere: then nothing is known of the value either.
+        has_interval = all(
+            self._done[at].figures.get(f"{one.figure}_ci95") is not None
+            for one in self._conditions
+            for at in (mean, *(bound for bound in bounds.values() if not isinstance(bound, bool)))
+        )
+        interval = (named[BETTER], named[WORSE]) if has_interval else None
+        return self.outcome("found", mean, side, interval)
+
+    def _refuse_crossing(self, ends: Sequence[_Evaluated]) -> None:
+        """Raises where one condition holds at one end and another at the other.
+
+        All of them may hold between, which bisection does not see.
+        """
+        met = [[one.holds(end.figures, MEAN) for end in ends] for one in self._conditions]
+        if all(any(one) for one in met) and not any(map(all, zip(*met, strict=True))):
+            low, high = (self._conditions[[one[at] for one in met].index(True)] for at in (0, 1))
+            raise ConfigError(
+                f"wanted: {low} holds at {self._sought.values[0]} and {high} at "
+                f"{self._sought.values[-1]}, so all may hold between; hint: find each alone"
+            )
+
+    def _value(self, bound: int | bool) -> Any:
+        return None if isinstance(bound, bool) else self._sought.values[bound]
+
+    def _boundary(self, shift: int) -> int | bool:
+        """The last value that holds, beside one that does not; or whether all of them do."""
+        low, high = 0, len(self._sought.values) - 1
+        first, last = self._holds(low, shift), self._holds(high, shift)
+        if first == last:
+            return first
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._holds(middle, shift) == first:
+                low = middle
+            else:
+                high = middle
+        return low if first else high
+
+    def _holds(self, index: int, shift: int) -> bool:
+        figures = self._at(index).figures
+        return all(one.holds(figures, shift) for one in self._conditions)
+
+    def _at(self, index: int) -> _Evaluated:
+        if index not in self._done:
+            self._done[index] = self._evaluated(index)
+        return self._done[index]
+
+    def _evaluated(self, index: int) -> _Evaluated:
+        if self._study.control.cancelled:
+            raise _Stopped
+        value = self._sought.values[index]
+        places = {**self._places, self._sought.path: f"{self._sought.name} {value}"}
+
+        def look(control: Control) -> None:
+            share = (len(self._done) + min(control.done / COMPARED_RUNS, 1)) / self._expected
+            self._study.show(share, f"simulating {value}", len(self._done), "values")
+
+        try:
+            asked = experiment(self._sought.lay(self._values, value), places)
+            simulated = simulate(
+                asked,
+                self._python,
+                places=places,
+                default_runs=COMPARED_RUNS,
+                progress=look,
+                control=self._study.control,
+                keeping=keeping_in(self._results, "find"),
+            )
+        except ConfigError as error:
+            return _Evaluated(None, {}, str(error))
+        if len(simulated.results) != 1:
+            raise ConfigError(
+                f"{len(simulated.results)} configurations of one value, expected one; hint: give "
+                "one policy"
+            )
+        result = Result.from_dict(simulated.results[0])
+        if result.interrupted:
+            raise _Stopped
+        figures = figures_of(simulated.results[0])
+        missing = [one.figure for one in self._conditions if figures.get(one.figure) is None]
+        if missing:
+            raise ConfigError(
+                f"wanted: no result has {missing[0]}; hint: drives of --drive timed have times"
+            )
+        return _Evaluated(result, figures, "")
+
+    def outcome(
+        self,
+        status: str,
+        index: int | None,
+        side: str,
+        interval: tuple[Any, Any] | None,
+    ) -> Found:
+        """All of what is known now."""
+        values = self._sought.values
+        return Found(
+            option=self._sought.name,
+            wanted=tuple(map(str, self._conditions)),
+            status=status,
+            value=None if index is None else values[index],
+            side=side,
+            interval=interval,
+            confidence=None if interval is None else confidence(len(self._conditions)),
+            ends=(values[0], values[-1]),
+            tried=tuple(self._tried(at) for at in sorted(self._done)),
+            findings=(
+                describe.outcome(
+                    self._sought.name,
+                    tuple(map(str, self._conditions)),
+                    status,
+                    None if index is None else values[index],
+                    side,
+                    (values[0], values[-1]),
+                ),
+                *self._findings(index),
+            ),
+            result=None if index is None else self._done[index].result,
+        )
+
+    def _tried(self, index: int) -> Tried:
+        one = self._done[index]
+        names = [name for want in self._conditions for name in (want.figure, f"{want.figure}_ci95")]
+        figures = {name: one.figures[name] for name in names if name in one.figures}
+        return Tried(self._sought.values[index], figures, self._holds(index, MEAN), one.reason)
+
+    def _findings(self, at: int | None) -> Iterator[Finding]:
+        done = sorted(self._done)
+        told = [self._holds(index, MEAN) for index in done]
+        changes = [turn for turn in range(1, len(told)) if told[turn] != told[turn - 1]]
+        values, name = self._sought.values, self._sought.name
+        if len(changes) > 1:
+            yield describe.several([values[done[turn]] for turn in changes])
+        impossible = [index for index in done if self._done[index].reason]
+        if impossible:
+            yield describe.cannot(name, values[impossible[0]], self._done[impossible[0]].reason)
+        # Each finding once: of the value that was found, if it has it.
+        seen = set()
+        for index in done if at is None else (at, *done):
+            for one in [] if (result := self._done[index].result) is None else result.findings:
+                if one.id not in seen:
+                    seen.add(one.id)
+                    yield dataclasses.replace(one, claim=f"{name} {values[index]}: {one.claim}")

@@ -1,0 +1,152 @@
+"""The findings of a fleet, in sentences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from flashgc.results.findings import DOUBT, INVALID, NOTE, Finding, declare, without_numbers
+from flashgc.studies.fleets.outcome import ROUNDED, Fleet, FleetPolicy
+
+RULES = declare(
+    "fleet",
+    (
+        "fleet-interrupted",
+        INVALID,
+        "Only some of the cells were run.",
+        "The command was stopped before its end.",
+    ),
+    (
+        "beyond-chance",
+        NOTE,
+        "A policy writes less than the first on more volumes than chance explains, or more.",
+        "The two-sided sign test over volumes with a result of both has p below 5%, divided by the "
+        "number of such comparisons.",
+    ),
+    (
+        "within-chance",
+        DOUBT,
+        "The counts of volumes on which a policy writes less or more may be chance.",
+        "The sign test has a larger p.",
+    ),
+    (
+        "volumes-without-result",
+        NOTE,
+        "Some volumes have no result, for this reason.",
+        "Their drives cannot run, never collect, failed or were not run.",
+    ),
+    (
+        "other-volumes",
+        DOUBT,
+        "The distributions of the policies are over different volumes.",
+        "The policies have different numbers of volumes with a result.",
+    ),
+    (
+        "whole-blocks",
+        DOUBT,
+        "Some drives have more spare space than was asked for.",
+        f"Blocks are whole, and the spare factor is at least {ROUNDED:g} times that asked for.",
+    ),
+    (
+        "traces-as-read",
+        NOTE,
+        "The traces are not read to the letter.",
+        "The reader of a trace left out, sorted or changed something.",
+    ),
+)
+#: Reasons of each kind that are said.
+REASONS = 10
+#: The words for volumes without a result, by status.
+_STATUSES = {
+    "cannot": "cannot run",
+    "idle": "never collect",
+    "failed": "failed",
+    "missing": "not run",
+}
+
+
+#: Those that stand below the tables; the others are warnings.
+SENTENCES = frozenset(
+    ("fleet-interrupted", "beyond-chance", "within-chance", "volumes-without-result")
+)
+
+
+def findings(fleet: Fleet) -> list[Finding]:
+    """Return how the policies compare, who has no result, and doubts about the tables."""
+    told = []
+    if fleet.interrupted:
+        missing = len(fleet.of("missing"))
+        claim = f"Interrupted: {missing} of {len(fleet)} cells were not run"
+        told.append(RULES["fleet-interrupted"].found(claim, missing=missing, cells=len(fleet)))
+    first = fleet.policies[0].name
+    told += [
+        _against(first, policy, len(fleet.policies) - 1)
+        for policy in fleet.policies[1:]
+        if policy.against_first is not None
+    ]
+    return [*told, *reasons(fleet), *_doubts(fleet)]
+
+
+def _against(first: str, policy: FleetPolicy, comparisons: int) -> Finding:
+    signs = policy.against_first
+    assert signs is not None
+    rule = RULES["beyond-chance" if policy.differs else "within-chance"]
+    words = rule.id.replace("-", " ")
+    if comparisons > 1:
+        words += f" in {comparisons} comparisons"
+    chance = "below 1e-9" if signs.p < 1e-9 else f"{signs.p:.2g}"
+    return rule.found(
+        f"{policy.name} writes less than {first} on {_volumes(signs.less)}, more on {signs.more}, "
+        f"as much on {signs.same}: {words} (sign test, p {chance})",
+        less=signs.less,
+        more=signs.more,
+        same=signs.same,
+        p=signs.p,
+        comparisons=comparisons,
+    )
+
+
+def reasons(fleet: Fleet) -> Iterator[Finding]:
+    """A finding for each kind of reason why volumes have no result: how many, and one of them."""
+    for status, words in _STATUSES.items():
+        examples: dict[str, tuple[int | str, str]] = {}
+        counts: Counter[str] = Counter()
+        for kind, volumes in _kinds(fleet, status).items():
+            counts[kind] = len(volumes)
+            examples[kind] = next(iter(volumes.items()))
+        for kind, count in counts.most_common(REASONS):
+            volume, reason = examples[kind]
+            such = f"volume {volume}" if count == 1 else f"{count} volumes, such as {volume},"
+            such = f"{such} {words}" + (": " if reason else "")
+            rule = RULES["volumes-without-result"]
+            yield rule.found_in(such, reason, volumes=count, status=status)
+
+
+def _kinds(fleet: Fleet, status: str) -> Mapping[str, dict[int | str, str]]:
+    """By kind of reason, the volumes that have it under any policy, with theirs."""
+    found: dict[str, dict[int | str, str]] = {}
+    for cell in fleet.of(status):
+        found.setdefault(without_numbers(cell.reason), {}).setdefault(cell.volume, cell.reason)
+    return found
+
+
+def _doubts(fleet: Fleet) -> Iterator[Finding]:
+    for note in fleet.notes:
+        yield RULES["traces-as-read"].found(note)
+    if len({policy.volumes for policy in fleet.policies}) > 1:
+        yield RULES["other-volumes"].found(
+            "the policies have results of different volumes: only 'to the first' and the counts "
+            "of volumes compare the same ones",
+            volumes=[policy.volumes for policy in fleet.policies],
+        )
+    if fleet.rounded:
+        yield RULES["whole-blocks"].found(
+            f"{_volumes(fleet.rounded)} with a result: blocks are whole, so their drives have "
+            f"{ROUNDED:g} times the spare factor asked for, or more",
+            "a smaller --pages-per-block",
+            volumes=fleet.rounded,
+        )
+
+
+def _volumes(count: int) -> str:
+    return "1 volume" if count == 1 else f"{count} volumes"

@@ -1,0 +1,195 @@
+"""``fleet``: the volumes of a trace under several policies, each on a drive of its size."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, Unpack
+
+from flashgc import _core, _files, _naming, _notebook_progress
+from flashgc._core import ConfigError, Control
+from flashgc._origins import Places
+from flashgc._typed_keywords import typed_keywords
+from flashgc.configuration import configurations
+from flashgc.experiment import experiment
+from flashgc.keywords import CompareKeywords
+from flashgc.options import OPTIONS, Option
+from flashgc.policy_files import load_policies
+from flashgc.progress import Show
+from flashgc.simulation import given_values
+from flashgc.store import Store
+from flashgc.studies.fleets import describe
+from flashgc.studies.fleets.cells import Policy, Work
+from flashgc.studies.fleets.outcome import Fleet, policies_of, rounded
+from flashgc.studies.fleets.volumes import BY, Volumes, source_of, split
+from flashgc.studies.study import jobs_of, refuse
+
+#: The file of results if nobody says otherwise.
+RESULTS = "fleet.results"
+#: Options that the drives of a fleet cannot have.
+UNUSED = (
+    "source", "blocks", "capacity", "kind", "vm_page_cache", "page_policy", "scheme",
+    *(option.key for option in OPTIONS if option.drives == "timed"),
+)  # fmt: skip
+
+
+@typed_keywords(CompareKeywords)
+def fleet(
+    traces: str | PathLike[str] | Sequence[str | PathLike[str]],
+    victims: str | Sequence[str],
+    *,
+    by: str = "volume",
+    results: str | PathLike[str] = RESULTS,
+    retry: bool = False,
+    progress: Show | None = None,
+    control: Control | None = None,
+    **options: Unpack[CompareKeywords],
+) -> Fleet:
+    r"""Runs each volume of a trace under each policy, on a drive of the volume's size.
+
+    ``traces`` is a trace of many volumes, or several that follow each other. ``by="volume"`` takes
+    all requests to one volume (device) number for a volume, ``by="file"`` all requests of a file.
+    The traces are read once. Memory grows with the number of volumes and the largest volume, not
+    with the length of the trace; a spool in the folder for temporary files has the requests, some
+    10 bytes each.
+
+    ``victims`` and the options are those of :func:`flashgc.compare`, without those of a drive's
+    size and of drives with a clock; ``jobs`` is the number of cores. A volume's digits are those
+    of ``flashgc.run(trace, devices=NUMBER)`` with the same options.
+
+    ``results`` is a file in which each result is kept: what it has is not run again. Of cells that
+    failed, the error is kept, and ``retry`` runs them again. ``progress`` is called with the share
+    that is done, what is being done, how many, and of what. Ctrl-C ends it; what is complete is
+    kept, and the same call goes on.
+
+    Raises :class:`flashgc.ConfigError`, :class:`flashgc.TraceError` and :class:`OSError`.
+
+    >>> import random, tempfile
+    >>> draw = random.Random(1)
+    >>> rows = [f"{at}.000,W,{draw.randrange(900) * 4096},4096,{at % 2}" for at in range(2000)]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     trace = Path(folder, "two.csv")
+    ...     _ = trace.write_text("time_us,op,offset_bytes,size_bytes,dev\n" + "\n".join(rows))
+    ...     made = fleet(trace, ["greedy", "fifo"], pages_per_block=16, results=folder + "/r")
+    >>> [(policy.name, policy.volumes) for policy in made.policies]
+    [('greedy', 2), ('fifo', 2)]
+    >>> made.policies[1].ratio > 1
+    True
+    """
+    paths = [traces] if isinstance(traces, str | PathLike) else list(traces)
+    if not paths:
+        raise ConfigError("traces: found none, expected at least one; hint: name a trace file")
+    names = [victims] if isinstance(victims, str) else list(victims)
+    if not all(isinstance(name, str) for name in names):
+        raise ConfigError(
+            "victims: found a policy that is no text; hint: write python:FILE.py:NAME, so that "
+            "results can be kept"
+        )
+    values, places = given_values(source_of([os.fspath(path) for path in paths]), {**options})
+    if names or "gc_preset" not in options:
+        values["gc"] = {"victim": names, **values.get("gc", {})}
+    with _notebook_progress.shown(progress) as show:
+        return fleet_with(
+            paths,
+            values,
+            {"gc.victim": "victims", **places},
+            by=by,
+            results=results,
+            retry=retry,
+            progress=show,
+            control=control,
+        )
+
+
+def fleet_with(
+    paths: Sequence[str | PathLike[str]],
+    values: dict[str, dict[str, Any]],
+    places: Places,
+    *,
+    by: str,
+    results: str | PathLike[str],
+    retry: bool = False,
+    progress: Show | None = None,
+    control: Control | None = None,
+) -> Fleet:
+    """:func:`fleet` for the values of options by section, and the place of each."""
+    control = control or Control()
+    traces = [os.fspath(path) for path in paths]
+    policies = _policies(traces, values, places, by)
+    option = places.get("results", "results")
+    _check_results(Path(results), option)
+    jobs = jobs_of(values, places)
+    trace = policies[0].config["trace"]
+
+    def reading(share: float) -> None:
+        if progress is not None:
+            progress(share, "splitting the trace", 0, "volumes")
+
+    with split(traces, by, trace, control, reading, places) as volumes:
+        with Store(Path(results), option) as store:
+            work = Work(volumes, policies, store, retry=retry, show=progress, control=control)
+            work.perform(jobs)
+        spares = {policy.name: policy.config["spare"] for policy in policies}
+        fleet = Fleet(
+            workload=source_of(traces),
+            by=by,
+            policies=policies_of([policy.name for policy in policies], work.cells),
+            cells=tuple(work.cells),
+            volumes=len(volumes),
+            never_written=sum(not volume.writes for volume in volumes),
+            ran=work.ran,
+            found=work.found,
+            interrupted=work.interrupted,
+            results=os.fspath(results),
+            spool_bytes=volumes.spool_bytes,
+            notes=tuple(_notes(volumes)),
+            rounded=rounded(work.cells, spares),
+        )
+        told = (*describe.findings(fleet), *work.findings)
+        return dataclasses.replace(fleet, findings=told)
+
+
+def _policies(
+    traces: Sequence[str], values: dict[str, dict[str, Any]], places: Places, by: str
+) -> list[Policy]:
+    """Return the policies to run on each volume, by name. Raises :class:`flashgc.ConfigError`."""
+    if by not in BY:
+        hint = _core.suggest(by, list(BY))
+        raise ConfigError(f"{places.get('by', 'by')}: unknown word '{by}'; hint: {hint}")
+    if not traces:
+        raise ConfigError("traces: found none; hint: give a trace of many volumes")
+    for trace, count in Counter(traces).items():
+        if count > 1:
+            raise ConfigError(f"{trace} is given {count} times, expected once")
+    refuse(UNUSED, values, places, "cannot be given to a fleet", _hint)
+    source = source_of(traces)
+    if not _core.is_trace(source):
+        source = os.path.join(os.curdir, source)
+    sections = {**values, "workload": {**values.get("workload", {}), "source": source}}
+    asked = experiment(sections, places)
+    python = load_policies(values.get("gc"), places)
+    configs = configurations(asked, places, python=python)
+    return [Policy(_naming.name(config, configs), config) for config in configs]
+
+
+def _hint(option: Option) -> str:
+    return "leave it out" + ": each drive has the size of its volume" * (option.section == "drive")
+
+
+def _check_results(path: Path, option: str) -> None:
+    """Refuses what is no file of results before the trace is read; it makes none."""
+    if path.exists():
+        Store(path, option, make=False).close()
+    else:
+        _files.check(os.fspath(path), option, RESULTS)
+
+
+def _notes(volumes: Volumes) -> Iterator[str]:
+    yield from volumes.notes
+    if volumes.skipped:
+        lines = "1 bad line" if volumes.skipped == 1 else f"{volumes.skipped} bad lines"
+        yield f"{lines} of the trace left out"

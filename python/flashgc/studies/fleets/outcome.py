@@ -1,0 +1,301 @@
+"""The outcome of a fleet: a cell for each volume and policy, and each policy's distribution."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flashgc import _core, tables
+from flashgc._documents import Document, Json, Scalar
+from flashgc._summaries import Column, Shown, figure, short
+from flashgc.results import Finding
+from flashgc.store import Kept
+from flashgc.studies.fleets.distribution import Signs, at_rank, signs
+from flashgc.studies.fleets.volumes import Volume
+
+#: Figures of a result that a cell has as they are.
+_FIGURES = ("write_amplification", "write_amplification_ci95", "host_pages", "copied_pages",
+            "erases", "steady", "digest")  # fmt: skip
+#: A drive is rounded up where its spare factor is so many times the one asked for, or more.
+ROUNDED = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class FleetCell:
+    """One volume under one policy."""
+
+    #: The volume's number in the trace, or its file.
+    volume: int | str
+    #: The policy by the name that it has in the fleet.
+    policy: str
+    #: ``result``; ``idle``: nothing was collected; ``cannot`` be; ``failed``, and may be tried
+    #: again; ``missing``: was not run.
+    status: str
+    #: Why there is no result; empty with one.
+    reason: str = ""
+    #: Bytes programmed for each byte that the host writes, and half its 95% interval.
+    write_amplification: float | None = None
+    write_amplification_ci95: float | None = None
+    #: Drive writes for each erase of the mean block. Times the erases that a block is rated for, it
+    #: is how many drive writes wear the mean block out.
+    life: float | None = None
+    #: Bytes that the trace writes to the volume.
+    bytes_written: float = 0.0
+    #: Physical blocks, bytes of the logical capacity, and 1 - U/N of the drive.
+    blocks: int | None = None
+    logical_bytes: int | None = None
+    spare_factor: float | None = None
+    #: Counts of the measured part, as a result of a run has them.
+    host_pages: int | None = None
+    copied_pages: int | None = None
+    erases: int | None = None
+    #: True if write amplification had stopped moving.
+    steady: bool | None = None
+    digest: str | None = None
+
+    def row(self) -> dict[str, Scalar]:
+        """The row of the tidy table."""
+        row = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {**row, "reason": self.reason or None}
+
+
+def cell_of(volume: Volume, policy: str, kept: Kept | None) -> FleetCell:
+    """A cell with what came of it."""
+    if kept is None:
+        return FleetCell(volume.name, policy, "missing")
+    if kept.result is None:
+        return FleetCell(volume.name, policy, kept.status, kept.reason)
+    result: Mapping[str, Any] = kept.result
+    config, written, erases = result["config"], result["bytes"]["host"], int(result["erases"])
+    logical = config["logical_pages"] * (config.get("mapping_unit") or config["page_size"])
+    figures = {name: result.get(name) for name in _FIGURES}
+    status, reason, life = "result", "", None
+    if not written:
+        status, reason = "idle", "the host wrote nothing in the measured part"
+    elif not erases:
+        status = "idle"
+        reason = f"{result['host_pages']} pages were written and no block was erased"
+    else:
+        life = written / logical / (erases / config["blocks"])
+    pass_of = result["trace"] or {}
+    share = pass_of.get("page_writes", 0) / max(result["host_pages"], 1)
+    return FleetCell(
+        volume.name,
+        policy,
+        status,
+        reason,
+        life=life,
+        bytes_written=written * share,
+        blocks=config["blocks"],
+        logical_bytes=logical,
+        spare_factor=config["spare_factor"],
+        **figures,
+    )
+
+
+@dataclass(frozen=True)
+class FleetPolicy:
+    """A policy, and how its figures are distributed over the volumes that have a result of it."""
+
+    name: str
+    #: Volumes with a result.
+    volumes: int
+    #: Write amplification that half, 95% and all of the volumes do not exceed.
+    median: float
+    p95: float
+    worst: float
+    #: The volume with the worst.
+    worst_volume: int | str | None
+    #: Bytes programmed for each byte that the trace writes to these volumes together.
+    per_byte: float
+    #: Drive writes for each erase of the mean block: what half of the volumes exceed, what 95% do,
+    #: and the least.
+    life_median: float
+    life_p95: float
+    life_worst: float
+    #: Drive writes for each erase if all these drives were one, whose blocks wear evenly.
+    life_per_byte: float
+    #: This policy beside the first on volumes that have a result of both; ``None`` of the first.
+    against_first: Signs | None
+    #: The ratio of :attr:`per_byte` to the first policy's on these volumes, and that of lives.
+    ratio: float | None = None
+    life_ratio: float | None = None
+    #: True if the sign test says that it differs from the first beyond chance: its p times the
+    #: number of such comparisons is below 5%.
+    differs: bool | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class Fleet(Document):
+    """Volumes of a trace under several policies."""
+
+    #: The trace, and what a volume is.
+    workload: str
+    by: str
+    #: Each policy, in the order asked for.
+    policies: tuple[FleetPolicy, ...]
+    #: A cell for each volume and policy; the policies of a volume stand together.
+    cells: tuple[FleetCell, ...]
+    #: Volumes of the trace, and those of them that are never written.
+    volumes: int
+    never_written: int
+    #: Cells that this call has run, and those that were found in the file of results.
+    ran: int
+    found: int
+    #: True if it was stopped before its end.
+    interrupted: bool
+    #: The file of results.
+    results: str
+    #: Bytes of the spool on the disk, while it worked.
+    spool_bytes: int
+    #: Notes for people on how the trace was read.
+    notes: tuple[str, ...]
+    #: Volumes whose drive has much more spare space than was asked for, as blocks are whole.
+    rounded: int
+    #: The claims: how the policies compare, who has no result, and the findings of results, of
+    #: which those that differ only in numbers are one.
+    findings: tuple[Finding, ...] = ()
+
+    def __iter__(self) -> Iterator[FleetCell]:
+        return iter(self.cells)
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def of(self, status: str) -> tuple[FleetCell, ...]:
+        """The cells with this status."""
+        return tuple(cell for cell in self.cells if cell.status == status)
+
+    def _shown(self) -> Shown:
+        line = f"{self.volumes} volumes of {short(self.workload)}"
+        headings = ("volumes", "median", "95%", "worst", "per byte", "median life")
+        columns = [Column("policy"), *(Column(one, is_figure=True) for one in headings)]
+        rows = [
+            [
+                one.name,
+                str(one.volumes),
+                *map(figure, (one.median, one.p95, one.worst, one.per_byte, one.life_median)),
+            ]
+            for one in self.policies
+        ]
+        notes = [one.text for one in self.findings]
+        return Shown(line + ", interrupted" * self.interrupted, rows, columns, notes)
+
+    def rows(self) -> list[dict[str, Scalar]]:
+        """A tidy table: a row each volume and policy, also of those without a result."""
+        return [cell.row() for cell in self.cells]
+
+    def to_frame(self, library: str = "pandas") -> object:
+        """The tidy table as a data frame of ``pandas`` or ``polars``.
+
+        Raises :class:`flashgc.ConfigError` where the package is not installed.
+        """
+        return tables.to_frame(self.rows(), library)
+
+    def to_dict(self) -> dict[str, Json]:
+        """All of it as plain Python values, with the keys of the JSON document."""
+        made: dict[str, Json] = {
+            "version": _core.version(),
+            "findings": [one.to_dict() for one in self.findings],
+            "rounded": self.rounded,
+        }
+        others = {name: value for name, value in vars(self).items() if name not in made}
+        made |= {name: value for name, value in others.items() if name not in ("policies", "cells")}
+        return made | {
+            "notes": list(self.notes),
+            "policies": [dataclasses.asdict(policy) for policy in self.policies],
+            "cells": [cell.row() for cell in self.cells],
+        }
+
+
+def policies_of(names: Sequence[str], cells: Sequence[FleetCell]) -> tuple[FleetPolicy, ...]:
+    """The distribution of each policy; ``cells`` are by volume, then by policy as ``names`` are."""
+    columns = [cells[at :: len(names)] for at in range(len(names))]
+    first = columns[0] if columns else []
+    comparisons = max(len(names) - 1, 1)
+    return tuple(
+        _policy(name, column, None if at == 0 else first, comparisons)
+        for at, (name, column) in enumerate(zip(names, columns, strict=True))
+    )
+
+
+def _policy(
+    name: str, column: Sequence[FleetCell], first: Sequence[FleetCell] | None, comparisons: int
+) -> FleetPolicy:
+    measured = [cell for cell in column if cell.status == "result"]
+    if not measured:
+        nan = math.nan
+        return FleetPolicy(name, 0, nan, nan, nan, None, nan, nan, nan, nan, nan, None)
+    figures = [cell.write_amplification or math.nan for cell in measured]
+    lives = [cell.life or math.nan for cell in measured]
+    worst = max(measured, key=lambda cell: cell.write_amplification or 0.0)
+    made = FleetPolicy(
+        name=name,
+        volumes=len(measured),
+        median=statistics.median(figures),
+        p95=at_rank(figures, 0.95),
+        worst=worst.write_amplification or math.nan,
+        worst_volume=worst.volume,
+        per_byte=_per_byte(measured),
+        life_median=statistics.median(lives),
+        life_p95=-at_rank([-life for life in lives], 0.95),
+        life_worst=min(lives),
+        life_per_byte=_life_per_byte(measured),
+        against_first=None,
+    )
+    if first is None:
+        return made
+    both = [
+        (mine, other)
+        for mine, other in zip(column, first, strict=True)
+        if mine.status == other.status == "result"
+    ]
+    if not both:
+        return made
+    mine, others = [one for one, _ in both], [other for _, other in both]
+    found = signs(
+        [cell.write_amplification or math.nan for cell in mine],
+        [cell.write_amplification or math.nan for cell in others],
+    )
+    return dataclasses.replace(
+        made,
+        against_first=found,
+        ratio=_per_byte(mine) / _per_byte(others),
+        life_ratio=_life_per_byte(mine) / _life_per_byte(others),
+        differs=found.p * comparisons < 0.05,
+    )
+
+
+def _per_byte(cells: Sequence[FleetCell]) -> float:
+    """Amplification of the fleet: each volume weighs as much as the trace writes to it."""
+    programmed = math.fsum((cell.write_amplification or 0.0) * cell.bytes_written for cell in cells)
+    return programmed / math.fsum(cell.bytes_written for cell in cells)
+
+
+def _life_per_byte(cells: Sequence[FleetCell]) -> float:
+    """Drive writes of all drives together for each erase of their mean block."""
+    written = math.fsum(cell.bytes_written for cell in cells)
+    logical = sum(cell.logical_bytes or 0 for cell in cells)
+    # A pass of the trace over a volume erases so many of its blocks.
+    erases = math.fsum(
+        cell.bytes_written / (cell.logical_bytes or 1) / (cell.life or math.inf)
+        * (cell.blocks or 0)
+        for cell in cells
+    )  # fmt: skip
+    return written / logical / (erases / sum(cell.blocks or 0 for cell in cells))
+
+
+def rounded(cells: Sequence[FleetCell], spares: Mapping[str, float]) -> int:
+    """Volumes whose drives have much more spare space than asked for, by the policies' names."""
+    return len(
+        {
+            cell.volume
+            for cell in cells
+            if cell.status == "result"
+            if (cell.spare_factor or 0.0) >= ROUNDED * spares[cell.policy]
+        }
+    )

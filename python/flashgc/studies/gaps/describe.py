@@ -1,0 +1,337 @@
+"""The findings of a gap: the span from greedy to the lower bound, in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from flashgc._documents import Json
+from flashgc.results.findings import DOUBT, INVALID, NOTE, Finding, declare, doubts_of
+from flashgc.studies.gaps.outcome import ONLINE, PREDICTOR, Gap, Row
+
+RULES = declare(
+    "gap",
+    (
+        "gap-interrupted",
+        INVALID,
+        "Only some of the rows were measured.",
+        "The command was stopped before its end.",
+    ),
+    (
+        "best-online",
+        NOTE,
+        "One couple of victim policy and placement writes least.",
+        "Clairvoyance was not measured.",
+    ),
+    (
+        "open-gap",
+        NOTE,
+        "So much of the best couple's amplification above the bound is saved by foresight.",
+        "Clairvoyance writes less than the best online couple, by more than the 95% interval of "
+        "the difference, or it has no interval.",
+    ),
+    (
+        "nothing-left",
+        NOTE,
+        "The best online couple is at the lower bound, so no foresight can write less.",
+        "Its amplification is above the bound by less than 0.05% of it.",
+    ),
+    (
+        "open-within-noise",
+        DOUBT,
+        "Clairvoyance cannot be told apart from the best online couple.",
+        "The 95% interval of the difference holds 0, and something is left to gain.",
+    ),
+    (
+        "no-gain-ahead",
+        NOTE,
+        "This foresight does not beat the best online couple.",
+        "Clairvoyance writes more than the best online couple, by more than the 95% interval of "
+        "the difference, or it has no interval.",
+    ),
+    (
+        "best-online-alike",
+        DOUBT,
+        "Other couples cannot be told apart from the best.",
+        "The 95% interval of their difference from the best holds 0.",
+    ),
+    (
+        "predictor-gain",
+        NOTE,
+        "A predictor with this error writes less than the best online couple, by this difference.",
+        "Of the predictors that were run, this error is nearest to a factor of e; the 95% interval "
+        "of the difference leaves out 0, or there is none.",
+    ),
+    (
+        "predictor-loss",
+        NOTE,
+        "A predictor with this error writes more than the best online couple.",
+        "As predictor-gain, and the difference has the other sign.",
+    ),
+    (
+        "predictor-alike",
+        DOUBT,
+        "A predictor with this error cannot be told apart from the best online couple.",
+        "As predictor-gain, and the 95% interval of the difference holds 0.",
+    ),
+    (
+        "equal-predictor",
+        NOTE,
+        "The best online couple is as good as a predictor with an error between these.",
+        "The predictors that were run write less than the best couple up to an error, and more "
+        "beyond it. A single figure is said where the errors on both sides differ by a factor of "
+        "2 at most.",
+    ),
+    (
+        "alike-predictors",
+        NOTE,
+        "The best online couple cannot be told apart from predictors with these errors.",
+        "The 95% intervals of their differences hold 0, and of the others none with a larger error "
+        "writes less than one with a smaller error, with the best couple between them.",
+    ),
+    (
+        "unsteady-predictors",
+        DOUBT,
+        "A predictor writes more than the best online couple, and one with a larger error less.",
+        "The 95% intervals of both differences leave out 0, or there are none.",
+    ),
+    (
+        "ahead-of-predictors",
+        NOTE,
+        "The best online couple writes less than every predictor that was run.",
+        "Its amplification is below that of all of them.",
+    ),
+    (
+        "behind-predictors",
+        NOTE,
+        "The best online couple writes more than the predictor with the largest error.",
+        "Its amplification is above that of all predictors that were run.",
+    ),
+    (
+        "single-pages",
+        NOTE,
+        "Errors are drawn for each page write.",
+        "No predictor with errors of requests was run.",
+    ),
+    (
+        "row-left-out",
+        NOTE,
+        "A couple or a predictor cannot be run on this drive.",
+        "The engine refuses it.",
+    ),
+)
+
+#: The owners of independent errors, in words.
+_ERRORS = {"write": "", "request": " a request"}
+
+
+def text(value: float | None, *, sign: bool = False) -> str:
+    """A write amplification, or a difference of two.
+
+    >>> text(1.25), text(-0.5, sign=True), text(None)
+    ('1.2500', '-0.5000', '-')
+    """
+    return "-" if value is None else f"{value:{'+' if sign else ''}.4f}"
+
+
+def heading(gap: Gap) -> list[tuple[str, str]]:
+    """Return the facts of the runs by name."""
+    kept = f", {gap.found} of them kept by earlier work" if gap.found else ""
+    runs = f"{gap.runs} of each row, on the same writes" if gap.runs > 1 else "1 of each row"
+    return [
+        ("workload", gap.workload),
+        ("drive", _drive(gap)),
+        ("runs", f"{runs}; {gap.simulations + gap.found} rows{kept}; intervals are 95%"),
+        (
+            "foresight",
+            f"{gap.classes} classes of remaining life, {gap.horizon:g} logical capacities ahead",
+        ),
+    ]
+
+
+def _drive(gap: Gap) -> str:
+    if gap.blocks is None or gap.spare_factor is None:
+        return "not known yet: stopped while it was looked at"
+    return (
+        f"{gap.blocks} blocks of {gap.pages_per_block} pages, spare factor "
+        f"{gap.spare_factor:.4f}, pool frontier"
+    )
+
+
+def findings(gap: Gap) -> list[Finding]:
+    """All that there is to say below the table, each a thought."""
+    told = []
+    if gap.interrupted:
+        ran = [one for one in gap if one.victim is not None]
+        done = sum(one.digest is not None for one in ran)
+        claim = f"Interrupted: {done} of {len(ran)} rows were measured"
+        told.append(RULES["gap-interrupted"].found(claim, measured=done, rows=len(ran)))
+    if not gap.online:
+        return [*told, *_left_out(gap)]
+    return [
+        *told,
+        *_between(gap),
+        *doubts_of((one.name, one.findings) for one in gap if one.digest is not None),
+    ]
+
+
+def _between(gap: Gap) -> list[Finding]:
+    """The findings on the span itself."""
+    return [
+        _gap(gap),
+        *_alike(gap),
+        *(one for errors in gap.equal for one in _predictors(gap, errors)),
+        *_errors(gap),
+        *_left_out(gap),
+    ]
+
+
+def _gap(gap: Gap) -> Finding:
+    best, clairvoyance = gap.best, gap.clairvoyance
+    head = f"The best online couple is {best.name} with {text(best.write_amplification)}"
+    if clairvoyance is None or gap.open is None:
+        return RULES["best-online"].found(head, best=best.write_amplification)
+    head = f"{head}; clairvoyance reaches {text(clairvoyance.write_amplification)}."
+    least = gap.bound or math.nan
+    above = (best.write_amplification or math.nan) - least
+    evidence: dict[str, Json] = {
+        "best": best.write_amplification,
+        "clairvoyance": clairvoyance.write_amplification,
+        "bound": least,
+    }
+    # 1 where the host writes whole pages.
+    bound = "1" if least == 1 else f"the bound of {text(least)}"
+    if above < _NOTHING * least:
+        claim = f"The best online couple is {best.name} with {text(best.write_amplification)}"
+        claim += ", which is the lower bound: nothing is left to gain"
+        return RULES["nothing-left"].found(claim, **evidence)
+    if clairvoyance.inside_noise:
+        claim = (
+            f"{head} The difference is within noise; {text(above)} above {bound} is open at most"
+        )
+        return RULES["open-within-noise"].found(claim, **evidence)
+    if gap.open <= 0:
+        return RULES["no-gain-ahead"].found(
+            f"{head} So this foresight is no gain here: with these classes, this horizon and these "
+            "victims it does not beat a scheme that knows only the past",
+            **evidence,
+        )
+    claim = f"{head} So {text(gap.open)} of {text(above)} above {bound} is open"
+    return RULES["open-gap"].found(claim, **evidence)
+
+
+#: The share of the bound below which nothing is left to gain.
+_NOTHING = 0.0005
+
+
+def _alike(gap: Gap) -> list[Finding]:
+    alike = [one.name for one in gap.online if one.inside_noise and not one.is_best]
+    if not alike:
+        return []
+    claim = f"It cannot be told apart from {', '.join(alike)}"
+    return [RULES["best-online-alike"].found(claim, alike=len(alike))]
+
+
+def _predictors(gap: Gap, errors: str) -> list[Finding]:
+    """The gain by predictors, and the one that is as good as the best couple."""
+    shown = gap.predictors(errors)
+    if not shown:
+        return []
+    best, kind = gap.best, _ERRORS[errors]
+    one = min(shown, key=lambda row: abs(math.log(row.sigma or 1.0)))
+    worth = -(one.difference or 0.0)
+    named = f"A predictor with sigma = {one.sigma:g}{kind}"
+    if one.inside_noise:
+        rule, claim = "predictor-alike", f"{named} cannot be told apart from {best.name}"
+    elif worth > 0:
+        rule, claim = "predictor-gain", f"{named} would be worth {text(worth)}"
+    else:
+        rule, claim = "predictor-loss", f"{named} would be no gain: it writes {text(-worth)} more"
+    told = [RULES[rule].found(claim, sigma=one.sigma, gain=worth, gain_ci95=one.difference_ci95)]
+    return [*told, *_standing(gap, errors)]
+
+
+def _standing(gap: Gap, errors: str) -> list[Finding]:
+    """The standing of the best couple among the predictors with these errors."""
+    best, kind, equal = gap.best, _ERRORS[errors], gap.equal[errors]
+    evidence: dict[str, Json] = {
+        "crossings": list(equal.crossings),
+        "brackets": [[*ends] for ends in equal.brackets],
+        "alike": list(equal.alike),
+    }
+    if equal.standing == "between":
+        larger = next(sigma for sigma in reversed(equal.less) if sigma > equal.more[0])
+        claim = (
+            f"Predictors do not get steadily worse with sigma{kind} here: with {equal.more[0]:g} "
+            f"one writes more than {best.name}, and with {larger:g} less"
+        )
+        return [RULES["unsteady-predictors"].found(claim, **evidence)]
+    if equal.standing == "ahead":
+        claim = f"{best.name} writes less than every predictor with errors{kind} here"
+        return [RULES["ahead-of-predictors"].found(claim)]
+    if equal.standing == "behind":
+        most = equal.less[-1]
+        claim = (
+            f"{best.name} writes more than a predictor with sigma = {most:g}{kind}, the largest "
+            "that was run; larger ones are not guessed"
+        )
+        return [RULES["behind-predictors"].found(claim, sigma=most)]
+    if equal.alike:
+        return [RULES["alike-predictors"].found(_alike_claim(gap, errors), **evidence)]
+    if equal.standing == "at":
+        at = _at(equal.crossings[0], equal.brackets[0], kind)
+        claim = f"{best.name} is as good as a predictor with {at}"
+        return [RULES["equal-predictor"].found(claim, **evidence)]
+    return []
+
+
+def _alike_claim(gap: Gap, errors: str) -> str:
+    """The predictors that the best couple cannot be told apart from, and the others.
+
+    >>> _enumerated((0, 0.25, 0.5)), _enumerated((1,))
+    ('0, 0.25 and 0.5', '1')
+    """
+    equal = gap.equal[errors]
+    claim = f"{gap.best.name} cannot be told apart from predictors with sigma = "
+    claim += _enumerated(equal.alike) + _ERRORS[errors]
+    sides = [("less", equal.less), ("more", equal.more)]
+    others = [f"with {_enumerated(sigmas)} they write {word}" for word, sigmas in sides if sigmas]
+    return claim + "".join(f"; {other}" for other in others)
+
+
+def _enumerated(sigmas: Sequence[float]) -> str:
+    *first, last = (f"{sigma:g}" for sigma in sigmas)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+#: The factor by which two errors that were run may differ, so that one between them is named.
+_NARROW = 2.0
+
+
+def _at(crossing: float, bracket: tuple[float, float], kind: str = "") -> str:
+    """The error of this ``kind`` at which a scheme stands, as far as it is known.
+
+    >>> _at(1.5, (1, 2)), _at(61.0, (10, 100), " a request")
+    ('sigma between 1 and 2 (about 1.5)', 'sigma between 10 and 100 a request')
+    """
+    low, high = bracket
+    about = f" (about {crossing:.2g})" if high <= _NARROW * low else ""
+    return f"sigma between {low:g} and {high:g}{kind}{about}"
+
+
+def _errors(gap: Gap) -> list[Finding]:
+    kinds = {one.errors for one in gap if one.kind == PREDICTOR}
+    if kinds != {"write"}:
+        return []
+    claim = (
+        "Errors are drawn for each page write; where requests are single pages there are no others"
+    )
+    return [RULES["single-pages"].found(claim)]
+
+
+def _left_out(gap: Gap) -> list[Finding]:
+    """Rows that could not be, with the reason."""
+    left: list[Row] = [
+        one for one in gap if one.reason not in ("", "stopped") and one.kind in (ONLINE, PREDICTOR)
+    ]
+    return [RULES["row-left-out"].found(f"{one.name} cannot be run: {one.reason}") for one in left]

@@ -1,0 +1,246 @@
+"""``gap``: greedy, the best online couple, predictors and clairvoyance on the same writes."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any, Unpack
+
+from flashgc import _core, _notebook_progress, _origins
+from flashgc._core import ConfigError, Control
+from flashgc._typed_keywords import typed_keywords
+from flashgc.frames import Table
+from flashgc.keywords import RunKeywords
+from flashgc.model import evaluate
+from flashgc.results import Result
+from flashgc.simulation import given_values
+from flashgc.studies.gaps import task
+from flashgc.studies.gaps.describe import findings
+from flashgc.studies.gaps.outcome import MODEL, Gap, Row, bound, equals, ordered
+from flashgc.studies.rounds import Outcome, Rounds, Wanted, folder_of
+from flashgc.studies.study import Progress, jobs_of, without_unit
+from flashgc.traces import Trace
+
+#: The factor by which a run takes longer that looks ahead.
+_AHEAD = 2.0
+
+
+@typed_keywords(RunKeywords)
+def gap(
+    workload: str | Trace | Table,
+    *,
+    couples: Sequence[str] | None = None,
+    classes: int | None = None,
+    horizon: float | None = None,
+    sigma: Sequence[float] | None = None,
+    errors: str | None = None,
+    cache: str | PathLike[str] | None = None,
+    resume: bool = True,
+    progress: Progress | None = None,
+    control: Control | None = None,
+    **options: Unpack[RunKeywords],
+) -> Gap:
+    """Measure the gap between one workload on one drive and what foresight could reach.
+
+    ``couples`` are online schemes: a victim policy (``"cost-benefit"``), one with a placement
+    (``"cost-benefit + sepbit"``) or a GC preset (``"sepbit-cb"``); greedy is always run.
+    Clairvoyance knows when each page will be overwritten: it has ``classes`` (16) of remaining
+    life, and sees ``horizon`` (8) logical capacities ahead. Predictors have an error ``sigma``
+    (0.25, 0.5, 1, 2, 4), the standard deviation of the logarithm of a predicted life. ``errors``
+    are drawn for each ``"write"`` (a generator's usual), each ``"request"``, or ``"both"`` are run
+    (a trace's usual). The other options are those of :func:`flashgc.run`, with 5 runs a row of a
+    generator. Every row has the same seeds and the pool frontier.
+
+    ``cache`` is a folder in which every finished simulation is kept; the next call with it runs
+    none of them again, unless ``resume`` is false. ``progress`` is called with the share that is
+    done, what is being done, and pages programmed. Ctrl-C stops the work and returns what there
+    is, with ``interrupted`` set.
+
+    Raises :class:`flashgc.ConfigError` for what cannot be compared, and
+    :class:`flashgc.TraceError` for a trace that cannot be read.
+
+    >>> found = gap("hotcold:f=0.1,r=0.9", blocks=200, pages_per_block=16, spare=0.2, writes="4x",
+    ...             runs=2, couples=["sepbit-cb"], sigma=[1])
+    >>> [row.name for row in found][-3:]
+    ['predictor, sigma 1', 'clairvoyance', 'lower bound']
+    >>> found.best.write_amplification > found.clairvoyance.write_amplification > 1
+    True
+    """
+    values, places = given_values(workload, {**options})
+    with _notebook_progress.shown(progress) as show:
+        return compared(
+            values,
+            places,
+            couples=couples,
+            classes=classes,
+            horizon=horizon,
+            sigma=sigma,
+            errors=errors,
+            folder=cache,
+            resume=resume,
+            progress=show,
+            control=control,
+        )[0]
+
+
+def compared(
+    values: dict[str, dict[str, Any]],
+    places: Mapping[str, str],
+    *,
+    couples: Sequence[str] | None,
+    classes: int | str | None,
+    horizon: float | str | None,
+    sigma: Sequence[float | str] | str | None,
+    errors: str | None,
+    folder: str | PathLike[str] | None,
+    resume: bool,
+    progress: Progress | None = None,
+    control: Control | None = None,
+) -> tuple[Gap, OSError | None]:
+    """:func:`gap` for the values of options by section, and the place of each.
+
+    The second value is why finished simulations are no longer kept, if they are not.
+    """
+    jobs = jobs_of(values, places)
+    asked = task.checked(
+        values,
+        places,
+        names=couples,
+        classes=classes,
+        horizon=horizon,
+        sigma=sigma,
+        errors=errors,
+    )
+    study = Rounds(
+        folder_of(folder, _origins.option(places, "cache"), "gap"),
+        show=without_unit(progress),
+        control=control,
+        jobs=jobs,
+        resume=resume,
+        places=places,
+    )
+    rows, drive = asked.rows(), None
+    ran, found = 0, 0
+    with study.ending():
+        drive = _fits(asked, study, places)
+        ran, found = study.ran, study.found
+        if drive is not None:
+            rows = _run(asked, rows, study)
+    if drive is not None:
+        rows = [*rows, _separated(asked, drive)]
+    shown = ordered([_stopped_if_empty(one) for one in (*rows, bound(rows))])
+    gap = Gap(
+        workload=str(asked.config["workload"]),
+        blocks=None if drive is None else drive.config.blocks,
+        pages_per_block=None if drive is None else drive.config.pages_per_block,
+        spare_factor=None if drive is None else drive.config.spare_factor,
+        runs=int(asked.config["runs"]),
+        classes=asked.foresight.classes,
+        horizon=asked.foresight.horizon,
+        rows=shown,
+        equal=equals(shown),
+        simulations=study.ran - ran,
+        found=study.found - found,
+        interrupted=study.interrupted,
+        seed=int(asked.config["seed"]),
+        version=_core.version(),
+    )
+    return dataclasses.replace(gap, findings=tuple(findings(gap))), study.unkept
+
+
+def _fits(asked: task.Task, study: Rounds, places: Mapping[str, str]) -> Result | None:
+    """A run of one page with greedy; ``None`` if stopped.
+
+    Raises :class:`flashgc.ConfigError` where the drive has no room for greedy or clairvoyance.
+    """
+    greedy = asked.short("greedy", "none")
+    study.sure = greedy
+    # With an error, for it takes the most memory.
+    ahead = [
+        asked.short(task.VICTIM, asked.foresight.placement(1, errors))
+        for errors in asked.foresight.errors
+    ]
+    wanted = [Wanted(one, 0.0) for one in (greedy, *ahead)]
+    raw, *others = study.run(wanted, "looking at the drive", possible=False)
+    for one in (raw, *others):
+        if isinstance(one, str):
+            raise ConfigError(one if one is raw else _too_small(one, asked, study, places))
+    return Result.from_dict(raw) if isinstance(raw, dict) and all(others) else None
+
+
+def _too_small(reason: str, asked: task.Task, study: Rounds, places: Mapping[str, str]) -> str:
+    """Why clairvoyance cannot be run, with what can be: classes, blocks, or a horizon."""
+    fault, _, hint = reason.partition("; hint: ")
+    if sight := re.search(r"horizon=([0-9.e+-]+)", hint):
+        horizon = _origins.written(places, "horizon", sight[1])
+        return f"{fault.partition(' ')[2].replace('oracle', 'foresight', 1)}; hint: {horizon}"
+    needed = re.search(r"keeps (\d+) blocks of", reason)
+    if needed is None:
+        return reason
+    wanted = [
+        Wanted(asked.short(task.VICTIM, asked.foresight.placement(classes=classes)), 0.0)
+        for classes in range(1, asked.foresight.classes)
+    ]
+    fitting = [
+        classes
+        for classes, one in enumerate(
+            study.run(wanted, "looking at the drive", possible=False), start=1
+        )
+        if isinstance(one, dict)
+    ]
+    hints = []
+    if fitting:
+        hints.append(_origins.written(places, "classes", fitting[-1]))
+    if asked.config["blocks"] is not None:
+        blocks = math.ceil(int(needed[1]) / float(asked.config["spare"])) + 1
+        hints.append(_origins.written(places, "blocks", blocks))
+    hints.append(hint)
+    return f"{fault}; hint: {', or '.join(hints)}"
+
+
+def _run(asked: task.Task, rows: Sequence[Row], study: Rounds) -> list[Row]:
+    """The rows with their figures, or the reasons why they have none."""
+    wanted = [Wanted(asked.of(row), 1.0 if row.sigma is None else _AHEAD) for row in rows]
+    study.total = sum(one.cost for one in wanted)
+    outcomes = study.run(wanted, "schemes, and what looks ahead", possible=False)
+    return [_measured(row, raw) for row, raw in zip(rows, outcomes, strict=True)]
+
+
+def _measured(row: Row, raw: Outcome) -> Row:
+    """The row with its figures, or the reason why it has none; as it is where it was stopped."""
+    if isinstance(raw, dict):
+        return row.of(Result.from_dict(raw))
+    return row if raw is None else dataclasses.replace(row, reason=raw)
+
+
+def _stopped_if_empty(row: Row) -> Row:
+    """The row; one that has neither a figure nor a reason was stopped."""
+    if row.write_amplification is not None or row.reason:
+        return row
+    return dataclasses.replace(row, reason="stopped")
+
+
+def _separated(asked: task.Task, drive: Result) -> Row:
+    """The model of static separation, where the frequencies of the writes are known."""
+    row = Row(MODEL, "static separation")
+    config = drive.config
+    if asked.is_trace:
+        return dataclasses.replace(row, reason="needs frequencies: a trace has none")
+    if config.host or config.request_size or config.mapping_unit:
+        reason = "needs frequencies: a cache, request sizes or mapping units change those of pages"
+        return dataclasses.replace(row, reason=reason)
+    try:
+        answer = evaluate(
+            "separation",
+            workload=asked.config["workload"],
+            spare=config.spare_factor,
+            pages_per_block=config.pages_per_block,
+            blocks=config.blocks,
+        )
+    except ConfigError as error:
+        fault = str(error).partition("; hint: ")[0].removeprefix("workload: ")
+        return dataclasses.replace(row, reason=f"needs frequencies: {fault}")
+    return dataclasses.replace(row, write_amplification=answer.write_amplification)

@@ -1,0 +1,274 @@
+"""The rows between greedy and the lower bound, and what is open between them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from flashgc._core import DriveError
+from flashgc._documents import Document, Json
+from flashgc._summaries import Column, Shown, figure, short
+from flashgc.results import Finding, Result
+from flashgc.results.intervals import half_width
+from flashgc.studies.gaps.curve import Equal, Point, equal
+
+ONLINE, MODEL, PREDICTOR, CLAIRVOYANCE, BOUND = (
+    "online", "model", "predictor", "clairvoyance", "bound",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Row:
+    """One scheme, model or bound."""
+
+    #: ``online``, ``model``, ``predictor``, ``clairvoyance`` or ``bound``.
+    kind: str
+    #: Short, for people.
+    name: str
+    #: As simulated; ``None`` where nothing is.
+    victim: str | None = None
+    placement: str | None = None
+    #: A predictor's standard deviation of the logarithm of a predicted life; 0: it knows.
+    sigma: float | None = None
+    #: The owner of an error: each page written (``write``) or each request.
+    errors: str | None = None
+    #: ``None`` where it was not measured, or is not known.
+    write_amplification: float | None = None
+    #: Half its 95% interval; ``None`` where it cannot be told.
+    write_amplification_ci95: float | None = None
+    #: One a seed.
+    run_values: tuple[float, ...] = ()
+    #: The digest of the decisions, as that of the same run.
+    digest: str | None = None
+    #: The figure without copies and padding: bytes of the mapping units that were written, for a
+    #: byte that the host wrote. 1 where all writes are of whole units.
+    without_copies: float | None = None
+    #: The figure less that of the best online couple.
+    difference: float | None = None
+    #: Half the 95% interval of that, seed by seed; ``None`` of a single run.
+    difference_ci95: float | None = None
+    #: True if the two cannot be told apart; ``None`` where there are no intervals.
+    inside_noise: bool | None = None
+    #: True if it is the best online couple.
+    is_best: bool = False
+    #: Why there is no figure; empty if there is one.
+    reason: str = ""
+    #: The findings of its runs.
+    findings: tuple[Finding, ...] = ()
+
+    def of(self, result: Result) -> Row:
+        """The row with what was measured."""
+        if not result.measured:
+            return dataclasses.replace(self, reason="no writes were measured")
+        return dataclasses.replace(
+            self,
+            write_amplification=result.write_amplification,
+            write_amplification_ci95=result.write_amplification_ci95,
+            run_values=result.run_values,
+            digest=result.digest,
+            without_copies=1 + result.bytes.per_host_byte("rounding"),
+            findings=tuple(result.findings),
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Gap(Document):
+    """The outcome of :func:`flashgc.gap`."""
+
+    workload: str
+    #: Physical blocks; ``None`` if it was stopped before they were known.
+    blocks: int | None
+    pages_per_block: int | None
+    #: The spare factor of the drive; ``None`` if it was stopped before that was known.
+    spare_factor: float | None
+    #: Runs of each row, on the same writes.
+    runs: int
+    #: The classes of clairvoyance.
+    classes: int
+    horizon: float
+    #: From the most writes to the least: online couples, model, predictors, clairvoyance, bound.
+    rows: tuple[Row, ...]
+    #: The standing of the best online couple among predictors, by the kind of their errors.
+    equal: Mapping[str, Equal]
+    #: Simulations that were run, and those that earlier work had kept.
+    simulations: int
+    found: int
+    #: True if it was stopped before its end.
+    interrupted: bool
+    seed: int
+    version: str
+    #: The claims that the rows support, each with its evidence.
+    findings: tuple[Finding, ...] = ()
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def online(self) -> tuple[Row, ...]:
+        """The online couples that were measured, the best last."""
+        return tuple(one for one in self.rows if one.kind == ONLINE and _figure(one) is not None)
+
+    @property
+    def best(self) -> Row:
+        """The best online couple; raises :class:`flashgc.DriveError` where none was measured."""
+        for one in self.rows:
+            if one.is_best:
+                return one
+        raise DriveError("no online couple was measured; hint: give the same command again")
+
+    @property
+    def clairvoyance(self) -> Row | None:
+        """The row of clairvoyance; ``None`` if it was not measured."""
+        return next(
+            (one for one in self.rows if one.kind == CLAIRVOYANCE and _figure(one) is not None),
+            None,
+        )
+
+    @property
+    def bound(self) -> float | None:
+        """The write amplification below which no scheme can be; ``None`` if it is not known."""
+        return next((one.write_amplification for one in self.rows if one.kind == BOUND), None)
+
+    def _shown(self) -> Shown:
+        line = f"{short(self.workload)}: nothing was measured"
+        if self.online:
+            best = self.best
+            line = f"{short(self.workload)}, best {best.name} {figure(best.write_amplification)}"
+            line += f", {figure(self.open)} open" if self.open is not None else ""
+        columns = [Column("scheme"), Column("kind")]
+        columns += [Column("write amplification", is_figure=True), Column("gap", is_figure=True)]
+        rows = [
+            [
+                one.name,
+                one.kind,
+                figure(one.write_amplification, one.write_amplification_ci95),
+                figure(one.difference, one.difference_ci95),
+            ]
+            for one in self
+        ]
+        notes = [one.sentence for one in self.findings]
+        return Shown(line + ", interrupted" * self.interrupted, rows, columns, notes)
+
+    def predictors(self, errors: str) -> tuple[Row, ...]:
+        """The predictors measured with errors of this kind, the worst first."""
+        return tuple(
+            one
+            for one in self.rows
+            if one.kind == PREDICTOR and one.errors == errors and _figure(one) is not None
+        )
+
+    @property
+    def open(self) -> float | None:
+        """The figure of the best online couple less that of clairvoyance, if both were measured."""
+        return _open(self.rows)
+
+    def to_dict(self) -> dict[str, Json]:
+        """All of it as plain Python values, with the keys of the JSON document."""
+        made = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {
+            **made,
+            "rows": [_plain(dataclasses.asdict(one)) for one in self.rows],
+            "equal": {
+                errors: {**dataclasses.asdict(one), "crossings": list(one.crossings)}
+                for errors, one in self.equal.items()
+            },
+            "open": self.open,
+            "findings": [one.to_dict() for one in self.findings],
+        }
+
+
+def _plain(row: dict[str, Json]) -> dict[str, Json]:
+    return {**row, **{key: list(row[key]) for key in ("run_values", "findings")}}  # type: ignore[arg-type]
+
+
+def _figure(row: Row) -> float | None:
+    return row.write_amplification
+
+
+def _open(rows: Sequence[Row]) -> float | None:
+    clairvoyance = next((one for one in rows if one.kind == CLAIRVOYANCE), None)
+    if clairvoyance is None or clairvoyance.difference is None:
+        return None
+    return -clairvoyance.difference
+
+
+def bound(rows: Sequence[Row]) -> Row:
+    """The least write amplification of any scheme on these writes: that without copies.
+
+    The drive has no write cache that merges writes, so every unit written is programmed. Bytes are
+    those of all runs together.
+    """
+    row = Row(BOUND, "lower bound")
+    known = [one.without_copies for one in rows if one.without_copies is not None]
+    if not known:
+        return dataclasses.replace(row, reason="stopped")
+    return dataclasses.replace(row, write_amplification=min(known))
+
+
+#: The order of kinds in the table.
+_KINDS = (ONLINE, MODEL, PREDICTOR, CLAIRVOYANCE, BOUND)
+
+
+def ordered(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """The rows as they are shown, with their differences to the best online couple.
+
+    Couples go from the most writes to the least, predictors from the largest error to the least.
+    """
+    measured = [one for one in rows if one.kind == ONLINE and _figure(one) is not None]
+    best = min(measured, key=lambda one: one.write_amplification or 0.0, default=None)
+
+    def place(row: Row) -> tuple[int, str, float]:
+        # What has no figure comes first: the best is the last of its kind.
+        inf = float("inf")
+        within = inf if (figure := _figure(row)) is None else figure
+        if row.kind == PREDICTOR:
+            within = row.sigma or 0.0
+        return _KINDS.index(row.kind), row.errors or "", -within
+
+    made = sorted(rows, key=place)
+    return tuple(made if best is None else (_beside(one, best) for one in made))
+
+
+def _beside(row: Row, best: Row) -> Row:
+    """The row with its difference to ``best``."""
+    if row is best:
+        return dataclasses.replace(
+            row, difference=0.0, difference_ci95=0.0, inside_noise=True, is_best=True
+        )
+    figure, least = _figure(row), _figure(best)
+    if figure is None or least is None:
+        return row
+    difference = figure - least
+    half = None
+    if len(row.run_values) == len(best.run_values):
+        pairs = zip(row.run_values, best.run_values, strict=True)
+        half = half_width([a - b for a, b in pairs])
+    inside = None if half is None else abs(difference) <= half
+    both = row.write_amplification_ci95, best.write_amplification_ci95
+    if half is None and both[0] is not None and both[1] is not None:
+        inside = abs(difference) <= both[0] + both[1]
+    return dataclasses.replace(
+        row, difference=difference, difference_ci95=half, inside_noise=inside
+    )
+
+
+def equals(rows: Sequence[Row]) -> dict[str, Equal]:
+    """Return the standing of the best online couple among predictors, by kind of errors."""
+    best = next((one for one in rows if one.is_best), None)
+    if best is None or best.write_amplification is None:
+        return {}
+    made = {}
+    for errors in ("write", "request"):
+        own = [one for one in rows if one.kind == PREDICTOR and one.errors == errors]
+        if own:
+            curve = [
+                Point(one.sigma, one.write_amplification, bool(one.inside_noise))
+                for one in (*own, *(one for one in rows if one.kind == CLAIRVOYANCE))
+                if one.sigma is not None and one.write_amplification is not None
+            ]
+            made[errors] = equal(curve, best.write_amplification)
+    return made

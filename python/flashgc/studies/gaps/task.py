@@ -1,0 +1,227 @@
+"""The task of a comparison with foresight: the options checked, and the rows to run."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flashgc import _core, _origins
+from flashgc._core import ConfigError
+from flashgc._origins import option
+from flashgc.configuration import configurations
+from flashgc.experiment import experiment
+from flashgc.options import OPTIONS, find, several
+from flashgc.registry import has_own_times, placements
+from flashgc.studies.gaps.couples import USUAL, Couple, couples
+from flashgc.studies.gaps.outcome import CLAIRVOYANCE, ONLINE, PREDICTOR, Row
+from flashgc.studies.study import check_again, refuse
+
+#: Options that the rows set, and that a comparison with foresight has no use for.
+OWN = ("victim", "placement", "frontier", "gc_preset")
+UNUSED = (
+    *OWN, "source", "until", "wear_levelling", "vm_page_cache", "page_policy", "scheme",
+    *(one.key for one in OPTIONS if one.drives == "timed"),
+)  # fmt: skip
+#: Errors of predictors, if nobody says otherwise.
+SIGMAS = (0.25, 0.5, 1.0, 2.0, 4.0)
+#: The owners of independent errors.
+ERRORS = ("write", "request", "both")
+#: The victim policy of those that look ahead.
+VICTIM = "cost-benefit"
+
+
+@dataclass(frozen=True)
+class Foresight:
+    """The drive's knowledge of the future."""
+
+    classes: int
+    horizon: float
+    sigmas: tuple[float, ...]
+    #: ``write``, ``request`` or both.
+    errors: tuple[str, ...]
+
+    def placement(self, sigma: float = 0, errors: str = "write", classes: int | None = None) -> str:
+        """The placement of a predictor with these errors."""
+        return (
+            f"oracle:classes={classes or self.classes},horizon={self.horizon:g},"
+            f"sigma={sigma:g},errors={errors}"
+        )
+
+
+@dataclass(frozen=True)
+class Task:
+    """The options of a comparison, checked."""
+
+    #: The configuration that all rows share.
+    config: dict[str, Any]
+    couples: tuple[Couple, ...]
+    foresight: Foresight
+
+    @property
+    def is_trace(self) -> bool:
+        """True if the workload is a trace."""
+        return _core.is_trace(self.config["workload"])
+
+    def rows(self) -> list[Row]:
+        """Return the rows to run, without figures."""
+        ahead = self.foresight
+        return [
+            *(Row(ONLINE, one.name, one.victim, one.placement) for one in self.couples),
+            *(
+                Row(
+                    PREDICTOR,
+                    f"predictor, sigma {sigma:g}{' a request' if errors == 'request' else ''}",
+                    VICTIM,
+                    ahead.placement(sigma, errors),
+                    sigma,
+                    errors,
+                )
+                for errors in ahead.errors
+                for sigma in ahead.sigmas
+            ),
+            Row(CLAIRVOYANCE, "clairvoyance", VICTIM, ahead.placement(), 0.0),
+        ]
+
+    def of(self, row: Row) -> dict[str, Any]:
+        """The configuration of a row."""
+        return {**self.config, "victim": row.victim, "placement": row.placement}
+
+    def short(self, victim: str, placement: str) -> dict[str, Any]:
+        """A run of one page, which shows whether the drive has room for a scheme."""
+        changes = {"victim": victim, "placement": placement, "runs": 1, "precision": None}
+        return {**self.config, **changes, "warmup": "0", "length": {"writes": "1"}}
+
+
+def checked(
+    values: Mapping[str, Mapping[str, Any]],
+    places: Mapping[str, str],
+    *,
+    names: Sequence[str] | None,
+    classes: int | str | None,
+    horizon: float | str | None,
+    sigma: Sequence[float | str] | float | str | None,
+    errors: str | None,
+) -> Task:
+    """Checks what was given; raises :class:`flashgc.ConfigError` with the value's place."""
+    sections: dict[str, Any] = {name: dict(keys) for name, keys in values.items()}
+    named = f"{option(places, 'couples')} names schemes, all with the pool frontier"
+    refuse(
+        UNUSED,
+        sections,
+        places,
+        "cannot be given to a comparison with foresight",
+        lambda one: named if one.key in OWN else "leave it out",
+    )
+    _check_drive(sections, places)
+    chosen = couples(USUAL if names is None else list(names), option(places, "couples"))
+    sections["gc"] = {**sections.get("gc", {}), "frontier": "pool", "victim": "greedy"}
+    asked = experiment(sections, places)
+    trace = _core.is_trace(asked["workload.source"])
+    ahead = Foresight(
+        _classes(classes, places),
+        _horizon(horizon, places),
+        _sigmas(sigma, places),
+        _errors(errors, trace, places),
+    )
+    if trace:
+        check_again(asked["workload.source"], "foresight")
+    configs = configurations(asked, places, default_runs=int(find("runs").case("compare")))
+    if len(configs) != 1:
+        raise ConfigError(
+            f"{len(configs)} configurations, expected one: only "
+            f"{option(places, 'couples')} may be several; hint: flashgc compare"
+        )
+    return Task(configs[0], chosen, ahead)
+
+
+def _check_drive(sections: Mapping[str, Any], places: Mapping[str, str]) -> None:
+    kind = sections.get("drive", {}).get("kind", "counting")
+    if kind == "timed":
+        raise ConfigError(
+            f"{_origins.subject(places, 'drive.kind')}: found timed, expected counting: foresight "
+            "needs a drive without a clock; hint: leave it out"
+        )
+    source = str(sections.get("workload", {}).get("source", ""))
+    if has_own_times(source):
+        raise ConfigError(
+            f"{places.get('workload.source', 'workload')}: found {source}, expected a workload "
+            "without a clock; hint: a trace, or a generator such as zipf"
+        )
+    for mapping in several(sections.get("gc", {}).get("mapping", "page")):
+        if str(mapping).split(":")[0].strip() != "page":
+            raise ConfigError(
+                f"{_origins.subject(places, 'gc.mapping')}: found {mapping}, expected page: "
+                "foresight separates the pages of a page map; hint: leave it out"
+            )
+
+
+def _classes(given: int | str | None, places: Mapping[str, str]) -> int:
+    usual = next(
+        str(param.default)
+        for entry in placements()
+        if entry.name == "oracle"
+        for param in entry.params
+        if param.name == "classes"
+    )
+    return int(_oracle("classes", usual if given is None else given, usual, places))
+
+
+def _horizon(given: float | str | None, places: Mapping[str, str]) -> float:
+    return _oracle("horizon", 8 if given is None else given, "8", places)
+
+
+def _oracle(key: str, given: float | str, hint: str, places: Mapping[str, str]) -> float:
+    """A number for the oracle, in the range that the engine declares."""
+    try:
+        if re.search(r"[,:=\s]", str(given)):
+            raise ValueError
+        value = float(given)
+        if not math.isfinite(value):
+            raise ValueError
+        _core.check("placement", f"oracle:{key}={given}")
+    except (ValueError, ConfigError):
+        entry = next(one for one in placements() if one.name == "oracle")
+        values = next(one.values for one in entry.params if one.name == key)
+        raise ConfigError(
+            f"{option(places, key)}: found '{given}', expected {values}; hint: {hint}"
+        ) from None
+    return value
+
+
+def _sigmas(
+    given: Sequence[float | str] | float | str | None, places: Mapping[str, str]
+) -> tuple[float, ...]:
+    """Errors of predictors: numbers, or a text of them with commas."""
+    if given is None:
+        return SIGMAS
+    texts = given.split(",") if isinstance(given, str) else given
+    listed = [texts] if isinstance(texts, int | float) else [*texts]
+    hint = ",".join(f"{one:g}" for one in SIGMAS)
+    found = [
+        _oracle("sigma", one.strip() if isinstance(one, str) else one, hint, places)
+        for one in listed
+    ]
+    at = option(places, "sigma")
+    if not found:
+        raise ConfigError(f"{at}: found none, expected an error; hint: {hint}")
+    if 0 in found:
+        raise ConfigError(
+            f"{at}: found 0, which is clairvoyance and has a row of its own; hint: leave it out"
+        )
+    for index, one in enumerate(found):
+        if one in found[:index]:
+            raise ConfigError(f"{at}: '{one:g}' is given twice; hint: give each once")
+    return tuple(sorted(found))
+
+
+def _errors(given: str | None, trace: bool, places: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the kinds of errors. A generator's requests are pages: only writes, if not given."""
+    if given is None:
+        return ("write", "request") if trace else ("write",)
+    if given not in ERRORS:
+        hint = _core.suggest(given, list(ERRORS))
+        raise ConfigError(f"{option(places, 'errors')}: unknown kind '{given}'; hint: {hint}")
+    return ("write", "request") if given == "both" else (given,)

@@ -1,0 +1,148 @@
+"""The workload that would decide: it tells explanations apart that a measurement cannot."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from flashgc.studies.identifying.curves import Ask, Curve, Numbers
+from flashgc.studies.identifying.fit import TOLD_APART, chi_squares, logs_of, weights_of
+from flashgc.studies.identifying.found import Further, Identified, Ranked
+from flashgc.studies.identifying.measurements import CAPACITY, Drive, Point
+from flashgc.studies.identifying.search import Search
+from flashgc.studies.identifying.workloads import PAGE, Condition, condition
+
+#: Workloads that may be measured further: little skew and much, hot sets of 1% to half the pages.
+FURTHER = (
+    "uniform",
+    "70/30",
+    "80/20",
+    "90/10",
+    "95/5",
+    "99/1",
+    "50/1",
+    "50/5",
+    "90/50",
+    "99/50",
+    "zipf:theta=0.6",
+    "zipf:theta=0.8",
+    "zipf:theta=0.9",
+    "zipf:theta=1",
+    "zipf:theta=1.2",
+)
+#: Explanations that questions are put to, at most: the best.
+ASKED = 12
+
+
+@dataclass(frozen=True)
+class _Rival:
+    """An explanation: its curve over spare factors, and what it predicts on a new workload."""
+
+    #: Logarithms over the spare factors that fit: the measured points, and the new one.
+    logs: Numbers
+    #: As it is with the best spare factor.
+    predicted: float
+
+
+def further(one: Identified, search: Search) -> tuple[Further, ...]:
+    """Workloads that were not measured; the one first that tells the most explanations apart.
+
+    Among equals the one is first that tells the best two apart by the most.
+    """
+    alike = one.alike[:ASKED]
+    if len(alike) < 2:
+        return ()
+    drive = one.drives[0]
+    new = _new(drive)
+    spares = [_spares(ranked) for ranked in alike]
+    asks = [
+        Ask(ranked.explanation.scheme, workload, spare)
+        for workload in new
+        for ranked, some in zip(alike, spares, strict=True)
+        for spare in some
+    ]
+    search.curves.simulate(asks, "further workloads")
+    found = []
+    for workload in new:
+        rivals = [
+            _rival(search, drive, ranked, workload, some)
+            for ranked, some in zip(alike, spares, strict=True)
+        ]
+        whole = [rival for rival in rivals if rival is not None]
+        if len(whole) == len(rivals):  # Not where one could not be simulated.
+            found.append(_told(drive, workload, whole, relative=search.relative))
+    return tuple(sorted(found, key=lambda made: (-made.pairs_told_apart, -made.best_two)))
+
+
+def _new(drive: Drive) -> list[Condition]:
+    first = drive.points[0].condition
+    capacity = CAPACITY if first.pages is None else first.pages * PAGE
+    measured = {point.condition.spec for point in drive.points}
+    made = [condition(name, capacity, first.writes, first.warmup) for name in FURTHER]
+    return [workload for workload in made if workload.spec not in measured]
+
+
+def _spares(ranked: Ranked) -> tuple[float, ...]:
+    """The best spare factor of an explanation, between the ends of those that fit."""
+    best, interval = ranked.explanation.fits[0].spare, ranked.explanation.intervals[0]
+    ends = () if interval is None else (interval.low, interval.high)
+    return tuple(sorted({round(spare, 4) for spare in (best, *ends)}))
+
+
+def _rival(
+    search: Search, drive: Drive, ranked: Ranked, workload: Condition, spares: Sequence[float]
+) -> _Rival | None:
+    explanation = ranked.explanation
+    known = search.curve(explanation.scheme, drive)
+    there = search.curves.curve(explanation.scheme, [workload], spares)
+    if known is None or there is None or len(there.spares) < len(spares):
+        return None
+    fine, logs = known.fine()
+    inside = (fine >= spares[0] - 1e-4) & (fine <= spares[-1] + 1e-4)
+    new = np.interp(np.log(fine[inside]), *_line(there))
+    best = round(explanation.fits[0].spare, 4)
+    at_best = search.curves.value(Ask(explanation.scheme, workload, best))
+    logs = np.column_stack([logs[inside], new])
+    return _Rival(logs, at_best * explanation.fits[0].scale)
+
+
+def _line(curve: Curve) -> tuple[Numbers, Numbers]:
+    spares, logs = curve.fine()
+    return np.log(spares), logs[:, 0]
+
+
+def _told(
+    drive: Drive, workload: Condition, rivals: Sequence[_Rival], *, relative: bool
+) -> Further:
+    """The expected power of a workload, each of the rivals being the true one in turn."""
+    error = statistics.median(point.error for point in drive.points)
+    gains = np.zeros((len(rivals), len(rivals)))
+    for truth, wrong in itertools.permutations(range(len(rivals)), 2):
+        new = Point(workload, rivals[truth].predicted, error)
+        gains[truth, wrong] = _gain(drive.points, new, rivals[wrong].logs, relative=relative)
+    pairs = list(itertools.combinations(range(len(rivals)), 2))
+    least = [float(min(gains[a, b], gains[b, a])) for a, b in pairs]
+    return Further(
+        workload.workload,
+        tuple(rival.predicted for rival in rivals),
+        error,
+        len(pairs),
+        sum(bool(gain > TOLD_APART) for gain in least),
+        least[0],
+    )
+
+
+def _gain(points: Sequence[Point], new: Point, logs: Numbers, *, relative: bool) -> float:
+    """The chi-square that a new point adds to a scheme, whose spare factor may move to suit it."""
+    everything = [*points, new]
+    before = chi_squares(logs[:, :-1], *_given(points), relative=relative).min()
+    after = chi_squares(logs, *_given(everything), relative=relative).min()
+    return float(after - before)
+
+
+def _given(points: Sequence[Point]) -> tuple[Numbers, Numbers]:
+    return logs_of(points)[None], weights_of(points)

@@ -1,0 +1,286 @@
+"""The outcome of an identification: the ranking, the predictions, and one JSON document of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from flashgc._documents import Document, Json
+from flashgc._summaries import Column, Shown, Shows, short
+from flashgc.results.findings import Finding
+from flashgc.studies.identifying.fit import REJECTED, TOLD_APART, Goodness, Interval, together
+from flashgc.studies.identifying.measurements import Drive
+from flashgc.studies.identifying.open_set import FalseBest
+from flashgc.studies.identifying.search import Explanation, joined
+from flashgc.units import format_share
+
+#: Schemes of a drive that are shown.
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A scheme's place among the explanations."""
+
+    #: 1 for the best.
+    place: int
+    explanation: Explanation
+    #: Chi-square above the best one's; where nothing explains the curve, in units of its misfit.
+    distance: float
+
+    @property
+    def is_told_apart(self) -> bool:
+        """True if the measurement tells it from the best."""
+        return self.distance > TOLD_APART
+
+    def to_dict(self) -> dict[str, Json]:
+        """As in the JSON document."""
+        one = self.explanation
+        return {
+            "place": self.place,
+            "scheme": one.scheme.name,
+            "victim": one.scheme.victim,
+            "frontier": one.scheme.frontier,
+            "placement": one.scheme.placement,
+            "told_apart": self.is_told_apart,
+            "distance": self.distance,
+            "blocks": one.blocks,
+            "blocks_alike": list(one.blocks_alike),
+            "chi_square": one.chi_square,
+            "rms_error": one.rms,
+            "largest_error": one.largest,
+            "fits": [
+                {
+                    "spare": fit.spare,
+                    "scale": fit.scale,
+                    "predicted": list(fit.predicted),
+                    "errors": list(fit.errors),
+                    "spare_interval": _interval(interval),
+                }
+                for fit, interval in zip(one.fits, one.intervals, strict=True)
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Further:
+    """A measurement that was not made, and what the remaining explanations say of it."""
+
+    workload: str
+    #: The prediction of each, in the order of the ranking.
+    predicted: tuple[float, ...]
+    #: The relative error that it is taken to have.
+    error: float
+    #: Pairs of the explanations, and those that it is expected to tell apart.
+    pairs: int
+    pairs_told_apart: int
+    #: The chi-square that it is expected to add to the wrong one of the best two, at least.
+    best_two: float
+
+    @property
+    def spread(self) -> float:
+        """The largest prediction over the least, minus 1."""
+        return max(self.predicted) / min(self.predicted) - 1
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """A point that was predicted from the fit of all others."""
+
+    drive: str
+    workload: str
+    measured: float
+    predicted: float
+    #: The scheme that explains the others best.
+    scheme: str
+
+    @property
+    def error(self) -> float:
+        """Predicted over measured, minus 1."""
+        return self.predicted / self.measured - 1
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """The write amplification of the identified drive if something were different."""
+
+    #: As asked for.
+    change: str
+    drive: str
+    scheme: str
+    spare: float
+    workloads: tuple[str, ...]
+    #: The best explanation's predictions for the drive as it is, and as it would be.
+    now: tuple[float, ...]
+    then: tuple[float, ...]
+    #: Least and most change among the explanations that cannot be told apart: then over now.
+    least: tuple[float, ...]
+    most: tuple[float, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Identified(Shows):
+    """The explanations of one drive, or of several drives of one hardware."""
+
+    drives: tuple[Drive, ...]
+    #: The best first; empty where the work was stopped before any scheme was simulated.
+    ranking: tuple[Ranked, ...]
+    #: True if the best explains every point within the errors of measurement and simulation.
+    is_explained: bool
+    #: The fit of the best beside what chance does; ``None`` without any.
+    goodness: Goodness | None = None
+    #: The share of schemes outside the list that look like one of it; ``None`` where others were
+    #: tried than the list.
+    false_best: FalseBest | None = None
+    #: Workloads that were not measured, the one first that tells the most explanations apart.
+    further: tuple[Further, ...] = ()
+    held_out: tuple[HeldOut, ...] = ()
+    what_ifs: tuple[WhatIf, ...] = ()
+    #: All that is said of it, in order.
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The drives' names."""
+        return " and ".join(drive.name for drive in self.drives)
+
+    @property
+    def best(self) -> Ranked | None:
+        """The best explanation."""
+        return self.ranking[0] if self.ranking else None
+
+    @property
+    def alike(self) -> tuple[Ranked, ...]:
+        """The explanations that the measurement cannot tell from the best, the best first."""
+        return tuple(one for one in self.ranking if not one.is_told_apart)
+
+    @property
+    def spares(self) -> tuple[Interval | None, ...]:
+        """The spare factors, one a drive, of all explanations that cannot be told from the best."""
+        alike = [one.explanation.intervals for one in self.alike]
+        return tuple(joined(some) for some in zip(*alike, strict=True))
+
+    @property
+    def deciding(self) -> Further | None:
+        """The workload that would tell the most explanations apart; ``None`` if none would."""
+        first = self.further[0] if self.further else None
+        return first if first is not None and first.pairs_told_apart else None
+
+    def _shown(self) -> Shown:
+        if self.best is None:
+            return Shown(f"{short(self.name)}: no scheme was simulated", [])
+        line = f"{short(self.name)}: {self.best.explanation.scheme.name}"
+        others = len(self.alike) - 1
+        line += f" or {others} that cannot be told from it" if others else ""
+        line += "" if self.is_explained else "; none explains every point"
+        rows = [
+            [
+                str(one.place),
+                one.explanation.scheme.name,
+                format_share(one.explanation.rms, 2),
+                format_share(one.explanation.largest, 2),
+                "yes" if one.is_told_apart else "no",
+            ]
+            for one in self.ranking[:_SHOWN]
+        ]
+        columns = [Column("", is_figure=True), Column("scheme")]
+        columns += [Column(one, is_figure=True) for one in ("rms error", "largest error")]
+        more = len(self.ranking) - len(rows)
+        columns.append(Column("told from the best"))
+        return Shown(line, rows, columns, [f"{more} more schemes"] if more else [])
+
+    @property
+    def held_out_rms(self) -> float | None:
+        """Root mean square of the errors of points that were held out."""
+        return together([one.error for one in self.held_out]) if self.held_out else None
+
+    def to_dict(self) -> dict[str, Json]:
+        """As in the JSON document."""
+        return {
+            "drives": [
+                {
+                    "name": drive.name,
+                    "points": [
+                        {
+                            "workload": point.workload,
+                            "write_amplification": point.write_amplification,
+                            "error": point.error,
+                        }
+                        for point in drive.points
+                    ],
+                }
+                for drive in self.drives
+            ],
+            "explained": self.is_explained,
+            "goodness": None
+            if self.goodness is None
+            else {**dataclasses.asdict(self.goodness), "rejected_below": REJECTED},
+            "false_best": None if self.false_best is None else self.false_best.to_dict(),
+            "cannot_tell": [one.explanation.scheme.name for one in self.alike],
+            "spares": [_interval(one) for one in self.spares],
+            "ranking": [one.to_dict() for one in self.ranking],
+            "deciding": None if self.deciding is None else self._decided(self.deciding),
+            "further": [
+                {**dataclasses.asdict(one), "predicted": list(one.predicted), "spread": one.spread}
+                for one in self.further
+            ],
+            "held_out": [{**dataclasses.asdict(one), "error": one.error} for one in self.held_out],
+            "held_out_rms": self.held_out_rms,
+            "what_if": [dataclasses.asdict(one) for one in self.what_ifs],
+            "findings": [one.to_dict() for one in self.findings],
+        }
+
+    def _decided(self, further: Further) -> dict[str, Json]:
+        """A workload, and what each explanation predicts there."""
+        return {
+            "workload": further.workload,
+            "expected": {
+                one.explanation.scheme.name: value
+                for one, value in zip(self.alike, further.predicted, strict=False)
+            },
+            "error": further.error,
+            "pairs": further.pairs,
+            "pairs_told_apart": further.pairs_told_apart,
+        }
+
+
+def _interval(one: Interval | None) -> Json:
+    return None if one is None else dataclasses.asdict(one)
+
+
+@dataclass(frozen=True, repr=False)
+class Identification(Document):
+    """The explanations of each of the drives that were measured."""
+
+    drives: tuple[Identified, ...]
+    #: True if only the shape of the curves was compared.
+    relative: bool
+    #: Simulations that were run, and that an earlier call had kept.
+    simulated: int
+    found: int
+    #: Columns of the file that say nothing of write amplification, and were left out.
+    columns_left_out: tuple[str, ...]
+    #: Lines of a published table whose patterns are no point of a curve, such as sequential writes.
+    lines_left_out: tuple[str, ...]
+    #: True if Ctrl-C stopped it: schemes without a whole curve are missing.
+    interrupted: bool
+    #: Why finished simulations were not kept; ``None`` if they were.
+    unkept: str | None
+    _raw: dict[str, Json] = dataclasses.field(repr=False, compare=False)
+
+    def _shown(self) -> Shown:
+        told = "; ".join(one._shown().line for one in self.drives[:2])
+        more = len(self.drives) - 2
+        line = told + (f" and {more} more drives" if more > 0 else "")
+        columns = [Column("drive"), Column("best explanation"), Column("rms error", is_figure=True)]
+        columns.append(Column("explanations that cannot be told apart", is_figure=True))
+        rows = [
+            [
+                one.name,
+                "-" if one.best is None else one.best.explanation.scheme.name,
+                "-" if one.best is None else format_share(one.best.explanation.rms, 2),
+                str(len(one.alike)),
+            ]
+            for one in self.drives
+        ]
+        return Shown(line + ", interrupted" * self.interrupted, rows, columns)

@@ -1,0 +1,303 @@
+"""The simulations for the best fits: few spare factors first, more where needed."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from flashgc.studies.identifying.curves import GRID, Ask, Curve, Curves
+from flashgc.studies.identifying.fit import (
+    TOLD_APART,
+    Fit,
+    Goodness,
+    Interval,
+    distance,
+    fit,
+    freedom,
+    goodness,
+    together,
+    within,
+)
+from flashgc.studies.identifying.measurements import Drive
+from flashgc.studies.identifying.schemes import Scheme
+
+#: Schemes so far behind the best are not looked at more closely.
+_CONTENDER = 4 * TOLD_APART
+#: So many of the best are simulated at their own spare factor in the end.
+_REFINED = 3
+#: So many that the measurement cannot tell from the best are simulated with these numbers of blocks
+#: too, over that of all.
+_VARIED = 8
+_BLOCKS = (0.5, 2, 4)
+#: Rounds of simulations; each adds neighbours to the spare factors.
+_ROUNDS = len(GRID)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One scheme, fitted to one drive or to several of one hardware."""
+
+    scheme: Scheme
+    #: One a drive.
+    fits: tuple[Fit, ...]
+    #: Blocks of the simulated drive, and what other numbers fit as well.
+    blocks: int = 0
+    blocks_alike: tuple[int, ...] = ()
+    #: The spare factors, one a drive, with which it cannot be told from the best explanation;
+    #: ``None`` if it can with all. Any number of blocks counts.
+    intervals: tuple[Interval | None, ...] = ()
+
+    @property
+    def chi_square(self) -> float:
+        """The chi-square of all drives."""
+        return sum(fit.chi_square for fit in self.fits)
+
+    @property
+    def errors(self) -> tuple[float, ...]:
+        """Relative errors of all points."""
+        return tuple(error for fit in self.fits for error in fit.errors)
+
+    @property
+    def rms(self) -> float:
+        """Root mean square of the relative errors."""
+        return together(self.errors)
+
+    @property
+    def largest(self) -> float:
+        """The largest relative error, without its sign."""
+        return max(map(abs, self.errors))
+
+
+class Search:
+    """Simulates and fits schemes to groups of drives; a group has one scheme."""
+
+    def __init__(
+        self,
+        groups: Sequence[tuple[Drive, ...]],
+        schemes: Sequence[Scheme],
+        curves: Curves,
+        *,
+        relative: bool,
+        varied: bool = False,
+    ) -> None:
+        self.varied = varied
+        self.groups = groups
+        self.curves = curves
+        self.relative = relative
+        self._schemes = [*schemes]
+        self._spares: dict[tuple[Scheme, Drive], set[float]] = {
+            (scheme, drive): set(_first(drive, curves.size.pages_per_block, relative))
+            for group in groups
+            for drive in group
+            for scheme in schemes
+        }
+
+    def perform(self) -> None:
+        """Simulates until no best fit is at an end, and the best are simulated where they are.
+
+        The best are simulated with other numbers of blocks, too, if that is ``varied``.
+        """
+        self._settle("curves")
+        if self.varied and not self.curves.interrupted:
+            for group in self.groups:
+                self._vary(group)
+            self._settle("numbers of blocks")
+        if not self.curves.interrupted:
+            for group in self.groups:
+                self._refine(group)
+            self._simulate("the best curves")
+
+    def degrees(self, group: tuple[Drive, ...]) -> int:
+        """The degrees of freedom of a fit to these drives."""
+        points = sum(len(drive.points) for drive in group)
+        return freedom(points, len(group), relative=self.relative, varied=self.varied)
+
+    def _settle(self, what: str) -> None:
+        before = -1
+        for number in range(1, _ROUNDS + 1):
+            if before == (before := sum(map(len, self._spares.values()))):
+                break
+            self._simulate(f"{what}, round {number}")
+            if self.curves.interrupted:
+                return
+            for group in self.groups:
+                self._extend(group)
+
+    def _vary(self, group: tuple[Drive, ...]) -> None:
+        for one in self._contenders(group, TOLD_APART)[:_VARIED]:
+            for factor in _BLOCKS:
+                blocks = int(self.curves.size.blocks * factor)
+                other = replace(one.scheme, blocks=blocks)
+                if other not in self._schemes:
+                    self._schemes.append(other)
+                for drive, made in zip(group, one.fits, strict=True):
+                    near = sorted(GRID, key=lambda spare: abs(math.log(spare / made.spare)))[:3]
+                    self._spares.setdefault((other, drive), set()).update(near)
+
+    def explanations(self, group: tuple[Drive, ...]) -> list[Explanation]:
+        """Every scheme that could be simulated, with its best number of blocks; the best first."""
+        usual = self.curves.size.blocks
+        by_scheme: dict[Scheme, list[Explanation]] = {}
+        for one in self._all(group):
+            by_scheme.setdefault(replace(one.scheme, blocks=None), []).append(one)
+        limit = self._limit(group)
+        return [
+            replace(
+                some[0],
+                blocks=some[0].scheme.blocks or usual,
+                blocks_alike=tuple(
+                    sorted(
+                        one.scheme.blocks or usual
+                        for one in some[1:]
+                        if one.chi_square - some[0].chi_square <= limit.beyond
+                    )
+                ),
+                intervals=tuple(
+                    joined(self._interval(one, drive, index, limit) for one in some)
+                    for index, drive in enumerate(group)
+                ),
+            )
+            for some in by_scheme.values()
+        ]
+
+    def goodness(self, group: tuple[Drive, ...]) -> Goodness:
+        """The fit of the best explanation, beside those of drives that have it."""
+        found = self._all(group)
+        curves = [[self.curve(one.scheme, drive) for drive in group] for one in found]
+        return goodness(
+            [drive.points for drive in group],
+            found[0].fits,
+            [[one for one in some if one is not None] for some in curves],
+            relative=self.relative,
+        )
+
+    def curve(self, scheme: Scheme, drive: Drive) -> Curve | None:
+        """The simulated curve of a scheme under the workloads of a drive."""
+        conditions = [point.condition for point in drive.points]
+        return self.curves.curve(scheme, conditions, self._spares.get((scheme, drive), ()))
+
+    def _interval(
+        self, one: Explanation, drive: Drive, index: int, limit: _Limit
+    ) -> Interval | None:
+        """The spare factors of one drive for which all drives together stay within the limit."""
+        curve = self.curve(one.scheme, drive)
+        if curve is None:
+            return None
+        others = one.chi_square - one.fits[index].chi_square
+        return within(drive.points, curve, limit.total - others, relative=self.relative)
+
+    def _limit(self, group: tuple[Drive, ...]) -> _Limit:
+        found, degrees = self._all(group), self.degrees(group)
+        least = found[0].chi_square if found else 0.0
+        beyond = TOLD_APART * max(1.0, least / degrees)
+        return _Limit(beyond, least + beyond)
+
+    def _all(self, group: tuple[Drive, ...]) -> list[Explanation]:
+        found = []
+        for scheme in self._schemes:
+            if any((scheme, drive) not in self._spares for drive in group):
+                continue
+            fits = [self._fit(scheme, drive) for drive in group]
+            whole = tuple(one for one in fits if one is not None)
+            if len(whole) == len(group):
+                found.append(Explanation(scheme, whole))
+        return sorted(found, key=lambda one: one.chi_square)
+
+    def held_out(self, drive: Drive, index: int) -> tuple[Scheme, float] | None:
+        """The best scheme without a point, and what it predicts there."""
+        best: tuple[float, Scheme, float] | None = None
+        for scheme in self._schemes:
+            curve = self.curve(scheme, drive)
+            if curve is None:
+                continue
+            made = fit(drive.points, curve, relative=self.relative, left_out=index)
+            if best is None or made.chi_square < best[0]:
+                best = (made.chi_square, scheme, made.predicted[index])
+        return None if best is None else best[1:]
+
+    def _fit(self, scheme: Scheme, drive: Drive) -> Fit | None:
+        curve = self.curve(scheme, drive)
+        return None if curve is None else fit(drive.points, curve, relative=self.relative)
+
+    def _simulate(self, what: str) -> None:
+        asks = [
+            Ask(scheme, point.condition, spare)
+            for (scheme, drive), spares in self._spares.items()
+            for spare in sorted(spares)
+            for point in drive.points
+        ]
+        self.curves.simulate(asks, what)
+
+    def _contenders(
+        self, group: tuple[Drive, ...], within: float = _CONTENDER
+    ) -> list[Explanation]:
+        found = self._all(group)
+        degrees = self.degrees(group)
+        return [
+            one for one in found if distance(one.chi_square, found[0].chi_square, degrees) <= within
+        ]
+
+    def _extend(self, group: tuple[Drive, ...]) -> None:
+        """Adds the next of the grid where a fit is at an end, and neighbours of the best fits."""
+        for one in self._all(group):
+            for drive, made in zip(group, one.fits, strict=True):
+                spares = self._spares[one.scheme, drive]
+                known = [spare for spare in spares if spare in GRID]
+                low, high = GRID.index(min(known)), GRID.index(max(known))
+                if made.at_least and low > 0:
+                    spares.add(GRID[low - 1])
+                if made.at_most and high + 1 < len(GRID):
+                    spares.add(GRID[high + 1])
+        limit = self._limit(group)
+        for one in self._contenders(group):
+            for index, (drive, made) in enumerate(zip(group, one.fits, strict=True)):
+                self._widen(drive, one, self._interval(one, drive, index, limit))
+                below = max((s for s in GRID if s <= made.spare), default=GRID[0])
+                above = min((s for s in GRID if s >= made.spare), default=GRID[-1])
+                self._spares[one.scheme, drive] |= {below, above}
+
+    def _widen(self, drive: Drive, one: Explanation, fits: Interval | None) -> None:
+        """Adds the next of the grid where the spare factors that fit reach the end of a curve."""
+        spares = self._spares[one.scheme, drive]
+        known = [spare for spare in spares if spare in GRID]
+        if fits is not None and fits.is_open_below and min(known) > GRID[0]:
+            spares.add(GRID[GRID.index(min(known)) - 1])
+        if fits is not None and fits.is_open_above and max(known) < GRID[-1]:
+            spares.add(GRID[GRID.index(max(known)) + 1])
+
+    def _refine(self, group: tuple[Drive, ...]) -> None:
+        for one in self._all(group)[:_REFINED]:
+            for drive, made in zip(group, one.fits, strict=True):
+                self._spares[one.scheme, drive].add(round(made.spare, 4))
+
+
+@dataclass(frozen=True)
+class _Limit:
+    """The chi-square up to which explanations cannot be told from the best."""
+
+    #: Above the best one's, and in all.
+    beyond: float
+    total: float
+
+
+def joined(intervals: Iterable[Interval | None]) -> Interval | None:
+    """The least interval that has all of them."""
+    found = [one for one in intervals if one is not None]
+    return functools.reduce(Interval.joined, found) if found else None
+
+
+def _first(drive: Drive, pages_per_block: int, relative: bool) -> tuple[float, ...]:
+    """Return the spare factors of the beginning: around greedy's for the least measured value."""
+    from flashgc import model
+
+    if relative:
+        return GRID[2::3]
+    least = min(point.write_amplification for point in drive.points)
+    spares = [
+        spare for spare in GRID if model.greedy(spare, pages_per_block=pages_per_block) >= least
+    ]
+    low = max(GRID.index(spares[-1]) if spares else 0, 0)
+    low = min(low, len(GRID) - 3)
+    return GRID[low : low + 3]

@@ -1,0 +1,264 @@
+"""The outcome of a search: a ranking with paired differences, and its check on held-back data."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from flashgc._core import DriveError
+from flashgc._documents import Document, Json
+from flashgc._summaries import Column, Shown, short
+from flashgc.results import Finding
+from flashgc.results.intervals import half_width
+from flashgc.studies.tuning.objective import OBJECTIVES, Objective
+from flashgc.studies.tuning.space import Candidate
+
+#: Most seeds of a candidate.
+MOST_VALUES = 30
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The figure of a candidate at a stage."""
+
+    figure: float
+    #: One a seed, or one a block of the trace: in the same order for all candidates.
+    values: tuple[float, ...]
+    #: The findings of its runs that hold for a search: of a part of a trace, those on the drive.
+    findings: tuple[Finding, ...] = ()
+
+    def less(self, other: Measured) -> tuple[float, float | None]:
+        """The figure less that of ``other``, and half the 95% interval of it, in pairs."""
+        if len(self.values) != len(other.values):
+            return self.figure - other.figure, None
+        differences = [a - b for a, b in zip(self.values, other.values, strict=True)]
+        return self.figure - other.figure, half_width(differences)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A candidate's place."""
+
+    #: 1 for the best; ``None`` of greedy where it was not to be searched.
+    place: int | None
+    candidate: Candidate
+    #: On what was tuned.
+    figure: float
+    #: The figure less the best one.
+    difference: float
+    #: Half the 95% interval of that, from pairs; ``None`` where it cannot be told.
+    difference_ci95: float | None
+    #: True if the difference is inside its interval.
+    inside_noise: bool
+    #: True if it is greedy as by default, to which the best is compared.
+    is_reference: bool
+    #: The figure on what was held back; ``None`` where it was not run on that.
+    held_back: float | None = None
+    #: The difference of that figure from the best entry's.
+    held_back_difference: float | None = None
+    #: Half the 95% interval of that.
+    held_back_ci95: float | None = None
+    #: The findings of its runs on what was tuned.
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Short, for people."""
+        return self.candidate.name
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A stage of the search."""
+
+    #: The runs, in words.
+    words: str
+    #: Candidates that came to it, and those that were measured.
+    candidates: int
+    measured: int
+    #: True if it was run to its end.
+    whole: bool
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """Combinations that cannot be, of one kind."""
+
+    #: The reason of the first of them.
+    reason: str
+    count: int
+
+
+@dataclass(frozen=True, repr=False)
+class Tuned(Document):
+    """The outcome of :func:`flashgc.tune`."""
+
+    workload: str
+    #: ``write-amplification``, ``p99.9-read`` or ``life``.
+    objective: str
+    #: The best first; greedy is last where it was not to be searched.
+    ranking: tuple[Entry, ...]
+    #: True if nothing that was checked beats the winner on what was held back; ``None`` where that
+    #: was not run.
+    holds_up: bool | None
+    #: Those that beat it there by more than the noise.
+    beaten_by: tuple[str, ...]
+    rungs: tuple[Rung, ...]
+    #: The part that was held back, in words.
+    held_back: str
+    skipped: tuple[Skipped, ...]
+    #: Simulations that were run, and those that an earlier search had kept.
+    simulations: int
+    found: int
+    #: True if it was stopped before its end.
+    interrupted: bool
+    #: True if its time was over before its end.
+    out_of_time: bool
+    seed: int
+    version: str
+    #: The experiment of the winner: sections and keys; empty where there is no winner.
+    experiment: Mapping[str, Mapping[str, Json]] = dataclasses.field(default_factory=dict)
+    #: The claims that the ranking supports, each with its evidence.
+    findings: tuple[Finding, ...] = ()
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.ranking)
+
+    def __len__(self) -> int:
+        return len(self.ranking)
+
+    @property
+    def of(self) -> Objective:
+        """The objective."""
+        return OBJECTIVES[self.objective]
+
+    @property
+    def best(self) -> Entry:
+        """The winner; raises :class:`flashgc.DriveError` where nothing was measured."""
+        if not self.ranking or self.ranking[0].place is None:
+            raise DriveError("nothing was measured; hint: give the same command again to go on")
+        return self.ranking[0]
+
+    def _shown(self) -> Shown:
+        told = "nothing was measured"
+        if self.ranking and self.ranking[0].place is not None:
+            told = f"best {short(self.best.name)}, {self.of.told(self.best.figure)}"
+        headings = (self.of.heading, "difference", "held back")
+        columns = [Column("", is_figure=True), Column("scheme")]
+        columns += [Column(heading, is_figure=True) for heading in headings]
+        rows = [
+            [
+                "" if one.place is None else str(one.place),
+                short(one.name),
+                self.of.text(one.figure),
+                self.of.text(one.difference, sign=True) + " (inside the noise)" * one.inside_noise,
+                self.of.text(one.held_back),
+            ]
+            for one in self
+        ]
+        line = f"{short(self.workload)}: {told}" + ", interrupted" * self.interrupted
+        return Shown(line, rows, columns, [one.sentence for one in self.findings])
+
+    @property
+    def alike(self) -> tuple[Entry, ...]:
+        """The winner, and those that cannot be told apart from it."""
+        return tuple(
+            entry for entry in self.ranking if entry.place is not None and entry.inside_noise
+        )
+
+    @property
+    def greedy(self) -> Entry | None:
+        """Greedy as by default; ``None`` where it could not be run."""
+        return next((one for one in self.ranking if one.is_reference), None)
+
+    def to_dict(self) -> dict[str, Json]:
+        """All of it as plain Python values, with the keys of the JSON document."""
+        made = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+            if field.name not in ("ranking", "rungs", "skipped")
+        }
+        ranking = [
+            {
+                **dataclasses.asdict(entry.candidate),
+                **{
+                    key: getattr(entry, key)
+                    for key in (one.name for one in dataclasses.fields(Entry))
+                    if key not in ("candidate", "findings")
+                },
+                "findings": [one.to_dict() for one in entry.findings],
+            }
+            for entry in self.ranking
+        ]
+        return {
+            **made,
+            "beaten_by": list(self.beaten_by),
+            "ranking": ranking,
+            "rungs": [dataclasses.asdict(rung) for rung in self.rungs],
+            "skipped": [dataclasses.asdict(one) for one in self.skipped],
+            "findings": [one.to_dict() for one in self.findings],
+        }
+
+
+def ranked(
+    measured: Mapping[Candidate, Measured],
+    held_back: Mapping[Candidate, Measured],
+    objective: Objective,
+    reference: Candidate,
+    *,
+    searched: bool,
+) -> list[Entry]:
+    """The ranking of what was measured; a ``reference`` that is not ``searched`` has no place."""
+    # Of equals the one that started first comes first: a default before what was drawn.
+    order = sorted(
+        (one for one in measured if searched or one != reference),
+        key=lambda one: objective.better(measured[one].figure),
+    )
+    places: list[tuple[int | None, Candidate]] = [*enumerate(order, start=1)]
+    if order and not searched and reference in measured:
+        places.append((None, reference))
+    return [
+        _entry(place, one, order[0], measured, held_back, is_reference=one == reference)
+        for place, one in places
+    ]
+
+
+def _entry(
+    place: int | None,
+    one: Candidate,
+    best: Candidate,
+    measured: Mapping[Candidate, Measured],
+    held_back: Mapping[Candidate, Measured],
+    *,
+    is_reference: bool,
+) -> Entry:
+    difference, half = measured[one].less(measured[best])
+    if one == best:
+        half = 0.0
+    inside = half is not None and abs(difference) <= half
+    entry = Entry(
+        place, one, measured[one].figure, difference, half, inside, is_reference,
+        findings=measured[one].findings,
+    )  # fmt: skip
+    if one not in held_back or best not in held_back:
+        return entry
+    there, half = held_back[one].less(held_back[best])
+    return dataclasses.replace(
+        entry,
+        held_back=held_back[one].figure,
+        held_back_difference=there,
+        held_back_ci95=0.0 if one == best else half,
+    )
+
+
+def beating(ranking: Sequence[Entry], objective: Objective) -> list[Entry]:
+    """Those searched that beat the winner on what was held back, by more than the noise."""
+    return [
+        entry
+        for entry in ranking
+        if entry.place is not None
+        and entry.held_back_difference is not None
+        and entry.held_back_ci95 is not None
+        and objective.better(entry.held_back_difference) < -entry.held_back_ci95
+    ]

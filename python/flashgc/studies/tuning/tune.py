@@ -1,0 +1,225 @@
+"""``tune``: the search as a function."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from os import PathLike
+from typing import Any, Unpack
+
+from flashgc import _core, _notebook_progress
+from flashgc._core import ConfigError, Control
+from flashgc._origins import option
+from flashgc._typed_keywords import typed_keywords
+from flashgc.checkpoints import parse_time
+from flashgc.frames import Table
+from flashgc.keywords import CompareKeywords
+from flashgc.simulation import given_values
+from flashgc.studies.rounds import Rounds, folder_of
+from flashgc.studies.study import Progress, jobs_of, without_unit
+from flashgc.studies.tuning import task
+from flashgc.studies.tuning.describe import findings
+from flashgc.studies.tuning.objective import OBJECTIVES, Objective
+from flashgc.studies.tuning.outcome import Tuned, beating
+from flashgc.studies.tuning.saved import experiment_of
+from flashgc.studies.tuning.search import BUDGET, Search
+from flashgc.traces import Trace
+from flashgc.units import parse_count, parse_share
+
+#: The share of a trace that is held back by default.
+HOLD_BACK = 0.3
+#: Least and most of a trace that may be held back.
+_HELD_BACK = (0.05, 0.9)
+
+
+@typed_keywords(CompareKeywords)
+def tune(
+    workload: str | Trace | Table,
+    *,
+    objective: str = "write-amplification",
+    budget: int | str | None = None,
+    time: str | None = None,
+    hold_back: float | str | None = None,
+    victim: str | list[str] | None = None,
+    cache: str | PathLike[str] | None = None,
+    resume: bool = True,
+    progress: Progress | None = None,
+    control: Control | None = None,
+    **options: Unpack[CompareKeywords],
+) -> Tuned:
+    """Searches victim policies, placements, frontiers and their parameters for one workload.
+
+    ``objective`` is ``"write-amplification"``, ``"p99.9-read"`` (a drive with a clock) or
+    ``"life"`` (blocks with an ``endurance``). ``budget`` is the number of configurations, 81 by
+    default, or ``time`` the time of the search (``"10min"``). ``hold_back`` is the share at the
+    end of a trace that the search does not see, 0.3 by default; for a generator, other seeds are
+    held back. ``victim``, ``placement``, ``frontier`` and ``gc_preset`` narrow the search. It
+    varies the parameters of a bare name, and takes a spec with parameters as it is. The other
+    options are those of :func:`flashgc.run`, one value each; ``runs`` are the seeds of a
+    generator's last rung.
+
+    ``cache`` is a folder in which every finished simulation is kept; the next search in it runs
+    none of them again, unless ``resume`` is false. ``progress`` is called with the share that is
+    done, what is being done, and pages programmed. Ctrl-C stops the search and returns what there
+    is, with ``interrupted`` set.
+
+    Raises :class:`flashgc.ConfigError` for what cannot be searched, and
+    :class:`flashgc.TraceError` for a trace that cannot be read.
+
+    >>> tuned = tune("uniform", blocks=100, pages_per_block=16, writes="4x", runs=2, budget=3,
+    ...              victim=["random", "greedy:ties=latest", "fifo"], placement="none",
+    ...              frontier="single")
+    >>> tuned.best.name
+    'greedy, single'
+    """
+    values, places = given_values(workload, {**options, "victim": victim})
+    with _notebook_progress.shown(progress) as show:
+        return search(
+            values,
+            places,
+            objective=objective,
+            budget=budget,
+            time=time,
+            hold_back=hold_back,
+            folder=cache,
+            resume=resume,
+            progress=show,
+            control=control,
+        )[0]
+
+
+def search(
+    values: dict[str, dict[str, Any]],
+    places: dict[str, str],
+    *,
+    objective: str,
+    budget: int | str | None,
+    time: str | None,
+    hold_back: float | str | None,
+    folder: str | PathLike[str] | None,
+    resume: bool,
+    progress: Progress | None = None,
+    control: Control | None = None,
+) -> tuple[Tuned, OSError | None]:
+    """:func:`tune` for the values of options by section, and the place of each.
+
+    The second value is why finished simulations are no longer kept, if they are not.
+    """
+    wanted = _objective(objective, places)
+    count, seconds = _budget(budget, time, places)
+    jobs = jobs_of(values, places)
+    asked = task.checked(values, places, wanted)
+    share = _hold_back(hold_back, asked.is_trace, places)
+    study = Rounds(
+        folder_of(folder, option(places, "cache"), "tune"),
+        show=without_unit(progress),
+        control=control,
+        jobs=jobs,
+        resume=resume,
+        limit=seconds,
+        places=places,
+    )
+    plan = None
+    with study.ending():
+        plan = asked.planned(study, share)
+    if plan is None:
+        return _nothing(asked, study), study.unkept
+    starts = len(plan.space.starts())
+    if count is not None and count < starts:
+        raise ConfigError(
+            f"{option(places, 'budget')}: found {count}, and {starts} configurations start with "
+            f"their defaults; hint: give at least {starts}, or name fewer of "
+            f"{option(places, 'gc.victim')}"
+        )
+    found = Search(asked.config, plan.space, plan.course, wanted, study, plan.reference)
+    found.perform(count, seconds)
+    ranking = found.ranking()
+    is_checked = not study.stopped and bool(ranking) and ranking[0].held_back is not None
+    better = beating(ranking, wanted) if is_checked else []
+    best = ranking[0].candidate if ranking else None
+    tuned = Tuned(
+        workload=str(asked.config["workload"]),
+        objective=wanted.name,
+        ranking=tuple(ranking),
+        holds_up=not better if is_checked else None,
+        beaten_by=tuple(entry.name for entry in better),
+        rungs=found.rungs,
+        held_back=plan.course.held_back.words,
+        skipped=found.skipped,
+        simulations=study.ran,
+        found=study.found,
+        interrupted=study.interrupted,
+        out_of_time=study.late,
+        seed=int(asked.config["seed"]),
+        version=_core.version(),
+        experiment={} if best is None else experiment_of(asked.experiment, best, plan.course.run),
+    )
+    return _with_findings(tuned), study.unkept
+
+
+def _with_findings(tuned: Tuned) -> Tuned:
+    return dataclasses.replace(tuned, findings=tuple(findings(tuned)))
+
+
+def _nothing(asked: task.Task, study: Rounds) -> Tuned:
+    """The outcome of a search that was stopped before it began."""
+    tuned = Tuned(
+        str(asked.config["workload"]), asked.objective.name, (), None, (), (), "", (),
+        study.ran, study.found, study.interrupted, study.late,
+        int(asked.config["seed"]), _core.version(),
+    )  # fmt: skip
+    return _with_findings(tuned)
+
+
+def _objective(name: str, places: dict[str, str]) -> Objective:
+    if name not in OBJECTIVES:
+        hint = _core.suggest(name, list(OBJECTIVES))
+        raise ConfigError(
+            f"{option(places, 'objective')}: unknown objective '{name}'; hint: {hint}"
+        )
+    return OBJECTIVES[name]
+
+
+def _budget(
+    budget: int | str | None, time: str | None, places: dict[str, str]
+) -> tuple[int | None, float | None]:
+    """Configurations and seconds, of which one is given."""
+    at = option(places, "budget")
+    if budget is not None and time is not None:
+        raise ConfigError(
+            f"{option(places, 'time')}: found together with {at}; hint: give one of them"
+        )
+    if time is not None:
+        seconds = parse_time(str(time))
+        if not seconds:
+            raise ConfigError(
+                f"{option(places, 'time')}: found '{time}', expected a time; hint: write 10min"
+            )
+        return None, seconds
+    try:
+        count = BUDGET if budget is None else parse_count(budget)
+    except ConfigError:
+        count = 0
+    if count < 1:
+        raise ConfigError(
+            f"{at}: found {budget!r}, expected a number of configurations; hint: write {BUDGET}"
+        )
+    return count, None
+
+
+def _hold_back(given: float | str | None, is_trace: bool, places: dict[str, str]) -> float:
+    at, (least, most) = option(places, "hold_back"), _HELD_BACK
+    if given is None:
+        return HOLD_BACK
+    if not is_trace:
+        raise ConfigError(
+            f"{at} only applies to traces, and the workload is a generator, of which other seeds "
+            "are held back; hint: leave it out"
+        )
+    try:
+        share = parse_share(given)
+    except ConfigError as error:
+        raise ConfigError(f"{at}: {re.sub('^share: ', '', str(error))}") from None
+    if not least <= share <= most:
+        raise ConfigError(f"{at}: found {given}, expected {least:.0%} to {most:.0%}; hint: 30%")
+    return share
