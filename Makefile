@@ -14,8 +14,8 @@ CARGO ?= cargo
 PAPERS := python-papers
 # The module is rebuilt when anything it is made of changes. One is there at a time; `.built-PROFILE`
 # says which: `release` for users, `checks` for tests and for trying a change.
-RUST := Cargo.toml Cargo.lock pyproject.toml $(PAPERS)/pyproject.toml $(shell find crates -name '*.rs' -o -name '*.toml')
-# Tests ask wrong engines and drives too; users have none. With the features of the Rust tests no crate is
+RUST := Cargo.toml Cargo.lock pyproject.toml $(PAPERS)/pyproject.toml $(shell find crates -path crates/device/mutants -prune -o -name '*.rs' -print -o -name '*.toml' -print)
+# Tests ask wrong engines too; users have none. With the features of the Rust tests no crate is
 # compiled twice.
 FEATURES_checks := --features mutants,vhost-user
 FEATURES_tests := --features flashgc-python/mutants,flashgc-python/vhost-user
@@ -23,7 +23,7 @@ FEATURES_tests := --features flashgc-python/mutants,flashgc-python/vhost-user
 MODULE := $(or $(firstword $(wildcard $(VENV)/.built-*)),$(VENV)/.built-checks)
 
 .DEFAULT_GOAL := help
-.PHONY: help build dev test test-rust test-python soak statements formats coverage wrong-findings mutants lint lint-rust lint-python format demo bench docs papers site wheel sdist release-check audit clean tools
+.PHONY: help build dev test test-rust test-python soak statements formats coverage wrong-findings wrong-drives mutants lint lint-rust lint-python format demo bench docs papers site wheel sdist release-check audit clean tools
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -99,6 +99,7 @@ soak: dev ## the property tests, SOAK=20 rounds with fresh seeds, and the tests 
 	    echo "error: again with: PROPTEST_RNG_SEED=$$seed make test-rust" >&2; exit 1; }; \
 	done
 	$(CARGO) test --locked --workspace $(FEATURES_tests) --profile checks --quiet -- --ignored
+	$(MAKE) --no-print-directory wrong-drives
 	$(PYTEST) --hypothesis-profile=soak -m 'hypothesis or soak'
 
 COUNT ?= 10000
@@ -121,6 +122,11 @@ coverage: dev ## how often the intervals of steady results hold the truth: every
 
 wrong-findings: dev ## which test notices that a finding is wrong, of each rule or those with PART in their id (TESTS=files)
 	$(BIN)/python -m scripts.statements.wrong "$(PART)" $(TESTS)
+
+SECONDS ?= 30
+DRIVES ?=
+wrong-drives: | tools ## which of the stored drives that are wrong on purpose the crash campaign finds (DRIVES=names, SECONDS=30 each)
+	$(PYTHON) scripts/wrong_drives.py hunt --seconds $(SECONDS) $(DRIVES)
 
 # In place: a copy would compile the workspace anew. Commit first: what a broken-off run has changed is undone by git.
 CRATE ?=

@@ -19,7 +19,6 @@ from tests.conftest import COMMAND, Command, environment
 from tests.device.conftest import needs, needs_mounts
 
 from flashgc import Device, _core
-from flashgc._core import ConfigError
 from flashgc.device import logged, mounts
 from flashgc.device.campaign import (
     cuts,
@@ -27,10 +26,10 @@ from flashgc.device.campaign import (
     files,
     hints,
     kills,
-    mutants,
     nbd,
     postgres,
 )
+from flashgc.command.device.crash_test import crash_test
 from flashgc.device.campaign.report import BrokenPromiseError, Level
 from flashgc.device.pace import Pace
 from flashgc.device.postgres import PostgresError, cluster
@@ -95,119 +94,27 @@ def test_the_levels_in_memory_keep_every_promise(command: Command) -> None:
     assert (images["broken"], fuzz["broken"]) == (None, None)
 
 
-def wrong_drives(*arguments: str) -> subprocess.CompletedProcess[str]:
-    if not hasattr(_core, "device_mutants"):
-        pytest.skip("this module was built without wrong drives")
-    return subprocess.run(
-        [*COMMAND, "device", "crash-test", *arguments],
-        env=environment(),
-        text=True,
-        capture_output=True,
-        timeout=120,
-    )
-
-
-#: The rules that make the drive safe, left out.
-RULES = (
-    "tail-not-verified",
-    "reuse-without-sync",
-    "superblock-before-checkpoint",
-    "identity-not-checked",
-)
-
-
-def test_a_rule_that_is_left_out_is_missed() -> None:
-    done = wrong_drives(f"--mutants={','.join(RULES)}", "--json")
-    assert (done.returncode, done.stderr) == (0, "")
-    document = json.loads(done.stdout)
-    assert [one["name"] for one in document["mutants"]] == list(RULES)
-    for one in document["mutants"]:
-        assert one["verdict"] in ("images", "fuzz")
-        assert one["told"]
-        assert one["seed"] >= 1
-    assert document["stopped"] is False
-
-
-def test_a_wrong_drive_that_is_not_found_is_open() -> None:
-    """No level in memory has a file, so that time alone cannot find this one; a test has."""
-    done = wrong_drives("--mutants=file-not-synced,reuse-without-sync", "--seconds", "2", "--json")
-    missed, found = json.loads(done.stdout)["mutants"]
-    assert (missed["level"], missed["told"], found["level"]) == (None, None, "images")
-    assert missed["images"] > 0
-    assert (missed["verdict"], done.returncode) == ("test", 0)
-    assert missed["test"] in missed["justified"]
-
-
-def test_each_wrong_drive_has_a_line() -> None:
-    done = wrong_drives("--mutants=reuse-without-sync")
-    line, last = done.stdout.splitlines()
-    assert line.startswith("reuse-without-sync  images ")
-    assert last == "1 wrong drives: 1 found, 0 found by a test alone, 0 justified, 0 open"
-
-
-def test_ctrl_c_keeps_what_was_hunted() -> None:
-    if not hasattr(_core, "device_mutants"):
-        pytest.skip("this module was built without wrong drives")
-    hunt = subprocess.Popen(
-        [*COMMAND, "device", "crash-test", "--mutants=reuse-without-sync,file-not-synced",
-         "--seconds", "600"],
-        env=environment(),
-        stdout=subprocess.PIPE,
-        text=True,
-    )  # fmt: skip
-    assert hunt.stdout is not None
-    assert hunt.stdout.readline().startswith("reuse-without-sync  images ")
-    hunt.send_signal(signal.SIGINT)
-    out, _ = hunt.communicate(timeout=60)
-    assert hunt.returncode == 130
-    assert "of 2, stopped early: 1 found" in out
-
-
-def test_a_module_without_wrong_drives_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(_core, "device_mutants", raising=False)
-    with pytest.raises(ConfigError, match="without wrong drives; hint: make dev"):
-        mutants.mutants()
-
-
-def test_a_broken_promise_comes_with_a_script_that_is_short() -> None:
-    if not hasattr(_core, "device_mutants"):
-        pytest.skip("this module was built without wrong drives")
-
-    def fuzz(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*COMMAND, "device", "crash-test", "--level", "fuzz", *arguments],
-            env={**environment(), "FLASHGC_MUTANT": "reuse-without-sync"},
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # where drives that are wrong have panicked
-        )
-
-    done = fuzz()
-    assert done.returncode == 1
-    assert done.stdout.startswith("fuzz: a promise is broken in ")
-    script = done.stdout.partition("  seed ")[2].splitlines()[1:]
-    assert script[0].startswith("    drive: 20 blocks of 8 pages, victim ")
-    assert 2 <= len(script) < 100
-    seed = done.stdout.partition("  seed ")[2].partition(":")[0]
-    assert fuzz("--seed", seed).stdout.splitlines()[-len(script) :] == script
+def test_a_broken_promise_comes_with_its_seed_and_script(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = {"seed": 5, "what": "page 3 is lost", "script": ["drive: 20 blocks", "write 3"]}
+    document = {"counts": {"media_errors": 7}, "broken": broken}
+    monkeypatch.setattr(_core, "device_fuzz", lambda *_: json.dumps(document))
+    assert crash_test.main(["--level", "fuzz", "--quiet"], standalone_mode=False) == 1
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first.startswith("fuzz: a promise is broken in ")
+    expected = ["  media errors: 7", "  seed 5: page 3 is lost", "    drive: 20 blocks"]
+    assert lines == [*expected, "    write 3"]
 
 
 def test_what_was_typed_wrong_is_named(command: Command) -> None:
     for arguments, said in (
         (("--level", "file"), "--level: found 'file'; hint: did you mean 'files'?"),
         (("--fs", "zfs"), "--fs: found 'zfs'"),
-        (("--level", "fuzz", "--mutants"), "--level: found with --mutants"),
     ):
         done = command("device", "crash-test", *arguments)
         assert done.returncode == 2
         assert said in done.stderr
-
-
-def test_a_wrong_drive_that_nobody_knows_is_named() -> None:
-    done = wrong_drives("--mutants=reuse-without-syncs")
-    assert done.returncode == 2
-    said = "--mutants: found 'reuse-without-syncs'; hint: did you mean 'reuse-without-sync'?"
-    assert said in done.stderr
 
 
 def test_a_folder_whose_name_is_too_long_for_sockets_is_refused(

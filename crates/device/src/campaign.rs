@@ -22,8 +22,6 @@
 mod drives;
 pub mod fuzz;
 mod images;
-#[cfg(feature = "mutants")]
-pub mod mutants;
 mod oracle;
 pub mod replay;
 mod schedule;

@@ -38,7 +38,6 @@ use crate::journal::Journal;
 use crate::layout::Zones;
 use crate::mapped::Mapped;
 use crate::media::Media;
-use crate::mutants::{self, Mutant};
 use crate::recording::Recording;
 use crate::settings::Durability;
 use crate::superblock::Copies;
@@ -159,8 +158,8 @@ impl Drive {
 
     fn check_writable(&self) -> Result<(), DeviceError> {
         match self.why_read_only() {
-            Some(why) if !mutants::on(Mutant::FailedDriveWrites) => Err(DeviceError::ReadOnly(why)),
-            _ => Ok(()),
+            Some(why) => Err(DeviceError::ReadOnly(why)),
+            None => Ok(()),
         }
     }
 }

@@ -12,7 +12,6 @@ use crate::codec::{Get, Put, crc};
 use crate::error::DeviceError;
 use crate::layout::{PAGE, Zones};
 use crate::media::Media;
-use crate::mutants::{self, Mutant};
 
 const MAGIC: u32 = 0x314a_4746; // "FGJ1"
 const HEADER: usize = 32;
@@ -114,9 +113,7 @@ impl Journal {
 
     /// Returns the number of blocks that can be written before one that is needed is written over.
     pub(crate) fn room(&self, zones: &Zones) -> u64 {
-        let kept = if mutants::on(Mutant::RoomFromStart) { self.start } else { self.kept };
-        let blocks = zones.journal_blocks + u64::from(mutants::on(Mutant::RoomOneMore));
-        blocks.saturating_sub(self.next - kept)
+        zones.journal_blocks.saturating_sub(self.next - self.kept)
     }
 
     /// Returns the number of blocks written since the last sync.
@@ -134,7 +131,7 @@ impl Journal {
     pub(crate) fn append(&mut self, record: Record) -> bool {
         self.pending.push(record);
         self.stamp += 1;
-        self.pending.len() == RECORDS + usize::from(mutants::on(Mutant::BlockTakesOneMore))
+        self.pending.len() == RECORDS
     }
 
     /// Writes the block that has begun, if there is one, and ends it. The pages that it names must be written
@@ -143,9 +140,7 @@ impl Journal {
         if self.pending.is_empty() {
             return Ok(());
         }
-        if self.handed == 0 || !mutants::on(Mutant::HandedBlockTakenForWhole) {
-            self.write_block(media, zones, false)?;
-        }
+        self.write_block(media, zones, false)?;
         self.end_block();
         Ok(())
     }
@@ -156,7 +151,7 @@ impl Journal {
         if self.handed == self.pending.len() {
             return Ok(());
         }
-        self.write_block(media, zones, !mutants::on(Mutant::HandedBlockNotOpen))?;
+        self.write_block(media, zones, true)?;
         self.handed = self.pending.len();
         Ok(())
     }
@@ -179,17 +174,12 @@ impl Journal {
             return Err(io::Error::other("the journal is full, and no checkpoint has made room"));
         }
         let mut bytes = [0; PAGE];
-        let unsynced = match u32::try_from(self.unsynced()) {
-            _ if mutants::on(Mutant::BlockWithoutEvidence) => u32::MAX,
-            _ if mutants::on(Mutant::BlockVouchesUnsynced) => 0,
-            unsynced => unsynced.unwrap_or(u32::MAX),
-        };
-        let of_end = mutants::on(Mutant::BlockStampOfItsEnd);
+        let unsynced = u32::try_from(self.unsynced()).unwrap_or(u32::MAX);
         Put::new(&mut bytes)
             .u32(MAGIC)
             .u32(0)
             .u64(self.next)
-            .u64(self.stamp - if of_end { 0 } else { self.pending.len() as u64 })
+            .u64(self.stamp - self.pending.len() as u64)
             .u32(self.pending.len().min(RECORDS) as u32 | if is_open { OPEN } else { 0 })
             .u32(unsynced);
         for (record, bytes) in self.pending.iter().zip(bytes[HEADER..].chunks_mut(RECORD)) {
@@ -198,40 +188,31 @@ impl Journal {
         let sum = crc(self.tag, &bytes);
         Put::new(&mut bytes[4..]).u32(sum);
         media.write_at(zones.journal(self.next), &bytes)?;
-        self.is_unvouched = !self.pending.is_empty() && !mutants::on(Mutant::AlwaysVouched);
+        self.is_unvouched = !self.pending.is_empty();
         Ok(())
     }
 
     /// Lets the next record begin another block.
     fn end_block(&mut self) {
-        let is_full = self.pending.len() >= RECORDS;
-        self.next += u64::from(is_full || !mutants::on(Mutant::PartialBlockWrittenOver));
+        self.next += 1;
         self.handed = 0;
-        if is_full || !mutants::on(Mutant::RecordsWrittenTwice) {
-            self.pending.clear();
-        }
+        self.pending.clear();
     }
 
     /// Notes that all blocks written so far are durable, as are the changes that they note.
     pub(crate) fn synced(&mut self) {
-        if !mutants::on(Mutant::NeverDurable) {
-            self.durable = self.next;
-        }
+        self.durable = self.next;
     }
 
     /// Begins a checkpoint in the older slot: its checkpoint's journal is not kept any more.
     pub(crate) fn begin_checkpoint(&mut self) {
-        self.kept = match () {
-            () if mutants::on(Mutant::BeginKeepsNothing) => self.next,
-            () if mutants::on(Mutant::BeginFreesNothing) => self.kept,
-            () => self.start,
-        };
+        self.kept = self.start;
     }
 
     /// Ends a checkpoint that began at block `start`, which counts from now on. The superblock that
     /// names it says that all blocks are durable.
     pub(crate) fn end_checkpoint(&mut self, start: u64) {
-        self.start = if mutants::on(Mutant::EndKeepsNothing) { self.next } else { start };
+        self.start = start;
         self.is_unvouched = false;
     }
 }
@@ -266,7 +247,7 @@ impl Block {
         let (is_open, count) = (count & OPEN != 0, (count & !OPEN) as usize);
         let found = bytes;
         bytes[4..8].fill(0);
-        let is_damaged = sum != crc(tag, &bytes) && !mutants::on(Mutant::BlockSumNotChecked);
+        let is_damaged = sum != crc(tag, &bytes);
         if magic != MAGIC || count > RECORDS || is_damaged {
             return Ok(None);
         }
@@ -307,34 +288,28 @@ impl<'a> Replay<'a> {
             |end, what: String| Err(DeviceError::Media(format!("journal block {end} {what}")));
         while !is_open && end < start + zones.journal_blocks {
             match Block::read(media, zones, tag, end) {
-                Ok(Some(block))
-                    if (block.number == end || mutants::on(Mutant::BlockNumberNotCompared))
-                        && (block.stamp == next || mutants::on(Mutant::BlockStampNotCompared)) =>
-                {
+                Ok(Some(block)) if block.number == end && block.stamp == next => {
                     next += block.records.len() as u64;
                     durable = durable.max(block.durable);
                     is_open = block.is_open;
                     end += 1;
                 }
                 Ok(_) => break,
-                Err(_) if mutants::on(Mutant::UnreadableBlockEnds) => break,
                 Err(error) => return fault(end, format!("cannot be read: {error}")),
             }
         }
         for later in end + u64::from(!is_open)..start + zones.journal_blocks {
             if let Ok(Some(block)) = Block::read(media, zones, tag, later)
                 && block.number == later
-                && !mutants::on(Mutant::NoLaterEvidence)
             {
                 durable = durable.max(block.durable);
             }
         }
         let whole = end - u64::from(is_open);
-        if whole < durable && !mutants::on(Mutant::ShortJournalAccepted) {
+        if whole < durable {
             let what = format!("is not there, though blocks up to {} were durable", durable - 1);
             return fault(whole, what);
         }
-        durable += u64::from(mutants::on(Mutant::OneMoreDurable));
         Ok(Self { media, zones, tag, start, stamp, end, durable })
     }
 

@@ -11,8 +11,6 @@
 
 use flashgc_ftl::Geometry;
 
-use crate::mutants::{self, Mutant};
-
 /// The bytes of a page.
 pub const PAGE: usize = 4096;
 
@@ -78,8 +76,7 @@ impl Zones {
 
     /// Returns the place of the journal block with this sequence number.
     pub(crate) fn journal(&self, sequence: u64) -> u64 {
-        let ring = self.journal_blocks - u64::from(mutants::on(Mutant::RingOneShort));
-        self.journal + sequence % ring * PAGE as u64
+        self.journal + sequence % self.journal_blocks * PAGE as u64
     }
 
     /// Returns the place of the data of a page.

@@ -27,7 +27,6 @@ mod journal;
 mod layout;
 mod mapped;
 pub mod media;
-pub mod mutants;
 mod oob;
 pub mod owners;
 pub mod past;

@@ -5,7 +5,6 @@ use flashgc_base::stream::StreamId;
 
 use crate::codec::{Get, Put, crc};
 use crate::layout::OOB_BYTES;
-use crate::mutants::{self, Mutant};
 
 /// The bytes of a record.
 pub(crate) const BYTES: usize = OOB_BYTES as usize;
@@ -74,8 +73,7 @@ impl Slot {
         let (page, class, kind, generation) = (get.u32(), get.u8(), get.u8(), get.u16());
         let (stamp, moment, data) = (get.u64(), get.u64(), get.u32());
         let (written_at, stream) = (moment & MOMENT, !((moment >> MOMENT.count_ones()) as u8));
-        let is_signed =
-            get.u32() == signed(tag, ppn, bytes) || mutants::on(Mutant::OobSumNotChecked);
+        let is_signed = get.u32() == signed(tag, ppn, bytes);
         if !is_signed || !(1..=2).contains(&kind) {
             return Self::Torn;
         }
@@ -86,8 +84,7 @@ impl Slot {
 
 /// Returns the check sum of a record at the place `ppn`.
 fn signed(tag: u32, ppn: u32, bytes: &[u8; BYTES]) -> u32 {
-    let place = if mutants::on(Mutant::OobWithoutPlace) { 0 } else { ppn };
-    crc(crc(tag, &place.to_le_bytes()), &bytes[..BYTES - 4])
+    crc(crc(tag, &ppn.to_le_bytes()), &bytes[..BYTES - 4])
 }
 
 #[cfg(test)]

@@ -13,7 +13,6 @@ use crate::journal::{Record, Replay};
 use crate::layout::{PAGE, Zones};
 use crate::mapped::Mapped;
 use crate::media::Media;
-use crate::mutants::{self, Mutant};
 use crate::oob::Slot;
 use crate::settings::Settings;
 use crate::superblock::{EPOCH_SHIFT, Superblock};
@@ -60,9 +59,7 @@ pub(crate) fn load(drive: Drive<'_>, restores: bool) -> Result<Found, DeviceErro
         Ok(found) => return Ok(found),
         Err(error) => error,
     };
-    let before = before.filter(|_| !mutants::on(Mutant::NoFallback));
-    let is_all = is_clean && mutants::on(Mutant::FallbackWithoutJournal);
-    let second = match before.map(|before| load_from(drive, before, is_all, restores)) {
+    let second = match before.map(|before| load_from(drive, before, false, restores)) {
         Some(Ok(found)) => return Ok(found),
         Some(Err(error)) => format!("; the checkpoint before: {error}"),
         None => String::new(),
@@ -156,16 +153,12 @@ fn load_with(
         tail: 0..0,
     };
     if !is_clean {
-        let is_told = !mutants::on(Mutant::SuperblockEvidenceIgnored);
-        let certain = if is_told { superblock.durable } else { 0 };
-        let replay = Replay::find(media, place, (named.journal, named.stamp), certain)?;
+        let begin = (named.journal, named.stamp);
+        let replay = Replay::find(media, place, begin, superblock.durable)?;
         found.replay(&replay, Pages { media, zones, tag })?;
         found.tail = replay.tail();
-        let late = u64::from(mutants::on(Mutant::HorizonOneLate));
-        let lost = Horizon { epoch: superblock.epoch, end: named.stamp + found.records + late };
-        if !mutants::on(Mutant::HorizonNotNoted) {
-            found.horizons.push(lost);
-        }
+        let lost = Horizon { epoch: superblock.epoch, end: named.stamp + found.records };
+        found.horizons.push(lost);
         let forgotten = found.horizons.len().saturating_sub(checkpoint::HORIZONS as usize);
         found.horizons.drain(..forgotten);
     }
@@ -200,19 +193,13 @@ impl Found {
                     }
                     let entry = map.get_mut(page as usize).ok_or_else(|| wrong("a page"))?;
                     let info = &mut blocks[block as usize];
-                    if stamp > info.changed || mutants::on(Mutant::ProgramReplayedLate) {
+                    if stamp > info.changed {
                         if !info.is_written {
-                            if !mutants::on(Mutant::OpenedNotReplayed) {
-                                info.opened = stamp;
-                            }
-                            if !mutants::on(Mutant::ClassNotReplayed) {
-                                info.class = class;
-                            }
+                            info.opened = stamp;
+                            info.class = class;
                             (info.next, info.is_written) = (0, true);
                         }
-                        if !mutants::on(Mutant::NextNotReplayed) {
-                            info.next = info.next.max(offset as u16 + 1);
-                        }
+                        info.next = info.next.max(offset as u16 + 1);
                         info.changed = stamp;
                     }
                     let counted = match is_copy {
@@ -223,26 +210,18 @@ impl Found {
                     let record = Some((stamp, crc));
                     let expected = Expected { page, ppn, block: info, record };
                     let is_lost = !is_certain
-                        && !mutants::on(Mutant::TailNotVerified)
                         && match pages.read(&expected, &mut buffer) {
-                            Ok(_) => false,
-                            // Nobody knows whether it was written: reading it will be an error.
-                            Err(Damage::Io(_)) => mutants::on(Mutant::UnreadablePageLost),
+                            // Where it cannot be read, nobody knows: reading it will be an error.
+                            Ok(_) | Err(Damage::Io(_)) => false,
                             Err(_) => true,
                         };
                     if is_lost {
-                        if !mutants::on(Mutant::SkippedForgotten) {
-                            skipped.push(ppn);
-                        }
+                        skipped.push(ppn);
                     } else {
                         *entry = ppn;
                     }
                 }
                 Record::Trim { page, count, held } => {
-                    let count = match count {
-                        _ if mutants::on(Mutant::TrimNotReplayed) => 0,
-                        count => count - u32::from(mutants::on(Mutant::TrimReplayedShort)),
-                    };
                     let end = u64::from(page) + u64::from(count);
                     let range = map.get_mut(page as usize..end as usize);
                     range.ok_or_else(|| wrong("a page"))?.fill(UNMAPPED);
@@ -250,8 +229,7 @@ impl Found {
                 }
                 Record::Erase { block } => {
                     let info = blocks.get_mut(block as usize).ok_or_else(|| wrong("a block"))?;
-                    let is_new = stamp > info.changed || mutants::on(Mutant::EraseReplayedTwice);
-                    if is_new && !mutants::on(Mutant::EraseNotReplayed) {
+                    if stamp > info.changed {
                         before[block as usize] = Some(*info);
                         info.erases += 1;
                         (info.changed, info.next, info.is_written) = (stamp, 0, false);
@@ -263,12 +241,8 @@ impl Found {
             Ok(())
         })?;
         self.records = records;
-        if !mutants::on(Mutant::EraseNotUndone) {
-            self.undo_erases(&before, pages.zones)?;
-        }
-        if !mutants::on(Mutant::NotSettled) {
-            self.settle(pages.zones);
-        }
+        self.undo_erases(&before, pages.zones)?;
+        self.settle(pages.zones);
         Ok(())
     }
 
@@ -312,10 +286,10 @@ impl Found {
         let ends = self.ends(zones);
         for (info, (end, _)) in self.blocks.iter_mut().zip(ends) {
             if info.is_written && u32::from(info.next) < b {
-                info.next = end.saturating_sub(mutants::on(Mutant::SettledOverPage).into());
-                if end == 0 && !mutants::on(Mutant::EmptyBlockKept) {
+                info.next = end;
+                if end == 0 {
                     info.is_written = false;
-                    info.erases += u32::from(!mutants::on(Mutant::EmptyBlockNotCounted));
+                    info.erases += 1;
                     self.counters.erases += 1;
                 }
             }
@@ -396,7 +370,7 @@ pub(crate) fn from_oob(
             }
             let Some(entry) = map.get_mut(found.page as usize) else { continue };
             let is_later = found.stamp > last[found.page as usize];
-            if *entry == UNMAPPED || is_later != mutants::on(Mutant::OobMapOfFirst) {
+            if *entry == UNMAPPED || is_later {
                 (*entry, last[found.page as usize]) = (ppn, found.stamp);
             }
         }

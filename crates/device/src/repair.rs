@@ -10,7 +10,6 @@ use crate::error::DeviceError;
 use crate::journal::{Block, Journal, Record};
 use crate::layout::{PAGE, Zones};
 use crate::media::Media;
-use crate::mutants::{self, Mutant};
 use crate::oob::{self, Oob};
 use crate::recover::Found;
 use crate::verify::{Damage, Expected, Pages};
@@ -31,15 +30,11 @@ pub(crate) fn renew(
         DeviceError::Media(format!("{what} changed while the drive recovered; hint: open it again"))
     };
     let mut data = [0; PAGE];
-    let first = found.tail.start + u64::from(mutants::on(Mutant::RenewedFromSecond));
-    for number in first..found.tail.end {
+    for number in found.tail.clone() {
         let block = Block::read(media, zones, tag, number)?;
         let Some(block) = block else { return Err(changed(format!("journal block {number}"))) };
         for (stamp, record) in (block.stamp..).zip(&block.records) {
             let &Record::Program { page, ppn, crc, .. } = record else { continue };
-            if mutants::on(Mutant::PagesNotRenewed) {
-                continue;
-            }
             if found.store.entries().get(page as usize) != Some(&ppn) {
                 continue; // it was written again, or discarded
             }
@@ -48,17 +43,13 @@ pub(crate) fn renew(
             match (Pages { media, zones, tag }).read(&expected, &mut data) {
                 Ok(oob) => {
                     media.write_at(zones.data(ppn), &data)?;
-                    if !mutants::on(Mutant::RecordsNotRenewed) {
-                        media.write_at(zones.oob(ppn), &oob.encode(tag, ppn))?;
-                    }
+                    media.write_at(zones.oob(ppn), &oob.encode(tag, ppn))?;
                 }
                 Err(Damage::Io(_)) => {} // it could not be read before either: that stays an error
                 Err(_) => return Err(changed(format!("page {page}"))),
             }
         }
-        if !mutants::on(Mutant::JournalNotRenewed) {
-            media.write_at(zones.journal(number), &block.bytes)?;
-        }
+        media.write_at(zones.journal(number), &block.bytes)?;
     }
     Ok(())
 }
@@ -75,16 +66,9 @@ pub(crate) fn repair(
     journal: &mut Journal,
 ) -> Result<(), DeviceError> {
     let (zones, _) = parts;
-    if !mutants::on(Mutant::SkippedNotScrubbed) {
-        scrub(media, zones, found.skipped.iter().copied())?;
-    }
-    if !mutants::on(Mutant::NoWayMade) {
-        make_way(media, parts, found, journal)?;
-    }
-    match mutants::on(Mutant::AheadNotScrubbed) {
-        true => Ok(()),
-        false => scrub(media, zones, ahead(zones, found)),
-    }
+    scrub(media, zones, found.skipped.iter().copied())?;
+    make_way(media, parts, found, journal)?;
+    scrub(media, zones, ahead(zones, found))
 }
 
 /// Takes the out-of-band records of places away, so that none of them is ever taken for that of a later
@@ -137,8 +121,7 @@ fn make_way(
         let Some(source) = written().min_by_key(|&block| ends[block].1) else { break };
         let mut targets: Vec<usize> = written().filter(|&block| block != source).collect();
         targets.sort_by_key(|&block| ends[block].0);
-        let over = u16::from(mutants::on(Mutant::MovedOverPage));
-        let room = targets.iter().map(|&block| (block as u32, ends[block].0.saturating_sub(over)));
+        let room = targets.iter().map(|&block| (block as u32, ends[block].0));
         let mut places = room.flat_map(|(block, end)| (end..b).map(move |offset| (block, offset)));
         let live: Vec<u32> = (0..)
             .zip(found.store.entries().iter())
@@ -155,7 +138,7 @@ fn make_way(
         }
         let info = &mut found.blocks[source];
         (info.is_written, info.next, info.changed) = (false, 0, journal.take_stamp());
-        info.erases += u32::from(!mutants::on(Mutant::MovedEraseNotCounted));
+        info.erases += 1;
         found.counters.erases += 1;
         erased += usize::from(bears(source, &found.blocks[source]));
     }
@@ -180,20 +163,15 @@ fn move_page(
     let moment = found.counters.host_pages;
     let (sum, written_at, stream) = match read {
         Ok(record) => (sum, record.written_at, record.stream),
-        Err(_) if mutants::on(Mutant::MovedDamageHidden) => (sum, moment, NO_STREAM),
         Err(_) => (!sum, moment, NO_STREAM),
     };
-    let erases_of_source = source.erases;
     let info = &mut found.blocks[block as usize];
     (info.next, info.changed) = (offset + 1, stamp);
     let record = Oob {
         page,
         class: info.class,
         is_copy: true,
-        generation: match mutants::on(Mutant::MovedWithOldGeneration) {
-            true => erases_of_source as u16,
-            false => info.erases as u16,
-        },
+        generation: info.erases as u16,
         stamp,
         written_at,
         stream,

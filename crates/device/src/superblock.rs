@@ -13,7 +13,6 @@ use crate::codec::{Get, Put, crc};
 use crate::error::DeviceError;
 use crate::layout::{COPIES, PAGE, Zones};
 use crate::media::Media;
-use crate::mutants::{self, Mutant};
 use crate::strangers::Strangers;
 use crate::usage::Usage;
 
@@ -125,7 +124,7 @@ impl Superblock {
         let version = get.u32();
         let mut zeroed = *bytes;
         zeroed[CRC_AT..CRC_AT + 4].fill(0);
-        if get.u32() != crc(0, &zeroed) && !mutants::on(Mutant::CopySumNotChecked) {
+        if get.u32() != crc(0, &zeroed) {
             return Err(Bad::Crc(get.array()));
         }
         if version != VERSION {
@@ -215,27 +214,21 @@ impl Copies {
         for (copy, found) in (0..).zip(&mut copies) {
             let mut bytes = [0; PAGE];
             match media.read_at(Zones::superblock(copy), &mut bytes) {
-                Err(error) if mutants::on(Mutant::UnreadableCopyEnds) => return Err(error.into()),
                 Err(_) => continue, // a copy that cannot be read is one less
                 Ok(()) => {}
             }
             match Superblock::decode(&bytes) {
                 Ok(superblock) => *found = Some(superblock),
                 Err(Bad::Magic) => continue,
-                Err(Bad::Crc(_)) if mutants::on(Mutant::DamagedCopyNamesNothing) => {}
                 Err(Bad::Crc(uuid)) => damaged.push(uuid),
                 Err(Bad::Version(other)) => version = Some(other),
             }
             has_magic = true;
         }
         let is_of_two = |one: &Superblock| {
-            let is_like = |copy: &&Superblock| match mutants::on(Mutant::NewestNeedsBoth) {
-                true => *copy == one,
-                false => copy.uuid == one.uuid,
-            };
-            let whole = copies.iter().flatten().filter(is_like).count();
+            let whole = copies.iter().flatten().filter(|copy| copy.uuid == one.uuid).count();
             let named = damaged.iter().filter(|&&uuid| uuid == one.uuid).count();
-            whole + named > 1 || mutants::on(Mutant::OneCopyNamesDrive)
+            whole + named > 1
         };
         let present = copies.iter().flatten().filter(|one| is_of_two(one));
         let Some(&now) = present.max_by_key(|one| one.generation) else {
@@ -248,13 +241,11 @@ impl Copies {
                 (None, false) => "this is no drive: it has no superblock".to_string(),
             }));
         };
-        let is_seen = |_: &&Superblock| !mutants::on(Mutant::GenerationUsedAgain);
-        let highest = copies.iter().flatten().filter(is_seen).map(|copy| copy.generation).max();
+        let highest = copies.iter().flatten().map(|copy| copy.generation).max();
         let held = |first: usize| copies[first] == Some(now) && copies[first + 1] == Some(now);
         // A pair that is whole stays, and else the one with a copy that counts.
         let is_in_front = copies[..2].contains(&Some(now));
-        let keeps_front =
-            (held(0) || (!held(2) && is_in_front)) != mutants::on(Mutant::WrittenOverPresent);
+        let keeps_front = held(0) || (!held(2) && is_in_front);
         let next = if keeps_front { 2 } else { 0 };
         Ok(Self { now, next, highest: highest.unwrap_or(now.generation) })
     }
@@ -263,10 +254,7 @@ impl Copies {
     /// memory, and may not be on the disk: a failed sync leaves pages that no later sync writes.
     pub(crate) fn confirm(&self, media: &mut dyn Media) -> io::Result<()> {
         let bytes = self.now.encode();
-        if mutants::on(Mutant::NotConfirmed) {
-            return Ok(());
-        }
-        let first = if mutants::on(Mutant::ConfirmedElsewhere) { self.next } else { 2 - self.next };
+        let first = 2 - self.next;
         (first..first + 2).try_for_each(|copy| media.write_at(Zones::superblock(copy), &bytes))
     }
 
@@ -275,11 +263,8 @@ impl Copies {
         let next = Superblock { generation: self.highest + 1, ..next };
         let bytes = next.encode();
         media.write_at(Zones::superblock(self.next), &bytes)?;
-        if !mutants::on(Mutant::OneCopyWritten) {
-            media.write_at(Zones::superblock(self.next + 1), &bytes)?;
-        }
-        let pair = if mutants::on(Mutant::PairNotChanged) { self.next } else { 2 - self.next };
-        *self = Self { now: next, next: pair, highest: next.generation };
+        media.write_at(Zones::superblock(self.next + 1), &bytes)?;
+        *self = Self { now: next, next: 2 - self.next, highest: next.generation };
         Ok(())
     }
 }

@@ -6,7 +6,6 @@ use std::io;
 use crate::checkpoint::BlockInfo;
 use crate::layout::Zones;
 use crate::media::Media;
-use crate::mutants::{self, Mutant};
 use crate::oob::{self, Oob, Slot};
 
 /// The marks that a page must have.
@@ -76,23 +75,18 @@ impl Pages<'_> {
     ) -> Result<Oob, Damage> {
         let &Expected { page, block, record, .. } = expected;
         let Slot::Of(found) = slot else { return Err(Damage::NoRecord) };
-        if !mutants::on(Mutant::IdentityNotChecked) {
-            if found.page != page && !mutants::on(Mutant::PageNotCompared) {
-                return Err(Damage::WrongPage(found.page));
-            }
-            let is_older = found.stamp < block.opened && !mutants::on(Mutant::OpenedNotCompared);
-            let is_of_other_life = found.generation != block.erases as u16
-                && !mutants::on(Mutant::GenerationNotCompared);
-            let is_other = record.is_some_and(|(stamp, _)| stamp != found.stamp)
-                && !mutants::on(Mutant::StampNotCompared);
-            if is_older || is_of_other_life || is_other {
-                return Err(Damage::Stale);
-            }
+        if found.page != page {
+            return Err(Damage::WrongPage(found.page));
+        }
+        let is_older = found.stamp < block.opened;
+        let is_of_other_life = found.generation != block.erases as u16;
+        let is_other = record.is_some_and(|(stamp, _)| stamp != found.stamp);
+        if is_older || is_of_other_life || is_other {
+            return Err(Damage::Stale);
         }
         let sum = crc32c::crc32c(bytes);
-        let is_damaged = sum != found.data && !mutants::on(Mutant::DataSumNotChecked);
-        let is_unnamed = record.is_some_and(|(_, expected)| expected != sum)
-            && !mutants::on(Mutant::RecordSumNotChecked);
+        let is_damaged = sum != found.data;
+        let is_unnamed = record.is_some_and(|(_, expected)| expected != sum);
         if is_damaged || is_unnamed {
             return Err(Damage::Data);
         }

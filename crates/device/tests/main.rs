@@ -14,7 +14,6 @@ mod full_disk;
 mod handles;
 mod hints;
 mod large_blocks;
-mod mutants;
 mod opening;
 mod owners;
 mod past;

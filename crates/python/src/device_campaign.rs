@@ -122,69 +122,6 @@ pub(crate) fn device_fuzz(
     told(counts, broken.as_ref())
 }
 
-#[cfg(feature = "mutants")]
-pub(crate) use mutants::{device_hunt, device_mutants};
-
-/// Deliberately wrong drives, which a release does not have.
-#[cfg(feature = "mutants")]
-mod mutants {
-    use std::time::Instant;
-
-    use flashgc_device::campaign::mutants::hunt;
-    use flashgc_device::mutants::Mutant;
-
-    use crate::errors;
-
-    use super::{
-        Control, Duration, Pace, Py, PyAny, PyResult, Python, Value, json, pyfunction, to_json,
-        watched,
-    };
-
-    /// Every way in which a drive can be wrong, as JSON: its name, what is wrong, why the campaign
-    /// cannot find it, and the test that does.
-    #[pyfunction]
-    pub(crate) fn device_mutants() -> PyResult<String> {
-        let told = Mutant::ALL.iter().map(|mutant| {
-            json!({
-                "name": mutant.name(),
-                "what": mutant.what(),
-                "justified": mutant.justification(),
-                "test": mutant.test(),
-            })
-        });
-        to_json(&told.collect::<Value>())
-    }
-
-    /// Runs the campaign with drives that are wrong as `name` says, for so many seconds at most, and
-    /// returns what it found, as JSON.
-    #[pyfunction]
-    #[pyo3(signature = (name, seed, seconds, control, poll=None))]
-    pub(crate) fn device_hunt(
-        py: Python<'_>,
-        name: &str,
-        seed: u64,
-        seconds: f64,
-        control: &Control,
-        poll: Option<Py<PyAny>>,
-    ) -> PyResult<String> {
-        let mutant =
-            Mutant::named(name).ok_or_else(|| errors::config(format!("no mutant '{name}'")))?;
-        let length = Duration::try_from_secs_f64(seconds)
-            .map_err(|error| errors::config(format!("--seconds: {error}")))?;
-        let pace = Instant::now().checked_add(length).map_or_else(Pace::default, Pace::until);
-        let run = |pace: &Pace| hunt(mutant, seed, u32::MAX, pace);
-        let hunted = watched(py, control, poll, (pace, 1), run)?;
-        let found = hunted.found.as_ref();
-        to_json(&json!({
-            "level": found.map(|find| find.level),
-            "seed": found.map(|find| find.seed),
-            "told": found.map(|find| &find.what),
-            "images": hunted.images,
-            "steps": hunted.steps,
-        }))
-    }
-}
-
 fn failed(path: &std::path::Path, error: &DeviceError) -> PyErr {
     DriveError::new_err(format!("{}: {error}", path.display()))
 }

@@ -58,9 +58,6 @@ mod _core {
     use super::device_campaign::{
         DeviceReplay, RecordedDrive, device_flushes, device_fuzz, device_sweep,
     };
-    #[cfg(all(target_os = "linux", feature = "mutants"))]
-    #[pymodule_export]
-    use super::device_campaign::{device_hunt, device_mutants};
     #[pymodule_export]
     use super::errors::{ConfigError, DriveError, FlashgcError, PolicyError, TraceError};
     #[cfg(target_os = "linux")]

@@ -19,7 +19,6 @@ use crate::error::DeviceError;
 use crate::layout::Zones;
 use crate::mapped::{GROUP, Mapped};
 use crate::media::Media;
-use crate::mutants::{self, Mutant};
 use chunks::{MAGIC, Sink, Source};
 
 const HEADER: usize = 24 + 8 * Counters::LENGTH;
@@ -285,7 +284,7 @@ pub(crate) fn read(
     if named.snapshot > 0 {
         restore(&mut source, named.snapshot).map_err(damaged)?;
     }
-    if source.sum() != Some(named.sum) && !mutants::on(Mutant::CheckpointSumNotChecked) {
+    if source.sum() != Some(named.sum) {
         return Err(damaged("it is not the one that the superblock names".to_string()));
     }
     Ok(Tables { blocks, counters, horizons: found })

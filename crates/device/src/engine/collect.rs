@@ -6,7 +6,6 @@ use super::read::Window;
 use super::{Drive, PLANE};
 use crate::error::DeviceError;
 use crate::journal::Record;
-use crate::mutants::{self, Mutant};
 use crate::served::Served;
 
 impl Drive {
@@ -40,17 +39,10 @@ impl Drive {
         moved?;
         let block = self.map.erase(PLANE);
         let info = &mut self.blocks[block as usize];
-        (info.is_written, info.next) = (mutants::on(Mutant::EraseKeepsWritten), 0);
-        if !mutants::on(Mutant::EraseNotCounted) {
-            info.erases = self.map.blocks(PLANE).erase_count(block);
-        }
-        if !mutants::on(Mutant::EraseWithoutStamp) {
-            info.changed = self.journal.stamp();
-        }
+        (info.is_written, info.next) = (false, 0);
+        info.erases = self.map.blocks(PLANE).erase_count(block);
+        info.changed = self.journal.stamp();
         self.erased.push(block);
-        if mutants::on(Mutant::EraseNotNoted) {
-            return Ok(());
-        }
         self.note(Record::Erase { block })
     }
 
@@ -58,16 +50,11 @@ impl Drive {
     /// not match.
     fn move_pages(&mut self, window: &mut Window) -> Result<(), DeviceError> {
         while let Some(Move { page, from, .. }) = self.map.next_move(PLANE) {
-            if !mutants::on(Mutant::CollectionWithoutCheckpoint) {
-                self.advance_checkpoint()?;
-            }
+            self.advance_checkpoint()?;
             let found = self.fetch(page, from, window);
             let data = window.page(from).expect("what was fetched is in the window");
             let (sum, written_at) = match found {
                 Ok(record) => (record.data, record.written_at),
-                Err(_) if mutants::on(Mutant::CollectedDamageHidden) => {
-                    (crc32c::crc32c(data), self.moment())
-                }
                 Err(_) => (!crc32c::crc32c(data), self.moment()),
             };
             match self.map.copy(PLANE) {

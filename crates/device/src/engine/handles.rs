@@ -9,7 +9,6 @@ use flashgc_ftl::OpenBlock;
 
 use super::{Drive, PLANE};
 use crate::error::DeviceError;
-use crate::mutants::{self, Mutant};
 
 impl Drive {
     /// Returns the number of pages that the host can write through `handle` before that takes another block.
@@ -31,9 +30,7 @@ impl Drive {
         }
         // A collection may take the block next, and reads it from the medium: no page of it may wait.
         let open = self.map.open_block(PLANE, handle).filter(|open| open.next > 0);
-        if let Some(OpenBlock { block, next, .. }) = open
-            && !mutants::on(Mutant::LeftPagesWait)
-        {
+        if let Some(OpenBlock { block, next, .. }) = open {
             let last = self.zones.geometry.ppn(block, next - 1);
             let written = self.stripes.write(self.media.as_mut(), &self.zones, last);
             written.map_err(|error| self.fail(error))?;

@@ -14,7 +14,6 @@ use crate::journal::Journal;
 use crate::layout::{PAGE, Zones};
 use crate::mapped::Mapped;
 use crate::media::Media;
-use crate::mutants::{self, Mutant};
 use crate::oob::Slot;
 use crate::recover;
 use crate::repair;
@@ -101,7 +100,7 @@ impl Drive {
         let Some(streams) = self.map.streams() else { return };
         if let Some(ranges) = &self.ranges {
             streams.hold(&|page| stream_of(ranges, page));
-        } else if !is_restored && !mutants::on(Mutant::StreamsNotRecovered) {
+        } else if !is_restored {
             let named: Vec<StreamId> = (0..self.zones.geometry.logical_pages())
                 .map(|page| match self.map.locate(page).map(|ppn| self.slot(ppn)) {
                     Some(Ok(Slot::Of(record))) => record.stream,
@@ -127,34 +126,27 @@ impl Drive {
         let before = copies.now;
         let zones = zones_of(media.as_ref(), &before, settings)?;
         // The superblock to go on from is durable before anything that it replaces is written over.
-        let confirmed = copies.confirm(media.as_mut()).and_then(|()| {
-            if mutants::on(Mutant::ConfirmNotSynced) { Ok(()) } else { media.sync() }
-        });
+        let confirmed = copies.confirm(media.as_mut()).and_then(|()| media.sync());
         let mut failed = confirmed.err().map(could_not_open);
-        if mutants::on(Mutant::FailedConfirmIgnored) {
-            failed = None;
-        }
         let (media_read, superblock) = (media.as_ref(), &before);
         let drive = recover::Drive { media: media_read, zones: &zones, superblock, settings };
         let mut found = recover::load(drive, true)?;
         let is_clean = found.is_clean;
         let mut now = Superblock {
             is_clean: false,
-            is_synced: durability == Durability::Power || mutants::on(Mutant::AlwaysSynced),
+            is_synced: durability == Durability::Power,
             power_cycles: before.power_cycles + 1,
-            unsafe_shutdowns: before.unsafe_shutdowns
-                + u64::from(!before.is_clean && !mutants::on(Mutant::UnsafeShutdownNotCounted)),
+            unsafe_shutdowns: before.unsafe_shutdowns + u64::from(!before.is_clean),
             ..before
         };
         let tag = now.tag();
         let mut journal = if is_clean {
             let Named { journal, stamp, .. } = now.checkpoint;
-            let needed = now.before.filter(|_| !mutants::on(Mutant::OlderJournalNotKept));
-            let kept = needed.map_or(journal, |before| before.journal);
+            let kept = now.before.map_or(journal, |before| before.journal);
             Journal::new(tag, (journal, stamp), kept)
         } else {
             now = Superblock {
-                epoch: now.epoch + u32::from(!mutants::on(Mutant::EpochNotRaised)),
+                epoch: now.epoch + 1,
                 checkpoint: found.checkpoint,
                 before: None,
                 durable: 0,
@@ -167,25 +159,12 @@ impl Drive {
             Ok(())
         } else if is_clean {
             // The checkpoint stays; the journal goes on behind it.
-            let said = match mutants::on(Mutant::OpeningNotSaid) {
-                true => Ok(()),
-                false => copies.write(media.as_mut(), now),
-            };
-            let synced = said.and_then(|()| match mutants::on(Mutant::OpeningNotSynced) {
-                true => Ok(()),
-                false => media.sync(),
-            });
-            synced.map_err(DeviceError::from)
+            copies.write(media.as_mut(), now).and_then(|()| media.sync()).map_err(DeviceError::from)
         } else {
             copies.now = now;
             let renewed = match durability {
-                _ if mutants::on(Mutant::NotRenewed) => Ok(()),
-                Durability::Power => repair::renew(media.as_mut(), parts, &mut found).and_then(
-                    |()| match mutants::on(Mutant::RenewNotSynced) {
-                        true => Ok(()),
-                        false => Ok(media.sync()?),
-                    },
-                ),
+                Durability::Power => repair::renew(media.as_mut(), parts, &mut found)
+                    .and_then(|()| Ok(media.sync()?)),
                 Durability::Process | Durability::None => Ok(()),
             };
             renewed.and_then(|()| repair::repair(media.as_mut(), parts, &mut found, &mut journal))
@@ -231,18 +210,12 @@ impl Drive {
         };
         drive.hold_streams(found.is_restored);
         // A drive that did not sync may have a checkpoint that is not on the disk.
-        let is_uncertain = durability == Durability::Power
-            && !before.is_synced
-            && !mutants::on(Mutant::UnsyncedDriveTrusted);
+        let is_uncertain = durability == Durability::Power && !before.is_synced;
         if (!is_clean || is_uncertain) && drive.failed.is_none() {
             // Both slots get the checkpoint: one of them may be lost.
-            let written =
-                drive.checkpoint(drive.copies.now, false).and_then(|()| {
-                    match mutants::on(Mutant::OneSlotRecovered) {
-                        true => Ok(()),
-                        false => drive.checkpoint(drive.copies.now, false),
-                    }
-                });
+            let written = drive
+                .checkpoint(drive.copies.now, false)
+                .and_then(|()| drive.checkpoint(drive.copies.now, false));
             if let Err(error) = written {
                 drive.fail(could_not_open(error));
             }
@@ -256,7 +229,7 @@ impl Drive {
 fn uncounted(before: &Superblock, host_pages: u64) -> Usage {
     // A file of an earlier version does not say until when it has counted.
     let is_known = before.accounted > 0 || before.usage.writes == 0;
-    if before.is_clean || !is_known || mutants::on(Mutant::UsageForgotten) {
+    if before.is_clean || !is_known {
         return Usage::default();
     }
     let pages = host_pages.saturating_sub(before.accounted);

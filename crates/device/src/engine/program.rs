@@ -11,7 +11,6 @@ use super::{Drive, PLANE};
 use crate::error::DeviceError;
 use crate::journal::Record;
 use crate::layout::PAGE;
-use crate::mutants::{self, Mutant};
 use crate::oob::Oob;
 use crate::settings::Durability;
 use crate::strangers::Strangers;
@@ -43,7 +42,7 @@ impl Drive {
         let is_new = self.map.locate(page).is_none();
         match self.map.write(page, PLANE) {
             Ok(Some(ppn)) => {
-                if is_new && !mutants::on(Mutant::MappedNotAdded) {
+                if is_new {
                     self.mapped.add(page);
                 }
                 self.program(page, ppn, crc32c::crc32c(data), data, None)
@@ -68,30 +67,16 @@ impl Drive {
         let (block, offset) = self.zones.geometry.place_of(ppn);
         let info = self.blocks[block as usize];
         let is_reused = !info.is_written && info.changed >= self.barrier;
-        let mut waited = match is_reused && !mutants::on(Mutant::ReuseWithoutSync) {
-            true => self.make_durable(),
-            false => Ok(()),
-        };
-        if mutants::on(Mutant::FailedWaitIgnored) {
-            waited = Ok(());
-        }
+        let waited = if is_reused { self.make_durable() } else { Ok(()) };
         let stamp = self.journal.stamp();
-        let stream = match self.map.streams() {
-            Some(_) if copied.is_some() && mutants::on(Mutant::CopyForgetsStream) => NO_STREAM,
-            Some(streams) => streams.of(page),
-            None => NO_STREAM,
-        };
+        let stream = self.stream_of(page);
         let class_of =
             |class: &u8| self.map.open_block(PLANE, *class).is_some_and(|open| open.block == block);
         let info = &mut self.blocks[block as usize];
         if !info.is_written {
-            if !mutants::on(Mutant::ClassForgotten) {
-                info.class = (0..self.map.open_blocks() as u8).find(class_of).unwrap_or_default();
-            }
+            info.class = (0..self.map.open_blocks() as u8).find(class_of).unwrap_or_default();
             info.is_written = true;
-            if !mutants::on(Mutant::OpenedStays) {
-                info.opened = stamp;
-            }
+            info.opened = stamp;
         }
         (info.changed, info.next) = (stamp, offset as u16 + 1);
         let class = info.class;
@@ -99,15 +84,9 @@ impl Drive {
             page,
             class,
             is_copy: copied.is_some(),
-            generation: if mutants::on(Mutant::GenerationNotWritten) {
-                0
-            } else {
-                info.erases as u16
-            },
+            generation: info.erases as u16,
             stamp,
-            written_at: copied
-                .filter(|_| !mutants::on(Mutant::CopyForgetsMoment))
-                .unwrap_or_else(|| self.map.counters().host_pages),
+            written_at: copied.unwrap_or_else(|| self.map.counters().host_pages),
             stream,
             data: sum,
         };
@@ -123,14 +102,12 @@ impl Drive {
 
     /// Notes a change in the journal.
     pub(super) fn note(&mut self, record: Record) -> Result<(), DeviceError> {
-        self.is_dirty |= !mutants::on(Mutant::NoteLeavesClean);
+        self.is_dirty = true;
         if !self.journal.append(record) {
             return Ok(());
         }
         let mut written = self.write_out();
-        let is_bounded = !mutants::on(Mutant::UnsyncedWithoutBound);
-        if self.durability == Durability::Power && self.journal.unsynced() >= UNSYNCED && is_bounded
-        {
+        if self.durability == Durability::Power && self.journal.unsynced() >= UNSYNCED {
             written = written.and_then(|()| self.make_durable());
         }
         written.map_err(|error| self.fail(error))
@@ -145,9 +122,7 @@ impl Drive {
                 return Ok(());
             }
             self.journal.vouch(self.media.as_mut(), &self.zones)?;
-            if !mutants::on(Mutant::VouchNotSynced) {
-                self.sync_if_promised()?;
-            }
+            self.sync_if_promised()?;
             self.passed();
             Ok(())
         });
@@ -156,42 +131,19 @@ impl Drive {
 
     /// Writes the pages that wait, and then the records that name them.
     pub(super) fn write_out(&mut self) -> io::Result<()> {
-        if mutants::on(Mutant::RecordsBeforePages) {
-            self.journal.write_out(self.media.as_mut(), &self.zones)?;
-        }
-        if mutants::on(Mutant::BarrierAtWriting) {
-            self.barrier = self.journal.stamp();
-        }
-        if !mutants::on(Mutant::FlushWithoutPages) {
-            self.stripes.write_all(self.media.as_mut(), &self.zones)?;
-        }
-        if mutants::on(Mutant::FlushWithoutJournal) {
-            return Ok(());
-        }
+        self.stripes.write_all(self.media.as_mut(), &self.zones)?;
         self.journal.write_out(self.media.as_mut(), &self.zones)
     }
 
     /// Writes the pages that wait, and then the records that name them, to which more can be added.
     pub(super) fn write_so_far(&mut self) -> io::Result<()> {
-        if mutants::on(Mutant::NotHandedOver) {
-            return Ok(());
-        }
         self.stripes.write_all(self.media.as_mut(), &self.zones)?;
-        if mutants::on(Mutant::RecordsNotHandedOver) {
-            return Ok(());
-        }
         self.journal.hand_over(self.media.as_mut(), &self.zones)
     }
 
     /// Makes everything so far durable, as far as the drive promises it.
     pub(super) fn make_durable(&mut self) -> io::Result<()> {
         if !self.is_dirty {
-            return Ok(());
-        }
-        if mutants::on(Mutant::SyncBeforeWriting) {
-            self.sync_if_promised()?;
-            self.write_out()?;
-            self.passed();
             return Ok(());
         }
         self.write_out()?;
@@ -213,18 +165,14 @@ impl Drive {
     /// Notes that everything so far is durable.
     pub(super) fn passed(&mut self) {
         self.journal.synced();
-        if !mutants::on(Mutant::BarrierStays) {
-            self.barrier = self.journal.stamp();
-        }
+        self.barrier = self.journal.stamp();
         self.is_dirty = false;
     }
 
     /// Makes the drive read-only and remembers the first reason for it. Returns the error for the host.
     pub(super) fn fail(&mut self, why: impl fmt::Display) -> DeviceError {
         let why = why.to_string();
-        if !mutants::on(Mutant::FailureNotRemembered) {
-            self.failed.get_or_insert_with(|| why.clone());
-        }
+        self.failed.get_or_insert_with(|| why.clone());
         DeviceError::ReadOnly(why)
     }
 
@@ -246,11 +194,9 @@ impl Drive {
     /// Ends the drive's life, and records that in the superblock. Returns the error for the host.
     pub(super) fn end(&mut self) -> DeviceError {
         let ended = Superblock { has_ended: true, ..self.copies.now };
-        if !self.copies.now.has_ended && !mutants::on(Mutant::EndNotRecorded) {
+        if !self.copies.now.has_ended {
             let written = self.copies.write(self.media.as_mut(), ended);
-            let is_synced = !mutants::on(Mutant::EndNotSynced);
-            let done = written.and_then(|()| if is_synced { self.media.sync() } else { Ok(()) });
-            if let Err(error) = done {
+            if let Err(error) = written.and_then(|()| self.media.sync()) {
                 return self.fail(error);
             }
         }

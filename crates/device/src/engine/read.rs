@@ -3,7 +3,6 @@
 use super::Drive;
 use crate::error::DeviceError;
 use crate::layout::PAGE;
-use crate::mutants::{self, Mutant};
 use crate::oob::{self, Oob, Slot};
 use crate::verify::{Damage, Expected, Pages};
 
@@ -54,7 +53,7 @@ impl Drive {
     }
 
     fn damaged(&mut self, page: u32, damage: &Damage) -> DeviceError {
-        self.media_errors += u64::from(!mutants::on(Mutant::MediaErrorNotCounted));
+        self.media_errors += 1;
         DeviceError::Media(format!("page {page}: {damage}"))
     }
 
@@ -102,10 +101,8 @@ impl Drive {
     fn neighbours(&self, page: u32, ppn: u32, count: u32) -> u32 {
         let left = self.zones.geometry.pages_per_block() - self.zones.geometry.place_of(ppn).1;
         let follows = |next: &u32| {
-            (self.map.locate(page + next) == Some(ppn + next)
-                || mutants::on(Mutant::NeighboursNotLocated))
-                && (self.stripes.page(ppn + next).is_none()
-                    || mutants::on(Mutant::WaitingNeighboursFromMedium))
+            self.map.locate(page + next) == Some(ppn + next)
+                && self.stripes.page(ppn + next).is_none()
         };
         match self.stripes.page(ppn) {
             Some(_) => 1,
@@ -125,9 +122,6 @@ impl Drive {
         let first = ppn;
         for (index, into) in (0..).zip(into.chunks_mut(PAGE)) {
             let (page, ppn) = (page + index, first + index);
-            if index > 0 && mutants::on(Mutant::NeighboursNotVerified) {
-                break;
-            }
             match slot_of(records, self.tag, first, ppn).filter(|_| is_read) {
                 Some(slot) => {
                     let expected = self.expected(page, ppn);
@@ -143,9 +137,7 @@ impl Drive {
     /// Reads the records of `block`, which is about to be collected.
     pub(super) fn look_at(&self, block: u32, window: &mut Window) {
         window.first = self.zones.first_ppn(block);
-        if !mutants::on(Mutant::WindowStays) {
-            window.data.clear();
-        }
+        window.data.clear();
         window.records.resize(self.zones.geometry.pages_per_block() as usize * oob::BYTES, 0);
         if self.media.read_at(self.zones.oob(window.first), &mut window.records).is_err() {
             window.records.clear();

@@ -5,20 +5,12 @@ use std::io;
 use super::Drive;
 use crate::checkpoint::{Parts, Slices};
 use crate::error::DeviceError;
-use crate::layout::PAGE;
-use crate::mutants::{self, Mutant};
 use crate::superblock::Superblock;
-use crate::usage::Usage;
 use flashgc_base::counts::Counts;
 
 /// Journal blocks that may be written from one call of [`Drive::advance_checkpoint`] until the next has
 /// begun a checkpoint: a copy and a write of the host that each wait for durability, and what is left.
 const RESERVE: u64 = 3;
-
-/// Returns [`RESERVE`], unless a mutant forgets it.
-fn reserve() -> u64 {
-    if mutants::on(Mutant::NoReserve) { 0 } else { RESERVE }
-}
 
 /// A checkpoint that is being written.
 pub(super) struct UnderWay {
@@ -38,7 +30,7 @@ impl Drive {
             Some(under_way) => self.journal.next() - under_way.at,
             None => u64::from(self.journal.since_checkpoint() >= blocks * 3 / 8),
         };
-        if written == 0 && self.journal.room(&self.zones) > reserve() {
+        if written == 0 && self.journal.room(&self.zones) > RESERVE {
             return Ok(());
         }
         let entries = u64::from(self.zones.geometry.logical_pages()) + self.blocks.len() as u64;
@@ -51,7 +43,7 @@ impl Drive {
             Some(under_way) => under_way,
             None => self.begin_checkpoint()?,
         };
-        let count = if self.journal.room(&self.zones) > reserve() { count } else { u64::MAX };
+        let count = if self.journal.room(&self.zones) > RESERVE { count } else { u64::MAX };
         let Self { map, mapped, blocks, .. } = self;
         let pages = map.geometry().logical_pages();
         let parts = Parts { pages, locate: &|page| map.locate(page), mapped, blocks };
@@ -65,12 +57,9 @@ impl Drive {
     }
 
     fn begin_checkpoint(&mut self) -> io::Result<UnderWay> {
-        if !mutants::on(Mutant::BeginWithoutWriting) {
-            self.write_out()?;
-        }
+        self.write_out()?;
         self.journal.begin_checkpoint();
-        let present = self.copies.now.checkpoint.slot;
-        let slot = if mutants::on(Mutant::CheckpointOverPresent) { present } else { 1 - present };
+        let slot = 1 - self.copies.now.checkpoint.slot;
         let slices = Slices::begin(
             self.media.as_mut(),
             (&self.zones, self.tag, slot),
@@ -84,52 +73,24 @@ impl Drive {
     /// Makes the checkpoint durable, with everything that its slices may have seen. Then it makes the
     /// superblock `next`, which names the checkpoint, durable.
     fn end_checkpoint(&mut self, slices: Slices, next: Superblock) -> io::Result<()> {
-        if !mutants::on(Mutant::EndWithoutWriting) {
-            self.write_out()?;
-        }
-        let mut checkpoint = slices.finish(self.media.as_mut())?;
-        if mutants::on(Mutant::CheckpointNamedLate) {
-            (checkpoint.journal, checkpoint.stamp) = (self.journal.next(), self.journal.stamp());
-        }
-        if !mutants::on(Mutant::SuperblockBeforeCheckpoint) {
-            self.sync_if_promised()?;
-        }
+        self.write_out()?;
+        let checkpoint = slices.finish(self.media.as_mut())?;
+        self.sync_if_promised()?;
         let next = Superblock {
             checkpoint,
-            before: Some(self.copies.now.checkpoint)
-                .filter(|_| !mutants::on(Mutant::BeforeNotNamed)),
-            durable: match mutants::on(Mutant::SuperblockWithoutEvidence) {
-                true => 0,
-                false => self.journal.next(),
-            },
-            media_errors: next.media_errors + self.media_errors_to_keep(),
-            usage: next.usage.plus(&self.usage_to_keep()),
+            before: Some(self.copies.now.checkpoint),
+            durable: self.journal.next(),
+            media_errors: next.media_errors + std::mem::take(&mut self.media_errors),
+            usage: next.usage.plus(&std::mem::take(&mut self.usage)),
             accounted: self.accounted,
             ..next
         };
-        if mutants::on(Mutant::PunchedEarly) {
-            self.punch_erased()?;
-        }
         self.copies.write(self.media.as_mut(), next)?;
-        if !mutants::on(Mutant::SuperblockNotSynced) {
-            self.sync_if_promised()?;
-        }
+        self.sync_if_promised()?;
         self.journal.end_checkpoint(checkpoint.journal);
         self.opened.checkpoints += 1;
         self.passed();
         self.punch_erased()
-    }
-
-    /// Takes the media errors that the superblock does not count yet, for the next one.
-    fn media_errors_to_keep(&mut self) -> u64 {
-        let errors = std::mem::take(&mut self.media_errors);
-        if mutants::on(Mutant::MediaErrorsForgotten) { 0 } else { errors }
-    }
-
-    /// Takes the hosts' use of the drive that the superblock does not count yet, for the next one.
-    fn usage_to_keep(&mut self) -> Usage {
-        let usage = std::mem::take(&mut self.usage);
-        if mutants::on(Mutant::UsageForgotten) { Usage::default() } else { usage }
     }
 
     /// Gives back the room of blocks that are still erased. A block that is soon used again keeps it.
@@ -142,11 +103,9 @@ impl Drive {
         erased.sort_unstable();
         erased.dedup();
         for block in erased {
-            if !self.blocks[block as usize].is_written || mutants::on(Mutant::UsedBlockPunched) {
+            if !self.blocks[block as usize].is_written {
                 let first = self.zones.data(self.zones.first_ppn(block));
-                let more = if mutants::on(Mutant::PunchedOnePageMore) { PAGE as u64 } else { 0 };
-                let len = (self.zones.block_bytes() + more).min(self.media.len() - first);
-                match self.media.punch(first, len) {
+                match self.media.punch(first, self.zones.block_bytes()) {
                     Err(error) if error.kind() == io::ErrorKind::Unsupported => {
                         self.gives_room_back = false;
                         return Ok(());
@@ -181,18 +140,10 @@ impl Drive {
         if let Some(why) = &self.failed {
             return Err(DeviceError::ReadOnly(why.clone()));
         }
-        let is_clean = !mutants::on(Mutant::CloseNotSaid);
-        let has_ended = match mutants::on(Mutant::CloseForgetsEnd) {
-            true => self.copies.now.has_ended,
-            false => self.has_ended(),
-        };
-        let clean = Superblock { is_clean, has_ended, ..self.copies.now };
+        let clean = Superblock { is_clean: true, has_ended: self.has_ended(), ..self.copies.now };
         match self.checkpoint(clean, true) {
             Err(error) if is_refused(&error) => self.checkpoint(clean, false)?,
             done => done?,
-        }
-        if mutants::on(Mutant::CloseNotSynced) {
-            return Ok(());
         }
         Ok(self.sync()?)
     }

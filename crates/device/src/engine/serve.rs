@@ -11,7 +11,6 @@ use crate::error::DeviceError;
 use crate::journal::Record;
 use crate::layout::PAGE;
 use crate::mapped::GROUP;
-use crate::mutants::{self, Mutant};
 use crate::oob::Slot;
 use crate::recording::{HostRequest, Noted, Origin, Recording};
 use crate::served::{Hinted, Named, Served};
@@ -47,9 +46,7 @@ impl Drive {
         let owes = self.is_dirty || self.journal.is_unvouched();
         if is_still && owes && self.failure().is_none() {
             // A failure has made the drive read-only, which the next command is told.
-            if !mutants::on(Mutant::NotVouched) {
-                let _ = self.vouch();
-            }
+            let _ = self.vouch();
         }
     }
 
@@ -89,9 +86,7 @@ impl Drive {
         let (mut held, mut next) = (0, self.next_with_data(range.clone()));
         while next < range.end {
             self.map.trim(next).map_err(|error| self.stuck(&error))?;
-            if !mutants::on(Mutant::MappedNotRemoved) {
-                self.mapped.remove(next);
-            }
+            self.mapped.remove(next);
             held += 1;
             next = self.next_with_data(next + 1..range.end);
         }
@@ -183,11 +178,7 @@ impl Served for Drive {
         self.record(Op::Read, page, range.len() as u64);
         let read = self.read_pages(range.start, into);
         // Nothing is left in the buffer that is not the data of its page.
-        read.inspect_err(|_| {
-            if !mutants::on(Mutant::FailedReadLeavesData) {
-                into.fill(0);
-            }
-        })
+        read.inspect_err(|_| into.fill(0))
     }
 
     fn takes_streams(&mut self) -> bool {
@@ -213,7 +204,7 @@ impl Served for Drive {
         }
         self.record_writes(page, done, streams);
         written?;
-        if fua && !mutants::on(Mutant::FuaNotFlushed) { self.flush() } else { Ok(()) }
+        if fua { self.flush() } else { Ok(()) }
     }
 
     fn trim(&mut self, page: u64, count: u64) -> Result<(), DeviceError> {
@@ -231,9 +222,8 @@ impl Served for Drive {
                 held += self.trim_pages(rest..end)?;
                 rest = end;
             }
-            if held > 0 && !mutants::on(Mutant::TrimNotNoted) {
-                let count = rest - first - u32::from(mutants::on(Mutant::TrimNotedShort));
-                self.note(Record::Trim { page: first, count, held })?;
+            if held > 0 {
+                self.note(Record::Trim { page: first, count: rest - first, held })?;
                 self.advance_checkpoint()?;
             }
         }
@@ -241,13 +231,8 @@ impl Served for Drive {
     }
 
     fn flush(&mut self) -> Result<(), DeviceError> {
-        if let Some(why) = &self.failed
-            && !mutants::on(Mutant::FailedDriveFlushes)
-        {
+        if let Some(why) = &self.failed {
             return Err(DeviceError::ReadOnly(why.clone()));
-        }
-        if mutants::on(Mutant::FlushForgotten) && self.journal.stamp().is_multiple_of(7) {
-            return Ok(());
         }
         self.record(Op::Flush, 0, 0);
         self.make_durable().map_err(|error| self.fail(error))?;

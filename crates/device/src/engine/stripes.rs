@@ -5,7 +5,6 @@ use std::io;
 
 use crate::layout::{PAGE, Zones};
 use crate::media::Media;
-use crate::mutants::{self, Mutant};
 use crate::oob::{self, Oob};
 
 /// The pages of a stripe: 64 KiB. A stripe ends at a multiple of it, and with its block.
@@ -85,18 +84,13 @@ impl Stripes {
 
     fn write_at(&mut self, media: &mut dyn Media, zones: &Zones, index: usize) -> io::Result<()> {
         let stripe = &self.waiting[index];
-        let mut done = media.write_at(zones.data(stripe.ppn), &stripe.data);
-        if !mutants::on(Mutant::StripeWithoutRecords) {
-            done = done.and_then(|()| media.write_at(zones.oob(stripe.ppn), &stripe.records));
-        }
-        if done.is_err() && !mutants::on(Mutant::FailedStripeForgotten) {
-            return done;
-        }
+        media.write_at(zones.data(stripe.ppn), &stripe.data)?;
+        media.write_at(zones.oob(stripe.ppn), &stripe.records)?;
         let mut written = self.waiting.swap_remove(index);
         written.data.clear();
         written.records.clear();
         self.spare.push(written);
-        done
+        Ok(())
     }
 }
 

@@ -12,7 +12,6 @@ use rustix::io::Errno;
 use super::Media;
 use super::uncached::Uncached;
 use crate::layout::PAGE;
-use crate::mutants::{self, Mutant};
 
 /// The flag with which an open does not wait where a pipe is in the place of a file.
 const AT_ONCE: i32 = OFlags::NONBLOCK.bits() as i32;
@@ -91,9 +90,6 @@ fn punch(file: &File, at: u64, len: u64) -> io::Result<()> {
 }
 
 fn lock(file: &File) -> io::Result<()> {
-    if mutants::on(Mutant::FileNotLocked) {
-        return Ok(());
-    }
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(()),
         Err(Errno::WOULDBLOCK) => Err(io::Error::new(
@@ -128,9 +124,6 @@ impl Media for FileMedia {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        if mutants::on(Mutant::FileNotSynced) {
-            return Ok(());
-        }
         Ok(fdatasync(&self.file)?)
     }
 

@@ -11,7 +11,6 @@ from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK
 from flashgc.command.stopping import until_stopped
 
 if TYPE_CHECKING:
-    from flashgc.device.campaign.mutants import Hunt
     from flashgc.device.campaign.report import Level
 
 
@@ -26,13 +25,10 @@ Examples:
   flashgc device crash-test --level files --fs ext4,xfs,btrfs --cuts 300
   flashgc device crash-test --level postgres --seconds 600
   flashgc device crash-test --level hints --seconds 300
-  flashgc device crash-test --mutants --seconds 60
-  flashgc device crash-test --mutants=fua-not-flushed,not-renewed
 
-The exit code is 1 if a promise was broken. With --mutants, it is 1 if a wrong
-drive is neither found nor justified. Ctrl-C ends a level and keeps its results so
-far. The levels with file systems need root, FUSE and loop devices. Their mounts
-are removed when the command ends, or else when the next one begins.""",
+The exit code is 1 if a promise was broken. Ctrl-C ends a level and keeps its
+results so far. The levels with file systems need root, FUSE and loop devices.
+Their mounts are removed when the command ends, or else when the next one begins.""",
 )
 @click.option(
     "--level",
@@ -56,8 +52,7 @@ are removed when the command ends, or else when the next one begins.""",
     metavar="S",
     type=click.FloatRange(min=0.1),
     default=30.0,
-    help="Seconds for the levels postgres and hints, for each database, and at most for each "
-    "wrong drive. [default: 30]",
+    help="Seconds for the levels postgres and hints, and for each database. [default: 30]",
 )
 @click.option("--seed", metavar="S", default="1", help="The first seed. [default: 1]")
 @click.option(
@@ -65,13 +60,6 @@ are removed when the command ends, or else when the next one begins.""",
     metavar="FS[,FS]",
     default="ext4",
     help="File systems of the level files: ext4, xfs, btrfs. [default: ext4]",
-)
-@click.option(
-    "--mutants",
-    metavar="[=NAME,...]",
-    is_flag=False,
-    flag_value="all",
-    help="Run images and fuzz with drives that are wrong on purpose. Each must be found.",
 )
 @JSON
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
@@ -84,7 +72,6 @@ def crash_test(
     seconds: float,
     seed: str,
     fs: str,
-    mutants: str | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -95,18 +82,12 @@ def crash_test(
     """
     import json
 
-    from flashgc._core import ConfigError, Control
+    from flashgc._core import Control
     from flashgc.device.campaign.levels import Sizes, campaign
     from flashgc.device.pace import Pace
     from flashgc.terminal.progress import Bars
     from flashgc.units import parse_count
 
-    if mutants is not None:
-        if level != "all":
-            raise ConfigError(
-                "--level: found with --mutants, which runs images and fuzz; hint: leave it out"
-            )
-        return _hunt(mutants, seconds, parse_count(seed, "--seed"), as_json=as_json, quiet=quiet)
     usual = Sizes()
 
     def count(text: str | None, option: str, otherwise: int) -> int:
@@ -147,59 +128,6 @@ def crash_test(
     if any(one.broken is not None for one in done):
         return FAILED
     return INTERRUPTED if any(one.stopped for one in done) else OK
-
-
-def _hunt(names: str, seconds: float, seed: int, *, as_json: bool, quiet: bool) -> int:
-    """Runs the levels in memory with wrong drives; the exit code is 1 where one is open."""
-    import json
-
-    from flashgc._core import Control
-    from flashgc.command.show.results import deliver
-    from flashgc.device.campaign.mutants import hunts, mutants
-    from flashgc.device.pace import Pace
-    from flashgc.terminal.progress import Bars
-
-    wanted = mutants(names)
-    width = max(len(one.name) for one in wanted)
-    control = Control()
-
-    def report(one: Hunt) -> None:
-        if not as_json:
-            bars.close()
-            _show_hunt(one, width)
-
-    with until_stopped(control), Bars(quiet=quiet) as bars:
-        pace = Pace(bars.show, control)
-        done = hunts(wanted, pace, seconds=seconds, seed=seed, report=report)
-    verdicts = [one.verdict for one in done]
-    left_open = verdicts.count("open")
-    stopped = control.cancelled
-    if as_json:
-        told = [one.to_dict() for one in done]
-        document = {"seed": seed, "seconds": seconds, "stopped": stopped, "mutants": told}
-        deliver(json.dumps(document, indent=2), as_json=True, out=None)
-    else:
-        justified = verdicts.count("justified")
-        found = sum(one.level is not None for one in done)
-        by_test = verdicts.count("test")
-        of = f" of {len(wanted)}, stopped early" if stopped else ""
-        click.echo(
-            f"{len(done)} wrong drives{of}: {found} found, {by_test} found by a test alone, "
-            f"{justified} justified, {left_open} open"
-        )
-    if left_open:
-        return FAILED
-    return INTERRUPTED if stopped else OK
-
-
-def _show_hunt(one: Hunt, width: int) -> None:
-    """Prints what was said of a wrong drive, in a line."""
-    from flashgc.units import format_duration
-
-    why = one.mutant.justified
-    what = {"justified": why, "test": why, "open": one.mutant.what}.get(one.verdict, one.told)
-    time = format_duration(one.seconds)
-    click.echo(f"{one.mutant.name:{width}}  {one.verdict:9}  {time:>8}  {what or one.mutant.what}")
 
 
 def _levels(text: str) -> list[str]:

@@ -17,7 +17,7 @@ const GROWTH: u64 = 2;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hunt {
     /// The first promise that was broken; `None` if none was.
-    pub found: Option<Find>,
+    pub find: Option<Find>,
     /// Images that were looked at.
     pub images: u64,
     /// Steps of fuzzing that were done.
@@ -35,29 +35,30 @@ pub struct Find {
     pub what: String,
 }
 
-/// Runs schedules and scripts from `seed` on with drives that are wrong as `mutant` is, in `rounds` rounds that
-/// grow, until a promise is broken or `pace` says that it is over.
-pub fn hunt(mutant: Mutant, seed: u64, rounds: u32, pace: &Pace) -> Hunt {
+/// Runs schedules and scripts from `seed` on with drives that are wrong as `mutant` is, in rounds that grow, until a
+/// promise is broken or `pace` says that it is over.
+pub fn hunt(mutant: Mutant, seed: u64, pace: &Pace) -> Hunt {
     let _wrong = Wrong::begin(mutant);
     let (mut hunt, mut schedules, mut scripts, mut length) = (Hunt::default(), 0, 0, STEPS);
-    for round in 0..rounds {
-        // A schedule is some thousand images: the first round is the shortest that there is.
-        let images = if round == 0 { 1 } else { length / 8 };
+    // A schedule is some thousand images: the first round is the shortest that there is.
+    let mut images = 1;
+    loop {
         let Outcome { tally, broken } = sweep(seed + schedules, images, pace);
         hunt.images += tally.images;
         schedules += tally.schedules;
-        hunt.found = broken.map(|broken| Find::of("images", broken));
-        if hunt.found.is_some() {
+        hunt.find = broken.map(|broken| Find::of("images", broken));
+        if hunt.find.is_some() {
             break;
         }
         let Outcome { tally, broken } = fuzz::run_unshrunk(seed + scripts, length, pace);
         hunt.steps += tally.operations;
         scripts += tally.scripts;
-        hunt.found = broken.map(|broken| Find::of("fuzz", broken));
-        if hunt.found.is_some() || pace.is_over() {
+        hunt.find = broken.map(|broken| Find::of("fuzz", broken));
+        if hunt.find.is_some() || pace.is_over() {
             break;
         }
         length *= GROWTH;
+        images = length / 8;
     }
     hunt
 }

@@ -1,9 +1,10 @@
-//! Deliberately wrong drives. A campaign that a wrong drive passes proves nothing; `flashgc device
-//! crash-test --mutants` asks which of them it tells from the right one.
+//! Deliberately wrong drives. A campaign that a wrong drive passes proves nothing; the example `hunt` asks which of
+//! them it tells from the right one.
 //!
-//! They exist with the feature `mutants` only. Without it [`on`] is the constant `false`, and the
-//! compiler leaves nothing of them. One is chosen for a thread: a drive without front ends has one, and
-//! tests run side by side. In a program that was started with `FLASHGC_MUTANT=NAME` every thread begins with that one.
+//! The drive that people use has none of this. The patches in `crates/device/mutants` put it into a copy of the
+//! sources, where `scripts/wrong_drives.py` compiles it. One wrong drive is chosen for a thread: a drive without front
+//! ends has one, and tests run side by side. In a program that was started with `FLASHGC_MUTANT=NAME` every thread
+//! begins with that one.
 
 macro_rules! mutants {
     ($($(#[doc = $what:literal])+ $variant:ident,)+) => {
@@ -13,7 +14,6 @@ macro_rules! mutants {
             $($(#[doc = $what])+ $variant,)+
         }
 
-        #[cfg(feature = "mutants")]
         impl Mutant {
             /// Every mutant.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
@@ -370,17 +370,8 @@ mutants! {
     FileNotLocked,
 }
 
-/// Returns `true` if the drive is wrong in this way.
-#[cfg(not(feature = "mutants"))]
-#[inline(always)]
-pub const fn on(_: Mutant) -> bool {
-    false
-}
-
-#[cfg(feature = "mutants")]
 pub use chosen::{choose, chosen, on};
 
-#[cfg(feature = "mutants")]
 mod chosen {
     use super::Mutant;
     use std::cell::Cell;
@@ -413,9 +404,8 @@ mod chosen {
     }
 }
 
-#[cfg(feature = "mutants")]
 impl Mutant {
-    /// Returns the name that the command has for it.
+    /// Returns the name that the hunt has for it.
     pub fn name(self) -> String {
         let mut name = String::new();
         for letter in self.texts().0.chars() {
@@ -452,7 +442,6 @@ impl Mutant {
 }
 
 /// Returns the file with the reasons, a name and a sentence each.
-#[cfg(feature = "mutants")]
 fn reasons() -> toml_edit::DocumentMut {
     include_str!("mutants.toml").parse().expect("mutants.toml is TOML, which a test has read")
 }
@@ -462,7 +451,6 @@ fn reasons() -> toml_edit::DocumentMut {
 ///
 /// # Errors
 /// The program cannot be run again.
-#[cfg(feature = "mutants")]
 pub fn missed_by_their_tests() -> std::io::Result<(Vec<String>, usize)> {
     let run = |arguments: &[&str], mutant: Option<&str>| {
         let mut command = std::process::Command::new(std::env::current_exe()?);
@@ -484,7 +472,7 @@ pub fn missed_by_their_tests() -> std::io::Result<(Vec<String>, usize)> {
     Ok((missed, tests))
 }
 
-#[cfg(all(test, feature = "mutants"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
