@@ -111,6 +111,7 @@ fn restore(store: &mut dyn Stepwise, mut from: Reader<'_>) -> Result<(), Fault> 
     store.audit().map_err(Fault::new)
 }
 
+/// Reads one checkpoint, with the page store's snapshot if `has_state`, and the journal behind it.
 fn load_with(
     drive: Drive<'_>,
     named: Named,
@@ -118,13 +119,34 @@ fn load_with(
     restores: bool,
     has_state: bool,
 ) -> Result<Found, DeviceError> {
+    let mut found = read_checkpoint(drive, named, is_clean, has_state)?;
+    // A new drive's store is as it was made.
+    let is_new = is_clean && drive.superblock.power_cycles == 0;
+    found.is_restored = has_state || (is_new && restores);
+    if !is_clean {
+        found.replay_journal(drive)?;
+        found.note_horizon(drive.superblock.epoch);
+    }
+    if has_state {
+        found.compare_maps()?;
+    } else {
+        found.mapped = Mapped::of(found.store.entries());
+    }
+    Ok(found)
+}
+
+/// Reads the tables of a checkpoint. With `has_state` the map is in the snapshot of the page store, and the
+/// checkpoint's own only says which pages have data; otherwise the store's entries get it.
+fn read_checkpoint(
+    drive: Drive<'_>,
+    named: Named,
+    is_clean: bool,
+    has_state: bool,
+) -> Result<Found, DeviceError> {
     let Drive { media, zones, superblock, settings } = drive;
     let mut store = settings.build()?;
     let mut mapped = Mapped::new(zones.geometry.logical_pages());
-    let tag = superblock.tag();
-    let place = (zones, tag);
-    // A new drive's store is as it was made.
-    let is_new = is_clean && superblock.power_cycles == 0;
+    let place = (zones, superblock.tag());
     let tables = if has_state {
         let count = |first, entries: &[u32]| mapped.set(first, entries);
         checkpoint::read(media, place, &named, count, |from, bytes| {
@@ -139,9 +161,9 @@ fn load_with(
         checkpoint::read(media, place, &named, hold, checkpoint::pass_over)?
     };
     let Tables { blocks, counters, horizons } = tables;
-    let mut found = Found {
+    Ok(Found {
         store,
-        is_restored: has_state || (is_new && restores),
+        is_restored: false,
         mapped,
         blocks,
         counters,
@@ -151,106 +173,71 @@ fn load_with(
         skipped: Vec::new(),
         records: 0,
         tail: 0..0,
-    };
-    if !is_clean {
-        let begin = (named.journal, named.stamp);
-        let replay = Replay::find(media, place, begin, superblock.durable)?;
-        found.replay(&replay, Pages { media, zones, tag })?;
-        found.tail = replay.tail();
-        let lost = Horizon { epoch: superblock.epoch, end: named.stamp + found.records };
-        found.horizons.push(lost);
-        let forgotten = found.horizons.len().saturating_sub(checkpoint::HORIZONS as usize);
-        found.horizons.drain(..forgotten);
-    }
-    if has_state {
-        // The checkpoint's own map, and that of the snapshot.
-        let audited = found.mapped.audit(|page| found.store.locate(page).is_some());
-        audited.map_err(DeviceError::Media)?;
-    } else {
-        found.mapped = Mapped::of(found.store.entries());
-    }
-    Ok(found)
+    })
 }
 
 impl Found {
-    /// Applies the journal. A record that was not durable counts only if its page verifies: otherwise
-    /// the page keeps its old place, where the data still are.
-    fn replay(&mut self, replay: &Replay<'_>, pages: Pages<'_>) -> Result<(), DeviceError> {
-        let geometry = pages.zones.geometry;
-        let wrong = |what: &str| {
-            DeviceError::Media(format!("the journal names {what} that does not exist"))
-        };
-        let mut before: Vec<Option<BlockInfo>> = vec![None; self.blocks.len()];
-        let mut buffer = [0; PAGE];
-        let Self { store, blocks, counters, skipped, .. } = self;
-        let map = store.entries();
-        let records = replay.each(|stamp, record, is_certain| {
-            match record {
-                Record::Program { page, ppn, crc, class, is_copy } => {
-                    let (block, offset) = geometry.place_of(ppn);
-                    if block >= geometry.blocks() || offset >= geometry.pages_per_block() {
-                        return Err(wrong("a place"));
-                    }
-                    let entry = map.get_mut(page as usize).ok_or_else(|| wrong("a page"))?;
-                    let info = &mut blocks[block as usize];
-                    if stamp > info.changed {
-                        if !info.is_written {
-                            info.opened = stamp;
-                            info.class = class;
-                            (info.next, info.is_written) = (0, true);
-                        }
-                        info.next = info.next.max(offset as u16 + 1);
-                        info.changed = stamp;
-                    }
-                    let counted = match is_copy {
-                        true => &mut counters.copied_pages,
-                        false => &mut counters.host_pages,
-                    };
-                    *counted += 1;
-                    let record = Some((stamp, crc));
-                    let expected = Expected { page, ppn, block: info, record };
-                    let is_lost = !is_certain
-                        && match pages.read(&expected, &mut buffer) {
-                            // Where it cannot be read, nobody knows: reading it will be an error.
-                            Ok(_) | Err(Damage::Io(_)) => false,
-                            Err(_) => true,
-                        };
-                    if is_lost {
-                        skipped.push(ppn);
-                    } else {
-                        *entry = ppn;
-                    }
-                }
-                Record::Trim { page, count, held } => {
-                    let end = u64::from(page) + u64::from(count);
-                    let range = map.get_mut(page as usize..end as usize);
-                    range.ok_or_else(|| wrong("a page"))?.fill(UNMAPPED);
-                    counters.trimmed_pages += u64::from(held);
-                }
-                Record::Erase { block } => {
-                    let info = blocks.get_mut(block as usize).ok_or_else(|| wrong("a block"))?;
-                    if stamp > info.changed {
-                        before[block as usize] = Some(*info);
-                        info.erases += 1;
-                        (info.changed, info.next, info.is_written) = (stamp, 0, false);
-                    }
-                    counters.erases += 1;
-                    counters.collections += 1;
-                }
-            }
-            Ok(())
-        })?;
-        self.records = records;
-        self.undo_erases(&before, pages.zones)?;
-        self.settle(pages.zones);
+    /// Applies the journal behind the checkpoint.
+    fn replay_journal(&mut self, drive: Drive<'_>) -> Result<(), DeviceError> {
+        let Drive { media, zones, superblock, .. } = drive;
+        let tag = superblock.tag();
+        let begin = (self.checkpoint.journal, self.checkpoint.stamp);
+        let journal = Replay::find(media, (zones, tag), begin, superblock.durable)?;
+        self.tail = journal.tail();
+        let before_erase = self.apply(&journal, Pages { media, zones, tag })?;
+        self.undo_lost_erases(&before_erase, zones)?;
+        self.settle_open_blocks(zones);
         Ok(())
+    }
+
+    /// Applies the records of the journal in order. Returns the state of each erased block before its last erase.
+    fn apply(
+        &mut self,
+        journal: &Replay<'_>,
+        pages: Pages<'_>,
+    ) -> Result<Vec<Option<BlockInfo>>, DeviceError> {
+        let mut before_erase = vec![None; self.blocks.len()];
+        let mut replayed = Replayed {
+            pages,
+            map: self.store.entries(),
+            blocks: &mut self.blocks,
+            before_erase: &mut before_erase,
+            counters: &mut self.counters,
+            skipped: &mut self.skipped,
+            buffer: [0; PAGE],
+        };
+        self.records = journal.each(|stamp, record, is_certain| match record {
+            Record::Program { page, ppn, crc, class, is_copy } => {
+                replayed.program(stamp, (page, ppn), class, is_copy)?;
+                let is_lost = !is_certain && replayed.is_lost(stamp, (page, ppn), crc);
+                replayed.map_page((page, ppn), is_lost);
+                Ok(())
+            }
+            Record::Trim { page, count, held } => replayed.trim(page, count, held),
+            Record::Erase { block } => replayed.erase(stamp, block),
+        })?;
+        Ok(before_erase)
+    }
+
+    /// Remembers up to which record the journal of the epoch went: a record behind that, in whichever place of the
+    /// medium, was lost in this crash.
+    fn note_horizon(&mut self, epoch: u32) {
+        self.horizons.push(Horizon { epoch, end: self.checkpoint.stamp + self.records });
+        let forgotten = self.horizons.len().saturating_sub(checkpoint::HORIZONS as usize);
+        self.horizons.drain(..forgotten);
+    }
+
+    /// Compares the checkpoint's own map with that of the snapshot.
+    fn compare_maps(&mut self) -> Result<(), DeviceError> {
+        let Self { mapped, store, .. } = self;
+        mapped.audit(|page| store.locate(page).is_some()).map_err(DeviceError::Media)
     }
 
     /// Takes back the erase of blocks from which a copy was lost. Nothing was programmed there since,
     /// as that would have waited for a sync.
-    fn undo_erases(
+    fn undo_lost_erases(
         &mut self,
-        before: &[Option<BlockInfo>],
+        before_erase: &[Option<BlockInfo>],
         zones: &Zones,
     ) -> Result<(), DeviceError> {
         for &ppn in self.store.entries().iter().filter(|&&ppn| ppn != UNMAPPED) {
@@ -259,7 +246,7 @@ impl Found {
                 return Err(DeviceError::Media("the map names a place that does not exist".into()));
             };
             if !info.is_written {
-                *info = before[block].ok_or_else(|| {
+                *info = before_erase[block].ok_or_else(|| {
                     DeviceError::Media(format!("block {block} is erased and holds a page"))
                 })?;
                 self.counters.erases -= 1;
@@ -281,7 +268,7 @@ impl Found {
 
     /// Puts open blocks back behind their last live page: what lies there is lost or dead. Those
     /// without a live page are erased.
-    fn settle(&mut self, zones: &Zones) {
+    fn settle_open_blocks(&mut self, zones: &Zones) {
         let b = zones.geometry.pages_per_block();
         let ends = self.ends(zones);
         for (info, (end, _)) in self.blocks.iter_mut().zip(ends) {
@@ -296,6 +283,28 @@ impl Found {
         }
     }
 
+    /// Returns the blocks to keep, in the order in which they changed last.
+    fn in_order(&self, keep: impl Fn(&BlockInfo) -> bool) -> Vec<BlockId> {
+        let kept = (0..).zip(&self.blocks).filter(|(_, info)| keep(info));
+        let mut blocks: Vec<BlockId> = kept.map(|(block, _)| block).collect();
+        blocks.sort_by_key(|&block| self.blocks[block as usize].changed);
+        blocks
+    }
+
+    /// Returns the block of each class that goes on: of those that are not full, the one that was opened last.
+    fn open_blocks(&self, b: u32) -> Vec<OpenBlock> {
+        let mut unfinished = self.in_order(|info| info.is_written && u32::from(info.next) < b);
+        unfinished.sort_by_key(|&block| std::cmp::Reverse(self.blocks[block as usize].opened));
+        let mut open: Vec<OpenBlock> = Vec::new();
+        for block in unfinished {
+            let BlockInfo { class, next, .. } = self.blocks[block as usize];
+            if open.iter().all(|open| open.class != class) {
+                open.push(OpenBlock { class, block, next: next.into() });
+            }
+        }
+        open
+    }
+
     /// Lets the page store take over what was found, where it was not restored.
     ///
     /// # Errors
@@ -304,29 +313,10 @@ impl Found {
         if self.is_restored {
             return Ok(());
         }
-        let in_order = |keep: &dyn Fn(&BlockInfo) -> bool| {
-            let mut blocks: Vec<BlockId> = (0..)
-                .zip(&self.blocks)
-                .filter(|(_, info)| keep(info))
-                .map(|(block, _)| block)
-                .collect();
-            blocks.sort_by_key(|&block| self.blocks[block as usize].changed);
-            blocks
-        };
-        let info = |block: BlockId| &self.blocks[block as usize];
-        let mut unfinished = in_order(&|info| info.is_written && u32::from(info.next) < b);
-        unfinished.sort_by_key(|&block| std::cmp::Reverse(info(block).opened));
-        // The block of each class that was opened last.
-        let mut open: Vec<OpenBlock> = Vec::new();
-        for block in unfinished {
-            let &BlockInfo { class, next, .. } = info(block);
-            if open.iter().all(|open| open.class != class) {
-                open.push(OpenBlock { class, block, next: next.into() });
-            }
-        }
-        let mut closed = in_order(&|info| info.is_written);
+        let open = self.open_blocks(b);
+        let mut closed = self.in_order(|info| info.is_written);
         closed.retain(|block| open.iter().all(|open| open.block != *block));
-        let erased = in_order(&|info| !info.is_written);
+        let erased = self.in_order(|info| !info.is_written);
         let erases: Vec<u32> = self.blocks.iter().map(|info| info.erases).collect();
         let classes: Vec<u8> = self.blocks.iter().map(|info| info.class).collect();
         let held = self.store.hold(&Contents {
@@ -341,6 +331,100 @@ impl Found {
         let held = held.map_err(|fault| fault.to_string()).and_then(|()| self.store.audit());
         held.map_err(|why| DeviceError::Media(format!("the map contradicts itself: {why}")))
     }
+}
+
+/// The state that the records of a journal change.
+struct Replayed<'a> {
+    pages: Pages<'a>,
+    map: &'a mut [u32],
+    blocks: &'a mut [BlockInfo],
+    /// The state of each erased block before its last erase.
+    before_erase: &'a mut [Option<BlockInfo>],
+    counters: &'a mut Counters,
+    skipped: &'a mut Vec<u32>,
+    buffer: [u8; PAGE],
+}
+
+impl Replayed<'_> {
+    /// Programs the block of a page, unless the checkpoint knows that already.
+    fn program(
+        &mut self,
+        stamp: u64,
+        (page, ppn): (u32, u32),
+        class: u8,
+        is_copy: bool,
+    ) -> Result<(), DeviceError> {
+        let geometry = self.pages.zones.geometry;
+        let (block, offset) = geometry.place_of(ppn);
+        if block >= geometry.blocks() || offset >= geometry.pages_per_block() {
+            return Err(wrong("a place"));
+        }
+        if page as usize >= self.map.len() {
+            return Err(wrong("a page"));
+        }
+        let info = &mut self.blocks[block as usize];
+        if stamp > info.changed {
+            if !info.is_written {
+                info.opened = stamp;
+                info.class = class;
+                (info.next, info.is_written) = (0, true);
+            }
+            info.next = info.next.max(offset as u16 + 1);
+            info.changed = stamp;
+        }
+        let counted = match is_copy {
+            true => &mut self.counters.copied_pages,
+            false => &mut self.counters.host_pages,
+        };
+        *counted += 1;
+        Ok(())
+    }
+
+    /// Returns `true` if a program that nothing vouches for does not verify: a crash has taken or torn it.
+    fn is_lost(&mut self, stamp: u64, (page, ppn): (u32, u32), crc: u32) -> bool {
+        let block = &self.blocks[self.pages.zones.geometry.place_of(ppn).0 as usize];
+        let expected = Expected { page, ppn, block, record: Some((stamp, crc)) };
+        match self.pages.read(&expected, &mut self.buffer) {
+            // Where it cannot be read, nobody knows: reading it will be an error.
+            Ok(_) | Err(Damage::Io(_)) => false,
+            Err(_) => true,
+        }
+    }
+
+    /// Maps a page to its new place. A page whose program was lost keeps its old one, where the data still are.
+    fn map_page(&mut self, (page, ppn): (u32, u32), is_lost: bool) {
+        if is_lost {
+            self.skipped.push(ppn);
+        } else {
+            self.map[page as usize] = ppn;
+        }
+    }
+
+    /// Discards pages.
+    fn trim(&mut self, page: u32, count: u32, held: u32) -> Result<(), DeviceError> {
+        let end = u64::from(page) + u64::from(count);
+        let range = self.map.get_mut(page as usize..end as usize);
+        range.ok_or_else(|| wrong("a page"))?.fill(UNMAPPED);
+        self.counters.trimmed_pages += u64::from(held);
+        Ok(())
+    }
+
+    /// Erases a block, unless the checkpoint knows that already.
+    fn erase(&mut self, stamp: u64, block: u32) -> Result<(), DeviceError> {
+        let info = self.blocks.get_mut(block as usize).ok_or_else(|| wrong("a block"))?;
+        if stamp > info.changed {
+            self.before_erase[block as usize] = Some(*info);
+            info.erases += 1;
+            (info.changed, info.next, info.is_written) = (stamp, 0, false);
+        }
+        self.counters.erases += 1;
+        self.counters.collections += 1;
+        Ok(())
+    }
+}
+
+fn wrong(what: &str) -> DeviceError {
+    DeviceError::Media(format!("the journal names {what} that does not exist"))
 }
 
 /// Returns the map by the out-of-band records alone: for each page, the place programmed last. Records

@@ -26,32 +26,44 @@ pub(crate) fn renew(
     (zones, tag): (&Zones, u32),
     found: &mut Found,
 ) -> Result<(), DeviceError> {
-    let changed = |what: String| {
-        DeviceError::Media(format!("{what} changed while the drive recovered; hint: open it again"))
-    };
-    let mut data = [0; PAGE];
     for number in found.tail.clone() {
         let block = Block::read(media, zones, tag, number)?;
-        let Some(block) = block else { return Err(changed(format!("journal block {number}"))) };
-        for (stamp, record) in (block.stamp..).zip(&block.records) {
-            let &Record::Program { page, ppn, crc, .. } = record else { continue };
-            if found.store.entries().get(page as usize) != Some(&ppn) {
-                continue; // it was written again, or discarded
-            }
-            let info = &found.blocks[zones.geometry.place_of(ppn).0 as usize];
-            let expected = Expected { page, ppn, block: info, record: Some((stamp, crc)) };
-            match (Pages { media, zones, tag }).read(&expected, &mut data) {
-                Ok(oob) => {
-                    media.write_at(zones.data(ppn), &data)?;
-                    media.write_at(zones.oob(ppn), &oob.encode(tag, ppn))?;
-                }
-                Err(Damage::Io(_)) => {} // it could not be read before either: that stays an error
-                Err(_) => return Err(changed(format!("page {page}"))),
-            }
-        }
+        let block = block.ok_or_else(|| changed(&format!("journal block {number}")))?;
+        renew_pages(media, (zones, tag), found, &block)?;
         media.write_at(zones.journal(number), &block.bytes)?;
     }
     Ok(())
+}
+
+/// Writes the live pages that a journal block names once more, with their out-of-band records.
+fn renew_pages(
+    media: &mut dyn Media,
+    (zones, tag): (&Zones, u32),
+    found: &mut Found,
+    block: &Block,
+) -> Result<(), DeviceError> {
+    let mut data = [0; PAGE];
+    for (stamp, record) in (block.stamp..).zip(&block.records) {
+        let &Record::Program { page, ppn, crc, .. } = record else { continue };
+        if found.store.entries().get(page as usize) != Some(&ppn) {
+            continue; // it was written again, or discarded
+        }
+        let info = &found.blocks[zones.geometry.place_of(ppn).0 as usize];
+        let expected = Expected { page, ppn, block: info, record: Some((stamp, crc)) };
+        match (Pages { media, zones, tag }).read(&expected, &mut data) {
+            Ok(oob) => {
+                media.write_at(zones.data(ppn), &data)?;
+                media.write_at(zones.oob(ppn), &oob.encode(tag, ppn))?;
+            }
+            Err(Damage::Io(_)) => {} // it could not be read before either: that stays an error
+            Err(_) => return Err(changed(&format!("page {page}"))),
+        }
+    }
+    Ok(())
+}
+
+fn changed(what: &str) -> DeviceError {
+    DeviceError::Media(format!("{what} changed while the drive recovered; hint: open it again"))
 }
 
 /// Makes the medium agree with what recovery has found: takes lost records away, and makes room for
@@ -98,43 +110,32 @@ fn ahead<'a>(zones: &'a Zones, found: &'a Found) -> impl Iterator<Item = u32> + 
 ///
 /// Lost copies take room that the page store had planned with, and a block from which one was lost is
 /// not erased after all.
+///
+/// A page is whole in its old place until its block is programmed again, and that waits for a checkpoint: a crash
+/// on the way leaves it where the old superblock's map has it.
 fn make_way(
     media: &mut dyn Media,
-    (zones, tag): (&Zones, u32),
+    parts: (&Zones, u32),
     found: &mut Found,
     journal: &mut Journal,
 ) -> Result<(), DeviceError> {
-    let b = zones.geometry.pages_per_block() as u16;
+    let (zones, _) = parts;
     let limits = found.store.wear().map(|wear| wear.limits().to_vec());
     let bears = |block: usize, info: &BlockInfo| {
         limits.as_ref().is_none_or(|limits| info.erases < limits[block])
     };
-    let mut erased = found
-        .blocks
-        .iter()
-        .enumerate()
-        .filter(|&(block, info)| !info.is_written && bears(block, info))
-        .count();
+    let blocks = found.blocks.iter().enumerate();
+    let mut erased = blocks.filter(|&(block, info)| !info.is_written && bears(block, info)).count();
     while erased < found.store.reserved_blocks() as usize {
         let ends = found.ends(zones);
-        let written = || (0..ends.len()).filter(|&block| found.blocks[block].is_written);
-        let Some(source) = written().min_by_key(|&block| ends[block].1) else { break };
-        let mut targets: Vec<usize> = written().filter(|&block| block != source).collect();
-        targets.sort_by_key(|&block| ends[block].0);
-        let room = targets.iter().map(|&block| (block as u32, ends[block].0));
-        let mut places = room.flat_map(|(block, end)| (end..b).map(move |offset| (block, offset)));
-        let live: Vec<u32> = (0..)
-            .zip(found.store.entries().iter())
-            .filter(|&(_, &ppn)| ppn != UNMAPPED && zones.geometry.place_of(ppn).0 == source as u32)
-            .map(|(page, _)| page)
-            .collect();
-        if places.clone().count() < live.len() {
+        let Some(source) = fewest_live(found, &ends) else { break };
+        let live = live_pages(zones, found, source);
+        let places = places_behind(zones, found, &ends, source, live.len());
+        if places.len() < live.len() {
             break; // the drive opens, and says so when it cannot collect
         }
-        for page in live {
-            let Some(place) = places.next() else { break };
-            let pages = (zones, tag);
-            move_page(media, pages, found, page, place, journal.take_stamp())?;
+        for (page, place) in live.into_iter().zip(places) {
+            move_page(media, parts, found, page, place, journal.take_stamp())?;
         }
         let info = &mut found.blocks[source];
         (info.is_written, info.next, info.changed) = (false, 0, journal.take_stamp());
@@ -143,6 +144,37 @@ fn make_way(
         erased += usize::from(bears(source, &found.blocks[source]));
     }
     Ok(())
+}
+
+/// Returns the written block with the fewest live pages.
+fn fewest_live(found: &Found, ends: &[(u16, u16)]) -> Option<usize> {
+    let written = (0..ends.len()).filter(|&block| found.blocks[block].is_written);
+    written.min_by_key(|&block| ends[block].1)
+}
+
+/// Returns the pages whose data lie in a block.
+fn live_pages(zones: &Zones, found: &mut Found, block: usize) -> Vec<u32> {
+    (0..)
+        .zip(found.store.entries().iter())
+        .filter(|&(_, &ppn)| ppn != UNMAPPED && zones.geometry.place_of(ppn).0 == block as u32)
+        .map(|(page, _)| page)
+        .collect()
+}
+
+/// Returns up to `count` places behind the last live pages of written blocks but `source`, fullest blocks last.
+fn places_behind(
+    zones: &Zones,
+    found: &Found,
+    ends: &[(u16, u16)],
+    source: usize,
+    count: usize,
+) -> Vec<(u32, u16)> {
+    let b = zones.geometry.pages_per_block() as u16;
+    let is_target = |&block: &usize| found.blocks[block].is_written && block != source;
+    let mut targets: Vec<usize> = (0..ends.len()).filter(is_target).collect();
+    targets.sort_by_key(|&block| ends[block].0);
+    let room = targets.iter().map(|&block| (block as u32, ends[block].0));
+    room.flat_map(|(block, end)| (end..b).map(move |offset| (block, offset))).take(count).collect()
 }
 
 /// Moves a page to a place behind the live pages of a block. A damaged page stays damaged.

@@ -15,7 +15,7 @@ use crate::layout::{PAGE, Zones};
 use crate::mapped::Mapped;
 use crate::media::Media;
 use crate::oob::Slot;
-use crate::recover;
+use crate::recover::{self, Found};
 use crate::repair;
 use crate::settings::{Durability, Settings, invalid};
 use crate::strangers::Strangers;
@@ -94,6 +94,36 @@ impl Drive {
         Self::open_as(media, settings, settings.durability)
     }
 
+    /// Opens the drive so that it survives `durability`, whatever its file says.
+    ///
+    /// The superblock that was found leads to the same drive until another one is durable, wherever a crash cuts
+    /// this off. A medium that fails on the way leaves a drive that can be read and takes no writes.
+    ///
+    /// # Errors
+    /// Those of [`Drive::open`].
+    pub fn open_as(
+        media: Box<dyn Media>,
+        settings: &Settings,
+        durability: Durability,
+    ) -> Result<Self, DeviceError> {
+        let mut opening = Opening::read_superblock(media, settings, durability)?;
+        opening.confirm_superblock();
+        let mut found = opening.load()?;
+        let now = opening.superblock_in_use(&found);
+        let mut journal = begin_journal(&now, found.is_clean);
+        opening.prepare_medium(now, &mut found, &mut journal)?;
+        found.hold(settings.layout.geometry.pages_per_block())?;
+        let (is_clean, is_restored, before) = (found.is_clean, found.is_restored, opening.before);
+        let mut drive = opening.into_drive(found, journal);
+        drive.hold_streams(is_restored);
+        // The checkpoint of a drive that did not sync may not be on the disk.
+        let is_uncertain = durability == Durability::Power && !before.is_synced;
+        if !is_clean || is_uncertain {
+            drive.write_both_checkpoints();
+        }
+        Ok(drive)
+    }
+
     /// Gives each page the stream of its data: that of its address, or the one that the host had named. A page
     /// store that was restored has the latter.
     fn hold_streams(&mut self, is_restored: bool) {
@@ -112,116 +142,180 @@ impl Drive {
         }
     }
 
-    /// Opens the drive so that it survives `durability`, whatever its file says.
-    ///
-    /// # Errors
-    /// Those of [`Drive::open`].
-    pub fn open_as(
-        mut media: Box<dyn Media>,
-        settings: &Settings,
+    /// Writes what was recovered to one slot, and then to the other: either may be lost later. Until the first is
+    /// named by a durable superblock, a crash leaves the drive to be recovered again.
+    fn write_both_checkpoints(&mut self) {
+        if self.failed.is_some() {
+            return;
+        }
+        let written = self
+            .checkpoint(self.copies.now, false)
+            .and_then(|()| self.checkpoint(self.copies.now, false));
+        if let Err(error) = written {
+            self.fail(could_not_open(error));
+        }
+    }
+}
+
+/// A drive that is being opened.
+struct Opening<'a> {
+    media: Box<dyn Media>,
+    settings: &'a Settings,
+    durability: Durability,
+    low: u32,
+    zones: Zones,
+    copies: Copies,
+    /// The superblock that was found.
+    before: Superblock,
+    /// The failure of the medium that ends writes before they began; `None` without one.
+    failed: Option<String>,
+}
+
+impl<'a> Opening<'a> {
+    /// Reads the newest superblock, which must be of a drive with these settings.
+    fn read_superblock(
+        media: Box<dyn Media>,
+        settings: &'a Settings,
         durability: Durability,
     ) -> Result<Self, DeviceError> {
         let low = settings.low()?;
-        let mut copies = Copies::read(media.as_ref())?;
+        let copies = Copies::read(media.as_ref())?;
         let before = copies.now;
         let zones = zones_of(media.as_ref(), &before, settings)?;
-        // The superblock to go on from is durable before anything that it replaces is written over.
-        let confirmed = copies.confirm(media.as_mut()).and_then(|()| media.sync());
-        let mut failed = confirmed.err().map(could_not_open);
-        let (media_read, superblock) = (media.as_ref(), &before);
-        let drive = recover::Drive { media: media_read, zones: &zones, superblock, settings };
-        let mut found = recover::load(drive, true)?;
-        let is_clean = found.is_clean;
-        let mut now = Superblock {
+        Ok(Self { media, settings, durability, low, zones, copies, before, failed: None })
+    }
+
+    /// Makes the superblock to go on from durable once more: it may be in the host's memory alone. Anything that it
+    /// replaces is written over only after that, so that a crash finds it or a later one.
+    fn confirm_superblock(&mut self) {
+        let confirmed = self.copies.confirm(self.media.as_mut()).and_then(|()| self.media.sync());
+        self.failed = confirmed.err().map(could_not_open);
+    }
+
+    /// Reads checkpoint and journal.
+    fn load(&self) -> Result<Found, DeviceError> {
+        let Self { zones, before: superblock, settings, .. } = self;
+        recover::load(
+            recover::Drive { media: self.media.as_ref(), zones, superblock, settings },
+            true,
+        )
+    }
+
+    /// Returns the superblock of the drive in use. A recovery begins an epoch, so that no record and no journal block
+    /// of the time before the crash is taken for one of the time after it.
+    fn superblock_in_use(&self, found: &Found) -> Superblock {
+        let before = self.before;
+        let now = Superblock {
             is_clean: false,
-            is_synced: durability == Durability::Power,
+            is_synced: self.durability == Durability::Power,
             power_cycles: before.power_cycles + 1,
             unsafe_shutdowns: before.unsafe_shutdowns + u64::from(!before.is_clean),
             ..before
         };
-        let tag = now.tag();
-        let mut journal = if is_clean {
-            let Named { journal, stamp, .. } = now.checkpoint;
-            let kept = now.before.map_or(journal, |before| before.journal);
-            Journal::new(tag, (journal, stamp), kept)
+        if found.is_clean {
+            return now;
+        }
+        let checkpoint = found.checkpoint;
+        Superblock { epoch: now.epoch + 1, checkpoint, before: None, durable: 0, ..now }
+    }
+
+    /// Makes the medium ready for the first command: it says that the drive is in use, or agrees with what was
+    /// recovered. A failure of the medium ends writes; after one, nothing more is written.
+    fn prepare_medium(
+        &mut self,
+        now: Superblock,
+        found: &mut Found,
+        journal: &mut Journal,
+    ) -> Result<(), DeviceError> {
+        if self.failed.is_some() {
+            return Ok(());
+        }
+        let prepared = if found.is_clean {
+            self.declare_in_use(now)
         } else {
-            now = Superblock {
-                epoch: now.epoch + 1,
-                checkpoint: found.checkpoint,
-                before: None,
-                durable: 0,
-                ..now
-            };
-            Journal::new(tag, (now.base(), now.base()), now.base())
-        };
-        let parts = (&zones, tag);
-        let prepared = if failed.is_some() {
-            Ok(())
-        } else if is_clean {
-            // The checkpoint stays; the journal goes on behind it.
-            copies.write(media.as_mut(), now).and_then(|()| media.sync()).map_err(DeviceError::from)
-        } else {
-            copies.now = now;
-            let renewed = match durability {
-                Durability::Power => repair::renew(media.as_mut(), parts, &mut found)
-                    .and_then(|()| Ok(media.sync()?)),
-                Durability::Process | Durability::None => Ok(()),
-            };
-            renewed.and_then(|()| repair::repair(media.as_mut(), parts, &mut found, &mut journal))
+            self.repair_medium(now, found, journal)
         };
         match prepared {
-            Err(DeviceError::Io(error)) => failed = Some(could_not_open(error)),
+            Err(DeviceError::Io(error)) => self.failed = Some(could_not_open(error)),
             done => done?,
         }
-        found.hold(settings.layout.geometry.pages_per_block())?;
+        Ok(())
+    }
+
+    /// Says durably that the drive is in use, before its journal goes on behind the checkpoint: a crash from here on
+    /// replays the journal, and one before leaves a closed drive.
+    fn declare_in_use(&mut self, now: Superblock) -> Result<(), DeviceError> {
+        self.copies.write(self.media.as_mut(), now)?;
+        Ok(self.media.sync()?)
+    }
+
+    /// Makes the medium agree with what was recovered. The superblock `now` is not written: until a checkpoint of
+    /// the recovered drive is durable, a crash leads back to the superblock before, and to the same map.
+    fn repair_medium(
+        &mut self,
+        now: Superblock,
+        found: &mut Found,
+        journal: &mut Journal,
+    ) -> Result<(), DeviceError> {
+        self.copies.now = now;
+        let (media, parts) = (self.media.as_mut(), (&self.zones, now.tag()));
+        if self.durability == Durability::Power {
+            repair::renew(media, parts, found)?;
+            // What was read is durable before any other place is written.
+            media.sync()?;
+        }
+        repair::repair(media, parts, found, journal)
+    }
+
+    /// Returns the drive with what was found.
+    fn into_drive(self, found: Found, journal: Journal) -> Drive {
         debug_assert_eq!(found.store.planes(), PLANE + 1);
-        let mut drive = Self {
-            tag,
+        let host_pages = found.store.counters().host_pages;
+        Drive {
+            tag: self.copies.now.tag(),
             barrier: journal.stamp(),
             journal,
-            low,
-            kept_erased: settings.layout.blocks_kept_erased(),
-            ranges: settings.streams.clone(),
-            durability,
+            low: self.low,
+            kept_erased: self.settings.layout.blocks_kept_erased(),
+            ranges: self.settings.streams.clone(),
+            durability: self.durability,
             is_dirty: false,
             stripes: Stripes::default(),
             mapped: found.mapped,
             under_way: None,
             erased: Vec::new(),
-            failed,
+            failed: self.failed,
             opened: Opened::default(),
             media_errors: 0,
-            usage: uncounted(&before, found.store.counters().host_pages),
-            accounted: found.store.counters().host_pages,
+            usage: uncounted(&self.before, host_pages),
+            accounted: host_pages,
             recording: None,
             recovery: (!found.is_restored).then_some(Recovery {
                 records: found.records,
                 skipped: found.skipped.len() as u64,
             }),
-            gives_room_back: media.gives_room_back(),
+            gives_room_back: self.media.gives_room_back(),
             seen: 0,
             window: Window::default(),
             blocks: found.blocks,
             horizons: found.horizons,
-            media,
+            media: self.media,
             map: found.store,
-            zones,
-            copies,
-        };
-        drive.hold_streams(found.is_restored);
-        // A drive that did not sync may have a checkpoint that is not on the disk.
-        let is_uncertain = durability == Durability::Power && !before.is_synced;
-        if (!is_clean || is_uncertain) && drive.failed.is_none() {
-            // Both slots get the checkpoint: one of them may be lost.
-            let written = drive
-                .checkpoint(drive.copies.now, false)
-                .and_then(|()| drive.checkpoint(drive.copies.now, false));
-            if let Err(error) = written {
-                drive.fail(could_not_open(error));
-            }
+            zones: self.zones,
+            copies: self.copies,
         }
-        Ok(drive)
     }
+}
+
+/// Returns the journal of a drive with the superblock `now`: it goes on behind the checkpoint of a drive that was
+/// closed, and keeps what the checkpoint before needs. After a recovery it begins anew, in the new epoch.
+fn begin_journal(now: &Superblock, is_clean: bool) -> Journal {
+    if !is_clean {
+        return Journal::new(now.tag(), (now.base(), now.base()), now.base());
+    }
+    let Named { journal, stamp, .. } = now.checkpoint;
+    let kept = now.before.map_or(journal, |before| before.journal);
+    Journal::new(now.tag(), (journal, stamp), kept)
 }
 
 /// Returns the use that a crash has cost the superblock: the pages that hosts wrote since it was counted, as whole
