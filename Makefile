@@ -123,9 +123,9 @@ coverage: dev ## how often the intervals of steady results hold the truth: every
 wrong-findings: dev ## which test notices that a finding is wrong, of each rule or those with PART in their id (TESTS=files)
 	$(BIN)/python -m scripts.statements.wrong "$(PART)" $(TESTS)
 
-SECONDS ?= 30
+SECONDS ?= 10
 DRIVES ?=
-wrong-drives: | tools ## which of the stored drives that are wrong on purpose the crash campaign finds (DRIVES=names, SECONDS=30 each)
+wrong-drives: | tools ## which of the stored drives that are wrong on purpose the crash campaign finds (DRIVES=names, SECONDS=10)
 	$(PYTHON) scripts/wrong_drives.py hunt --seconds $(SECONDS) $(DRIVES)
 
 # In place: a copy would compile the workspace anew. Commit first: what a broken-off run has changed is undone by git.

@@ -1,6 +1,6 @@
 """Drives that are wrong on purpose, and the hunt for them.
 
-python scripts/wrong_drives.py hunt [--seconds 30] [--seed 1] [NAME ...]
+python scripts/wrong_drives.py hunt [--seconds 10] [--seed 1] [NAME ...]
 python scripts/wrong_drives.py edit     makes a copy of the sources with all wrong drives
 python scripts/wrong_drives.py write    writes the patches again from that copy, and removes it
 

@@ -419,7 +419,6 @@ def device_sweep(
 def device_fuzz(
     seed: int, operations: int, control: Control, poll: Callable[[], Any] | None = None
 ) -> str: ...
-
 def device_flushes(path: os.PathLike[str]) -> list[int]: ...
 
 class RecordedDrive:

@@ -1,6 +1,8 @@
-//! Hunts for deliberately wrong drives: each must break a promise within its seconds, or have a reason why it cannot.
+//! Hunts for deliberately wrong drives: each must break a promise, or have a reason why it cannot.
 //!
-//! cargo run --release --example hunt -- [--seconds 30] [--seed 1] [NAME ...]
+//! cargo run --release --example hunt -- [--seconds 10] [--seed 1] [NAME ...]
+//!
+//! A hunt ends after so many seconds where there is a reason, and else after ten times as many.
 //!
 //! Without names, it hunts for all. Each has a line: its verdict, the seconds, and the broken promise or the reason.
 //! The verdict is the level that found it (`images`, `fuzz`), `test` or `justified` where `mutants.toml` has a reason,
@@ -26,7 +28,7 @@ struct Wanted {
 /// # Errors
 /// A name or a number that is none, in a sentence.
 fn wanted(mut words: impl Iterator<Item = String>) -> Result<Wanted, String> {
-    let mut wanted = Wanted { mutants: Vec::new(), seconds: 30.0, seed: 1 };
+    let mut wanted = Wanted { mutants: Vec::new(), seconds: 10.0, seed: 1 };
     while let Some(word) = words.next() {
         let mut number = || words.next().ok_or(format!("{word}: a number is missing"));
         match word.as_str() {
@@ -50,9 +52,11 @@ fn wanted(mut words: impl Iterator<Item = String>) -> Result<Wanted, String> {
 /// Hunts for a wrong drive. Returns the verdict, and the line that says it.
 fn verdict(mutant: Mutant, wanted: &Wanted) -> (&'static str, String) {
     let began = Instant::now();
-    let pace = Pace::until(began + Duration::from_secs_f64(wanted.seconds));
+    let reason = mutant.justification();
+    let times = if reason.is_some() { 1.0 } else { 10.0 };
+    let pace = Pace::until(began + Duration::from_secs_f64(times * wanted.seconds));
     let find = hunt(mutant, wanted.seed, &pace).find;
-    let (verdict, why) = match (find, mutant.justification()) {
+    let (verdict, why) = match (find, reason) {
         (Some(find), _) => (find.level, format!("seed {}: {}", find.seed, find.what)),
         (None, Some(reason)) if mutant.test().is_some() => ("test", reason),
         (None, Some(reason)) => ("justified", reason),
