@@ -102,6 +102,42 @@ def test_a_patch_that_is_left_over_is_mended_by_hand(
     assert "RingOneShort" not in (root / wrong_drives.MUTANTS / "layout.patch").read_text("utf-8")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "codes", "expected", "code"),
+    [
+        (["--seconds", "3"], {}, ["test", "run"], 0),
+        ([], {"test": 101}, ["test"], 101),
+        (["--seed", "2", "not-renewed"], {"run": 1}, ["run"], 1),
+    ],
+)
+def test_a_hunt_for_all_begins_with_the_tests_that_find_them(
+    root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    codes: dict[str, int],
+    expected: list[str],
+    code: int,
+) -> None:
+    monkeypatch.delenv("CARGO_TARGET_DIR", raising=False)
+    tree = root / "target/wrong-drives/tree"
+    commands = []
+
+    def cargo(_: Path, place: Path, *words: str) -> int:
+        assert place == tree
+        assert "mod mutants;" in (tree / "crates/device/src/lib.rs").read_text(encoding="utf-8")
+        commands.append(words)
+        return codes.get(words[0], 0)
+
+    monkeypatch.setattr(wrong_drives, "cargo", cargo)
+    assert wrong_drives.hunt(root, arguments) == code
+    assert [command[0] for command in commands] == expected
+    if "run" in expected:
+        assert commands[-1][-len(arguments) - 1 :] == ("--", *arguments)
+    times = {path: path.stat().st_mtime_ns for path in wrong_drives.files(tree).values()}
+    wrong_drives.hunt(root, arguments)
+    assert times == {path: path.stat().st_mtime_ns for path in times}
+
+
 def names(text: str) -> set[str]:
     """The names of wrong drives, as the hunt has them."""
     words = re.findall(r"Mutant::([A-Z]\w+)", text)
