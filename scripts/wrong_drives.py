@@ -136,7 +136,7 @@ def edit(root: Path) -> None:
     shutil.rmtree(clean, ignore_errors=True)
     copy_crate(root, clean)
     for fault in lay_out(root, tree, "--reject"):
-        print(f"{fault}\nfiles *.rej beside the sources have what is left out: put it in by hand")
+        print(f"{fault.splitlines()[0]} files *.rej have what is left out: put it in by hand")
     print(f"edit {tree / CRATE}, then: {PROGRAM} write")
 
 

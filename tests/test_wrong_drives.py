@@ -94,7 +94,9 @@ def test_a_patch_that_is_left_over_is_mended_by_hand(
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("self.journal + sequence", "sequence"), encoding="utf-8")
     wrong_drives.edit(root)
-    assert "crates/device/mutants/layout.patch does not apply" in capsys.readouterr().out
+    assert (
+        "crates/device/mutants/layout.patch does not apply: files *.rej" in capsys.readouterr().out
+    )
     with pytest.raises(wrong_drives.WrongDrivesError, match=r"layout.rs.rej is there; hint"):
         wrong_drives.write(root)
     (root / "target/wrong-drives/edit/crates/device/src/layout.rs.rej").unlink()

@@ -213,9 +213,8 @@ impl Copies {
         let (mut has_magic, mut version, mut damaged) = (false, None, Vec::new());
         for (copy, found) in (0..).zip(&mut copies) {
             let mut bytes = [0; PAGE];
-            match media.read_at(Zones::superblock(copy), &mut bytes) {
-                Err(_) => continue, // a copy that cannot be read is one less
-                Ok(()) => {}
+            if media.read_at(Zones::superblock(copy), &mut bytes).is_err() {
+                continue; // a copy that cannot be read is one less
             }
             match Superblock::decode(&bytes) {
                 Ok(superblock) => *found = Some(superblock),
