@@ -19,6 +19,7 @@ from tests.conftest import COMMAND, Command, environment
 from tests.device.conftest import needs, needs_mounts
 
 from flashgc import Device, _core
+from flashgc.command.device.crash_test import crash_test
 from flashgc.device import logged, mounts
 from flashgc.device.campaign import (
     cuts,
@@ -29,7 +30,6 @@ from flashgc.device.campaign import (
     nbd,
     postgres,
 )
-from flashgc.command.device.crash_test import crash_test
 from flashgc.device.campaign.report import BrokenPromiseError, Level
 from flashgc.device.pace import Pace
 from flashgc.device.postgres import PostgresError, cluster
