@@ -9,8 +9,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import flashgc
-from flashgc import plot, studies
+from flashgc import plot
 from flashgc.plot.series import Series
+from flashgc.studies import plot as studied
 
 SMALL = {"blocks": 200, "pages_per_block": 16, "writes": "4x"}
 
@@ -82,7 +83,7 @@ def _pictures() -> Iterator[tuple[str, Figure]]:
     comparison = flashgc.compare(victims, frontier=frontiers, runs=2, **SMALL)
     yield "comparison", plot.compare(comparison)
     searched = {"victim": victims, "frontier": frontiers, "placement": "none", "budget": 4}
-    yield "search", studies.plot.tune(flashgc.tune("uniform", runs=2, **searched, **SMALL))
+    yield "search", studied.tune(flashgc.tune("uniform", runs=2, **searched, **SMALL))
     rows = grid_rows()
     yield "grid", plot.grid(rows)
     yield "grid of many", plot.grid(rows_of_many())
@@ -94,7 +95,7 @@ def _pictures() -> Iterator[tuple[str, Figure]]:
     foreseen = flashgc.gap(
         "hotcold", runs=2, couples=["sepbit-cb"], sigma=[1, 2], classes=8, **SMALL
     )
-    yield "gap", studies.plot.gap(foreseen)
+    yield "gap", studied.gap(foreseen)
     mortal = {"endurance": 20, "until": "system-failure", "spare": 0.15, "frontier": "pool:low=10"}
     lives = flashgc.compare(victims, blocks=200, pages_per_block=16, runs=2, **mortal)
     for name, draw in (

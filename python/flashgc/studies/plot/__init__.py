@@ -1,4 +1,7 @@
-"""Pictures of what studies found, made as those of :mod:`flashgc.plot` are."""
+"""Pictures of what studies found, made as those of :mod:`flashgc.plot` are.
+
+``from flashgc.studies import plot`` imports them.
+"""
 
 from flashgc.studies.plot.foreseen import gap
 from flashgc.studies.plot.identification import identified
