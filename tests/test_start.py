@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import flashgc
 from conftest import COMMAND, environment
 
 TINY = ["run", "--blocks", "64", "--pages-per-block", "16", "--writes", "2x", "--quiet"]
 
+PACKAGE = Path(flashgc.__file__).parent
 #: What takes long to import, and only some commands need.
 SLOW = {"matplotlib", "numpy", "jinja2", "sqlite3", "multiprocessing", "asyncio", "http", "hashlib"}
 SLOW |= {"logging", "subprocess", "tomllib", "importlib.resources", "importlib.metadata", "html"}
 SLOW |= {"rich", "pathlib", "tempfile", "shutil", "textwrap", "traceback", "click.shell_completion"}
 #: Our own parts that are for other commands.
 OTHERS = {"flashgc.device.mounts", "flashgc.traces", "flashgc.keywords"}
-OTHERS |= {"flashgc.simulation", "flashgc.studies.sweep", "flashgc.terminal.screen"}
+OTHERS |= {"flashgc.simulation", "flashgc.terminal.screen"}
+#: The folders of studies and of stored drives, each for commands of its own.
+OTHERS |= {
+    f"flashgc.{path.parent.relative_to(PACKAGE).as_posix().replace('/', '.')}"
+    for above in ("studies", "device")
+    for path in (PACKAGE / above).glob("*/__init__.py")
+}
 #: Parts of results that a drive without a clock, a host or an endurance does not have.
 PARTS = {f"flashgc.results.{name}" for name in ("activity", "comparison", "flash", "host")}
 PARTS |= {f"flashgc.results.{name}" for name in ("latency", "lifetime", "streams", "swap")}
