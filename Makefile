@@ -117,6 +117,7 @@ JOBS ?= 2
 SEEDS ?= 40
 coverage: dev ## how often the intervals of steady results hold the truth: every policy, SEEDS=40 of each (hours; it goes on where it was)
 	$(BIN)/python -m scripts.coverage.intervals small --seeds $(SEEDS) --jobs $(JOBS)
+	$(BIN)/python -m scripts.coverage.intervals large --seeds $$(($(SEEDS) / 2)) --jobs $(JOBS)
 	$(BIN)/python -m scripts.coverage.differences
 	$(BIN)/python -m scripts.coverage.hints
 

@@ -1,6 +1,6 @@
 """Circles of files in the crates, and of modules in the Python packages: what needs each other.
 
-Usage: python scripts/structure.py [--arrows] [--folders] [NAME ...]; without names, all crates and
+Usage: python scripts/structure.py [--rooms] [--arrows] [NAME ...]; without names, all crates and
 packages.
 
 A file needs another one if it names something that is declared there: in a `use`, or by a path that
@@ -150,6 +150,10 @@ class Crate:
                     needed.add(target)
         return graph
 
+    def rooms(self) -> Graph:
+        """The first folders of the crate; a file in none is a room of its own."""
+        return by_room(self.graph(), 1)
+
 
 #: The Python packages, by name, and the folders that they are in.
 PACKAGES = {
@@ -215,13 +219,18 @@ class Package:
             for module, uses in self.uses.items()
         }
 
-    def folders(self) -> Graph:
-        """The folders of a package that each of them needs; a module in none stands for itself."""
-        folders: Graph = {}
-        for module, needed in self.graph().items():
-            folder = folders.setdefault(module[:2], set())
-            folder |= {target[:2] for target in needed} - {module[:2]}
-        return folders
+    def rooms(self) -> Graph:
+        """The first folders of each package; a module in none is a room of its own."""
+        return by_room(self.graph(), 2)
+
+
+def by_room(graph: Graph, depth: int) -> Graph:
+    """The rooms that each room needs. Modules whose first ``depth`` names are equal share one."""
+    rooms: Graph = {}
+    for module, needed in graph.items():
+        room = rooms.setdefault(module[:depth], set())
+        room |= {target[:depth] for target in needed} - {module[:depth]}
+    return rooms
 
 
 def circles(graph: Graph) -> list[list[Names]]:
@@ -257,7 +266,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Circles of files in crates and packages.")
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--arrows", action="store_true", help="what the files of a circle need")
-    parser.add_argument("--folders", action="store_true", help="folders of packages, not modules")
+    parser.add_argument("--rooms", action="store_true", help="rooms: the first folders, not files")
     asked = parser.parse_args()
     crates = sorted(folder.name for folder in (ROOT / "crates").iterdir())
     for name in [*crates, *PACKAGES]:
@@ -268,7 +277,7 @@ def main() -> None:
             part, joint = Package({name: PACKAGES[name]}), "."
         else:
             part, joint = Crate(ROOT / "crates" / name), "::"
-        graph = part.folders() if asked.folders and isinstance(part, Package) else part.graph()
+        graph = part.rooms() if asked.rooms else part.graph()
         found = circles(graph)
         lengths = ", ".join(str(len(circle)) for circle in found) or "none"
         print(f"{name}: {len(part.paths)} files, circles of {lengths}")

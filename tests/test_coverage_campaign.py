@@ -37,7 +37,11 @@ def test_a_wrong_interval_is_counted() -> None:
     cell = ("greedy", "none", "uniform", "pool", "15%", 300, 32)
     line = {"cell": cell, "found": found, "truth": 2.05, "truth_half": 0.0}
     assert intervals.counted([line]) == {"greedy": [4, 3, 2, 1]}
-    assert intervals.shown("greedy", [4, 3, 2, 1]) == "| greedy | 4 | 3 | 33.3% | 1 |"
+    large = {**line, "cell": (*cell[:5], 1000, 64), "found": found[:1]}
+    rows, bad = intervals.table([line, large])
+    assert rows[2] == "| greedy | 3 of 4 | 33.3% | 1 of 1 | 100.0% | 1 |"
+    assert bad == ["greedy"]
+    assert intervals.table([large])[1] == []
 
 
 def test_differences_and_brackets_are_judged() -> None:

@@ -33,9 +33,29 @@ def test_no_modules_of_python_need_each_other() -> None:
     assert structure.circles(PYTHON.graph()) == []
 
 
-def test_no_folders_of_python_need_each_other() -> None:
-    """``scripts/structure.py --folders flashgc`` shows them."""
-    assert structure.circles(PYTHON.folders()) == []
+def test_no_rooms_need_each_other() -> None:
+    """A room is a first folder, or a file in none. ``scripts/structure.py --rooms --arrows``."""
+    crates = {path.name: structure.Crate(path) for path in (ROOT / "crates").iterdir()}
+    for name, part in {**crates, "python": PYTHON}.items():
+        assert structure.circles(part.rooms()) == [], name
+
+
+def test_a_circle_of_rooms_needs_no_circle_of_files(tmp_path: Path) -> None:
+    for path, text in {
+        "lib": "mod left;\nmod right;\n",
+        "left": "mod a;\nmod b;\n",
+        "left/a": "use crate::right::c::C;\npub struct A(C);\n",
+        "left/b": "pub struct B;\n",
+        "right": "pub mod c;\nmod d;\n",
+        "right/c": "pub struct C;\n",
+        "right/d": "use crate::left::b::B;\nstruct D(B);\n",
+    }.items():
+        file = tmp_path / "src" / f"{path}.rs"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    crate, circles = structure.measured(tmp_path)
+    assert circles == []
+    assert structure.circles(crate.rooms()) == [[("left",), ("right",)]]
 
 
 def test_nothing_of_flashgc_needs_the_papers() -> None:
@@ -102,7 +122,7 @@ def test_a_circle_of_modules_is_found_by_what_they_import(
 def test_a_circle_of_folders_is_found_where_no_modules_are_in_one(tmp_path: Path) -> None:
     package = packaged(tmp_path, a="from x.room.door import Door", key="from x.b import second")
     assert structure.circles(package.graph()) == []
-    assert structure.circles(package.folders()) == [[("x", "a"), ("x", "b"), ("x", "room")]]
+    assert structure.circles(package.rooms()) == [[("x", "a"), ("x", "b"), ("x", "room")]]
 
 
 FILES = {

@@ -20,11 +20,13 @@ mod read;
 mod report;
 mod save;
 mod serve;
+mod served;
 mod stripes;
 
 pub(crate) use open::zones_of;
 pub(crate) use program::stream_of;
 pub use report::{Block, BlockState, Report};
+pub use served::{Hinted, Named, Served};
 
 use std::sync::Arc;
 

@@ -12,10 +12,10 @@ use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::{Batch, Op, Workload};
 
 use crate::engine::Drive;
+use crate::engine::Served;
 use crate::error::DeviceError;
 use crate::layout::PAGE;
 use crate::media::{FileMedia, Media};
-use crate::served::Served;
 use crate::settings::{Settings, invalid};
 use crate::usage::Usage;
 

@@ -9,9 +9,9 @@ use flashgc_workload::Op;
 use flashgc_workload::trace::{DeviceNumbers, ReadOptions, Request, TraceReader};
 
 use crate::engine::Drive;
+use crate::engine::Served;
 use crate::error::DeviceError;
 use crate::layout::PAGE;
-use crate::served::Served;
 
 /// Returns the pages of a request: those of which it has a byte, and those that a discard holds whole.
 pub(crate) fn pages_of(request: &Request) -> Range<u64> {

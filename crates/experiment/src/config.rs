@@ -78,6 +78,12 @@ pub struct Resolved {
     pub(crate) bytes: u64,
 }
 
+/// Returns the reach beyond all that these policies remember.
+pub(crate) fn reach(victim: Option<&Victim>, placement: &PlacementSpec, shape: &Geometry) -> Reach {
+    let of_placement = placement.remembers(shape);
+    Reach::beyond(victim.map_or(of_placement, |victim| victim.remembers().and(of_placement)))
+}
+
 impl Resolved {
     /// Returns the bytes of memory of one layer, and finds faults that only show when a layer is
     /// made.
@@ -194,7 +200,7 @@ impl Resolved {
 
     /// Returns the reach of a measured part that shows a steady state.
     pub(crate) fn reach(&self) -> Reach {
-        Reach::beyond(self.placement.remembers(&self.geometry))
+        reach(self.victim.as_ref(), &self.placement, &self.geometry)
     }
 
     /// Returns the blocks of the drive that stay erased between two collections; with a clock, midway between

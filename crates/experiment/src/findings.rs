@@ -90,8 +90,8 @@ rules! {
     NO_WARM_UP_END: "no-warm-up-end", Doubt, Measured,
         "Nothing shows that the drive had settled before the requests.",
         "A workload without end, with a clock: the requests come first, or requests that are not measured; or writes \
-         come first, and cold pages were written fewer than 4 times in them, or less often than the placement \
-         remembers; or their second half moves, differs from the quarter before it, or is known to worse than 2%.";
+         come first, and cold pages were written fewer than 4 times in them, or less often than the policies \
+         remember; or their second half moves, differs from the quarter before it, or is known to worse than 2%.";
     WARM_UP_CUT: "warm-up-cut", Doubt, Measured,
         "The writes before the requests ended early.",
         "With a clock: of the page writes of the warm-up some were not made after 1000 requests for each, at least 16.8 \
@@ -114,11 +114,11 @@ rules! {
         "Requests of a closed loop: the time for a request differs between the halves of the measured \
          part by more than 0.2%, and by more than half the 95% interval of the difference.";
     COLD_PAGES: "cold-pages", Doubt, Measured,
-        "The measured part is too short to show a steady state: cold pages, or a placement's memory, reach \
+        "The measured part is too short to show a steady state: cold pages, or a policy's memory, reach \
          further back.",
         "A workload without end: of the pages written before, the share that was not written again in the \
-         measured part is more than e^-n, where n is 4, or the number of writes of a page that the placement \
-         remembers; or the measured part has fewer page writes than it remembers. It is not said beside a \
+         measured part is more than e^-n, where n is 4, or the number of writes of a page that the policies \
+         remember; or the measured part has fewer page writes than they remember. It is not said beside a \
          finding that write amplification moves or is not known.";
     STEADINESS_UNKNOWN: "steadiness-unknown", Doubt, Measured,
         "Nothing shows that the figure is steady.",
@@ -391,11 +391,11 @@ pub(crate) fn known_badly(half: f64, hint: String) -> Finding {
 pub(crate) fn cold_pages(reach: Reach, needed: Reach, hint: Option<String>) -> Finding {
     let why = if reach.rewrites >= needed.rewrites {
         let written = count(reach.writes, "page write");
-        format!("the measured part is {written}, and the placement remembers {}", needed.writes)
+        format!("the measured part is {written}, and the policies remember {}", needed.writes)
     } else if needed.rewrites > FEWEST_REWRITES {
         format!(
             "pages that are seldom written were written about {:.1} times in the measured part, and the \
-             placement remembers {} writes of each",
+             policies remember {} writes of each",
             reach.rewrites, needed.rewrites
         )
     } else {

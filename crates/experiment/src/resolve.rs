@@ -9,7 +9,7 @@ use std::sync::Arc;
 use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::{SpecError, count};
 use flashgc_drive::extent::{INTERVALS, Length, Plan, Warmup};
-use flashgc_drive::settling::{Doubling, FIRST_LOOK, PRECISION, Reach};
+use flashgc_drive::settling::{Doubling, FIRST_LOOK, PRECISION};
 use flashgc_drive::source::Source;
 use flashgc_drive::swap::SwapSpec;
 use flashgc_ftl::{
@@ -19,7 +19,7 @@ use flashgc_ftl::{
 use flashgc_host::{HostSpec, PageCacheSpec};
 
 use crate::clock::{Timed, resolve as clock};
-use crate::config::{Outside, Resolved};
+use crate::config::{Outside, Resolved, reach};
 use crate::mapping_units::{check_buffer, check_requests};
 use crate::options::{EXCLUDED, HostConfig, NONE, RunConfig, SwapConfig, TraceConfig};
 use crate::shape::{blocks, geometry};
@@ -278,7 +278,7 @@ fn doubling(
         first: (FIRST_LOOK * pages).max(2 * INTERVALS),
         most: most.saturating_mul(pages),
         precision,
-        reach: Reach::beyond(specs.placement.remembers(geometry)),
+        reach: reach(specs.victim.as_ref(), &specs.placement, geometry),
     })
 }
 

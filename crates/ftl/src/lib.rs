@@ -26,6 +26,7 @@ pub mod mapping;
 mod page_buffer;
 pub mod page_map;
 pub mod placement;
+mod remembers;
 pub mod scheme;
 mod slc;
 pub mod stepwise;

@@ -9,6 +9,7 @@ use crate::error::FtlError;
 use crate::geometry::Geometry;
 use crate::layout::{Layout, PlaneLayout};
 use crate::page_map::{self, PageMap};
+use crate::remembers::Remembers;
 use crate::stepwise::{PlaneMap, Stepwise};
 use crate::store::Asks;
 use crate::track::Tracker;
@@ -53,6 +54,8 @@ pub struct VictimInfo {
     asks: Asks,
     /// `true` if the policy draws random numbers.
     draws: bool,
+    /// The past that it remembers.
+    remembers: Remembers,
     pick: PickFrom,
 }
 
@@ -79,6 +82,7 @@ impl VictimInfo {
             },
             asks: Asks::of::<P>(),
             draws: P::DRAWS,
+            remembers: P::REMEMBERS,
             bytes: |params, shape| {
                 let (blocks, mut rng) = (BlockTable::of_shape(shape), Stream::new(0, "check"));
                 Ok(P::new(params, &blocks, &mut rng)?.bytes(shape))
@@ -273,6 +277,14 @@ impl Victim {
     /// so it may.
     pub fn draws(&self) -> bool {
         !matches!(self, Self::Registered(spec) if !spec.info.draws)
+    }
+
+    /// Returns the past that the policy remembers: nothing is known of one from outside, or of a placement.
+    pub fn remembers(&self) -> Remembers {
+        match self {
+            Self::Registered(spec) => spec.info.remembers,
+            Self::External(..) | Self::Placement(_) => Remembers::default(),
+        }
     }
 
     /// Returns `true` if the policy asks which pages are zombies.

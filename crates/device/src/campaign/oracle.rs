@@ -6,8 +6,8 @@ use std::ops::Range;
 use flashgc_base::stream::{NO_STREAM, StreamId};
 
 use crate::engine::Drive;
+use crate::engine::Served;
 use crate::layout::PAGE;
-use crate::served::Served;
 use crate::settings::Durability;
 
 /// A version of a page; 0 is a page without data.

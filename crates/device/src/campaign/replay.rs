@@ -16,10 +16,10 @@ use std::path::Path;
 use flashgc_base::rng::Stream;
 
 use crate::engine::Drive;
+use crate::engine::Served;
 use crate::error::DeviceError;
 use crate::layout::PAGE;
 use crate::media::FileMedia;
-use crate::served::Served;
 use crate::settings::{Durability, Outside, Settings, configuration};
 use log::{Entry, Log};
 use lossy::Lossy;

@@ -10,10 +10,10 @@ use super::oracle::{Contents, Effect, Oracle, Version, View, check_stream, leave
 use super::{Pace, Tally};
 use crate::bytes::Bytes;
 use crate::engine::Drive;
+use crate::engine::{Named, Served};
 use crate::error::DeviceError;
 use crate::layout::PAGE;
 use crate::media::{CrashMedia, MemMedia, Op, State};
-use crate::served::{Named, Served};
 use crate::settings::{Durability, Settings};
 
 /// See the module's text.

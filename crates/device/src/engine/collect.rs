@@ -4,9 +4,9 @@ use flashgc_ftl::stepwise::Move;
 
 use super::read::Window;
 use super::{Drive, PLANE};
+use crate::engine::Served;
 use crate::error::DeviceError;
 use crate::journal::Record;
-use crate::served::Served;
 
 impl Drive {
     /// Makes room for a write of `page`. Collections run to their end where the open block that it needs

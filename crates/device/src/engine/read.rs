@@ -187,8 +187,8 @@ mod tests {
     use flashgc_ftl::{Fill, Frontier, Geometry, Layout, Victim, VictimSpec};
 
     use super::*;
+    use crate::engine::Served;
     use crate::media::MemMedia;
-    use crate::served::Served;
     use crate::settings::{Durability, Settings};
 
     /// The pages are written in turn, so a victim has no live page, but for one that is left out: it lies where the

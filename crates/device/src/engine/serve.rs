@@ -7,13 +7,13 @@ use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_workload::Op;
 
 use super::Drive;
+use crate::engine::{Hinted, Named, Served};
 use crate::error::DeviceError;
 use crate::journal::Record;
 use crate::layout::PAGE;
 use crate::mapped::GROUP;
 use crate::oob::Slot;
 use crate::recording::{HostRequest, Noted, Origin, Recording};
-use crate::served::{Hinted, Named, Served};
 use crate::usage::Usage;
 
 /// The number of pages whose hints are passed on at once.

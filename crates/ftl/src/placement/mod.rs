@@ -30,6 +30,7 @@ use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 pub use crate::history::Class;
 use crate::levelling::Levelling;
+pub use crate::remembers::Remembers;
 use crate::streams::Streams;
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::rng::Stream;
@@ -213,23 +214,6 @@ pub struct PlacementInfo {
     /// The policy on a drive of this shape, with the future if it needs that; `None` leaves all to the
     /// frontier.
     make: Option<Make>,
-}
-
-/// The past that decisions of a placement depend on. A drive is in no steady state before it is all of the measured
-/// workload.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Remembers {
-    /// Pages that the host writes: windows, samples, times after which counts are halved.
-    pub writes: u64,
-    /// Writes of one page: counts and levels, times of its last writes.
-    pub rewrites: u64,
-}
-
-impl Remembers {
-    /// Returns the memory of the last `rewrites` writes of each page.
-    pub const fn rewrites(rewrites: u64) -> Self {
-        Self { writes: 0, rewrites }
-    }
 }
 
 type Make = fn(&Params, Shape, Option<Box<dyn Future>>) -> Box<dyn Placement>;

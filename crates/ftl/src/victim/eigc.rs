@@ -22,6 +22,7 @@
 use super::Scored;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
+use crate::remembers::Remembers;
 use crate::track::{Course, Score};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
@@ -46,6 +47,9 @@ impl Scored for Eigc {
         default: Some("last"),
         help: "c_iu: the valid ratio at the last erase, or the mean of it and the former c_iu",
     }];
+
+    // The wear of blocks becomes even over many times of their lives, and the index has it from the first erase on.
+    const REMEMBERS: Remembers = Remembers::rewrites(16);
 
     fn new(params: &Params) -> Result<Self, SpecError> {
         Ok(Self { average: params.text("ratio") == "average", erased: Vec::new() })

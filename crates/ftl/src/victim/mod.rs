@@ -33,6 +33,7 @@ use flashgc_base::snapshot::State;
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
+use crate::remembers::Remembers;
 use crate::track::Tracker;
 use flashgc_base::rng::Stream;
 use flashgc_base::spec::{Param, Params, SpecError};
@@ -53,6 +54,9 @@ pub trait VictimPolicy: State + Send + Sized + 'static {
 
     /// `true` if it draws random numbers. If not, it decides alike for every seed.
     const DRAWS: bool;
+
+    /// The past that its decisions depend on, beside the pages of a block and their age.
+    const REMEMBERS: Remembers = Remembers::rewrites(0);
 
     /// `true` if it asks for the classes of blocks and the times at which they were closed:
     /// [`BlockTable::classes`] and what follows it. They are kept only then.

@@ -6,6 +6,7 @@ use flashgc_base::spec::{Param, Params, SpecError};
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
+use crate::remembers::Remembers;
 use crate::track::{Kinetic, Score};
 
 /// A policy that is a score and nothing else: the largest is picked.
@@ -16,6 +17,9 @@ pub trait Scored: Score + Clone + 'static {
     /// The parameters it takes.
     const PARAMS: &'static [Param];
 
+    /// The past that it depends on, beside the pages of a block and their age.
+    const REMEMBERS: Remembers = Remembers::rewrites(0);
+
     /// The score with these parameters.
     fn new(params: &Params) -> Result<Self, SpecError>;
 }
@@ -25,6 +29,7 @@ impl<S: Scored> VictimPolicy for S {
     const NAME: &'static str = <S as Scored>::NAME;
     const PARAMS: &'static [Param] = <S as Scored>::PARAMS;
     const DRAWS: bool = false;
+    const REMEMBERS: Remembers = <S as Scored>::REMEMBERS;
 
     fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         <S as Scored>::new(params)

@@ -20,6 +20,7 @@
 
 use super::Scored;
 use crate::blocks::{BlockId, BlockTable};
+use crate::remembers::Remembers;
 use crate::track::{Course, Score};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
@@ -42,6 +43,9 @@ impl Scored for WearAware {
         default: Some("0.1"),
         help: "weight of the wear, from 0 to 1; the valid pages have the rest",
     }];
+
+    // The wear of blocks becomes even over many times of their lives, and the index has it from the first erase on.
+    const REMEMBERS: Remembers = Remembers::rewrites(16);
 
     fn new(params: &Params) -> Result<Self, SpecError> {
         Ok(Self { lambda: params.real("lambda"), most_erases: 0, next_most: 0 })

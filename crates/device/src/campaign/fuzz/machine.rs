@@ -13,10 +13,10 @@ use super::pages::Pages;
 use super::script::{Again, Failing, Script, Step};
 use crate::check::check;
 use crate::engine::{Drive, zones_of};
+use crate::engine::{Named, Served};
 use crate::error::DeviceError;
 use crate::layout::{PAGE, Zones};
 use crate::media::{CrashMedia, Media, MemMedia, State};
-use crate::served::{Named, Served};
 use crate::settings::{Durability, Settings};
 use crate::superblock::Copies;
 

@@ -5,10 +5,10 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use crate::engine::Drive;
+use crate::engine::{Hinted, Named, Served};
 use crate::error::DeviceError;
 use crate::layout::PAGE;
 use crate::media::{Uncached, bypass_page_cache};
-use crate::served::{Hinted, Named, Served};
 use crate::usage::Usage;
 
 const WRITE: u64 = 1;
