@@ -1,4 +1,4 @@
-//! The memory of placements, as far as they say, against the drift that is measured.
+//! The memory of placements and victim policies, as far as they say, against the drift that is measured.
 
 use std::sync::Arc;
 
@@ -61,4 +61,27 @@ fn no_placement_remembers_more_than_it_says() {
     }
     judged.dedup();
     assert!(judged.len() >= 9, "{judged:?}");
+}
+
+#[test]
+fn no_policy_that_weighs_wear_remembers_more_than_it_says() {
+    for (victim, most) in [("wear-aware", 0.0007), ("eigc", 0.0007)] {
+        let config = RunConfig {
+            blocks: Some(320),
+            pages_per_block: Some(64),
+            spare: 0.15,
+            frontier: "pool".into(),
+            workload: "zipf:theta=0.8".into(),
+            victim: victim.into(),
+            warmup: "auto".into(),
+            length: Length::Settled(640),
+            ..RunConfig::default()
+        };
+        let settled = measured(&config, 1..17);
+        assert!(settled.iter().all(|(_, steady)| *steady), "{victim}");
+        let long = RunConfig { length: Length::Writes("1600x".into()), ..config };
+        let off = mean(&settled) / mean(&measured(&long, 101..105)) - 1.0;
+        println!("{victim} {off:+.4}");
+        assert!(off.abs() < most, "{victim} is off by {off:+.4}");
+    }
 }

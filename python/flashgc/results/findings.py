@@ -59,9 +59,12 @@ class Finding:
         return self.claim if self.hint is None else f"{self.claim}; hint: {self.hint}"
 
     @property
-    def kind(self) -> tuple[str, str]:
-        """Return the part that findings share which differ only in numbers, and behind a colon."""
-        return self.id, without_numbers(self.claim.split(":")[0])
+    def kind(self) -> tuple[str, str, str]:
+        """Return the part that findings share which differ only in numbers, and behind a colon.
+
+        A hint that one of them lacks would cure nothing there.
+        """
+        return self.id, without_numbers(self.claim.split(":")[0]), without_numbers(self.hint or "")
 
     @property
     def sentence(self) -> str:
@@ -145,7 +148,8 @@ def rules() -> tuple[Rule, ...]:
 def together(each: Sequence[tuple[str, Sequence[Finding]]]) -> list[Finding]:
     """The findings of several results, each by its name; those that differ only in numbers are one.
 
-    What all have in common is said as of one. Evidence of several is that of the first.
+    What all have in common is said as of one. Evidence of several is that of the first, and their
+    hint the one that cures all: the largest number, or the slowest rate.
 
     >>> one = Finding("no-erase", "doubt", "measured", "no erase: 3 writes", None, {})
     >>> [said.claim for said in together([("a", [one]), ("b", [one]), ("c", [])])]
@@ -156,8 +160,11 @@ def together(each: Sequence[tuple[str, Sequence[Finding]]]) -> list[Finding]:
     >>> three = dataclasses.replace(one, claim="3 were left out")
     >>> [said.claim for said in together([("a", [two]), ("b", [three])])]
     ['a: 2 were left out (1 more likewise, with other figures)']
+    >>> short, long = (dataclasses.replace(one, hint=f"--writes {n}x") for n in (80, 320))
+    >>> [said.hint for said in together([("a", [short]), ("b", [long]), ("c", [one])])]
+    ['--writes 320x', None]
     """
-    kinds: dict[tuple[str, str], list[tuple[str, Finding]]] = {}
+    kinds: dict[tuple[str, str, str], list[tuple[str, Finding]]] = {}
     for name, findings in each:
         for one in findings:
             kinds.setdefault(one.kind, []).append((name, one))
@@ -175,12 +182,26 @@ def _as_one(said: Sequence[tuple[str, Finding]], results: int) -> Finding:
         return first
     if not others:
         return dataclasses.replace(first, claim=f"{name}: {first.claim}")
+    first = dataclasses.replace(first, hint=hint_for_all([one.hint for _, one in said]))
     heads = [one.claim.split(":")[0] for _, one in said]
     if len(set(heads)) > 1:
         more = f"{len(others)} more likewise, with other figures"
         return dataclasses.replace(first, claim=f"{name}: {heads[0]} ({more})")
     named = _first_names([name for name, _ in said], results)
     return dataclasses.replace(first, claim=f"{named}: {heads[0]}")
+
+
+def hint_for_all(hints: Sequence[str | None]) -> str | None:
+    """Return the hint that cures all, of hints that differ only in numbers."""
+
+    def amount(hint: str) -> list[float]:
+        return [float(number) for number in re.findall(r"\d+(?:\.\d+)?", hint)]
+
+    given = [hint for hint in hints if hint is not None]
+    if not given:
+        return None
+    is_rate = "rate" in given[0] and "scale" in given[0]
+    return (min if is_rate else max)(given, key=amount)
 
 
 def _first_names(names: Sequence[str], all_: int) -> str:

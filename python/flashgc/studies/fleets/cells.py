@@ -43,7 +43,7 @@ class Work(Cells):
         super().__init__(store, "fleet", retry=retry, show=show, control=control)
         self._volumes, self._policies = volumes, policies
         self.cells: list[FleetCell] = []
-        self._told: Counter[tuple[str, str]] = Counter()
+        self._told: Counter[tuple[str, str, str]] = Counter()
         #: A volume and one finding of each kind.
         self._examples: dict[tuple[str, str], tuple[int | str, Finding]] = {}
         #: Those that are to run.
@@ -84,7 +84,9 @@ class Work(Cells):
         result = {} if kept is None else kept.result or {}
         for one in findings.read(result):
             self._told[one.kind] += 1
-            self._examples.setdefault(one.kind, (volume.name, one))
+            name, example = self._examples.get(one.kind, (volume.name, one))
+            hint = findings.hint_for_all([example.hint, one.hint])
+            self._examples[one.kind] = name, dataclasses.replace(example, hint=hint)
         return cell_of(volume, policy.name, kept)
 
     def perform(self, jobs: int) -> None:

@@ -6,7 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from flashgc.results.findings import INVALID, NOTE, Finding, declare
+from flashgc.results.findings import INVALID, NOTE, Finding, declare, hint_for_all
 from flashgc.studies.sweep.outcome import WITHOUT, Sweep, Swept
 
 RULES = declare(
@@ -60,7 +60,7 @@ def _reasons(cells: Sequence[Swept], status: str) -> Iterator[Finding]:
 
 def _of_results(swept: Sweep) -> Iterator[Finding]:
     """The most frequent findings of results; those that differ only in numbers are one."""
-    said: dict[tuple[str, str], list[tuple[Swept, Finding]]] = {}
+    said: dict[tuple[str, str, str], list[tuple[Swept, Finding]]] = {}
     for cell in swept:
         for one in cell.findings:
             said.setdefault(one.kind, []).append((cell, one))
@@ -71,4 +71,6 @@ def _of_results(swept: Sweep) -> Iterator[Finding]:
             alike = len({other.text for _, other in cells}) == 1
             place = f"{len(cells)} cells" if alike else f"{len(cells)} cells, such as {place}"
         evidence = {**one.evidence, "cells": len(cells)}
-        yield dataclasses.replace(one, claim=f"{place}: {one.claim}", evidence=evidence)
+        hint = hint_for_all([other.hint for _, other in cells])
+        claim = f"{place}: {one.claim}"
+        yield dataclasses.replace(one, claim=claim, hint=hint, evidence=evidence)
