@@ -45,7 +45,7 @@ class Work(Cells):
         self.cells: list[FleetCell] = []
         self._told: Counter[tuple[str, str, str]] = Counter()
         #: A volume and one finding of each kind.
-        self._examples: dict[tuple[str, str], tuple[int | str, Finding]] = {}
+        self._examples: dict[tuple[str, str, str], tuple[int | str, Finding]] = {}
         #: Those that are to run.
         self._missing: list[Cell] = []
         self._look_up()
