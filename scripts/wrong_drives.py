@@ -9,6 +9,12 @@ fault: `crates/device/mutants` has a patch for each file that gets some, and in 
 only wrong drives need. `hunt` applies all of them to a copy of the sources and compiles it once. It
 runs the tests that wrong drives must fail, and then the crash campaign on every wrong drive. With
 names, it runs the campaign on these alone.
+
+To mend a patch, or to add a wrong drive, edit the copy that `edit` makes. A wrong drive is a
+variant of `Mutant` in `src/mutants.rs` there, a switch `mutants::on(Mutant::NAME)` where it goes
+wrong, and a reason in `mutants.toml` if no campaign can find it. The parts of a patch that did not
+apply lie in files `*.rej` beside their sources: put them in by hand, and remove the files. Then
+`write`.
 """
 
 from __future__ import annotations

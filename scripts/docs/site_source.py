@@ -17,6 +17,7 @@ SOURCES = (
     "CONTRIBUTING.md",
     "CHANGELOG.md",
     "SECURITY.md",
+    "CODE_OF_CONDUCT.md",
     "LICENSE-APACHE",
     "LICENSE-MIT",
     "docs/**/*",

@@ -14,6 +14,18 @@
 //! # Not here
 //! No policy, and no decision about pages or blocks. The engine has no thread: it serves one command at a
 //! time. The front ends (`flashgc-front`) have threads of their own, and one that owns the engine.
+//!
+//! # Rooms
+//! [`engine`] asks the page store step by step, as the counting drive does, and moves the bytes that the
+//! steps name. Pages are gathered in stripes (`engine/stripes.rs`). Every change of the map is a record of
+//! the journal. A checkpoint is written in slices while commands go on (`engine/save.rs`). `engine/open.rs`
+//! has the steps of an opening in their order, `recover.rs` finds the map again without a write, and
+//! `repair.rs` makes the medium agree with it. `check.rs` compares the map with that of the out-of-band
+//! records. `docs/device.md` has the promises, the rules and the file.
+//!
+//! A drive that is wrong on purpose is a switch in a copy of the sources. The folder `mutants` of this crate
+//! has a patch for each file with switches, the list of wrong drives and the hunt; `scripts/wrong_drives.py`
+//! makes the copy and runs it (`make wrong-drives`). `src` has no switch for a fault.
 
 pub mod bytes;
 pub mod campaign;

@@ -3,6 +3,12 @@
 //! The host writes into the region first. Its full blocks are *folded*, the oldest first: their live
 //! pages are copied to normal blocks, and the block is erased. A fold is a collection whose victim is
 //! an SLC block. One map has the pages of both kinds of blocks.
+//!
+//! The region is a part of each plane: blocks that no policy sees, an open block for the host's writes and,
+//! without a placement, one for folded pages. With a placement, each folded page goes to the class of its
+//! write (`store/sorting.rs`). Trackers learn only what pages inherit there (`Origin`, `folded`). A fold goes
+//! the way of all collections. Page operations and collections carry a mark for cells of an SLC block.
+//! Without a region all this is one branch a write.
 
 use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::SpecError;
@@ -25,11 +31,11 @@ pub struct SlcRegion {
 /// The blocks of a plane that are in SLC mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlcBlocks {
-    /// The last blocks of the plane, always: so many of them.
+    /// The last blocks of the plane, always the same ones. The number says how many.
     Static(u32),
     /// Erased blocks that the pool lends.
     Dynamic {
-        /// Blocks are lent while more than so many are erased.
+        /// The number of erased blocks that the pool keeps. It lends blocks while it has more.
         keep: u32,
         /// The most blocks that are lent.
         most: u32,
@@ -41,7 +47,7 @@ pub enum SlcBlocks {
 pub(crate) const RESERVED_WITH_SLC: u32 = 2;
 
 impl SlcRegion {
-    /// Pages of an SLC block, of a drive with so many pages a block and `units_per_page` of them in a flash page. Of
+    /// Pages of an SLC block, of a drive with this many pages a block and `units_per_page` of them in a flash page. Of
     /// the flash pages of a block one in `bits_per_cell` is left, each with all its units.
     pub fn pages(&self, pages_per_block: u32, units_per_page: u32) -> u32 {
         pages_per_block / units_per_page / self.bits_per_cell * units_per_page
@@ -75,7 +81,7 @@ impl SlcRegion {
         placement.blocks_kept().map_or(0, |kept| kept - for_copies - (for_copies + 1))
     }
 
-    /// Checks that the region goes together with blocks of so many pages, with so many units in a flash page, and
+    /// Checks that the region goes together with blocks of this many pages, with this many units in a flash page, and
     /// with a placement and a frontier.
     ///
     /// # Errors

@@ -33,6 +33,9 @@
 //! shows before anything is read. A reader knows the number of bytes, and nothing that it takes is
 //! larger than they allow. It checks values that would break memory or loop for ever if wrong, but
 //! not whether every figure makes sense: owners audit the values that they have read.
+//!
+//! Layers, policies, trackers, placements, pools, workloads, caches and drives are states by their traits;
+//! there is no default. A drive audits itself after reading.
 
 /// The version of the bytes of all states; it is raised with every change of them.
 pub const FORMAT: u32 = 21;

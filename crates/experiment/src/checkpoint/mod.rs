@@ -6,6 +6,10 @@
 //! [`file`](mod@file) has the layout on disk. Only a whole file replaces a file, so that a process
 //! killed at any time leaves the last one. If a write fails, the runs go on, and the result says
 //! so.
+//!
+//! A checkpoint belongs to one configuration, and [`Keeper`] checks that it does. The new file is written
+//! beside the old one and renamed. A change of the bytes of any state raises `FORMAT` of
+//! `flashgc_base::snapshot`, unless the version changes.
 
 mod file;
 

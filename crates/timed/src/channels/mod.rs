@@ -9,6 +9,12 @@
 //! goes on alone until the arrival of the next one after these. Near a full queue, and before the drive is to stop
 //! after a number of requests, [`desk`] handles events one by one in the order of the drive ([`order`]). So every digit
 //! is that of [`TimedDrive`](super::TimedDrive), on any number of threads.
+//!
+//! [`desk`] has the requests before the channels, [`split`] and `joint.rs` their parts, [`order`] the order
+//! of events, and `crew.rs` the threads that share the channels. Each channel has a map of its own.
+//! `PlaneLayout::first` says which planes of the drive those are, so their random streams are the same. The
+//! desk also handles events one by one where measurement begins. `tests.rs` holds the drive as a whole and
+//! this one against each other on 150 random drives, with times that tie, and on 12,000 if it is asked to.
 
 mod channel;
 mod crew;
@@ -81,7 +87,7 @@ impl Channels {
     /// channel's number and its logical pages; its planes must be numbered behind those of the channels before it.
     ///
     /// # Errors
-    /// Those of `layer`; settings that do not go together.
+    /// The errors of `layer`; settings that do not go together.
     pub fn new(
         settings: &Settings,
         pages: u32,
@@ -123,7 +129,7 @@ impl Channels {
     /// that is less.
     ///
     /// # Errors
-    /// Those of the map or the workload.
+    /// The errors of the map or the workload.
     pub fn run(&mut self, until: u64, about: u64) -> Result<Stop, DriveError> {
         let Self { channels, source, post, desk, threads } = self;
         let bound = AtomicU64::new(0);
@@ -166,7 +172,7 @@ impl Channels {
     /// Executes commands before the clock starts, with the collections they need. None has a stream.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub fn precede(&mut self, commands: &Batch) -> Result<(), DriveError> {
         let mut parts = vec![Batch::default(); self.channels.len()];
         for (index, &page) in commands.pages.iter().enumerate() {

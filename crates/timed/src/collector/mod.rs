@@ -1,5 +1,9 @@
 //! The collector: the begin and the end of collections, their next step, and the operations that may
 //! pass.
+//!
+//! `units.rs` has the units of planes that collect together, `moves.rs` the next step, and `states.rs` what a
+//! collection lets through: S0 to S3, write pacing, the end of life. `folds.rs` says when the next collection
+//! is a fold of the SLC region.
 
 mod folds;
 mod moves;
@@ -85,7 +89,7 @@ impl Collector {
     /// drive's life ends because the victim's pages find no room.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub fn begin<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -119,7 +123,7 @@ impl Collector {
     /// and the collection that has begun.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub fn end<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -164,7 +168,7 @@ impl Collector {
     /// Begins a collection on an idle die, if the rule of idle collections has one for it.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub fn begin_idle<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -184,7 +188,7 @@ impl Collector {
     /// step by step.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub fn collect_at_once(
         &self,
         map: &mut dyn Stepwise,

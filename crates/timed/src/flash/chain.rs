@@ -1,5 +1,17 @@
 //! The copies of a collection that nothing disturbs, as one chain of steps. Only its turns on the bus meet
 //! others: they are taken when somebody else asks for that bus, in the order of time.
+//!
+//! A collection without preemption that has its plane to itself goes from its first page to its last without
+//! a look at anything but the bus. All its copies are one job of the die: no event a step. A chain takes its
+//! turns on the bus when somebody else asks for that bus, when its own event comes, and when the drive stops,
+//! always in the order in which the events would have come (`Clock::position`). Its event comes when the last
+//! program can end at the earliest, and again until it has. The map makes the copies at the end, or as far as
+//! they are due when the drive stops. Observers get its work then, too, as sums if that is enough for them
+//! (`Told`).
+//!
+//! `Settings::collects_undisturbed` and `Stepwise::copies_on_its_own` say where all this holds. An observer
+//! that follows each step has the events back. `tests/timed_chains.rs` holds both ways against each other at
+//! every stop.
 
 use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
 

@@ -1,5 +1,14 @@
 //! The front end: arrivals in an open or a closed loop, the queue depth, and the way of a request
 //! between its arrival and its completion.
+//!
+//! The room has the requests and their parts, the link to the host (`link.rs`), the write cache and who waits
+//! for it (`flushes.rs`), writes that wait for their page (`overlaps.rs`), the host's cache with its flush
+//! daemon, and hints. `dependent.rs` has the requests of a recording that wait for answers; `Waits` of
+//! `crates/workload` says which they are. Of several tenants, `lines.rs` has the line of each, and
+//! `arbiter.rs` says whose turn it is.
+//!
+//! A request whose pages do not follow each other comes in pieces. They arrive together, and have one place
+//! in the queue and one completion.
 
 mod arbiter;
 mod cache;
@@ -285,7 +294,7 @@ impl FrontEnd {
     /// Lets the first requests arrive; does nothing if they have.
     ///
     /// # Errors
-    /// Those of the workload or the map.
+    /// The errors of the workload or the map.
     pub fn start<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -311,7 +320,7 @@ impl FrontEnd {
     /// Dispatches requests for which completions have made room, and lets free threads go on.
     ///
     /// # Errors
-    /// Those of the workload or the map.
+    /// The errors of the workload or the map.
     pub fn admit<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -345,7 +354,7 @@ impl FrontEnd {
     /// Handles the time of an arrival.
     ///
     /// # Errors
-    /// Those of the workload or the map.
+    /// The errors of the workload or the map.
     pub fn arrivals<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -380,7 +389,7 @@ impl FrontEnd {
     /// Lets the next request of an open loop arrive at its time.
     ///
     /// # Errors
-    /// Those of the workload.
+    /// The errors of the workload.
     pub fn expect_arrival<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -520,7 +529,7 @@ impl FrontEnd {
     /// Gives a request its place in the queue of the drive now. It arrived now or earlier.
     ///
     /// # Errors
-    /// Those of the workload or the map.
+    /// The errors of the workload or the map.
     pub fn enter<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,

@@ -1,5 +1,8 @@
 //! The times that the cells work on jobs, if they depend on the page: its number in its block, and the
 //! erases and the age of the block, or an SLC block. Pages that go together take the time of the slowest.
+//!
+//! The scheduler asks the map where a job works, and `CellTimes::of_page` says how long. If all pages are
+//! alike it asks nothing.
 
 use flashgc_base::snapshot::State;
 use flashgc_ftl::Stepwise;

@@ -1,4 +1,8 @@
 //! The scheduler: the queue of each die, and its next operation.
+//!
+//! `spread.rs` says where writes are sent if no page has a plane of its own. If a flash page holds several
+//! mapping units, a write is done once it is in the page buffer of its plane (`buffer.rs`). A collection
+//! reads a flash page once and gives its units their places one by one.
 
 mod buffer;
 mod cells;
@@ -212,7 +216,7 @@ impl Scheduler {
     /// caller [takes](Self::take_done) the operation that is done with it.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub fn begin_next<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -295,7 +299,7 @@ impl Scheduler {
     /// chained, or [`NONE`].
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     #[inline(always)]
     pub fn finish<O: Observer>(
         &mut self,
@@ -345,7 +349,7 @@ impl Scheduler {
     /// Lets a die collect that has been idle since its timer was set.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub fn idle_for_long<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -365,7 +369,7 @@ impl Scheduler {
     /// if it could not, at the end of the drive's life.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub fn write_at_once(&self, map: &mut dyn Stepwise, page: u32) -> Result<bool, FtlError> {
         let plane = self.homes.of(page);
         self.collector.collect_at_once(map, page, plane)?;

@@ -2,6 +2,8 @@
 //! priority and a part of the address space of its own.
 //!
 //! Parts are disjoint, so the address of a request names its tenant.
+//!
+//! So neither requests nor page operations carry a number of their tenant.
 
 mod spec;
 mod streams;

@@ -1,6 +1,10 @@
 //! Splits a trace of many volumes in one pass, in memory that does not grow with its length. The
 //! requests of each volume go to a spool, from which it can be written as a trace of its own. It knows
 //! nothing of drives.
+//!
+//! The requests of each volume are coded as in our own format. The spool is one file without a name: pieces
+//! of any volume in a row, each with the place of the piece before. So memory has the volumes and what waits
+//! for the spool, at most 32 MiB, and nothing is left however the process ends.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};

@@ -1,4 +1,9 @@
-"""A command in many settings on drives of its own: what one unit of its work costs the flash."""
+"""A command in many settings on drives of its own: what one unit of its work costs the flash.
+
+:mod:`.file` reads the settings, :mod:`.cells` makes the cells and their order, :mod:`.running` runs
+them, and :mod:`.counting` has what they counted. A bench goes on from its folder (:mod:`.folder`).
+:mod:`.outcome` has figures with intervals, :mod:`.budget` budgets and baselines.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,5 @@
-"""Hints from living software: telling the stored drive which pages its host will soon overwrite."""
+"""Hints from living software: telling the stored drive which pages its host will soon overwrite.
+
+:mod:`.postgres` follows the server's log, :mod:`.page_cache` the kernel's page cache, and
+:mod:`.link` is their link to the drive.
+"""
