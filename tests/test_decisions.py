@@ -1,7 +1,7 @@
 """Decisions, counters and response times are those of the record, to the digit.
 
 Where a change is meant to change them, ``python tests/decisions/record.py NAME`` records those
-configurations again and prints what becomes another value; CHANGELOG says why.
+configurations again and prints what becomes another value; the commit says why.
 """
 
 from __future__ import annotations

@@ -19,11 +19,9 @@ from typing import Any
 import numpy
 import pytest
 from distributed import Client, LocalCluster
-from pyarrow import parquet
 
 import flashgc
 from conftest import COMMAND, Command, environment, kept_results, under_way
-from flashgc import tables
 from flashgc.store import Contents, Kept, Store
 from flashgc.studies.sweep import ranges
 from flashgc.studies.sweep.grid import grid
@@ -432,22 +430,6 @@ def test_a_cell_whose_workers_are_always_lost_has_failed_and_may_be_run_again(
     assert len(flashgc.sweep(GRID, results=tmp_path / "r", retry=True).of("result")) == 12
 
 
-def test_a_table_has_numbers_with_their_units(tmp_path: Path) -> None:
-    swept = flashgc.sweep(
-        {
-            "drive": {"capacity": ["4MiB", "8MiB"], "pages_per_block": 16, "spare": "10%"},
-            "run": {"writes": "2x"},
-        },
-        results=tmp_path / "r",
-    )
-    rows = swept.rows()
-    assert [row["capacity_bytes"] for row in rows] == [4 << 20, 8 << 20]
-    tables.save(rows, str(tmp_path / "t.csv"))
-    first = (tmp_path / "t.csv").read_text().splitlines()[1].split(",")
-    assert float(first[1]) == rows[0]["write_amplification"]  # with all its digits
-    assert json.loads(tables.to_json(rows)) == rows
-
-
 def test_a_file_that_has_no_results_is_refused(tmp_path: Path, command: Command) -> None:
     (tmp_path / "text").write_text("no database, but a text that is long enough to be read" * 20)
     with pytest.raises(flashgc.ConfigError, match="is not a file of results"):
@@ -666,25 +648,6 @@ def test_a_scheduler_that_is_not_there_is_an_error_of_one_line(
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_a_frame_has_the_rows_of_the_table(library: str, tmp_path: Path) -> None:
-    swept = flashgc.sweep(GRID, results=tmp_path / "r")
-    frame: Any = swept.to_frame(library)
-    assert list(frame.columns) == tables.columns(swept.rows())
-    assert frame["write_amplification"].to_list() == [
-        row["write_amplification"] for row in swept.rows()
-    ]
-
-
-def test_a_parquet_file_has_typed_columns(tmp_path: Path) -> None:
-    swept = flashgc.sweep(GRID, results=tmp_path / "r")
-    tables.save(swept.rows(), str(tmp_path / "t.parquet"))
-    read = parquet.read_table(tmp_path / "t.parquet")
-    assert read.to_pylist() == swept.rows()
-    assert str(read.schema.field("spare").type) == "double"
-    assert str(read.schema.field("seed").type) == "int64"
-
-
 def refused(values: Mapping[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(flashgc.ConfigError, match=message):
         flashgc.sweep(values, results=tmp_path / "none")
@@ -782,27 +745,6 @@ def test_results_are_read_where_nobody_may_write(tmp_path: Path) -> None:
         check=False,
     )
     assert "hint: copy it and r-wal to another folder" in done.stderr
-
-
-def test_what_a_grid_costs_is_measured(tmp_path: Path) -> None:
-    """The benchmark at a smoke size; its queries find what a look at every row does."""
-    program = Path(__file__).parents[1] / "scripts" / "bench" / "sweeps.py"
-    done = subprocess.run(
-        [sys.executable, program, "20", "5000"],
-        env=environment(), capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    rows = [
-        (("greedy", "fifo", "cost-benefit")[n % 3], 0.01 + n % 97 / 200, f"trace{n % 50}", n % 10)
-        for n in range(5000)
-    ]
-    wanted = [
-        sum(v == "greedy" and s < 0.02 and w == "trace7" for v, s, w, _ in rows),
-        sum(seed == 3 and s < 0.02 for _, s, _, seed in rows),
-        1,
-        sum(w == "trace7" and v == "fifo" for v, _, w, _ in rows),
-    ]
-    found = [line.split(", ")[1].split()[0] for line in done.stdout.splitlines()[3:]]
-    assert [int(one) for one in found] == wanted
 
 
 def test_a_grid_is_no_experiment(tmp_path: Path, command: Command) -> None:

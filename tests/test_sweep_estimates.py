@@ -6,6 +6,8 @@ import bz2
 import gzip
 import lzma
 import shutil
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from typing import Any
 import pytest
 
 import flashgc
-from conftest import Command
+from conftest import Command, environment
 from flashgc.store import Store
 from flashgc.studies.sweep.cost import writes_of
 from flashgc.studies.sweep.sweep import sweep_plan
@@ -121,3 +123,24 @@ def test_a_dry_run_says_that_it_is_an_estimate(tmp_path: Path, command: Command)
     )
     (tmp_path / "g.toml").write_text('[gc]\nvictim = ["greedy"]\n')
     assert "an estimate" not in command("sweep", "g.toml", "--dry-run").stdout
+
+
+def test_what_a_grid_costs_is_measured(tmp_path: Path) -> None:
+    """The benchmark at a smoke size; its queries find what a look at every row does."""
+    program = Path(__file__).parents[1] / "scripts" / "bench" / "sweeps.py"
+    done = subprocess.run(
+        [sys.executable, program, "20", "5000"],
+        env=environment(), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    rows = [
+        (("greedy", "fifo", "cost-benefit")[n % 3], 0.01 + n % 97 / 200, f"trace{n % 50}", n % 10)
+        for n in range(5000)
+    ]
+    wanted = [
+        sum(v == "greedy" and s < 0.02 and w == "trace7" for v, s, w, _ in rows),
+        sum(seed == 3 and s < 0.02 for _, s, _, seed in rows),
+        1,
+        sum(w == "trace7" and v == "fifo" for v, _, w, _ in rows),
+    ]
+    found = [line.split(", ")[1].split()[0] for line in done.stdout.splitlines()[3:]]
+    assert [int(one) for one in found] == wanted

@@ -15,7 +15,7 @@ UNCHANGED: tuple[Configuration, ...] = (
     *units.configurations(),
 )
 
-#: Wrong when the others were recorded, and recorded anew when they were mended: see CHANGELOG.
+#: Wrong when the others were recorded, and recorded anew when they were mended:
 #:
 #: - DFTL with a placement: a copy that the placement scattered did not touch the map on flash, so
 #:   most of the map's traffic was missing.

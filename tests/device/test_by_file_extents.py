@@ -166,3 +166,12 @@ def test_live_pages_are_the_blocks_of_the_files(
     assert rows == {row: pages for row, pages in expected.items() if pages}
     assert owners.get(UNNAMED, 0) == 0
     assert sum(rows.values()) > 500
+
+
+@pytest.mark.parametrize("filesystem", ["btrfs", "f2fs"])
+def test_file_systems_whose_pages_have_no_known_owners_are_refused(
+    filesystem: str, command: Command
+) -> None:
+    done = command("device", "exec", "--fs", filesystem, "--by-file", "--", "true")
+    assert done.returncode == 2
+    assert f"which pages of the device {filesystem} gives to a file" in done.stderr

@@ -796,12 +796,3 @@ def test_folders_are_metadata(filesystem: str, command: Command) -> None:
     assert owners["metadata"] > 3000 * (80 + 256) // 4096
     assert owners[f"many/N-{'x' * 60}"] == 3000
     assert {"many", "", "files without a name"}.isdisjoint(owners)
-
-
-@pytest.mark.parametrize("filesystem", ["btrfs", "f2fs"])
-def test_file_systems_whose_pages_have_no_known_owners_are_refused(
-    filesystem: str, command: Command
-) -> None:
-    done = command("device", "exec", "--fs", filesystem, "--by-file", "--", "true")
-    assert done.returncode == 2
-    assert f"which pages of the device {filesystem} gives to a file" in done.stderr
