@@ -113,7 +113,7 @@ class Claim:
     facts: Mapping[str, Any] = field(default_factory=dict)
     #: A note for readers about the published figures.
     note: str = ""
-    #: Why the paper's own figures exclude each other, with the arithmetic; empty if they do not.
+    #: The arithmetic by which the paper's own figures exclude each other; empty if they do not.
     contradiction: str = ""
 
     @property

@@ -30,9 +30,9 @@ class Point:
     #: Half of what the paper gives as a range, along each axis.
     half: float = 0.0
     half_x: float = 0.0
-    #: The side of ``y`` on which the paper says that values are; empty for a value.
+    #: ``above`` or ``below`` if the paper gives ``y`` only as a bound; empty if ``y`` is the value.
     bound: Literal["", "below", "above"] = ""
-    #: The curve that it belongs to, where the place does not say it.
+    #: The curve of the point, where its place in the figure does not say it.
     of: str = ""
 
 

@@ -36,7 +36,7 @@ class Bar:
         self._share, self._told = 0.0, ""
 
     def show(self, share: float, what: str, done: int, unit: str = "") -> None:
-        """Shows that ``share`` of the work is done: so many of a unit."""
+        """Shows that ``share`` of the work is done: this many of a unit."""
         now = time.monotonic()
         if now - self._begin < PATIENCE or now - self._last < PAUSE:
             return

@@ -85,7 +85,7 @@ class Scaled:
     device: str
     #: The number of parts of each kind: ``channels``, ``ways``, ``dies``, ``planes``.
     parts: Mapping[str, int]
-    #: Those of the preset.
+    #: The number of parts of each kind in the preset.
     whole: Mapping[str, int]
     blocks: int
     pages_per_block: int

@@ -43,11 +43,11 @@ enum Misread {
 /// The reason why a text is no number with a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unread {
-    /// It is no number, or a negative one.
+    /// The text is no number, or a negative one.
     NoNumber,
-    /// It has no unit.
+    /// The number has no unit.
     NoUnit,
-    /// It has this unit, which there is not; beside it the hint.
+    /// Its unit is unknown. The fields are the unit and a hint.
     Unknown(String, String),
 }
 

@@ -2,11 +2,13 @@
 //! work can be cut off.
 //!
 //! A *schedule* is a series of commands on a small drive, drawn from a seed: writes of whole pages and of parts,
-//! discards, flushes, idle seconds. Its medium has two images, what reads give and what the disk holds, and writes
-//! down every operation. Syncs of it fail, or lie; the process ends and the drive is opened again, while the medium
-//! goes on. In half of the schedules the host outlives the process: it connects again and flushes, and everything
-//! that it was ever told is done must be there, also after a loss of power then. For every position among the operations, images are made of what a crash may leave: all that was written,
-//! nothing since the last sync, any part of it, writes torn at 512 bytes. From each image the drive is opened. Every
+//! discards, flushes, idle seconds. Its medium has two images, what reads give and what the disk holds, and records
+//! every operation. Syncs of the medium fail, or lie. The process ends, and the drive is opened again on the same
+//! medium. In half of the schedules the host outlives the process: it connects again and flushes. After that flush
+//! everything that was ever acknowledged must be there, also after a loss of power.
+//!
+//! For every position among the operations, images are made of what a crash may leave: all that was written, nothing
+//! since the last sync, any part of it, writes torn at 512 bytes. From each image the drive is opened. Every
 //! page must hold its last flushed version or a later one that was written: nothing lost, nothing torn, nothing
 //! resurrected, nothing invented. A drive whose life is over stays read-only. Some images have their checkpoint
 //! damaged, so that the one before must do; some have any bit flipped, and some lack a write that the medium had said

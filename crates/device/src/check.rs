@@ -43,7 +43,7 @@ pub fn check(media: &dyn Media, settings: &Settings) -> Result<Checked, DeviceEr
 /// Checks as [`check`] does, and gives `watch` the number of logical pages checked so far now and then.
 ///
 /// # Errors
-/// Those of [`check`], and [`std::io::ErrorKind::Interrupted`] once `watch` says false.
+/// The errors of [`check`], and [`std::io::ErrorKind::Interrupted`] once `watch` says false.
 pub fn check_watched(
     media: &dyn Media,
     settings: &Settings,

@@ -322,7 +322,7 @@ impl<'a> Replay<'a> {
     /// many there are.
     ///
     /// # Errors
-    /// Those of `take` and of the medium.
+    /// The errors of `take` and of the medium.
     pub(crate) fn each(
         &self,
         mut take: impl FnMut(u64, Record, bool) -> Result<(), DeviceError>,

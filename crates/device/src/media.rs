@@ -34,7 +34,7 @@ pub trait Media: Send {
     /// Makes every write so far durable. After an error it is unknown which of them are.
     ///
     /// # Errors
-    /// Those of the medium.
+    /// The errors of the medium.
     fn sync(&mut self) -> io::Result<()>;
 
     /// Returns `true` if [`Media::punch`] can give room back, as far as is known.

@@ -25,7 +25,7 @@ const MOST: u64 = 40;
 /// The end of the overwrites.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Until {
-    /// The data were overwritten so many times.
+    /// The data were overwritten this many times.
     Times(f64),
     /// Write amplification has settled by the rule of [`Preparation`]. The data are overwritten 5, 10, 20 or 40 times.
     Settled,
@@ -92,7 +92,7 @@ impl Media for Hollow {
 /// Opens the drive on `file`. Zeros that are written to it stay holes: nothing else may have been written before.
 ///
 /// # Errors
-/// Those of [`Drive::open`], and a drive that hosts have written to.
+/// The errors of [`Drive::open`], and a drive that hosts have written to.
 pub fn open(file: FileMedia, settings: &Settings) -> Result<Drive, DeviceError> {
     let data = settings.zones()?.data(0);
     let drive = Drive::open(Box::new(Hollow { file, data }), settings)?;

@@ -135,8 +135,8 @@ fn load_with(
     Ok(found)
 }
 
-/// Reads the tables of a checkpoint. With `has_state` the map is in the snapshot of the page store, and the
-/// checkpoint's own only says which pages have data; otherwise the store's entries get it.
+/// Reads the tables of a checkpoint. With `has_state` the snapshot of the page store has the map, and the checkpoint's
+/// map only says which pages have data. Without it the checkpoint's map becomes that of the store.
 fn read_checkpoint(
     drive: Drive<'_>,
     named: Named,
@@ -432,7 +432,7 @@ fn wrong(what: &str) -> DeviceError {
 /// TRIMs leave no such record.
 ///
 /// # Errors
-/// Those of the medium.
+/// The errors of the medium.
 pub(crate) fn from_oob(
     pages: Pages<'_>,
     horizons: &[Horizon],

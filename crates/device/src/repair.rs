@@ -20,7 +20,7 @@ use crate::verify::{Damage, Expected, Pages};
 /// medium: a sync that covered them has succeeded.
 ///
 /// # Errors
-/// Those of the medium; pages that have changed since they were read.
+/// The errors of the medium; pages that have changed since they were read.
 pub(crate) fn renew(
     media: &mut dyn Media,
     (zones, tag): (&Zones, u32),
@@ -70,7 +70,7 @@ fn changed(what: &str) -> DeviceError {
 /// collections.
 ///
 /// # Errors
-/// Those of the medium. What was found holds all the same, also if this is done again.
+/// The errors of the medium. What was found holds all the same, also if this is done again.
 pub(crate) fn repair(
     media: &mut dyn Media,
     parts: (&Zones, u32),

@@ -142,7 +142,7 @@ pub struct Doubling {
 }
 
 impl Doubling {
-    /// Returns the page writes of a run after so many looks.
+    /// Returns the page writes of a run after this many looks.
     pub fn until(&self, looks: u32) -> u64 {
         self.first.saturating_mul(1 << looks.saturating_sub(1).min(63))
     }
@@ -178,7 +178,7 @@ pub fn left_of_all(levels: &[Level]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Intervals of as many page writes each.
+    /// Returns `count` intervals with an equal number of page writes.
     fn intervals(count: u32, value: impl Fn(u32) -> f64) -> Vec<Interval> {
         let of = |at| Interval::of_pages(1_000_000, (value(at) * 1e6).round() as u64);
         (0..count).map(of).collect()

@@ -74,7 +74,7 @@ pub trait Source: Send + Sync {
     /// Returns the number of page commands of its first `requests` requests, on a drive that offers `space`.
     ///
     /// # Errors
-    /// Those of the trace.
+    /// The errors of the trace.
     fn commands(&self, requests: u64, space: &Space) -> Result<u64, SpecError> {
         Ok(requests.saturating_mul(u64::from(space.request_size / space.page_size).max(1)))
     }
@@ -187,7 +187,7 @@ impl TraceReplay {
     /// block by those of the trace.
     ///
     /// # Errors
-    /// Those of [`TraceSource::load_with`]; a trace that touches less than one block.
+    /// The errors of [`TraceSource::load_with`]; a trace that touches less than one block.
     pub fn load(
         path: impl AsRef<Path>,
         options: SourceOptions,

@@ -26,7 +26,7 @@ pub struct Touched {
     due: u64,
 }
 
-/// The number of times that a cold page was written in so many page writes.
+/// The number of times that a cold page was written in this many page writes.
 #[derive(Clone, Copy, Debug, PartialEq, Value)]
 struct Mark {
     writes: u64,

@@ -20,7 +20,7 @@ pub(crate) struct Counted {
     pub(crate) counters: Counters,
     /// The counts of the host's other commands.
     pub(crate) asked: Asked,
-    /// Those that only some layers keep.
+    /// The counts that only some layers keep.
     pub(crate) layer: LayerCounts,
     /// The counts of the host.
     pub(crate) host: Option<HostCounts>,

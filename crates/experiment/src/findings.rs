@@ -424,7 +424,7 @@ pub(crate) fn steadiness_unknown(figure: &str, change: Drift, hint: String) -> F
     Finding::new(STEADINESS_UNKNOWN, claim).hint(hint).with_change(change)
 }
 
-/// Returns the finding that a drive has only so many blocks.
+/// Returns the finding that a drive has only this many blocks.
 pub(crate) fn few_blocks(blocks: u32, more: &str) -> Finding {
     let claim = format!(
         "the drive has only {}: amplification may be another than that of a large drive",

@@ -413,7 +413,7 @@ fn short_warmup(resolved: &Resolved) -> Option<Finding> {
 pub(crate) fn small_drive(resolved: &Resolved) -> Option<Finding> {
     let is_share = resolved.timed.as_ref().is_some_and(|timed| timed.plan.keeps_share());
     let (kept, spare) = (resolved.blocks_kept_erased(), resolved.geometry.spare_factor());
-    // So many blocks that those kept leave the spare factor what it is, within its limit.
+    // This many blocks that those kept leave the spare factor what it is, within its limit.
     let enough = kept + kept * (1.0 - spare) * MOST_SPARE_LOST / ((MOST_SPARE_LOST - 1.0) * spare);
     let more = |blocks: u64| match resolved.is_counted {
         true => choice("blocks", blocks),

@@ -459,7 +459,7 @@ impl Faults {
         Mounted(Arc::clone(self))
     }
 
-    /// Returns the consequence for commands that are one to their host, and counts them.
+    /// Returns the consequence for one command of a host, which is `commands` here. Counts it if a fault hits.
     pub(super) fn meet(&self, commands: &[Command]) -> Met {
         let parts: Vec<Part> = commands.iter().flat_map(Part::of).collect();
         let mut met = Met::default();

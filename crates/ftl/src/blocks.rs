@@ -220,7 +220,7 @@ impl BlockTable {
         self.history().map_or(0, |history| history.host_clock)
     }
 
-    /// A pick comes next, when the host has written so many pages.
+    /// A pick comes next, when the host has written this many pages.
     #[inline]
     pub(crate) fn set_host_clock(&mut self, pages: u64) {
         if let Some(history) = &mut self.history.0 {

@@ -1,4 +1,4 @@
-//! Why a layer cannot be made, or cannot go on.
+//! The reason why a layer cannot be made, or cannot go on.
 
 use flashgc_base::naming::{self, Keywords, Names, option};
 use flashgc_base::spec::SpecError;

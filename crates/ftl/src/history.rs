@@ -29,7 +29,7 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// Bytes of the columns of so many blocks.
+    /// Bytes of the columns of this many blocks.
     pub(crate) fn bytes(blocks: u32) -> u64 {
         let blocks = blocks as usize;
         bytes_of::<Class>(blocks) + 2 * bytes_of::<u64>(blocks)

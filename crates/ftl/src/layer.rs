@@ -69,13 +69,13 @@ pub trait Layer: State + Send {
 /// The counts that only some layers keep.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Counts, Value)]
 pub struct LayerCounts {
-    /// Those of the page buffer; `None` where pages are flash pages, and none waits.
+    /// The counts of the page buffer; `None` where pages are flash pages, and none waits.
     pub packing: Option<Packing>,
     /// The cost of wear levelling; [`Counters`] include it. `None` without it.
     pub levelled: Option<Levelled>,
-    /// Those of zombies; `None` where none are kept.
+    /// The counts of zombies; `None` where none are kept.
     pub zombies: Option<ZombieCounts>,
-    /// Those of streams; `None` where none are kept.
+    /// The counts of streams; `None` where none are kept.
     pub streams: Option<StreamTotals>,
     /// The traffic of a map on flash; `None` for a mapping whose map is in memory.
     pub map_traffic: Option<MapTraffic>,
@@ -97,7 +97,7 @@ impl LayerCounts {
 pub trait TakesStreams {
     /// The next write of each of `pages` belongs to the stream beside it; to none if `streams` is empty.
     /// Returns of how many pages, from the first on, it has taken note: less than all where a page comes
-    /// twice in different streams. The caller writes so many pages before it names the rest.
+    /// twice in different streams. The caller writes this many pages before it names the rest.
     ///
     /// A drive with a clock may have two writes of a page under way; the stream named last is then that
     /// of both.

@@ -16,8 +16,8 @@ use crate::frontier::Frontier;
 use crate::geometry::GeometryError;
 use crate::placement::PlacementSpec;
 
-/// The number of mapping units in a flash page, and the protection of those that wait from a loss of
-/// power.
+/// The size of a flash page in mapping units. Units wait in the buffer until they fill a flash page; a loss
+/// of power may destroy them there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageBuffer {
     /// Mapping units a flash page, at least 1.

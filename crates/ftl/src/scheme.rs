@@ -350,7 +350,7 @@ impl ClassTable {
     }
 
     /// C_total of a log block (Eqs. 3 and 7): `erases` blocks are erased, and the data blocks
-    /// associated with it hold so many live pages of each class.
+    /// associated with it hold this many live pages of each class.
     pub fn total(&self, erases: u32, pages: &[u32; CLASSES], costs: &Costs) -> f64 {
         let each = pages.iter().zip(&self.costs);
         let erases = if mutants::on(Mutant::VictimWithoutErase) { 0 } else { erases };

@@ -23,13 +23,13 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// The streams of a drive with so many logical pages, whose first contents have none.
+    /// The streams of a drive with this many logical pages, whose first contents have none.
     pub(crate) fn new(pages: u32) -> Self {
         let none = vec![NO_STREAM; pages as usize];
         Self { of: none.clone(), next: none, totals: StreamTotals::default() }
     }
 
-    /// Bytes that it keeps for so many logical pages.
+    /// Bytes that it keeps for this many logical pages.
     pub(crate) fn bytes(pages: u32) -> u64 {
         2 * bytes_of::<StreamId>(pages as usize) + bytes_of::<StreamCounts>(MOST_STREAMS + 1)
     }
@@ -64,7 +64,7 @@ impl Streams {
         }
     }
 
-    /// A block was picked that holds so many valid pages.
+    /// A block was picked that holds this many valid pages.
     pub(crate) fn collected(&mut self, valid: u32) {
         self.totals.moved_blocks += u64::from(valid > 0);
     }

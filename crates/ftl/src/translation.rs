@@ -29,7 +29,7 @@ pub trait Translation: Layer {
     /// Writes `pages` in order, collecting garbage where it must.
     ///
     /// # Errors
-    /// Those of [`Translation::write_until`], and a drive that is read-only.
+    /// The errors of [`Translation::write_until`], and a drive that is read-only.
     fn write(&mut self, pages: &[u32]) -> Result<(), FtlError> {
         match self.write_until(pages, u64::MAX)? {
             written if written == pages.len() => Ok(()),
@@ -91,7 +91,7 @@ pub trait SharesMemory {
     /// Writes `page`, which has just left `memory`; collections may leave its pages to `memory`.
     ///
     /// # Errors
-    /// Those of [`Translation::write`].
+    /// The errors of [`Translation::write`].
     fn swap_out(&mut self, page: u32, memory: &mut dyn Residency) -> Result<(), FtlError>;
 
     /// [`Layer::audit`], and whether the data kept about `memory` are true.

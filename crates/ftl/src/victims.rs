@@ -180,7 +180,7 @@ impl VictimSpec {
     /// A page map over planes with this policy in each.
     ///
     /// # Errors
-    /// Those of [`PlaneMap::with_policy`].
+    /// The errors of [`PlaneMap::with_policy`].
     pub fn build_stepwise(&self, layout: PlaneLayout) -> Result<Box<dyn Stepwise>, FtlError> {
         (self.info.build_stepwise)(&self.params, layout)
     }
@@ -248,7 +248,7 @@ impl Victim {
     /// A page map over planes whose victims it picks.
     ///
     /// # Errors
-    /// Those of [`Victim::build`], and blocks that do not divide among the planes.
+    /// The errors of [`Victim::build`], and blocks that do not divide among the planes.
     pub fn build_stepwise(&self, layout: PlaneLayout) -> Result<Box<dyn Stepwise>, FtlError> {
         match self {
             Self::Registered(spec) => spec.build_stepwise(layout),

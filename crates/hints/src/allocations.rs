@@ -226,7 +226,7 @@ impl Follower {
     /// Returns a follower to which nothing comes until it [follows](Self::follow) a device.
     ///
     /// # Errors
-    /// Those of [`Follower::open`].
+    /// The errors of [`Follower::open`].
     pub fn prepare(kind: FileSystem, ring_bytes: usize) -> Result<Self, FollowError> {
         let events = Events { points: points(kind)?, superblock: Superblock::default() };
         let rings = Rings::prepare(&events.points.subscriptions(|_| String::new()), ring_bytes)?;

@@ -20,7 +20,7 @@ const MEMORY: usize = 12;
 const MOST_STEPS: u32 = 5_000;
 /// Extrapolation ends at a residual so much worse than its best one,
 const WORSE: f64 = 10.0;
-/// and after so many steps that did not halve it.
+/// and after this many steps that did not halve it.
 const NO_NEARER: u32 = 30;
 /// Damped steps before extrapolation is tried again, the first time.
 const FEWEST_DAMPED: u32 = 8;

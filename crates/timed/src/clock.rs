@@ -47,9 +47,10 @@ pub enum Next {
 /// A place in the order of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Value)]
 pub struct Position {
-    /// The time of the events.
+    /// The time of an event.
     pub time: u64,
-    /// One more than the number of the timer, among the events of one time; 0 before all of them.
+    /// The place among the events of that time: the number of the timer plus one, or 0 for the place before all
+    /// of them.
     pub(super) timer: u32,
 }
 
@@ -68,7 +69,7 @@ pub struct Clock {
     now: u64,
     /// The timer whose event came last, as in [`Position`].
     timer: u32,
-    /// The place of the clock before that event came.
+    /// The place of the clock before the last event.
     #[snapshot(skip)]
     before: Position,
     #[snapshot(skip)]

@@ -179,7 +179,7 @@ impl<O: Observer> TimedDrive<O> {
     /// Simulates until `until`.
     ///
     /// # Errors
-    /// Those of the map or the workload.
+    /// The errors of the map or the workload.
     pub fn run(&mut self, until: Until) -> Result<Stop, DriveError> {
         let stop = self.run_events(until)?;
         let position = self.shared.clock.position();
@@ -240,7 +240,7 @@ impl<O: Observer> TimedDrive<O> {
     /// which is `u64::MAX` if there is none.
     ///
     /// # Errors
-    /// Those of the workload.
+    /// The errors of the workload.
     pub fn heed(&mut self) -> Result<u64, DriveError> {
         self.front.start(&mut self.shared, &mut self.scheduler)?;
         self.front.expect_arrival(&mut self.shared)?;

@@ -208,7 +208,7 @@ impl Live {
     /// `first` on, before the clock starts.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub fn fill(&mut self, first: u64, count: u64, bytes: u64) -> Result<(), FtlError> {
         assert!(self.reached.is_none(), "the clock runs");
         let unit = u64::from(self.drive.settings().hardware.unit_bytes());
@@ -226,7 +226,7 @@ impl Live {
     /// are. The drive is then one that has been used.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub fn age(&mut self, times: f64, seed: u64) -> Result<(), FtlError> {
         assert!(self.reached.is_none(), "the clock runs");
         let layer = self.drive.layer();
@@ -263,7 +263,7 @@ impl Live {
     /// before those that came. Returns its ticket: 0, 1, 2 and so on.
     ///
     /// # Errors
-    /// Those of the drive.
+    /// The errors of the drive.
     pub fn arrive(
         &mut self,
         op: Op,
@@ -278,7 +278,7 @@ impl Live {
     /// order: how many bytes belong to each.
     ///
     /// # Errors
-    /// Those of the drive.
+    /// The errors of the drive.
     pub fn arrive_named(
         &mut self,
         (op, offset, bytes): (Op, u64, u64),
@@ -323,7 +323,7 @@ impl Live {
     /// hints on them back ([`Op::Clean`]). It holds behind all requests that came.
     ///
     /// # Errors
-    /// Those of the drive.
+    /// The errors of the drive.
     pub fn hint(&mut self, op: Op, offset: u64, bytes: u64, now_ns: u64) -> Result<(), DriveError> {
         let pages = self.pages_of(offset, bytes);
         let mut named = Named::new();
@@ -392,7 +392,7 @@ impl Live {
     /// Simulates until `until_ns`, and adds the requests that were completed to `done`.
     ///
     /// # Errors
-    /// Those of the drive: no block can be erased, too many requests wait, its life is over.
+    /// The errors of the drive: no block can be erased, too many requests wait, its life is over.
     pub fn run(&mut self, until_ns: u64, done: &mut Vec<Done>) -> Result<(), DriveError> {
         let stop = self.drive.run(Until { time_ns: until_ns, ..Until::END })?;
         self.reached = Some(until_ns);
@@ -438,7 +438,7 @@ impl Live {
     /// Returns the time of the next event, if nothing arrives until then; `u64::MAX` if there is none.
     ///
     /// # Errors
-    /// Those of the drive.
+    /// The errors of the drive.
     pub fn next_ns(&mut self) -> Result<u64, DriveError> {
         self.drive.heed()
     }
@@ -487,7 +487,7 @@ fn with_streams(
     }
 }
 
-/// Returns a request as most are.
+/// Returns a request that is not urgent, has no stream and is in one piece.
 fn plain(op: Op, offset: u64, bytes: u32, arrival_ns: u64) -> TimedRequest {
     let (urgent, stream, goes_on) = (false, NO_STREAM, false);
     TimedRequest { arrival_ns, offset, bytes, op, urgent, stream, goes_on }

@@ -19,7 +19,7 @@ impl<O: Observer> TimedDrive<O> {
     /// all at the end of the drive's life.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub fn precondition(&mut self, pages: &[u32]) -> Result<usize, FtlError> {
         self.execute(pages, &[], &[], usize::MAX)
     }
@@ -28,7 +28,7 @@ impl<O: Observer> TimedDrive<O> {
     /// they need, until `most` pages are written. Returns the number of pages written, which is less at the end of the drive's life.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub fn precede(&mut self, commands: &Batch, most: u64) -> Result<u64, FtlError> {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let Batch { pages, ops, streams, .. } = commands;
@@ -179,7 +179,7 @@ impl<O: Observer> TimedDrive<O> {
     /// is still to be written. Other hosts go on as they are.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub fn rest(&mut self) -> Result<(), DriveError> {
         if let Some(host) = self.front.host_mut() {
             let before = host.counts().pages.drive_writes;

@@ -201,7 +201,7 @@ impl<O: Observer> Shared<O> {
     /// hint on its page when it was under way.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     #[inline(always)]
     pub fn has_its_page(&mut self, op: u32, ppn: u32) -> Result<(), FtlError> {
         debug_assert!(!self.ops[op].is_programmed, "a write is programmed once");

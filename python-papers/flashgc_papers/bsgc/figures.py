@@ -341,11 +341,11 @@ class Gains:
         self._reading = reading
 
     def task(self, claim: Claim, size: Size) -> Task:
-        """Those of Table 4."""
+        """The runs of Table 4."""
         return TableFour(self._reading).task(claim, size)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """A row a figure."""
+        """Judge one row for each published figure."""
         rows = [self._row(measured, str(figure), float(percent)) for figure, percent in claim.rows]
         return conclude(claim, measured, rows, heading="better by (%)")
 

@@ -120,7 +120,7 @@ def hot_of(trace: str, skew: str) -> float:
 
 
 def surroundings(size: Size) -> list[Surrounding]:
-    """Those that are run at a size, the usual one first."""
+    """The surroundings that are run at a size, the usual one first."""
     if size is Size.FULL:
         return [Surrounding(*one) for one in itertools.product(FILLS, SKEWS, FRONTIERS)]
     skews = ("area",) if size is Size.QUICK else ("area", "fitted")
@@ -269,7 +269,7 @@ def scores(
 
 
 def _deviation_at(series: Sequence[WearPoint], drive_writes: float) -> float:
-    """The standard deviation of the erase counts after so many drive writes."""
+    """The standard deviation of the erase counts after this many drive writes."""
     at, deviation = 0.0, 0.0
     for point in series:
         if point.drive_writes >= drive_writes:

@@ -102,7 +102,7 @@ def _show_claim(out: Console, outcome: Outcome) -> None:
 
 
 def _reasons(rows: tuple[Row, ...]) -> list[tuple[str, str]]:
-    """Why rows do not count, each reason once; the page has every row's."""
+    """The reason why rows do not count, each reason once; the page has every row's."""
     whys: dict[str, list[str]] = {}
     for row in rows:
         if row.obstacle and row.verdict is not Verdict.BLIND:

@@ -40,7 +40,7 @@ class TableOneModel:
         return Task(computations=points, settings="nine fixed points, at every size the same")
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """A row each, with its residual."""
+        """Judge each row of the table; the row shows the residual of its fixed point."""
         return conclude(
             claim,
             measured,

@@ -46,7 +46,7 @@ class Cost:
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
-        """Judge the time of collections, each without its copies above two."""
+        """Judge the mean time of a collection with two copies: that of more is subtracted."""
 
         def judge() -> tuple[Value, Judgement]:
             result = measured.result("run")

@@ -120,7 +120,7 @@ class Extended:
         return conclude(claim, measured, rows, notes=notes)
 
     def _collecting(self, measured: Measured) -> str:
-        """For how much of the time collections are under way."""
+        """The share of the time in which dies collect, in words."""
         said = []
         for times in self._reading["rates"]:
             key = f"{_at_rate(times)} pgc on the bus"
@@ -183,7 +183,7 @@ def _at_rate(times: int) -> str:
 
 
 def _faster(arrivals: str, times: int) -> str:
-    """Bursts whose gaps, lengths and pauses are so many times shorter.
+    """Bursts whose gaps, lengths and pauses are this many times shorter.
 
     >>> _faster("bursts:mean=1ms,on=0.5ms,off=6ms", 4)
     'bursts:mean=0.25ms,on=0.125ms,off=1.5ms'

@@ -138,7 +138,7 @@ def programs(config: Mapping[str, Any]) -> float:
 
 
 def _pages(extent: str, logical: float) -> float:
-    """Page writes of ``"20x"`` or ``"1000000"``; a part of the run (``"1/3"``) adds none."""
+    """Page writes of an extent: of ``"20x"`` or ``"1000000"``; 0 of a share (``"1/3"``)."""
     try:
         return float(extent[:-1]) * logical if extent.endswith("x") else float(extent)
     except ValueError:

@@ -109,7 +109,7 @@ class Task:
     settings: str = ""
     #: The parts of the published experiment that this size leaves out; empty if none.
     left_out: str = ""
-    #: Why nothing can be run at all; empty if it can.
+    #: The reason why nothing can be run at all; empty if it can.
     not_run: str = ""
     #: The whole experiment of the paper that the runs are, from a defined beginning to its end:
     #: their figures are those of all of it, and have nothing to be steady. Empty where a figure is
@@ -129,7 +129,7 @@ class Measured:
     task: Task
     results: Mapping[str, Result]
     computed: Mapping[str, Any]
-    #: Why something is missing.
+    #: The reason why something is missing.
     reason: str = "interrupted"
 
     def __post_init__(self) -> None:
@@ -192,7 +192,7 @@ class Row:
     least: float | None = None
     #: The reading under which it was measured; empty where the paper leaves nothing open.
     reading: str = ""
-    #: Why it does not count although it is as published; empty if it does.
+    #: The reason why it does not count although it is as published; empty if it does.
     uncounted: str = ""
     #: The measurements that it was judged by, by their names in the task.
     taken: frozenset[str] = frozenset()
@@ -206,14 +206,14 @@ class Row:
 
     @property
     def obstacle(self) -> str:
-        """Why it does not count, in words; nothing for a row that does."""
+        """The reason why it does not count, in words; nothing for a row that does."""
         if self.verdict in AS_PUBLISHED:
             return self.uncounted
         return self.why
 
     @property
     def reason(self) -> str:
-        """Why it has its verdict, in words."""
+        """The reason why it has its verdict, in words."""
         parts = dict.fromkeys((self.why, self.obstacle))
         return "; ".join(filter(None, parts))
 
@@ -297,7 +297,7 @@ class Trial:
     met: tuple[str, ...] = ()
     #: Rows that this one meets and the right engine does not.
     fooled: tuple[str, ...] = ()
-    #: Why it was not run; empty if it was.
+    #: The reason why it was not run; empty if it was.
     failed: str = ""
 
 

@@ -21,7 +21,7 @@ from flashgc_papers.reproduce.words import lines
 
 #: The word for a statement that no claim checks.
 UNCLAIMED = "not measured"
-#: Up to so many rows of a statement are written out, in so many characters.
+#: Up to this many rows of a statement are written out, in this many characters.
 FEW, SHORT = 4, 110
 #: The columns of the table.
 COLUMNS = ("place", "statement", "claim", "reading", "published", "measured", "verdict", "cause")
@@ -43,11 +43,11 @@ class Statement:
     rows: tuple[str, ...] = ()
     #: The published figure in words, where the rows do not say it.
     published: str = ""
-    #: Why it is missed, where the rows do not say it.
+    #: The reason why it is missed, where the rows do not say it.
     cause: str = ""
     #: The reading that the cause is about; empty for any.
     under: str = ""
-    #: Why no claim checks it.
+    #: The reason why no claim checks it.
     reason: str = ""
 
 

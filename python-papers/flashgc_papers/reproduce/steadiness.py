@@ -22,7 +22,7 @@ V = TypeVar("V")
 #: The keys that were taken while a row is judged; ``None`` where none is.
 _TAKEN: ContextVar[set[str] | None] = ContextVar("taken", default=None)
 
-#: A change of less than this share of a figure is none.
+#: A figure that changes by less than this share counts as unchanged.
 _NOTHING = 0.002
 #: Findings of a figure that moves, whatever its halves say.
 _MOVING = {"burst", "overload"}
@@ -62,9 +62,9 @@ class Runs(NamedTuple):
     """The simulations that a figure rests on: how many, and how many of them are not steady."""
 
     all: int = 0
-    #: Those whose figures still move in the measured part.
+    #: Simulations whose figures still move in the measured part.
     moving: int = 0
-    #: Those that neither move nor are steady, as far as it can be told.
+    #: Simulations that are not known to be steady, nor to move.
     unknown: int = 0
 
 

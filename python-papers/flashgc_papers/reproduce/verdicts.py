@@ -43,7 +43,7 @@ AS_PUBLISHED = (*COUNTED, Verdict.FITTED, Verdict.UNSTEADY)
 
 #: Share of the cases in which an interval may miss its median.
 _BEYOND = 0.05
-#: The 0.975 quantile of Student's t for so many values, from any table of it.
+#: The 0.975 quantile of Student's t for this many values, from any table of it.
 _T95 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 16: 2.131, 64: 1.998}
 
 

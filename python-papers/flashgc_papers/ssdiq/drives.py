@@ -23,7 +23,7 @@ from flashgc_papers.ssdiq import experiment
 DEVICES = {"MAX": "micron-7450-max", "PRO": "micron-7450-pro"}
 #: Parts of 64 of a drive that are simulated: those of the presets.
 PRESET = 1
-#: Those parts for rows in which single pages matter; the quick size has no such rows.
+#: The number of parts for rows in which single pages matter; the quick size has no such rows.
 LARGER = {Size.QUICK: 0, Size.DEFAULT: 16, Size.FULL: 64}
 #: Drive writes before the clock starts, and requests.
 LENGTHS = {Size.QUICK: (2, 100_000), Size.DEFAULT: (5, 500_000), Size.FULL: (5, 500_000)}

@@ -54,7 +54,7 @@ def over_sizes(parts: Mapping[str, Curves], sizes: Sequence[int], x_label: str) 
 
 
 def _panel(label: str, at: Sequence[int], curves: Curves, *, lines: bool) -> Panel:
-    """The programs of which something is known, and their mean where there are several."""
+    """A panel with a curve for each program that has figures, and their mean if several have."""
     from flashgc import plot
 
     known = {name: values for name, values in curves.items() if not all(map(math.isnan, values))}

@@ -32,7 +32,7 @@ _PROGRAMS = str(READINGS[0]["cache"]["page_policy"])
 
 
 def _regions(parts: int, initial: float, lru: float) -> Change:
-    """Regions of other sizes: one of so many parts of a plain LRU cache, or shares of the other."""
+    """Regions of other sizes: a fixed part of a plain LRU cache, or shares of the other."""
     other = f"3-region:initial={initial:g},lru={lru:g},resize=no"
     return swap("page_policy", {_EXAMPLE: f"lru:parts={parts}", _PROGRAMS: other})
 

@@ -146,7 +146,7 @@ class InputOutputTime(_Schemes):
     """Figure 5: total I/O time, mean over the programs; and what section III says of page maps."""
 
     def task(self, claim: Claim, size: Size) -> Task:
-        """Those of all figures, and page maps beside them."""
+        """The runs of all figures, and those of page maps."""
         mapped = {
             f"{name} {scheme}{MAPPED}": page_mapped(path, SCHEMES[scheme], self._reading)
             for name, path in programs().items()

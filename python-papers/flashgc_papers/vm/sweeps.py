@@ -202,7 +202,7 @@ class Sizes:
 
 
 class _Windows:
-    """LDA-GC5 with 128 log blocks and a window of so many of them, on each of some recordings."""
+    """LDA-GC5 with 128 log blocks and a window of this many of them, on each of some recordings."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading

@@ -1,8 +1,9 @@
 """Zombie Chasing's worked example, Figures 2 and 3, on the drive that everything runs on.
 
 A trace writes the three blocks of the figures, says which seven pages are dirty in the host's
-cache, and writes those. One read makes its pages two blocks full, as a replay wants them. Its file
-is in ``worked``; the test of this module makes it again.
+cache, and writes those. A replay needs a trace whose pages fill whole blocks: one read of a page
+beyond them makes it two blocks. The file of the trace is in ``worked``; the test of this module
+makes it again.
 """
 
 from __future__ import annotations

@@ -319,7 +319,7 @@ def both(
 
 
 def below_row(label: str, most: float, measure: Callable[[], Value], why: Callable[[], str]) -> Row:
-    """A row that is met if what is measured is below so many percent."""
+    """A row that is met if what is measured is below this many percent."""
 
     def judge() -> tuple[Value, Judgement]:
         value = measure()

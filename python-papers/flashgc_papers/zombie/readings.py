@@ -67,7 +67,7 @@ CHANGES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "flushed by the age of each page": ({"host": ",start=clean,expiry=page"}, {}),
     "127 of 128 pages for data": ({}, {"pages_per_block": 127, "spare": "4.9575%"}),
 }
-#: Those of a quick run.
+#: The readings of a quick run.
 FEW = ("as chosen", "no idle phase", "all of the memory", "DAC promotes with every update")
 
 POINTS = (3, 6, 10, 20, 50)

@@ -169,9 +169,9 @@ class Written:
 
     @staticmethod
     def _late(claim: Claim) -> int:
-        """Commands of a bank in no more than the seconds of the statement.
+        """Commands of a bank within the seconds that the statement names, at most.
 
-        There are about as many as half the accesses; nine twentieths leave room.
+        About half the accesses become commands. Nine twentieths of them is a lower bound.
         """
         return int(claim.facts["seconds"]) * RATE * 9 // (20 * BANKS)
 

@@ -55,7 +55,7 @@ def table(_context: Any, parameter: Any, value: str | None) -> str | None:
 WEAR = {"histogram": "wear_histogram", "evolution": "wear_evolution", "survival": "survival"}
 #: All kinds of pictures of simulated drives.
 KINDS = ("amplification", *WEAR)
-#: Those that only blocks with an endurance have.
+#: Kinds of pictures that need blocks with an endurance.
 _MORTAL = ("evolution", "survival")
 
 

@@ -70,7 +70,7 @@ class Interval:
 
 
 def _mean(before: dict[str, float], after: dict[str, float]) -> float | None:
-    """The mean of what was added to a mean."""
+    """The mean of the values that came between two states of a running mean."""
     count = after["count"] - before["count"]
     if count <= 0:
         return None

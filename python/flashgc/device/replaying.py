@@ -74,7 +74,7 @@ def recording(record: Path | None, is_needed: bool) -> Iterator[Path | None]:
     if record is not None or not is_needed:
         yield record
         return
-    # A name that the next exec sweeps.
+    # The next exec removes a folder of this name if this one is killed.
     with scratch("exec-compare", has_sockets=False) as folder:
         yield folder / "writes.flashgc.zst"
 

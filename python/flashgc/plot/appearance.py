@@ -25,7 +25,7 @@ class Appearance:
     groups: Mapping[str, Look]
     #: Dashes by label, where they are the labels'.
     dashes: Mapping[str, LineStyleType]
-    #: True if a label says of what kind a series is, and only its group what it shows.
+    #: True if a label gives only the kind of a series (line, marker), and its group the content.
     by_group: bool
 
     @classmethod

@@ -30,7 +30,7 @@ class Panel(TypedDict):
     reference_lines: NotRequired[Mapping[str, float]]
 
 
-#: A line of so many points has markers on some of them only.
+#: A line of this many points has markers on some of them only.
 _SPARSE = 12
 
 #: A panel in words, or a function that draws one on its axes.

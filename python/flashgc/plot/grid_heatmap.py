@@ -63,7 +63,7 @@ def heatmap(view: View, style: Style, title: str | None) -> Figure:
     colours.formatter = formatter(view.y, norm.vmax or 0) or colours.formatter
     colours.set_label(wrapped(label(view.y), made.figure.get_figheight() * 0.8, medium.text))
     colours.outline.set_visible(False)
-    # As shapes, not as an image of so many dots.
+    # As shapes, not as an image of this many dots.
     assert colours.solids is not None
     colours.solids.set(rasterized=False, edgecolor="face")
     header(made.figure, style, title, [], _note(view))
@@ -107,7 +107,7 @@ def _written(name: str, values: Numbers, points: float, cell: float) -> tuple[li
 
 
 def significant(name: str, value: float, digits: int) -> str:
-    """A number of a column with so many digits at least, without an exponent.
+    """A number of a column with this many digits at least, without an exponent.
 
     >>> significant("erases", 12738, 3), significant("wear_cv", 0.1234, 3)
     ('12738', '0.123')

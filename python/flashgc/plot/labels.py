@@ -42,7 +42,7 @@ class EndLabel:
 
 
 def wrapped(text: str, inches: float, points: float, weight: str = "normal") -> str:
-    r"""``text`` in few lines of at most so many inches and about one length; formulas stay whole.
+    r"""``text`` in few lines of at most this many inches and about one length; formulas stay whole.
 
     >>> wrapped("reduction in write amplification (%)", 1.6, 8)
     'reduction in write\namplification (%)'
@@ -64,7 +64,7 @@ def wrapped(text: str, inches: float, points: float, weight: str = "normal") -> 
 
 @lru_cache(1000)
 def text_width(text: str, points: float, weight: str = "normal") -> float:
-    """Return the width of the widest line of a text in letters of so many points, in inches."""
+    """Return the width of the widest line of a text in letters of this many points, in inches."""
     font = FontProperties(weight=weight)
     lines = [line for line in text.split("\n") if line.strip()]
     return max(
@@ -129,7 +129,7 @@ def _legend(figure: Figure, handles: Sequence[Handle], columns: int) -> Legend:
 
 
 def _widest(figure: Figure, handles: Sequence[Handle], room: float) -> Legend:
-    """A legend with as few rows as so many inches hold, and rows of about one length."""
+    """A legend with as few rows as this many inches hold, and rows of about one length."""
     for rows in range(1, len(handles)):
         legend = _legend(figure, handles, math.ceil(len(handles) / rows))
         if _inches(figure, legend).width <= room:
@@ -194,7 +194,7 @@ def displacements(
 ) -> list[float]:
     """By how many points each label must move so that none overlaps another.
 
-    A label is its height in data and its number of lines, of letters of so many points. With
+    A label is its height in data and its number of lines, of letters of this many points. With
     ``inside`` none is higher or lower than the axes, if there is room. The picture must have been
     laid out.
     """
@@ -271,5 +271,5 @@ def led_to(axes: Axes, labels: Sequence[EndLabel], ends: Sequence[float], points
 
 
 def _beside(axes: Axes, up: float) -> Transform:
-    """Places right of the axes, so many points above heights in data."""
+    """Places right of the axes, this many points above heights in data."""
     return offset_copy(axes.get_yaxis_transform(), figure_of(axes), x=_LEAD, y=up, units="points")

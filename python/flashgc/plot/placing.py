@@ -19,13 +19,13 @@ from flashgc.plot.series import Numbers
 _DISTANCES = (6, 14, 24, 36, 50, 66, 84)
 #: Directions, the best first: right of a point and above it.
 _ANGLES = (35, -35, 145, -145, 0, 90, -90, 180, 60, -60, 120, -120)
-#: From so many points on, a thin line leads to the label.
+#: From this many points on, a thin line leads to the label.
 _FAR = 10
 
 
 @dataclass(frozen=True)
 class Named:
-    """A label, and the points in data of which any may be the one that it stands at."""
+    """A label, and the points in data at any one of which it may stand."""
 
     text: str
     anchors: Sequence[tuple[float, float]]
@@ -102,7 +102,7 @@ def _free(box: Bbox, within: Bbox, dots: Numbers, used: Sequence[Bbox]) -> bool:
 
 
 def _dots(axes: Axes, taken: Sequence[Numbers], step: float) -> Numbers:
-    """Pixels along curves, so many apart."""
+    """Pixels along curves, this many apart."""
     made = [np.empty((0, 2))]
     for curve in taken:
         pixels = axes.transData.transform(curve)

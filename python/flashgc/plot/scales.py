@@ -22,7 +22,7 @@ from matplotlib.ticker import (
 
 from flashgc.units import format_size
 
-#: From so many times the least value on an axis is logarithmic.
+#: From this many times the least value on an axis is logarithmic.
 WIDE = 30
 #: Numbers from which on ticks have prefixes: 250 k.
 _MANY = 1e5

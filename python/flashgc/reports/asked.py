@@ -35,7 +35,7 @@ class Asked:
     axes: list[tuple[str, list[str], int]]
     #: Options that are the same for all.
     same: list[tuple[str, str]]
-    #: Why there is no result: what became of the cells, how many, and the reason.
+    #: The reason why there is no result: what became of the cells, how many, and the reason.
     reasons: list[tuple[str, int, str]]
     #: Findings that are no notes: how many results have each, its claim in general, and its id.
     findings: list[tuple[int, str, str]]

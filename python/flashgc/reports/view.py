@@ -46,7 +46,7 @@ class Point:
     count: int = 1
     #: Options that tell it from other points of its line, in a Pareto picture.
     at: Mapping[str, Any] | None = None
-    #: Why there is no result.
+    #: The reason why there is no result.
     reason: str | None = None
     #: The number of seeds that give the same, since nothing is drawn: as a comparison, it is exact.
     same: int = 1

@@ -37,7 +37,7 @@ class Utilisation:
 
 @dataclass(frozen=True)
 class Suspension:
-    """The rule by which erases and programs are suspended, and those that it suspended no more."""
+    """The rule of suspension, and the erases and programs that reached its limit."""
 
     #: ``True`` if erases can be suspended.
     erases: bool
@@ -107,7 +107,7 @@ class OverTime:
     collecting: tuple[float, ...] = field(repr=False)
 
     def of(self, kind: str) -> Served:
-        """Those of the kind called ``kind``: ``read``, ``write``; else :class:`KeyError`."""
+        """The values of the kind called ``kind``: ``read``, ``write``; else :class:`KeyError`."""
         return {"read": self.read, "write": self.write}[kind]
 
 

@@ -23,7 +23,7 @@ class LeftOut:
 
     #: Its victim policy, and what else is not the same in all combinations.
     name: str
-    #: Why it cannot be, and what to try instead.
+    #: The reason why it cannot be, and what to try instead.
     reason: str
 
 

@@ -63,7 +63,7 @@ def welch(before: Sequence[float], after: Sequence[float]) -> tuple[float, float
 
 
 def _quantile(count: int) -> float:
-    """The quantile for so many values: in three digits after the point.
+    """The quantile for this many values: in three digits after the point.
 
     Beyond the table it is the expansion of Abramowitz and Stegun, 26.7.5, in 1 / freedom.
     """

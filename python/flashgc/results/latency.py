@@ -59,7 +59,7 @@ class Latencies:
     trim: Latency | None
 
     def of(self, kind: str) -> Latency | None:
-        """Those of the kind called ``kind``: ``all``, ``read``, ``write``, ``trim``.
+        """The values of the kind called ``kind``: ``all``, ``read``, ``write``, ``trim``.
 
         Raises :class:`KeyError` for any other.
         """
@@ -90,5 +90,5 @@ class TimeShares:
     write: TimeShare | None
 
     def of(self, kind: str) -> TimeShare | None:
-        """Those of the kind called ``kind``: ``read``, ``write``; else :class:`KeyError`."""
+        """The values of the kind called ``kind``: ``read``, ``write``; else :class:`KeyError`."""
         return {"read": self.read, "write": self.write}[kind]

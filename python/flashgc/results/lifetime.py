@@ -1,4 +1,4 @@
-"""Lifetimes of drives whose blocks bear only so many erases."""
+"""Lifetimes of drives whose blocks bear only this many erases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Milestone:
     runs: int
     #: Pages that the host had written.
     host_pages: float
-    #: Those writes in drive writes: over logical pages.
+    #: The host's writes in drive writes: over logical pages.
     drive_writes: float
     #: Half the 95% interval of that over the runs; ``None`` for one run.
     drive_writes_ci95: float | None

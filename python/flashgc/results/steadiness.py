@@ -23,7 +23,7 @@ class Snia:
 
     #: The largest value less the smallest one, over the mean.
     excursion: float
-    #: The change of the line of least squares over the rounds, over the mean.
+    #: The least-squares line through the rounds: its change from first to last round, by the mean.
     slope: float
     #: True if the excursion is at most 20% and the slope at most 10%.
     met: bool

@@ -26,7 +26,7 @@ class Swap(counts.SwapCounts):
     #: Seconds of collections and of pages swapped out, mean over the runs. Pages swapped in are
     #: left out: the I/O time of Ji and Shin, section V.B.
     io_seconds: float
-    #: Those seconds of each run.
+    #: ``io_seconds`` of each run.
     run_values: tuple[float, ...]
     #: Seconds of collections: copies, erases and pages written from memory.
     collection_seconds: float

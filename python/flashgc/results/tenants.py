@@ -25,7 +25,7 @@ class Tenant:
     write_bytes_per_second: float
     #: Response times of all its requests in microseconds; ``None`` where there were none.
     all_us: Figures | None
-    #: Those of its reads.
+    #: Response times of its reads.
     read_us: Figures | None
-    #: Those of its writes.
+    #: Response times of its writes.
     write_us: Figures | None

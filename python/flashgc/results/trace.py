@@ -36,7 +36,7 @@ class Recorded:
 
     #: Bytes in its pages.
     page_size: int
-    #: References are left out that no LRU memory of so many pages or more would notice.
+    #: References are left out that no LRU memory of this many pages or more would notice.
     filter: int
     #: Accesses of the program that the references stand for.
     accesses: int

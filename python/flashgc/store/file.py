@@ -61,7 +61,7 @@ class Kept:
     config: Mapping[str, Any]
     #: The engine's result; ``None`` without one.
     result: Mapping[str, Any] | None
-    #: Why there is none; empty with one.
+    #: The reason why there is none; empty with one.
     reason: str = ""
     #: Its duration, on one core or several.
     seconds: float = 0.0
@@ -234,7 +234,7 @@ class Store:
         return {kind: work / seconds for kind, (work, seconds) in entries.items()}
 
     def put(self, key: str, kept: Kept, work: str) -> None:
-        """Keeps what came of a simulation, in the place of what was known; raises :class:`OSError`.
+        """Keeps the result of a simulation and replaces an earlier one; raises :class:`OSError`.
 
         ``work`` is the command that it was for.
         """

@@ -43,7 +43,7 @@ class Keeping:
         self._work, self._option, self._expect = work, option, expect
         #: The number of results that were found.
         self.found = 0
-        #: Why the file does not have all results now; ``None`` where it does.
+        #: The reason why the file does not have all results now; ``None`` where it does.
         self.error: OSError | None = None
 
     def simulate(

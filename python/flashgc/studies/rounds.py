@@ -61,7 +61,7 @@ class Rounds(Study):
         self.sure: dict[str, Any] | None = None
         #: True if the time was over before the end.
         self.late = False
-        #: Why finished simulations are no longer kept.
+        #: The reason why finished simulations are no longer kept.
         self.unkept: OSError | None = None
         #: Pages programmed by the calls of the engine before the present one.
         self._programs = 0
@@ -97,7 +97,7 @@ class Rounds(Study):
         return self._known.get(_key(config))
 
     def look(self, wanted: Iterable[Wanted]) -> dict[str, Wanted]:
-        """Those of which nothing is known, also from earlier work."""
+        """The simulations whose results are not known from this or earlier work."""
         each = {_key(one.config): one for one in wanted}
         return {
             key: one

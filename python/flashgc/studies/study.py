@@ -33,7 +33,7 @@ class Study:
         self.interrupted = False
 
     def show(self, share: float, what: str, number: int, unit: str) -> None:
-        """Shows that ``share`` is done: so many of a unit."""
+        """Shows that ``share`` is done: this many of a unit."""
         if self._show is not None:
             self._show(min(share, 1.0), what, number, unit)
 
@@ -60,7 +60,7 @@ def without_unit(progress: Progress | None) -> Show | None:
 
 
 def jobs_of(values: Mapping[str, Mapping[str, Any]], places: Places) -> int:
-    """Runs side by side, of the values of options by section."""
+    """The number of runs side by side (``run.jobs``) that the options ask for."""
     return parse_jobs(values.get("run", {}).get("jobs", 0), places.get("run.jobs", "jobs"))
 
 

@@ -31,7 +31,7 @@ LEFT, RIGHT = "left", "right"
 class Plain:
     """Output for tools: no colours, and lines and columns as long as they are."""
 
-    #: For those who shorten what is too wide.
+    #: The width that callers fit their text into: wide enough for all of it.
     width = 4096
 
     def __init__(self, file: TextIO) -> None:

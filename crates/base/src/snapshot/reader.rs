@@ -58,7 +58,7 @@ impl<'a> Reader<'a> {
     /// The next `N` bytes.
     ///
     /// # Errors
-    /// Those of [`Reader::bytes`].
+    /// The errors of [`Reader::bytes`].
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
         let mut bytes = [0; N];
         self.bytes(&mut bytes)?;

@@ -97,7 +97,7 @@ pub fn save_table<T: Value>(table: &[T], to: &mut Writer<'_>) {
 /// Reads such a table in its place.
 ///
 /// # Errors
-/// Those of reading; another length.
+/// The errors of reading; another length.
 pub fn restore_table<T: Value>(table: &mut [T], from: &mut Reader<'_>) -> Result<(), Fault> {
     from.count_of(table.len())?;
     T::take_into(table, from)

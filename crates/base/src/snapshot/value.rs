@@ -31,7 +31,7 @@ pub trait Value: Sized {
     /// Reads as many as there are in `all`, in their place.
     ///
     /// # Errors
-    /// Those of [`Value::take`].
+    /// The errors of [`Value::take`].
     fn take_into(all: &mut [Self], from: &mut Reader<'_>) -> Result<(), Fault> {
         for one in all {
             *one = Self::take(from)?;
@@ -42,7 +42,7 @@ pub trait Value: Sized {
     /// Reads `count`, of which the reader has the bytes.
     ///
     /// # Errors
-    /// Those of [`Value::take`].
+    /// The errors of [`Value::take`].
     fn take_all(count: usize, from: &mut Reader<'_>) -> Result<Vec<Self>, Fault> {
         let mut all = Vec::with_capacity(count.min(ROOM));
         for _ in 0..count {

@@ -68,7 +68,7 @@ pub fn run(seed: u64, operations: u64, pace: &Pace) -> Outcome<Tally> {
     Outcome { tally, broken }
 }
 
-/// Does what [`run`] does, and leaves a script that breaks a promise as it is.
+/// Does what [`run`] does, but does not shrink the script that breaks a promise.
 pub fn run_unshrunk(seed: u64, operations: u64, pace: &Pace) -> Outcome<Tally> {
     let mut tally = Tally::default();
     while tally.operations < operations && !pace.is_over() {

@@ -15,7 +15,7 @@ pub(super) struct Images<'a> {
 }
 
 impl<'a> Images<'a> {
-    /// Those of a medium that was `base` before `ops`.
+    /// Returns the images of a medium that was `base` before `ops`.
     pub(super) fn new(base: &State, ops: &'a [Op]) -> Self {
         Self { ops, state: base.clone(), done: 0, synced: 0 }
     }

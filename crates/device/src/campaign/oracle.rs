@@ -232,7 +232,7 @@ pub(super) struct View<'a> {
     position: usize,
     /// All commands up to this one.
     all: usize,
-    /// And these.
+    /// Commands after that one that count, too.
     alone: Vec<usize>,
 }
 
@@ -282,13 +282,14 @@ impl Oracle {
         self.versions[page as usize].last().map_or(0, |&(_, version)| version)
     }
 
-    /// Returns what a crash behind so many operations must leave.
+    /// Returns the versions that a crash must leave after the first `position` operations.
     pub(super) fn at(&self, position: usize) -> View<'_> {
         self.view(position, |_, command| command.effect != Effect::Changes)
     }
 
-    /// Returns what the end of the process behind so many operations must leave to a host that outlives it: all that it
-    /// was told is done. Behind a command that failed that is what was flushed, as the host knows of the failure.
+    /// Returns the versions that the end of the process must leave after the first `position` operations, for a host
+    /// that outlives the process: all that was acknowledged. After a command that failed, only flushed data must be
+    /// there, since the host knows of the failure.
     pub(super) fn answered_at(&self, position: usize) -> View<'_> {
         let has_failed = |command: &Command| !command.is_answered && command.begin <= position;
         let failed = self.commands.iter().rposition(has_failed);
@@ -298,7 +299,7 @@ impl Oracle {
         })
     }
 
-    /// Returns what a crash behind so many operations must leave of a medium with one fault: what it has
+    /// Returns what a crash behind this many operations must leave of a medium with one fault: what it has
     /// proof of. A flush proves what the flush before it covered, if a page was written between them.
     pub(super) fn proved_at(&self, position: usize) -> View<'_> {
         self.view(position, |number, command| match command.effect {

@@ -30,9 +30,9 @@ const AHEAD: usize = 512;
 /// The counts of one cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
-    /// Pages and discards behind the flush that were done.
+    /// Pages and discards after the last flush that survived.
     pub kept: u64,
-    /// Those that were not.
+    /// Pages and discards after the last flush that did not survive.
     pub dropped: u64,
     /// Writes to the file since the last sync that were lost, or torn.
     pub lost: u64,
@@ -71,7 +71,7 @@ impl Replay {
     /// Does commands up to the flush that ends at `end` in the log.
     ///
     /// # Errors
-    /// Those of log and drive.
+    /// The errors of log and drive.
     pub fn advance(&mut self, end: u64) -> Result<(), DeviceError> {
         while self.position < end {
             let Some(entry) = self.log.next()? else { break };
@@ -84,7 +84,7 @@ impl Replay {
     /// Makes of `copy`, a copy of the drive's file, what a crash may leave.
     ///
     /// # Errors
-    /// Those of log and drive.
+    /// The errors of log and drive.
     pub fn cut(&mut self, copy: &Path, seed: u64) -> Result<Cut, DeviceError> {
         let mut rng = Stream::new(seed, "cut");
         let mut cut = Cut::default();

@@ -236,7 +236,7 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Returns what the end of the process behind so many operations must leave.
+    /// Returns what the end of the process behind this many operations must leave.
     fn left<'w>(&self, work: &'w Work, position: usize) -> View<'w> {
         match self.is_outlived {
             true => work.oracle.answered_at(position),
@@ -472,7 +472,7 @@ impl Work {
         self.durabilities.iter().all(|&(_, _, durability)| durability == Durability::Power)
     }
 
-    /// Returns what the drive survives behind so many operations: while it is opened, the less of two.
+    /// Returns what the drive survives behind this many operations: while it is opened, the less of two.
     fn durability_at(&self, position: usize) -> Durability {
         let mut now = self.durabilities[0].2;
         for &(begin, end, then) in &self.durabilities[1..] {

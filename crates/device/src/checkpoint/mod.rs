@@ -109,7 +109,7 @@ impl Slices {
     /// first record will have the number `stamp`.
     ///
     /// # Errors
-    /// Those of the medium.
+    /// The errors of the medium.
     pub(crate) fn begin(
         media: &mut dyn Media,
         (zones, tag, slot): (&Zones, u32, u8),
@@ -138,7 +138,7 @@ impl Slices {
     /// Writes `count` more entries, pages first and then blocks. Returns `true` once none is left.
     ///
     /// # Errors
-    /// Those of the medium.
+    /// The errors of the medium.
     pub(crate) fn write(
         &mut self,
         media: &mut dyn Media,
@@ -199,7 +199,7 @@ impl Slices {
     /// Ends the checkpoint, all of whose entries are written. Returns its name for the superblock.
     ///
     /// # Errors
-    /// Those of the medium.
+    /// The errors of the medium.
     pub(crate) fn finish(mut self, media: &mut dyn Media) -> io::Result<Named> {
         let (bytes, sum) = self.sink.finish(media)?;
         Ok(Named { bytes, sum, ..self.named })
@@ -293,7 +293,7 @@ pub(crate) fn read(
 /// Passes over the snapshot, for those who have no store that takes it.
 ///
 /// # Errors
-/// Those of the medium, and damage.
+/// The errors of the medium, and damage.
 pub(crate) fn pass_over(from: &mut dyn Read, bytes: u64) -> Result<(), String> {
     let passed = io::copy(&mut from.take(bytes), &mut io::sink());
     passed.map(drop).map_err(|error| error.to_string())

@@ -100,7 +100,7 @@ impl Drive {
     /// this off. A medium that fails on the way leaves a drive that can be read and takes no writes.
     ///
     /// # Errors
-    /// Those of [`Drive::open`].
+    /// The errors of [`Drive::open`].
     pub fn open_as(
         media: Box<dyn Media>,
         settings: &Settings,

@@ -207,7 +207,7 @@ impl Drive {
     /// power as well. A drive that takes no writes has nothing to remember.
     ///
     /// # Errors
-    /// Those of the medium, which make the drive read-only.
+    /// The errors of the medium, which make the drive read-only.
     pub fn let_in(&mut self, strangers: Strangers) -> Result<(), DeviceError> {
         let all = self.copies.now.strangers.and(strangers);
         if all == self.copies.now.strangers || self.failure().is_some() {

@@ -90,7 +90,7 @@ pub trait Served: Send {
     /// Writes as [`Served::write`] does. The pages belong to these streams, on a drive that takes streams.
     ///
     /// # Errors
-    /// Those of [`Served::write`].
+    /// The errors of [`Served::write`].
     fn write_named(
         &mut self,
         page: u64,
@@ -102,7 +102,7 @@ pub trait Served: Send {
     /// Discards `count` pages: they read as zeros.
     ///
     /// # Errors
-    /// Those of [`Served::write`].
+    /// The errors of [`Served::write`].
     fn trim(&mut self, page: u64, count: u64) -> Result<(), DeviceError>;
 
     /// Makes every command completed before durable.
@@ -116,7 +116,7 @@ pub trait Served: Send {
     /// its own in memory has nothing to do.
     ///
     /// # Errors
-    /// Those of [`Served::flush`].
+    /// The errors of [`Served::flush`].
     fn hand_over(&mut self) -> Result<(), DeviceError> {
         Ok(())
     }

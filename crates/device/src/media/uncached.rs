@@ -63,7 +63,7 @@ impl Uncached {
     /// one becomes longer.
     ///
     /// # Errors
-    /// Those of the file.
+    /// The errors of the file.
     pub(crate) fn write(&mut self, file: &File, mut at: u64, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             let (begin, skipped, here) = part(at, bytes.len());

@@ -58,7 +58,7 @@ impl Asked {
     /// Checks options that are given apart from an experiment, as those that narrow a search.
     ///
     /// # Errors
-    /// Those of [`Self::check_texts`], and two options that do not go together.
+    /// The errors of [`Self::check_texts`], and two options that do not go together.
     pub fn check_apart(&self) -> Result<(), SpecError> {
         self.check_texts(&HashMap::new())?;
         self.check_pairs().map_err(|error| error.named(&self.places))

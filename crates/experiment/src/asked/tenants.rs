@@ -45,7 +45,7 @@ pub fn texts(values: &Value, places: &Places) -> Result<Option<Vec<String>>, Spe
 /// Returns `values` with every tenant as a text of the workload.
 ///
 /// # Errors
-/// Those of [`texts`].
+/// The errors of [`texts`].
 pub(super) fn gathered(values: &Value, places: &Places) -> Result<Value, SpecError> {
     let Some(texts) = texts(values, places)? else { return Ok(values.clone()) };
     let mut keys = values.get("workload").cloned().map_or_else(Vec::new, Value::into_entries);

@@ -30,7 +30,7 @@ pub(crate) struct Timed {
     pub plan: TimedPlan,
     /// The settings of the drive.
     pub settings: Settings,
-    /// The page writes without the clock, before the requests: at most so many if they end when the drive
+    /// The page writes without the clock, before the requests: at most this many if they end when the drive
     /// has settled.
     pub precondition: u64,
     /// `true` if these end when the drive has settled.

@@ -69,7 +69,7 @@ pub(super) fn open_lines(
 /// own.
 ///
 /// # Errors
-/// Those of the workloads.
+/// The errors of the workloads.
 fn open_tenants(
     resolved: &Resolved,
     tenants: &[Tenant],

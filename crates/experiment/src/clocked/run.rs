@@ -30,8 +30,8 @@ use crate::finished::{Finished, Life, Pace};
 use crate::run::{Control, Lengthened, Poll};
 use crate::worn::{Erases, Worn, tally};
 
-/// The number of requests without a write of the drive after which none is expected before the clock:
-/// it is more than come between two checkpoints of a database.
+/// The number of requests in a row that may write nothing to the drive before the clock. After more, no write is
+/// expected: a database makes fewer requests between two checkpoints.
 const MOST_WITHOUT_WRITE: u64 = 1 << 24;
 
 /// Returns the most requests that are drawn for `pages` page writes before the clock: a thousand for each. The most
@@ -73,7 +73,7 @@ pub(crate) struct TimedRun {
     /// The pace of each interval of the measured part; empty if requests arrive at given times, which the
     /// drive does not choose.
     pub paces: Vec<Pace>,
-    /// The page writes before the requests, of about so many that show a settled drive; `None` of one that had settled.
+    /// The page writes before the requests, and about how many would have settled the drive; `None` if it had settled.
     pub unsettled: Option<(u64, u64)>,
     /// The writes before the requests that were not made because the workload hardly writes, if there are some.
     pub cut: Option<Cut>,

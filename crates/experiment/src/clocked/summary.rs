@@ -352,7 +352,7 @@ fn told(result: &RunResult, measured: &TimedResult, may_wait: bool, paces: bool)
     said
 }
 
-/// Returns the advice for a change that is known too badly: so many requests that its interval, which falls with
+/// Returns the advice for a change that is known too badly: this many requests that its interval, which falls with
 /// their root, leaves out 5%, and twice as many more.
 fn more_requests(config: &RunConfig, change: Drift) -> String {
     let too_wide = (change.drift.abs() + change.ci95) / MOST_DRIFT;

@@ -75,7 +75,7 @@ pub(crate) fn overload(overload: &Overload, is_shared: bool, may_wait: bool) -> 
         .with("outstanding", overload.outstanding)
 }
 
-/// Returns the finding that a unit of collections had only so many `rounds` from mark to mark.
+/// Returns the finding that a unit of collections had only this many `rounds` from mark to mark.
 pub(crate) fn few_rounds(rounds: f64) -> Finding {
     let claim = format!(
         "collections went only {rounds:.1} times from mark to mark, too few to tell whether write \
@@ -86,7 +86,7 @@ pub(crate) fn few_rounds(rounds: f64) -> Finding {
         .with("rounds", rounds)
 }
 
-/// Returns the finding that only so many blocks were erased, on average over the runs.
+/// Returns the finding that only this many blocks were erased, on average over the runs.
 pub(crate) fn few_erases(erases: f64) -> Finding {
     let claim = format!(
         "only {erases:.0} blocks were erased: too few to tell whether write amplification is steady"
@@ -169,8 +169,9 @@ pub(crate) fn writes_in_cache(written: u64, grown: u64, waits: u64, capacity: u3
         .with("waits", waits)
 }
 
-/// Returns the finding that of `programs` page programs only `joined` were made with one on another plane, and
-/// none of `erases` erases; `gives_way` if requests go between the steps of collections.
+/// Returns the finding that multi-plane operations hardly happened. Of `programs` page programs only `joined` were
+/// executed together with one on another plane. None of the `erases` erases was. `gives_way` is `true` if requests go
+/// between the steps of collections.
 pub(crate) fn planes_apart(joined: u64, programs: u64, erases: u64, gives_way: bool) -> Finding {
     let share = joined as f64 / programs as f64;
     let few = if joined == 0 { "none".to_string() } else { percent(share) };

@@ -77,7 +77,7 @@ pub enum Kind {
     Number,
     /// `yes` or `no`.
     YesNo,
-    /// One of some words.
+    /// One word of a fixed list.
     Word,
     /// A time span, with its unit.
     Time,

@@ -8,7 +8,7 @@ use super::value::Value;
 /// Returns the whole number that a value is, or that its text stands for.
 ///
 /// # Errors
-/// Those of [`count`].
+/// The errors of [`count`].
 pub fn count_of(value: &Value) -> Result<i128, SpecError> {
     match value {
         Value::Whole(number) => Ok(*number),
@@ -19,7 +19,7 @@ pub fn count_of(value: &Value) -> Result<i128, SpecError> {
 /// Returns the bytes that a value is, or that its text stands for.
 ///
 /// # Errors
-/// Those of [`size`], and a negative number.
+/// The errors of [`size`], and a negative number.
 pub fn size_of(value: &Value, usual: &str) -> Result<i128, SpecError> {
     match value {
         Value::Whole(bytes) if *bytes < 0 => {
@@ -33,7 +33,7 @@ pub fn size_of(value: &Value, usual: &str) -> Result<i128, SpecError> {
 /// Returns the share that a value is, or that its text stands for.
 ///
 /// # Errors
-/// Those of [`share`].
+/// The errors of [`share`].
 pub fn share_of(value: &Value) -> Result<f64, SpecError> {
     match value {
         Value::Whole(number) => Ok(*number as f64),

@@ -85,7 +85,7 @@ impl Client {
     /// later.
     ///
     /// # Errors
-    /// Those of [`ClientError`], as for all requests.
+    /// The errors of [`ClientError`], as for all requests.
     pub fn moment(&mut self) -> Result<u64, ClientError> {
         let answer = self.ask(&Request::Moment)?;
         one_number(&answer)
@@ -95,7 +95,7 @@ impl Client {
     /// when the drive executes the hint. Returns how many of the pages it has written since.
     ///
     /// # Errors
-    /// Those of [`ClientError`], as for all requests.
+    /// The errors of [`ClientError`], as for all requests.
     pub fn hint(&mut self, moment: Option<u64>, pages: &[Pages]) -> Result<u64, ClientError> {
         let mut late = 0;
         for pages in parts(pages) {
@@ -108,7 +108,7 @@ impl Client {
     /// Takes hints on these pages back.
     ///
     /// # Errors
-    /// Those of [`ClientError`], as for all requests.
+    /// The errors of [`ClientError`], as for all requests.
     pub fn cancel(&mut self, pages: &[Pages]) -> Result<(), ClientError> {
         parts(pages).try_for_each(|pages| self.tell(&Request::Cancel(pages.into())))
     }
@@ -116,7 +116,7 @@ impl Client {
     /// Returns how many of these pages have data, and how many of those are hinted.
     ///
     /// # Errors
-    /// Those of [`ClientError`], as for all requests.
+    /// The errors of [`ClientError`], as for all requests.
     pub fn hinted(&mut self, pages: &[Pages]) -> Result<(u64, u64), ClientError> {
         let mut sums = (0, 0);
         for pages in parts(pages) {
@@ -130,7 +130,7 @@ impl Client {
     /// Discards pages. They read as zeros.
     ///
     /// # Errors
-    /// Those of [`ClientError`], as for all requests.
+    /// The errors of [`ClientError`], as for all requests.
     pub fn trim(&mut self, pages: &[Pages]) -> Result<(), ClientError> {
         parts(pages).try_for_each(|pages| self.tell(&Request::Trim(pages.into())))
     }
@@ -138,7 +138,7 @@ impl Client {
     /// Makes everything durable that the drive has answered before.
     ///
     /// # Errors
-    /// Those of [`ClientError`], as for all requests.
+    /// The errors of [`ClientError`], as for all requests.
     pub fn flush(&mut self) -> Result<(), ClientError> {
         self.tell(&Request::Flush)
     }
@@ -146,7 +146,7 @@ impl Client {
     /// Returns the drive's state as JSON.
     ///
     /// # Errors
-    /// Those of [`ClientError`], as for all requests.
+    /// The errors of [`ClientError`], as for all requests.
     pub fn stat(&mut self) -> Result<String, ClientError> {
         let answer = self.ask(&Request::Stat)?;
         text(answer)
@@ -155,7 +155,7 @@ impl Client {
     /// Returns the map of all blocks.
     ///
     /// # Errors
-    /// Those of [`ClientError`], as for all requests.
+    /// The errors of [`ClientError`], as for all requests.
     pub fn blocks(&mut self) -> Result<Vec<u8>, ClientError> {
         self.ask(&Request::Blocks)
     }
@@ -164,7 +164,7 @@ impl Client {
     /// on it.
     ///
     /// # Errors
-    /// Those of [`ClientError`], as for all requests.
+    /// The errors of [`ClientError`], as for all requests.
     pub fn record(&mut self, file: Option<&Path>) -> Result<String, ClientError> {
         // The server has a working folder of its own.
         let file = file.map(std::path::absolute).transpose()?;
@@ -175,7 +175,7 @@ impl Client {
     /// Ends the phase that goes on and begins one with this name. Returns the server's line on it.
     ///
     /// # Errors
-    /// Those of [`ClientError`], as for all requests.
+    /// The errors of [`ClientError`], as for all requests.
     pub fn mark(&mut self, name: &str) -> Result<String, ClientError> {
         let answer = self.ask(&Request::Mark(name.into()))?;
         text(answer)
@@ -184,7 +184,7 @@ impl Client {
     /// Says which streams the files on the block device with this number have.
     ///
     /// # Errors
-    /// Those of [`ClientError`], as for all requests.
+    /// The errors of [`ClientError`], as for all requests.
     pub fn files(&mut self, device: u64, files: &[FileStream]) -> Result<(), ClientError> {
         let parts = files.chunks(2048).map(<[_]>::to_vec);
         let parts = parts.chain(files.is_empty().then(Vec::new));
@@ -194,7 +194,7 @@ impl Client {
     /// Sets a fault for hosts. Returns its number; of a disconnection at once, the number of connections that ended.
     ///
     /// # Errors
-    /// Those of [`ClientError`], as for all requests.
+    /// The errors of [`ClientError`], as for all requests.
     pub fn inject(&mut self, fault: &Fault) -> Result<u64, ClientError> {
         let answer = self.ask(&Request::Inject(fault.clone()))?;
         one_number(&answer)
@@ -203,7 +203,7 @@ impl Client {
     /// Takes the fault with this number away, or all. Returns the number of faults taken away.
     ///
     /// # Errors
-    /// Those of [`ClientError`], as for all requests.
+    /// The errors of [`ClientError`], as for all requests.
     pub fn clear(&mut self, number: Option<u64>) -> Result<u64, ClientError> {
         let answer = self.ask(&Request::Clear(number))?;
         one_number(&answer)
@@ -212,7 +212,7 @@ impl Client {
     /// Stops the drive soon after the answer.
     ///
     /// # Errors
-    /// Those of [`ClientError`], as for all requests.
+    /// The errors of [`ClientError`], as for all requests.
     pub fn stop(&mut self) -> Result<(), ClientError> {
         self.tell(&Request::Stop)
     }

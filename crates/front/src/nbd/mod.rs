@@ -60,7 +60,7 @@ impl Server {
     /// Listens at `address`, for [`Server::start_with`].
     ///
     /// # Errors
-    /// Those of [`Server::start`].
+    /// The errors of [`Server::start`].
     pub fn listen(address: &Address) -> io::Result<Listener> {
         match address {
             Address::Tcp(_) => Listener::tcp(&address.resolved()?),

@@ -37,7 +37,7 @@ pub mod page {
     pub const OCP: u8 = 0xc0;
     /// The pages of a drive's controller.
     pub const OF_DRIVE: [u8; 7] = [SUPPORTED, ERROR, HEALTH, FIRMWARE, EFFECTS, ENDURANCE, OCP];
-    /// Those of a drive with placement handles, beside the others.
+    /// The pages that a drive with placement handles has in addition.
     pub const OF_FDP: [u8; 4] = [FDP_CONFIGURATIONS, FDP_USAGE, FDP_STATISTICS, FDP_EVENTS];
 }
 

@@ -184,7 +184,7 @@ impl Server {
     /// Listens at `address`, for [`Server::start_with`].
     ///
     /// # Errors
-    /// Those of [`Server::start`].
+    /// The errors of [`Server::start`].
     pub fn listen(address: &Address) -> io::Result<Listener> {
         Listener::tcp(&address.resolved()?)
     }

@@ -66,7 +66,7 @@ pub(super) struct Tally {
     at_once: Histogram<u64>,
     simulated: [Histogram<u64>; 4],
     measured: [Histogram<u64>; 4],
-    /// Those of `measured` since the last mark.
+    /// The measured latencies since the last mark.
     marked: [Histogram<u64>; 4],
     failed: Option<String>,
 }

@@ -38,7 +38,7 @@ impl Several {
 /// Commands of one client that are executed in slices.
 pub(super) struct Long {
     pub(super) commands: VecDeque<(Command, Caller)>,
-    /// Those who wait for a flush at the end.
+    /// The callers that wait for a flush after the last command.
     pub(super) waiting: Vec<Caller>,
     /// `true` once the first slice of the first command is done.
     pub(super) is_begun: bool,

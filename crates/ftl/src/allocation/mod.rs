@@ -47,7 +47,7 @@ pub struct AllocationInfo {
     entry: u64,
     /// `true` if the policy draws random numbers.
     draws: bool,
-    /// A pool with room for so many blocks.
+    /// A pool with room for this many blocks.
     make: fn(usize, Stream) -> Box<dyn Pool>,
 }
 

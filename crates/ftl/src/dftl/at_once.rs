@@ -19,13 +19,13 @@ pub trait Below {
     /// life.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     fn write(&mut self, page: u32) -> Result<bool, FtlError>;
 
     /// Discards `page`.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     fn trim(&mut self, page: u32) -> Result<(), FtlError>;
 }
 
@@ -33,7 +33,7 @@ impl MapCache {
     /// Writes `page`. Returns `false` if it could not, at the end of the drive's life.
     ///
     /// # Errors
-    /// Those of the map; translation pages that are written without end.
+    /// The errors of the map; translation pages that are written without end.
     pub fn write_at_once(&mut self, map: &mut dyn Below, page: u32) -> Result<bool, FtlError> {
         if !self.look_up_at_once(map, page)? {
             return Ok(false);
@@ -50,7 +50,7 @@ impl MapCache {
     /// Discards `page`. Returns `false` if it could not, at the end of the drive's life.
     ///
     /// # Errors
-    /// Those of [`MapCache::write_at_once`].
+    /// The errors of [`MapCache::write_at_once`].
     pub fn trim_at_once(&mut self, map: &mut dyn Below, page: u32) -> Result<bool, FtlError> {
         if !self.look_up_at_once(map, page)? {
             return Ok(false);
@@ -63,7 +63,7 @@ impl MapCache {
     /// Reads `page`. At the end of its life a drive reads without its cache.
     ///
     /// # Errors
-    /// Those of [`MapCache::write_at_once`].
+    /// The errors of [`MapCache::write_at_once`].
     pub fn read_at_once(&mut self, map: &mut dyn Below, page: u32) -> Result<(), FtlError> {
         if self.look_up_at_once(map, page)? {
             self.settle_at_once(map)?;
@@ -75,7 +75,7 @@ impl MapCache {
     /// life it has none.
     ///
     /// # Errors
-    /// Those of [`MapCache::write_at_once`].
+    /// The errors of [`MapCache::write_at_once`].
     pub fn hint_at_once(
         &mut self,
         map: &mut dyn Below,

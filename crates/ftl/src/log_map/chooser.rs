@@ -1,5 +1,5 @@
 //! The choice of the log block that is merged when the log is full: the first in the buffer's
-//! order, or the cheapest of the first so many.
+//! order, or the cheapest of the first this many.
 
 use crate::blocks::BlockId;
 use crate::log_map::hybrid::Hybrid;
@@ -78,7 +78,7 @@ impl Chooser {
         best.map(|(_, block)| block)
     }
 
-    /// The collection that followed cost so many nanoseconds.
+    /// The collection that followed cost this many nanoseconds.
     pub(crate) fn learn(&mut self, cost: u64) {
         self.window.learn(cost);
     }

@@ -161,7 +161,7 @@ pub(crate) fn log_blocks(params: &Params, geometry: &Geometry) -> Result<u32, Sp
         ));
     }
     if asked > room {
-        // Of so many blocks; rounded up, so that it is enough when typed.
+        // Of this many blocks; rounded up, so that it is enough when typed.
         let least = (f64::from(asked + RESERVE) / f64::from(geometry.blocks()) * 1e4).ceil() / 1e4;
         let larger = match least < 1.0 {
             true => choice("spare", percent(least)),

@@ -17,7 +17,7 @@ const MARGIN: f64 = 0.2;
 pub enum Window {
     /// Every log block is weighed.
     All,
-    /// So many of the oldest log blocks are weighed.
+    /// This many of the oldest log blocks are weighed.
     Fixed(u32),
     /// The number changes from `start` on by `step` up and down. A larger one is kept only where
     /// collections get cheaper by more than 20%, a smaller one where they do not get dearer by more
@@ -105,7 +105,7 @@ impl Sized {
         self.size
     }
 
-    /// A collection cost so many nanoseconds.
+    /// A collection cost this many nanoseconds.
     pub(crate) fn learn(&mut self, cost: u64) {
         let Some(adapting) = &mut self.adapting else { return };
         adapting.collections += 1;

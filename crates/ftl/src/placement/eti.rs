@@ -201,7 +201,7 @@ mod tests {
         Eti::new(&spec.params, Shape { pages: 100, pages_per_block: 4, ..Shape::default() })
     }
 
-    /// Requests, each from a page to before another, the last of which is under way.
+    /// Writes the pages `first..end` of each request. The last request may go on.
     fn write(rule: &mut Eti, requests: &[(u32, u32)]) {
         for &(first, end) in requests {
             (first..end).for_each(|page| rule.wrote(page, None, on(COLD), NOW));

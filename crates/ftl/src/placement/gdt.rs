@@ -67,7 +67,7 @@ impl Gdt {
         Self { classes, unit, stamps: Stamps::new(pages) }
     }
 
-    /// The class of data that have so many host writes left.
+    /// The class of data that have this many host writes left.
     #[inline]
     fn class(&self, left: u64) -> Class {
         // The whole part decides.

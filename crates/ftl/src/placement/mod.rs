@@ -158,7 +158,7 @@ pub trait Placement: State + Send {
     /// nothing, but each is a class that exists.
     ///
     /// # Errors
-    /// Why it failed.
+    /// The reason why it failed.
     fn check(&self) -> Result<(), FtlError> {
         Ok(())
     }
@@ -174,7 +174,7 @@ pub trait SeesBlocks {
     /// their place, and who [lends](BlockTable::lend) them may read them for ever.
     ///
     /// # Errors
-    /// Those of a placement from outside.
+    /// The errors of a placement from outside.
     fn begin(&mut self, blocks: &mut BlockTable) -> Result<(), FtlError>;
 
     /// A block of this table is picked next.
@@ -221,7 +221,7 @@ type Make = fn(&Params, Shape, Option<Box<dyn Future>>) -> Box<dyn Placement>;
 /// The size of a drive, as far as a placement must know it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Shape {
-    /// Logical pages: a table with an entry a page has so many.
+    /// Logical pages: a table with an entry a page has this many.
     pages: usize,
     pages_per_block: u32,
     /// Physical blocks.

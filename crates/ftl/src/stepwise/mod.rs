@@ -165,7 +165,7 @@ pub trait Stepwise: Layer {
     /// the drive's life: it stays as it is.
     ///
     /// # Errors
-    /// Those of a collection of the counting drive: nothing to collect, or a policy that breaks its
+    /// The errors of a collection of the counting drive: nothing to collect, or a policy that breaks its
     /// contract.
     fn begin_collection(&mut self, plane: PlaneId) -> Result<Option<Victim>, FtlError>;
 
@@ -196,7 +196,7 @@ pub trait Stepwise: Layer {
     /// [`Stepwise::copy`] do one by one. None is on the move.
     ///
     /// # Errors
-    /// Those of [`Stepwise::copy`].
+    /// The errors of [`Stepwise::copy`].
     fn copy_pages(&mut self, plane: PlaneId, count: u32) -> Result<(), FtlError> {
         for _ in 0..count {
             self.next_move(plane);
@@ -216,7 +216,7 @@ pub trait Stepwise: Layer {
     /// ppn.
     ///
     /// # Errors
-    /// Those of [`Stepwise::copy`].
+    /// The errors of [`Stepwise::copy`].
     fn merge(&mut self, plane: PlaneId) -> Result<u32, FtlError>;
 
     /// Erases the victim, which has no valid page left, and ends the collection. Returns its number.
@@ -237,7 +237,7 @@ pub trait Stepwise: Layer {
     /// the new ppn; `None` at the end of the drive's life.
     ///
     /// # Errors
-    /// Those of the single steps.
+    /// The errors of the single steps.
     fn write_at_once(
         &mut self,
         page: u32,
@@ -267,7 +267,7 @@ pub trait Stepwise: Layer {
     /// ends with it.
     ///
     /// # Errors
-    /// Those of the single steps.
+    /// The errors of the single steps.
     fn collect_at_once(&mut self, plane: PlaneId) -> Result<(), FtlError> {
         if let Some(victim) = self.begin_collection(plane)? {
             self.copy_pages(plane, victim.valid)?;

@@ -90,7 +90,7 @@ pub(crate) struct Asks {
 }
 
 impl Asks {
-    /// Those of policy `P`.
+    /// Returns the needs of policy `P`.
     pub(crate) const fn of<P: VictimPolicy>() -> Self {
         Self { zombies: P::Tracker::FOLLOWS_ZOMBIES, history: P::ASKS_FOR_HISTORY }
     }

@@ -218,7 +218,7 @@ impl<P: VictimPolicy> Plane<P> {
         self.close_at(done, self.counters.host_pages);
     }
 
-    /// Makes a block a candidate that takes no more pages, if there is one, when the host has written so many
+    /// Makes a block a candidate that takes no more pages, if there is one, when the host has written this many
     /// pages.
     pub(super) fn close_at(&mut self, done: Active, host_clock: u64) {
         if done.is_some() {

@@ -19,7 +19,7 @@ pub(crate) struct SlcClasses {
 }
 
 impl SlcClasses {
-    /// The classes behind so many others, without a placement.
+    /// The classes behind this many others, without a placement.
     pub(super) fn behind(others: usize) -> Self {
         let folded = others as Class;
         Self { folded: Some(folded), slc: folded + 1 }
@@ -60,7 +60,7 @@ pub(crate) struct Region {
 /// The room that a host write finds in the region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SlcRoom {
-    /// The region has room for so many pages.
+    /// The region has room for this many pages.
     Pages(u32),
     /// The region has no room, and the write waits for a fold.
     Waits,
@@ -69,7 +69,7 @@ pub(crate) enum SlcRoom {
 }
 
 impl Region {
-    /// The region of a plane of `blocks` blocks. An SLC block has so many `pages`.
+    /// The region of a plane of `blocks` blocks. An SLC block has this many `pages`.
     pub(super) fn new(rule: SlcRegion, classes: SlcClasses, blocks: u32, pages: u32) -> Self {
         let first = blocks - rule.set_aside();
         Self {

@@ -139,7 +139,7 @@ impl Sorting {
     /// it, and before anybody hears that all went well.
     ///
     /// # Errors
-    /// Why it cannot.
+    /// The reason why it cannot.
     #[inline]
     pub(crate) fn goes_on(&self) -> Result<(), FtlError> {
         self.rule.as_ref().map_or(Ok(()), |rule| rule.check())
@@ -285,7 +285,7 @@ impl Sorting {
         if self.levelled == Some(class) { NO_CLASS } else { class }
     }
 
-    /// Sets the time to that of a drive with these counts, and the classes of its blocks.
+    /// Sets both clocks from `counters`, and the class of each block from `classes`.
     pub(super) fn hold(&mut self, counters: &Counters, classes: &[Class]) {
         self.now = Now { programs: counters.programs(), host: counters.host_pages };
         if self.has_rule() {

@@ -24,12 +24,13 @@ pub(super) struct Calls {
     /// The inode of the device itself, whose pages are metadata.
     device: u64,
     last: HashMap<u64, Call>,
-    /// The file and the offset of the request around the page cache that a thread has begun, until its first part.
+    /// File and offset of the direct I/O that each thread has begun. An entry is removed when the first part of the
+    /// request is seen.
     begun: HashMap<u64, (u64, u64)>,
     /// The bytes of each file up to the last one that a call wrote; of a file that a call made longer without writing,
     /// those of the longest folio at least.
     ends: HashMap<u64, u64>,
-    /// The requests around the page cache that go on, by file and offset: `true` if they write.
+    /// The requests of direct I/O under way, by file and offset: `true` if they write.
     direct: HashMap<(u64, u64), bool>,
 }
 

@@ -41,7 +41,7 @@ pub use crate::tracing::{FollowError, RING_BYTES};
 pub struct Counts {
     /// The bytes written through the page cache.
     pub cached_bytes: u64,
-    /// The bytes written around it; `None` if this kernel does not tell.
+    /// The bytes written without the page cache (direct I/O); `None` if this kernel does not report them.
     pub direct_bytes: Option<u64>,
     /// The number of times that a store into a mapped page made a folio dirty.
     pub stores: u64,
@@ -80,7 +80,7 @@ impl Follower {
     }
 
     /// Waits for `timeout`, or until a ring is half full or a signal comes, and takes the events so far.
-    /// Those of the last 200 µs wait for the next call.
+    /// Events of the last 200 µs wait for the next call.
     ///
     /// # Errors
     /// [`FollowError::Io`] if waiting for the rings fails.

@@ -127,7 +127,7 @@ pub fn hint_ways() -> &'static [HintsInfo] {
 enum Way {
     None,
     Piggyback,
-    /// A command of its own for each group of so many extents.
+    /// A command of its own for each group of this many extents.
     Command(usize),
     Frequency,
     Perfect,

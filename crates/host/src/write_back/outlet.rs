@@ -49,13 +49,13 @@ impl Ahead {
 /// An item that leaves a host for its drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leaving {
-    /// A hint on a page. It comes before the command that it rides on, or that was made for it.
+    /// A hint on a page. The command that carries it comes behind it.
     Hint(u32),
     /// A command for a page, and its stream.
     Command(u32, Op, StreamId),
-    /// A command made for the hints before it.
+    /// A command without data, which carries the hints before it.
     HintCommand,
-    /// The end of so many requests of the application. A host on the clock of a drive has none.
+    /// The end of requests of the application, and their number. A host on the clock of a drive has none.
     Served(u32),
 }
 

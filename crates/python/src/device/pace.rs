@@ -24,7 +24,7 @@ use crate::policy::lock;
 /// The past of a drive with a clock when its clock starts.
 #[derive(FromPyObject)]
 pub(super) enum Past {
-    /// It has written its data anew, at random, so many times.
+    /// It has written its data anew, at random, this many times.
     Times(f64),
     /// It has executed the requests of this recording.
     Recorded(PathBuf),

@@ -32,7 +32,7 @@ impl AllocationFollower {
         Ok(Self { follower: Mutex::new(Some(follower)) })
     }
 
-    /// Waits for so many seconds, and returns the events: time, kind (`next`, `data`, `other`, `freed`,
+    /// Waits for this many seconds, and returns the events: time, kind (`next`, `data`, `other`, `freed`,
     /// `lost`), inode, first block, number of blocks.
     fn poll(&self, py: Python<'_>, seconds: f64) -> PyResult<Vec<Told>> {
         let timeout = Duration::try_from_secs_f64(seconds)

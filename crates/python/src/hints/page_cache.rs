@@ -44,7 +44,7 @@ impl PageCacheFollower {
         Ok(Self { follower: Mutex::new(Some(follower)) })
     }
 
-    /// Waits for so many seconds and returns what became dirty and what was cancelled.
+    /// Waits for this many seconds and returns what became dirty and what was cancelled.
     fn poll(&self, py: Python<'_>, seconds: f64) -> PyResult<(Pages, Pages)> {
         let timeout = Duration::try_from_secs_f64(seconds)
             .map_err(|error| PyValueError::new_err(format!("seconds: {error}")))?;

@@ -38,7 +38,7 @@ impl WriteFollower {
         Ok(Self { follower: Mutex::new(Some(follower)) })
     }
 
-    /// Waits for so many seconds, or until a ring is half full, and counts what was written.
+    /// Waits for this many seconds, or until a ring is half full, and counts what was written.
     fn poll(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
         let timeout = Duration::try_from_secs_f64(seconds)
             .map_err(|error| PyValueError::new_err(format!("seconds: {error}")))?;

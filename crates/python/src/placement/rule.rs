@@ -28,7 +28,7 @@ pub(super) enum Question {
 }
 
 impl Question {
-    /// The method or the array `name` of `object`; an array has so many columns.
+    /// The method or the array `name` of `object`; an array has this many columns.
     ///
     /// # Errors
     /// There is neither.

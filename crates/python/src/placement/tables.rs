@@ -28,7 +28,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// The array that `owner` has as `name`: for so many `pages`, and so many `columns`.
+    /// The array that `owner` has as `name`: for this many `pages`, and this many `columns`.
     ///
     /// # Errors
     /// No array, or one of another type or shape.

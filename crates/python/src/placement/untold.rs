@@ -1,4 +1,4 @@
-//! Events that a placement in Python hears of many pages at once: they wait here until so many host
+//! Events that a placement in Python hears of many pages at once: they wait here until this many host
 //! writes are full.
 
 use flashgc_ftl::BlockId;

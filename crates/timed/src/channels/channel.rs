@@ -20,7 +20,7 @@ impl TimedDrive<ChannelMeter> {
     /// Handles every event that is not behind `end`.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub(super) fn advance(&mut self, end: Position) -> Result<(), DriveError> {
         self.front.expect_pushed(&mut self.shared)?;
         while let Some(event) = self.shared.clock.go_on_until(end) {
@@ -34,7 +34,7 @@ impl TimedDrive<ChannelMeter> {
     /// Handles the next event, and nothing else. Returns the die that is to be looked at first.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub(super) fn happen(&mut self) -> Result<Option<u32>, DriveError> {
         match self.shared.clock.go_on_until(Position::end_of(u64::MAX)) {
             Some(event) => {
@@ -49,7 +49,7 @@ impl TimedDrive<ChannelMeter> {
     /// `own` here. Marks its dies as ready.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub(super) fn enter(
         &mut self,
         (place, own): (Position, Position),
@@ -79,7 +79,7 @@ impl TimedDrive<ChannelMeter> {
     /// Brings map and measurements up to this place.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub(super) fn catch_up(&mut self, place: Position) -> Result<(), DriveError> {
         self.scheduler.catch_up(&mut self.shared, place)?;
         Ok(())

@@ -181,7 +181,7 @@ impl Collector {
     /// page that is in the buffer.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub fn go_on<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,

@@ -275,7 +275,7 @@ impl Settings {
     /// Checks that a drive can have these settings.
     ///
     /// # Errors
-    /// Those of [`Hardware::check`]; thresholds in the wrong order; a host that asks for nothing.
+    /// The errors of [`Hardware::check`]; thresholds in the wrong order; a host that asks for nothing.
     pub fn check(&self) -> Result<(), SpecError> {
         self.hardware.check()?;
         let Collecting { low, high, hard, unit, preemption, paces_writes, .. } = self.collecting;

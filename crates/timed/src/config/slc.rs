@@ -132,7 +132,7 @@ impl SlcPlan {
     /// is asked for.
     ///
     /// # Errors
-    /// Those of [`parse_slc`] and [`parse_times`]; a region without times, times without a region.
+    /// The errors of [`parse_slc`] and [`parse_times`]; a region without times, times without a region.
     pub fn parse(
         region: Option<&str>,
         times: Option<&str>,

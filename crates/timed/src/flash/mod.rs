@@ -444,7 +444,7 @@ mod tests {
         assert_eq!(clock.go_on(u64::MAX), Next::Event(Event::Cells(0)));
         flash.end_cells(clock.now(), &mut ops, 0);
         assert_eq!(flash.after_cells(&mut clock, &mut ops, 0), None);
-        // While the first goes out from 25 to 55, the second is read until 50 and die_state.
+        // The bus moves the first page from 25 to 55. The cells read the second page until 50: it waits for the bus.
         flash.begin_in_cells(&mut clock, &mut ops, 0, Job::Read(1), 25);
         assert_eq!(clock.go_on(u64::MAX), Next::Event(Event::Cells(0)));
         flash.end_cells(clock.now(), &mut ops, 0);

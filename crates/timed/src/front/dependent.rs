@@ -196,7 +196,7 @@ impl FrontEnd {
     /// Reads requests ahead, and lets the next one come at its time.
     ///
     /// # Errors
-    /// Those of the workload or the map.
+    /// The errors of the workload or the map.
     pub(super) fn read_ahead<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -228,7 +228,7 @@ impl FrontEnd {
     /// Lets the request come whose time it is. Dies begin their work before the next one comes.
     ///
     /// # Errors
-    /// Those of the workload or the map.
+    /// The errors of the workload or the map.
     pub(super) fn arrivals_of_dependent<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,

@@ -175,7 +175,7 @@ impl FrontEnd {
     /// Ends the commands made for hints that are done.
     ///
     /// # Errors
-    /// Those of the workload or the map.
+    /// The errors of the workload or the map.
     pub fn told<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -196,7 +196,7 @@ impl FrontEnd {
     /// Ends the requests that memory has served.
     ///
     /// # Errors
-    /// Those of the workload or the map.
+    /// The errors of the workload or the map.
     pub fn served_by_memory<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -214,7 +214,7 @@ impl FrontEnd {
     /// not if the drive works on some and nothing else can happen.
     ///
     /// # Errors
-    /// Those of the workload or the map.
+    /// The errors of the workload or the map.
     pub fn look<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,

@@ -117,7 +117,7 @@ impl FrontEnd {
     /// Handles everything that has crossed the link.
     ///
     /// # Errors
-    /// Those of the workload or the map.
+    /// The errors of the workload or the map.
     pub fn crossed<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,

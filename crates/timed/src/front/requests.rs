@@ -246,7 +246,7 @@ impl Arrivals {
     /// Returns the next request, which stays there.
     ///
     /// # Errors
-    /// Those of the workload.
+    /// The errors of the workload.
     #[inline(always)]
     pub fn peek(
         &mut self,
@@ -262,7 +262,7 @@ impl Arrivals {
     /// Takes the next request.
     ///
     /// # Errors
-    /// Those of the workload.
+    /// The errors of the workload.
     #[inline(always)]
     pub fn take(
         &mut self,

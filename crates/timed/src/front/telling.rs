@@ -95,7 +95,7 @@ impl FrontEnd {
     /// Ends the commands made for hints that are done. A hint whose write was faster is dropped.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub(super) fn end_hint_commands<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,

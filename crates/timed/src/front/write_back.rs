@@ -176,7 +176,7 @@ impl WriteBack {
         places
     }
 
-    /// Counts a command that a request has waited for, for so many nanoseconds.
+    /// Counts a command that a request has waited for, for this many nanoseconds.
     pub fn waited(&mut self, op: Op, ns: u64) {
         let waits = self.host.waits();
         let (count, total) = match op {

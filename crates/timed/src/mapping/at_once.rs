@@ -35,7 +35,7 @@ impl Mapping {
     /// it could not, at the end of the drive's life.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub fn write_at_once(
         &mut self,
         map: &mut dyn Stepwise,
@@ -49,7 +49,7 @@ impl Mapping {
     /// does nothing.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub fn trim_at_once(
         &mut self,
         map: &mut dyn Stepwise,
@@ -62,7 +62,7 @@ impl Mapping {
     /// Takes a hint on `page`, or one that is taken back, with the translation pages that this needs.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub fn hint_at_once(
         &mut self,
         map: &mut dyn Stepwise,
@@ -76,7 +76,7 @@ impl Mapping {
     /// Looks `page` up as a read does, with the translation pages that this needs.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub fn read_page_at_once(
         &mut self,
         map: &mut dyn Stepwise,

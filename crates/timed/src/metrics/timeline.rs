@@ -86,7 +86,7 @@ impl Timeline {
     /// Writes the timeline as trace events.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn write(&self, out: impl Write) -> io::Result<()> {
         let mut events = TraceEvents::new(out, 0, u64::MAX, u64::MAX);
         events.replay(&self.happenings);

@@ -328,7 +328,7 @@ impl<W: Write> TraceEvents<W> {
     /// Ends the file at `now`: collections and requests under way are shown until then.
     ///
     /// # Errors
-    /// Those of the file, also earlier ones.
+    /// The errors of the file, also earlier ones.
     pub fn finish(&mut self, now: u64) -> io::Result<()> {
         let mut dies: Vec<u32> = self.collecting.keys().copied().collect();
         dies.sort_unstable();

@@ -128,7 +128,7 @@ struct Numbers {
 #[derive(Default, State)]
 pub struct Ops {
     places: Vec<PageOp>,
-    /// The numbers, beside the operations, as only observers look at them.
+    /// The numbers of the operations. They have a list of their own, since only observers look at them.
     numbers: Vec<Numbers>,
     free: Vec<u32>,
     /// The number of operations that there have been.

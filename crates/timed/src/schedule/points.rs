@@ -208,7 +208,7 @@ impl Scheduler {
     /// Ends the copies of a die, if all of them are made now. Returns `true` if they are.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     #[inline(never)]
     pub fn chain_done<O: Observer>(
         &mut self,
@@ -231,7 +231,7 @@ impl Scheduler {
     /// event. Returns the time at which the last of these steps ended.
     ///
     /// # Errors
-    /// Those of the map.
+    /// The errors of the map.
     pub fn catch_up<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,

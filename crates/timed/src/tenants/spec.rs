@@ -101,14 +101,14 @@ const MOST_WEIGHT: u32 = 65_535;
 /// The priority classes of NVMe (base specification 2.0, 3.4.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Priority {
-    /// Before all others.
+    /// A turn before all other classes.
     Urgent,
-    /// Weighted round robin, with the weight of high.
+    /// A turn in weighted round robin, with the weight of the class `high`.
     High,
-    /// Weighted round robin, with the weight of medium.
+    /// A turn in weighted round robin, with the weight of the class `medium`.
     #[default]
     Medium,
-    /// Weighted round robin, with the weight of low.
+    /// A turn in weighted round robin, with the weight of the class `low`.
     Low,
 }
 

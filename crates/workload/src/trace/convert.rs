@@ -207,8 +207,8 @@ pub fn convert(
     Ok(Converted { requests, skipped, format: reader.format().name, notes })
 }
 
-/// Returns a note on what a file of references lacks of the `read` references of `reader`'s trace, of which
-/// `written` are in it; `None` if it lacks nothing.
+/// Returns a note that names the references which a converted file lacks. `reader`'s trace has `read` references, and
+/// the file has `written` of them. Returns `None` if the file lacks nothing.
 fn merged(reader: &TraceReader, pages: PagesOptions, read: u64, written: u64) -> Option<String> {
     let before = reader.recorded();
     let is_coarser = before.is_none_or(|recorded| recorded.page_size != pages.page_size.into());

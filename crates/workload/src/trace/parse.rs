@@ -7,8 +7,8 @@ pub(crate) struct BadField {
     pub at: usize,
     /// The expected text, in words that complete "expected ...".
     pub expected: &'static str,
-    /// `true` if the field is a whole number that is too large or negative, so that the line still shows
-    /// its format. Never for times and devices, whose size tells formats apart.
+    /// `true` if the field is a whole number that is too large or negative. Such a line still counts as one of this
+    /// format. It is `false` for times and devices: their size tells formats apart.
     pub range: bool,
 }
 

@@ -195,7 +195,7 @@ impl Filter {
     }
 
     /// Returns the time of the last reference to the `depth`-th other page before the newest one, or 0
-    /// if there are not so many.
+    /// if there are not this many.
     fn horizon(&self) -> u64 {
         if self.recent > self.depth { self.pages[self.oldest as usize].last } else { 0 }
     }

@@ -213,7 +213,7 @@ impl TraceSource {
     /// pages.
     ///
     /// # Errors
-    /// Those of [`Self::open`].
+    /// The errors of [`Self::open`].
     pub fn open_changes(&self, logical_pages: u32) -> Result<Changes, TraceError> {
         let replay = match self.kept_changes() {
             Some(kept) => Replayer::kept(Arc::clone(kept), logical_pages, Replay::Endless),

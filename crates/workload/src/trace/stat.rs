@@ -151,8 +151,9 @@ pub struct TimeStat {
 }
 
 impl TimeStat {
-    /// The share of the span from which a step back, and that from which a gap, are worth a note.
+    /// A step back in time gets a note if it is at least this share of the span of the trace.
     const BACK: f64 = 0.01;
+    /// A gap gets a note if it is at least this share of the span.
     const GAP: f64 = 0.5;
     /// The smallest number of requests whose gaps tell something.
     const FEWEST: u64 = 100;
@@ -398,8 +399,8 @@ impl StatBuilder {
     }
 
     /// Counts requests and passes the dense number of each of their pages to `each`, in order. Discards
-    /// and hints number no pages: of theirs, only pages accessed before are passed on. Flushes have
-    /// none.
+    /// and hints give no page a number: only their pages that were accessed before are passed on.
+    /// Flushes have no pages.
     ///
     /// # Errors
     /// A page cannot be numbered. The text has a hint.

@@ -87,7 +87,7 @@ def show(done: Executed, compared: Replayed | None, record: Path | None) -> None
 
 
 def _amplification(done: Executed) -> str:
-    """Write amplification: at the end, where it is not that of the whole run, and on average."""
+    """Write amplification in words: on average, and at the end if it is another one there."""
     if done.write_amplification is None:
         return "no writes"
     if not done.collections:

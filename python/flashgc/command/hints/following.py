@@ -64,7 +64,7 @@ JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document p
 
 
 class End:
-    """The end of a follower: after so many seconds, or when a signal asks for it."""
+    """The end of a follower: after this many seconds, or when a signal asks for it."""
 
     def __init__(self, length: float | None) -> None:
         from flashgc._core import Control
@@ -118,7 +118,7 @@ def summary(rows: Sequence[tuple[str, str]]) -> None:
 
 
 def of_drive(seconds: float, cpu: float, sent: Sent) -> list[tuple[str, str]]:
-    """Return the hints that were sent to the drive in so many seconds, and their cost."""
+    """Return the hints that were sent to the drive in this many seconds, and their cost."""
     from flashgc.units import format_count, format_duration, format_share, format_size
 
     pages = f"{format_count(sent.pages)} pages hinted"

@@ -232,7 +232,7 @@ def _last(result: Result, *, rounds: bool) -> list[str]:
 
 
 def _per_drive_write(result: Result, count: int) -> float:
-    """A count for as many pages of the host as the drive promises."""
+    """A count per drive write: for each time that the host writes the logical capacity."""
     if not result.host_pages:
         return math.nan
     return count * result.config.logical_pages / result.host_pages

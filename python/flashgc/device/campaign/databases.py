@@ -130,7 +130,7 @@ def kinds() -> list[str]:
 
 
 def run(level: Level, pace: Pace, folder: Path, seed: int, seconds: float) -> None:
-    """Kills the server below each database, again and again, for so many seconds each."""
+    """Kills the server below each database, again and again, for this many seconds each."""
     draw = random.Random(seed)
     for kind in kinds():
         standing = Standing(folder, "64MiB")

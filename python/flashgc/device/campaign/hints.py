@@ -35,7 +35,7 @@ ROUND = 10.0
 #: The victims of a round's kill.
 KINDS = ("follower", "database", "drive", "everything")
 
-#: One round in so many has a follower that lies.
+#: One round in this many has a follower that lies.
 LYING = 3
 
 #: Seconds in which each follower must have hinted something. A start may take one of them.
@@ -46,7 +46,7 @@ SIZE = tpcc.Size(warehouses=1, items=5_000, customers=300)
 
 CLIENTS = 4
 
-#: The tables are made anew behind so many new orders, which keeps the drive from filling up.
+#: The tables are made anew behind this many new orders, which keeps the drive from filling up.
 ORDERS = 10_000
 
 #: Options of the server. Its log is small, so that the drive can be.
@@ -64,7 +64,7 @@ def lacks() -> str | None:
 
 
 def run(level: Level, pace: Pace, folder: Path, seed: int, seconds: float) -> None:
-    """Runs the load for so many seconds, with a kill of something about every ten seconds."""
+    """Runs the load for this many seconds, with a kill of something about every ten seconds."""
     standing = Standing(folder, "192MiB", gc_preset="zgc-gd")
     try:
         with Cluster(folder, standing.mount / "cluster", OPTIONS) as cluster:

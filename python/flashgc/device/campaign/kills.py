@@ -34,7 +34,7 @@ _MARK = 0x7046_4743_7374_616D
 
 #: Seconds in which a server is killed, from the first write on.
 LONGEST = 0.25
-#: One server in so many promises to survive a loss of power.
+#: One server in this many promises to survive a loss of power.
 POWER = 4
 
 

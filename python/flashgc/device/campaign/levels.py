@@ -31,7 +31,7 @@ LEVELS = {
 #: The purpose in the name of the folder in which they work.
 PURPOSE = "crash-test"
 
-#: Those that run in memory.
+#: The levels that run in memory.
 IN_MEMORY = ("images", "fuzz")
 
 

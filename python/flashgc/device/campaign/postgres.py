@@ -107,7 +107,7 @@ def _count(client: subprocess.Popen[str], number: int, acknowledged: list[int]) 
 
 
 def run(level: Level, pace: Pace, folder: Path, seed: int, seconds: float) -> None:
-    """Runs pgbench for so many seconds, with a kill of everything about every half minute."""
+    """Runs pgbench for this many seconds, with a kill of everything about every half minute."""
     standing = Standing(folder, "768MiB")
     try:
         with Cluster(folder, standing.mount / "cluster", OPTIONS) as cluster:

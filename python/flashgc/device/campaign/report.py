@@ -28,7 +28,7 @@ class Level:
     counts: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     broken: Broken | None = None
-    #: Why it was not run, or not to its end.
+    #: The reason why it was not run, or not to its end.
     skipped: str | None = None
     stopped: bool = False
 

@@ -107,9 +107,9 @@ class Log:
         return found
 
     def write(self, pieces: list[Piece], path: Path) -> int:
-        """Write a log of these pieces alone, in their order, and of a flush; its bytes.
+        """Write a log of these pieces and a flush behind them; return the number of its bytes.
 
-        Without the flush the drive itself might lose some of them.
+        Without the flush the drive itself might lose some of the pieces.
         """
         with open(path, "wb") as file:
             for piece in pieces:

@@ -14,7 +14,7 @@ from flashgc.device.control import PAGE, Client
 
 #: Seconds between two samples at first.
 LOOK = 0.02
-#: Most samples of a run: when there are so many, every second one goes.
+#: Most samples of a run: when there are this many, every second one goes.
 SAMPLES = 512
 
 #: Parts of a run that are compared with each other, of about as many host writes each.

@@ -75,7 +75,7 @@ class Counts:
         return cls(direct_bytes=told["direct_bytes"], lost=told["lost"] or 0, **sums)
 
     def since(self, before: Counts | None, lost: int) -> Counts:
-        """The counts since others, of a run whose kernel ``lost`` so many events.
+        """The counts since others, of a run whose kernel ``lost`` this many events.
 
         It tells late of an event that it lost, so such a run has no part whose bytes are known.
         """

@@ -48,7 +48,7 @@ class Owner:
     outside_pages: int
     #: Pages discarded that had data of this owner.
     trimmed_pages: int
-    #: Pages that have its data at the end.
+    #: Pages that hold data of this owner when the command has ended.
     live_pages: int
     #: The mean life of its pages that were written anew or discarded: pages that the host wrote
     #: meanwhile. ``None`` where none was.
@@ -56,7 +56,7 @@ class Owner:
 
     @property
     def amplification(self) -> float | None:
-        """Pages programmed by pages written; ``None`` where the command wrote none."""
+        """Pages programmed for each page written; ``None`` if the command wrote none."""
         if not self.written_pages:
             return None
         return 1 + self.copied_pages / self.written_pages

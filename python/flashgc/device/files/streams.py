@@ -99,7 +99,7 @@ class Stream:
 
     @property
     def amplification(self) -> float | None:
-        """Pages programmed by pages written; ``None`` where none was written."""
+        """Pages programmed for each page written; ``None`` if none was written."""
         return 1 + self.copied_pages / self.written_pages if self.written_pages else None
 
 

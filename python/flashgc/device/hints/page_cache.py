@@ -96,7 +96,7 @@ class PageCache(Closing):
     def follow(self, stopped: Callable[[], bool], every: float = 10.0) -> Iterator[Followed]:
         """Follows until ``stopped()``, or until the file system is unmounted.
 
-        Yields the counts every so many seconds (0: never) and at the end.
+        Yields the counts at intervals of this many seconds (0: never) and at the end.
         """
         due = time.monotonic() + every
         while not stopped() and _is_mounted(self._mount, self._place):

@@ -29,11 +29,11 @@ BLOCK = 8192
 #: Seconds in which what is dirty is gathered before the drive is told.
 GATHER = 0.01
 
-#: A record is sent when it is flushed. A hint counts from so many seconds before it was sent.
+#: A record is sent when it is flushed. A hint counts from this many seconds before it was sent.
 MARGIN = 0.005
 
-#: Seconds between two looks at the drive behind which the follower was held up. What became dirty
-#: meanwhile would count from the look before, and be late where the drive was written since.
+#: If this many seconds pass between two looks at the drive, the follower was held up. Pages that
+#: became dirty meanwhile would count from the earlier look: too late if they were written since.
 HELD_UP = 0.1
 
 #: Seconds between two attempts to reach a server that is gone.
@@ -57,7 +57,7 @@ class Sample:
     #: Pages of the drive whose block is dirty in the server's memory, by `pg_buffercache`; ``None``
     #: where the extension is missing.
     dirty: int | None
-    #: Those of them that the drive has hints on.
+    #: The dirty pages on which the drive has hints.
     known: int | None
     #: Zombies of the drive.
     zombies: int
@@ -167,7 +167,7 @@ class Hints:
         every: float = 10.0,
         away: Callable[[str], None] = lambda trouble: None,
     ) -> Iterator[Sample]:
-        """Follows until ``stopped()``; a sample every so many seconds (0: never) and at the end.
+        """Follows until ``stopped()``; samples are this many seconds apart (0: none), and one last.
 
         ``away`` is called with what is wrong when the server or the file system goes away, once
         until it is back.

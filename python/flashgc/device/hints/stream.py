@@ -115,7 +115,7 @@ class Stream:
         return None
 
     def _tell(self) -> None:
-        """Says what has come. Nothing of it is kept, so no place is flushed or applied."""
+        """Tells the server the last byte received. No byte counts as flushed or applied."""
         now = int((time.time() - EPOCH) * 1e6)
         self._connection.put_copy_data(struct.pack("!cQQQqB", b"r", self._received, 0, 0, now, 0))
         self._connection.flush()

@@ -37,7 +37,7 @@ SHORTEST = 4 * WINDOW
 
 @dataclass(frozen=True)
 class Sample:
-    """The drive's counts so many seconds after the begin."""
+    """The drive's counts this many seconds after the begin."""
 
     seconds: float
     host_pages: int
@@ -101,7 +101,7 @@ def check() -> None:
 
 
 def run(seconds: float, pace: Pace) -> Demonstration:
-    """Runs the load for so many seconds; in the second half, a follower tells the drive.
+    """Runs the load for this many seconds; in the second half, a follower tells the drive.
 
     Raises :class:`flashgc.ConfigError` for too few seconds and :class:`flashgc.DriveError` where
     this machine lacks something.

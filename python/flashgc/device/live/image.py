@@ -100,7 +100,7 @@ def _micro(plan: Plan, mount: stand.Mounted, work: Path, h: float, pace: Pace) -
 
 
 def fill(mount: stand.Mounted, free: int, name: str = FILLER) -> None:
-    """Fills the file system with a file until so many bytes are free."""
+    """Fills the file system with a file until this many bytes are free."""
     mount.sync()
     left = stand.room(mount.folder) - free
     if left < PIECE:

@@ -82,8 +82,8 @@ class Plan:
     #: Collectors, by their names in the paper.
     collectors: tuple[str, ...] = tuple(COLLECTORS)
 
-    #: TPC-C-like: warehouses and clients; transactions of the history, and those of a session that
-    #: are not measured and that are.
+    #: The TPC-C-like load: its size, its clients, the transactions that age the drive first, then
+    #: the transactions of a session: some of warm-up, some measured.
     warehouses: int = 7
     items: int = 100_000
     customers: int = 3000
@@ -118,7 +118,7 @@ class Plan:
 
     #: The clock of the drive in a session; ``None`` for a drive that answers at once.
     clock: Clock | None = None
-    #: With a clock, a session begins without it: so many transactions, and so many bytes of the
+    #: With a clock, a session begins without it: this many transactions, and this many bytes of the
     #: micro-benchmark as a share of the file. The drive with a clock then has this past.
     past_transactions: int = 0
     past_written: float = 0.0

@@ -174,7 +174,7 @@ def room(path: Path) -> int:
 
 @contextlib.contextmanager
 def limited(device: str, most: int) -> Iterator[None]:
-    """Lets so many bytes of the page cache be dirty for this device, and for no other.
+    """Lets this many bytes of the page cache be dirty for this device, and for no other.
 
     The kernel's limits for all would hold up the server of the drive as well, for which the device
     waits: nothing would go on.

@@ -21,7 +21,7 @@ class Tried:
     figures: Mapping[str, Scalar]
     #: True if all that is wanted holds for it.
     holds: bool
-    #: Why it cannot be; empty where it can.
+    #: The reason why it cannot be; empty where it can.
     reason: str = ""
 
 

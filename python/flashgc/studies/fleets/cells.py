@@ -44,9 +44,9 @@ class Work(Cells):
         self._volumes, self._policies = volumes, policies
         self.cells: list[FleetCell] = []
         self._told: Counter[tuple[str, str, str]] = Counter()
-        #: A volume and one finding of each kind.
+        #: For each kind of finding, one example and its volume.
         self._examples: dict[tuple[str, str, str], tuple[int | str, Finding]] = {}
-        #: Those that are to run.
+        #: The cells that are to run.
         self._missing: list[Cell] = []
         self._look_up()
 
@@ -118,7 +118,7 @@ class Work(Cells):
 
 
 def _of_cells(count: int, volume: int | str, one: Finding) -> Finding:
-    """A finding of so many cells, one of which is that of ``volume``."""
+    """A finding of this many cells, one of which is that of ``volume``."""
     cells = "cell" if count == 1 else "cells"
     claim = f"{count} {cells}, such as volume {volume}: {one.claim}"
     return dataclasses.replace(one, claim=claim, evidence={**one.evidence, "cells": count})

@@ -65,7 +65,7 @@ _STATUSES = {
 }
 
 
-#: Those that stand below the tables; the others are warnings.
+#: Findings that stand below the tables; the others are warnings.
 SENTENCES = frozenset(
     ("fleet-interrupted", "beyond-chance", "within-chance", "volumes-without-result")
 )

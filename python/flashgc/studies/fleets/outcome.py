@@ -20,7 +20,7 @@ from flashgc.studies.fleets.volumes import Volume
 #: Figures of a result that a cell has as they are.
 _FIGURES = ("write_amplification", "write_amplification_ci95", "host_pages", "copied_pages",
             "erases", "steady", "digest")  # fmt: skip
-#: A drive is rounded up where its spare factor is so many times the one asked for, or more.
+#: A drive is rounded up where its spare factor is this many times the one asked for, or more.
 ROUNDED = 1.5
 
 
@@ -35,7 +35,7 @@ class FleetCell:
     #: ``result``; ``idle``: nothing was collected; ``cannot`` be; ``failed``, and may be tried
     #: again; ``missing``: was not run.
     status: str
-    #: Why there is no result; empty with one.
+    #: The reason why there is no result; empty with one.
     reason: str = ""
     #: Bytes programmed for each byte that the host writes, and half its 95% interval.
     write_amplification: float | None = None
@@ -280,7 +280,7 @@ def _life_per_byte(cells: Sequence[FleetCell]) -> float:
     """Drive writes of all drives together for each erase of their mean block."""
     written = math.fsum(cell.bytes_written for cell in cells)
     logical = sum(cell.logical_bytes or 0 for cell in cells)
-    # A pass of the trace over a volume erases so many of its blocks.
+    # A pass of the trace over a volume erases this many of its blocks.
     erases = math.fsum(
         cell.bytes_written / (cell.logical_bytes or 1) / (cell.life or math.inf)
         * (cell.blocks or 0)

@@ -172,7 +172,7 @@ def _fits(asked: task.Task, study: Rounds, places: Mapping[str, str]) -> Result 
 
 
 def _too_small(reason: str, asked: task.Task, study: Rounds, places: Mapping[str, str]) -> str:
-    """Why clairvoyance cannot be run, with what can be: classes, blocks, or a horizon."""
+    """The reason why clairvoyance cannot be run, and a remedy: classes, blocks, or a horizon."""
     fault, _, hint = reason.partition("; hint: ")
     if sight := re.search(r"horizon=([0-9.e+-]+)", hint):
         horizon = _origins.written(places, "horizon", sight[1])

@@ -26,18 +26,18 @@ class Row:
     kind: str
     #: Short, for people.
     name: str
-    #: As simulated; ``None`` where nothing is.
+    #: The specs that were simulated; ``None`` if nothing was simulated.
     victim: str | None = None
     placement: str | None = None
     #: A predictor's standard deviation of the logarithm of a predicted life; 0: it knows.
     sigma: float | None = None
-    #: The owner of an error: each page written (``write``) or each request.
+    #: A predictor's errors are drawn anew for each page written (``write``) or for each request.
     errors: str | None = None
     #: ``None`` where it was not measured, or is not known.
     write_amplification: float | None = None
     #: Half its 95% interval; ``None`` where it cannot be told.
     write_amplification_ci95: float | None = None
-    #: One a seed.
+    #: The figure of each seed.
     run_values: tuple[float, ...] = ()
     #: The digest of the decisions, as that of the same run.
     digest: str | None = None
@@ -52,7 +52,7 @@ class Row:
     inside_noise: bool | None = None
     #: True if it is the best online couple.
     is_best: bool = False
-    #: Why there is no figure; empty if there is one.
+    #: The reason why there is no figure; empty if there is one.
     reason: str = ""
     #: The findings of its runs.
     findings: tuple[Finding, ...] = ()

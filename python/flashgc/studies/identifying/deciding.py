@@ -34,7 +34,7 @@ FURTHER = (
     "zipf:theta=1",
     "zipf:theta=1.2",
 )
-#: Explanations that questions are put to, at most: the best.
+#: The most explanations that are compared, the best ones.
 ASKED = 12
 
 
@@ -42,9 +42,9 @@ ASKED = 12
 class _Rival:
     """An explanation: its curve over spare factors, and what it predicts on a new workload."""
 
-    #: Logarithms over the spare factors that fit: the measured points, and the new one.
+    #: The logarithms of the curve at each spare factor that fits: measured points and the new one.
     logs: Numbers
-    #: As it is with the best spare factor.
+    #: The write amplification of the new workload at the best spare factor.
     predicted: float
 
 

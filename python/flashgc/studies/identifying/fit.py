@@ -25,7 +25,7 @@ TOLD_APART = 9.0
 REJECTED = 0.05
 #: Measurements of the best explanation that are drawn, to see how badly chance makes it fit.
 _DRAWN = 499
-#: The least chance that so many can show.
+#: The least chance that this many can show.
 LEAST_CHANCE = 1 / (_DRAWN + 1)
 
 
@@ -185,7 +185,7 @@ def goodness(
 
 @functools.lru_cache(maxsize=64)
 def _noise(points: int, index: int) -> Numbers:
-    """Draws of standard normal errors: the same for every drive of so many points."""
+    """Draws of standard normal errors: the same for every drive of this many points."""
     return np.random.default_rng((points, index)).standard_normal((_DRAWN, points))
 
 

@@ -264,7 +264,7 @@ class Identification(Document):
     lines_left_out: tuple[str, ...]
     #: True if Ctrl-C stopped it: schemes without a whole curve are missing.
     interrupted: bool
-    #: Why finished simulations were not kept; ``None`` if they were.
+    #: The reason why finished simulations were not kept; ``None`` if they were.
     unkept: str | None
     _raw: dict[str, Json] = dataclasses.field(repr=False, compare=False)
 

@@ -41,18 +41,18 @@ class Scheme:
     victim: str
     frontier: str
     placement: str = "none"
-    #: Blocks of the simulated drive; ``None`` for as many as all have at first.
+    #: Blocks of the simulated drive; ``None`` for the number with which all schemes begin.
     blocks: int | None = None
 
     @property
     def name(self) -> str:
-        """As it is typed: the three specs with blanks between; no placement is not said."""
+        """The three specs as they are typed, with blanks between; ``none`` is left out."""
         return f"{self.victim} {self.frontier}" + (
             "" if self.placement == "none" else f" {self.placement}"
         )
 
     def options(self, blocks: int) -> dict[str, str]:
-        """The keywords of :func:`flashgc.run` for a drive of so many blocks."""
+        """The keywords of :func:`flashgc.run` for a drive of this many blocks."""
 
         def part(match: re.Match[str]) -> str:
             return str(max(1, round(blocks / float(match[1]))))

@@ -25,9 +25,9 @@ from flashgc.studies.identifying.schemes import Scheme
 
 #: Schemes so far behind the best are not looked at more closely.
 _CONTENDER = 4 * TOLD_APART
-#: So many of the best are simulated at their own spare factor in the end.
+#: This many of the best are simulated at their own spare factor in the end.
 _REFINED = 3
-#: So many that the measurement cannot tell from the best are simulated with these numbers of blocks
+#: This many schemes that look like the best are simulated with these numbers of blocks
 #: too, over that of all.
 _VARIED = 8
 _BLOCKS = (0.5, 2, 4)
@@ -240,7 +240,7 @@ class Search:
         ]
 
     def _extend(self, group: tuple[Drive, ...]) -> None:
-        """Adds the next of the grid where a fit is at an end, and neighbours of the best fits."""
+        """Adds spare factors: beyond fits at the end of the range, and beside the best fits."""
         for one in self._all(group):
             for drive, made in zip(group, one.fits, strict=True):
                 spares = self._spares[one.scheme, drive]

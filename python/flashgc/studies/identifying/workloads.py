@@ -3,7 +3,7 @@
 A small drive sees the same skew only where the workload does not depend on the number of pages.
 Hot and cold pages do not; they are scattered, as they are on a drive that is measured. Zipf's law
 does: the share of the most popular page depends on how many there are. So a simulated page stands
-for so many pages of the real drive, with all their writes.
+for this many pages of the real drive, with all their writes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Condition:
     warmup: str | None = None
 
     def source(self, pages: int) -> str:
-        """The workload for a simulated drive of so many logical pages."""
+        """The workload for a simulated drive of this many logical pages."""
         if self.theta is None or self.pages is None:
             return self.spec
         return zipf(self.theta, pages, max(self.pages, pages))

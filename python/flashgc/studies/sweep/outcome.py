@@ -30,7 +30,7 @@ class Swept:
     status: str
     #: The key of what was simulated; empty where it cannot be.
     key: str
-    #: Why there is no result; empty with one.
+    #: The reason why there is no result; empty with one.
     reason: str
     #: Its duration, in seconds of a core; for a result that was found, that of its making.
     seconds: float

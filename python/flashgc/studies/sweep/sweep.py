@@ -34,7 +34,7 @@ class Plan:
 
     #: Cells of the grid.
     cells: int
-    #: Those that cannot be, that are in the file of results, and that failed in earlier work.
+    #: Cells that cannot run, that are in the file of results, and that failed in earlier work.
     cannot: int
     found: int
     failed: int
@@ -50,7 +50,7 @@ class Plan:
     seconds_in_python: float = 0.0
 
     def seconds_on(self, cores: int) -> float:
-        """About how many seconds they take on so many cores of this machine."""
+        """About how many seconds they take on this many cores of this machine."""
         return max(self.seconds / cores, self.seconds_in_python)
 
 

@@ -25,7 +25,7 @@ class Part:
     """One simulation of a candidate: what is not as in the configuration that all share."""
 
     changes: Mapping[str, Any]
-    #: Its duration, by that of a whole run.
+    #: Its duration, as a share of the duration of a whole run.
     cost: float
 
     def of(self, config: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,13 +26,13 @@ class Objective:
     words: str
     #: For the axis of a picture.
     label: str
-    #: Why there may be no figure, and what helps.
+    #: The reason why there may be no figure, and what helps.
     missing: str
     #: True if more is better.
     is_more: bool = False
     #: The format of the figure.
     format: str = ".4f"
-    #: The divisor of the figure where it is written.
+    #: The figure is divided by this before it is shown.
     unit: float = 1.0
 
     def text(self, value: float | None, *, sign: bool = False) -> str:

@@ -102,7 +102,7 @@ class Tuned(Document):
     #: True if nothing that was checked beats the winner on what was held back; ``None`` where that
     #: was not run.
     holds_up: bool | None
-    #: Those that beat it there by more than the noise.
+    #: Candidates that beat the winner there by more than the noise.
     beaten_by: tuple[str, ...]
     rungs: tuple[Rung, ...]
     #: The part that was held back, in words.
@@ -253,7 +253,7 @@ def _entry(
 
 
 def beating(ranking: Sequence[Entry], objective: Objective) -> list[Entry]:
-    """Those searched that beat the winner on what was held back, by more than the noise."""
+    """The candidates that beat the winner on what was held back, by more than the noise."""
     return [
         entry
         for entry in ranking

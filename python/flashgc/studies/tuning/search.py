@@ -18,7 +18,7 @@ from flashgc.studies.tuning.objective import Objective
 from flashgc.studies.tuning.outcome import Entry, Measured, Rung, Skipped, ranked
 from flashgc.studies.tuning.space import Candidate, Space
 
-#: One in so many goes on to the next rung, and never fewer than KEPT.
+#: One in this many goes on to the next rung, and never fewer than KEPT.
 DIVISOR, KEPT = 3, 5
 #: Configurations of a search if nobody says otherwise.
 BUDGET = 81
@@ -150,7 +150,7 @@ class Search:
         return max(len(found), 1) * self._course.rungs[0].cost
 
     def _cost(self, count: int) -> float:
-        """The cost of a search of so many candidates."""
+        """The cost of a search of this many candidates."""
         return count * self._course.rungs[0].cost + self._rest(count)
 
     def _rest(self, count: int) -> float:
@@ -162,7 +162,7 @@ class Search:
         return cost + (min(count, KEPT) + 1) * self._course.held_back.cost
 
     def _begin(self, came: int) -> None:
-        """Begins a rung to which so many candidates came."""
+        """Begins a rung to which this many candidates came."""
         self._came.append(came)
         self._measured.append({})
         self._whole.append(False)
@@ -220,7 +220,7 @@ class Search:
                 return f"nothing was measured: {self._objective.missing}"
             figures.append(figure)
             values += self._objective.values(result, blocks=stage.blocks) or [figure]
-            # A part of a trace is not to be steady, nor long.
+            # A part of a trace need not be steady or long, so findings about that are left out.
             findings |= {
                 one.id: one
                 for one in result.findings

@@ -18,7 +18,7 @@ from flashgc.registry import Entry, Param, brief
 
 #: A real parameter whose ends are so far apart is drawn on a logarithmic scale.
 _WIDE = 100.0
-#: An unbounded real parameter ends at so many times its default.
+#: An unbounded real parameter ends at this many times its default.
 _UNBOUNDED = 100.0
 #: The most repeats of earlier draws in a row, until the space is taken for empty.
 _REPEATS = 2000
@@ -268,7 +268,7 @@ def space(given: Mapping[str, Sequence[str]], size: Size, home: str | None) -> S
 def _families(
     option: str, entries: Sequence[Entry], given: Mapping[str, Sequence[str]], size: Size
 ) -> list[Family]:
-    """Those of ``entries`` that were given, or all of them."""
+    """The families of the ``entries`` that were given, or of all."""
     texts = given.get(option) or [entry.name for entry in entries]
     known = {entry.name: entry for entry in entries}
     made = []

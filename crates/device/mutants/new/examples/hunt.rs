@@ -2,7 +2,7 @@
 //!
 //! cargo run --release --example hunt -- [--seconds 10] [--seed 1] [NAME ...]
 //!
-//! A hunt ends after so many seconds where there is a reason, and else after ten times as many.
+//! A hunt ends after this many seconds where there is a reason, and else after ten times as many.
 //!
 //! Without names, it hunts for all. Each has a line: its verdict, the seconds, and the broken promise or the reason.
 //! The verdict is the level that found it (`images`, `fuzz`), `test` or `justified` where `mutants.toml` has a reason,

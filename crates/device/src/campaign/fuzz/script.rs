@@ -35,9 +35,9 @@ pub(super) enum Failing {
 pub(super) enum Again {
     /// Nothing.
     No,
-    /// It is cut off, anywhere.
+    /// The recovery is cut off at any place.
     Crash,
-    /// Its medium fails.
+    /// The medium fails during the recovery.
     Failing(Failing),
 }
 
@@ -161,7 +161,7 @@ struct Swarm {
     faults: u32,
     /// Recoveries fail as well.
     again: bool,
-    /// Half of the commands go to so many pages.
+    /// Half of the commands go to this many pages.
     hot: u32,
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::media::{Media, SECTOR};
 
-/// The n-th write from now on (0: the next one) ends behind its first sectors, with an error; so many
+/// The n-th write from now on (0: the next one) ends behind its first sectors, with an error; this many
 /// of eight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Short {

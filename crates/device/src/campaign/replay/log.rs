@@ -202,7 +202,7 @@ fn no_log(position: u64) -> io::Error {
 /// Returns the places behind the flushes of the log at `path`.
 ///
 /// # Errors
-/// Those of the file.
+/// The errors of the file.
 pub fn flushes(path: &Path) -> io::Result<Vec<u64>> {
     let mut log = Log::open(path)?;
     let mut ends = Vec::new();

@@ -16,11 +16,11 @@ use crate::oob::{self, Slot};
 use crate::settings::Durability;
 use crate::superblock::{Copies, EPOCH_SHIFT, Superblock};
 
-/// One image in so many has its recovery cut off, and one its recovered drive at work.
+/// One image in this many has its recovery cut off, and one its recovered drive at work.
 const FURTHER: u32 = 48;
-/// One image in so many has its two maps compared.
+/// One image in this many has its two maps compared.
 const COMPARED: u32 = 3;
-/// One image in so many has its checkpoint damaged, one any bit flipped, and one a bit of a superblock's copy.
+/// One image in this many has its checkpoint damaged, one any bit flipped, and one a bit of a superblock's copy.
 const DAMAGED: u32 = 16;
 
 /// An image of a medium, and what a drive that is opened from it has to keep.
@@ -30,7 +30,7 @@ struct Image {
     is_power: bool,
     /// The name of the draw.
     kind: &'static str,
-    /// The medium is as it was behind so many operations, or later.
+    /// The medium is as it was behind this many operations, or later.
     since: usize,
 }
 

@@ -31,13 +31,13 @@ use crate::meanfield::selection::{Selection, Taken};
 pub(super) struct Succession {
     /// Levels that matter, in rising order, none of them 0.
     pub(super) levels: Vec<usize>,
-    /// Chance of each of them.
+    /// Chance of each of these levels.
     pub(super) chance: Vec<f64>,
     /// The dependence of the next level on the last; only with memory.
     pub(super) dependence: Option<Dependence>,
 }
 
-/// Chances of a level, given that a victim has valid pages, below which it does not matter.
+/// The chance, given that a victim has valid pages, below which a level does not matter.
 const RARE: f64 = 1e-13;
 /// Chances of a level that may be nothing but the rounding of a difference.
 const ROUNDING: f64 = 1e-15;

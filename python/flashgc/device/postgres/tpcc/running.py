@@ -35,7 +35,7 @@ class Kind:
     """The work of a run on one type of transaction. Latencies are in milliseconds."""
 
     name: str
-    #: Those that ended, rolled back new orders among them, and those that failed.
+    #: Transactions that ended, with new orders that were rolled back; then those that failed.
     transactions: int
     failed: int
     tps: float
@@ -93,7 +93,7 @@ def run(
     transactions: int | None = None,
     is_checked: bool = True,
 ) -> Result:
-    """Runs the mix for so many seconds, or transactions if given, then checks the conditions.
+    """Runs the mix for this many seconds, or transactions if given, then checks the conditions.
 
     The check reads whole tables; ``is_checked=False`` leaves it out.
 
@@ -134,7 +134,7 @@ def run(
 
 @dataclass(frozen=True)
 class _Length:
-    """The length of a run: so many seconds, or so many transactions of each client."""
+    """The length of a run: this many seconds, or this many transactions of each client."""
 
     seconds: int
     each: int | None

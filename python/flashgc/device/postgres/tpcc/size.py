@@ -13,7 +13,7 @@ DISTRICTS = 10
 #: Items, and customers of a district, as the standard has them (clause 4.3.3.1).
 ITEMS, CUSTOMERS = 100_000, 3_000
 
-#: Distances of the constant for last names of a run from that of its load (clause 2.1.6.1).
+#: The constant for last names differs between the load and a run by one of these (clause 2.1.6.1).
 DELTAS = [delta for delta in range(65, 120) if delta not in (96, 112)]
 
 

@@ -10,7 +10,7 @@ use crate::mutants::{Mutant, choose};
 /// Steps of the first round of fuzzing. A round of the sweep takes about as long: it has an eighth as many images, but
 /// at least a schedule.
 const STEPS: u64 = 10_000;
-/// Each round is so many times as long as the one before.
+/// Each round is this many times as long as the one before.
 const GROWTH: u64 = 2;
 
 /// The result of a hunt for a mutant.
