@@ -169,9 +169,9 @@ class Written:
 
     @staticmethod
     def _late(claim: Claim) -> int:
-        """Commands of a bank within the seconds that the statement names, at most.
+        """Commands that a bank gets in the seconds of the statement, at least.
 
-        About half the accesses become commands. Nine twentieths of them is a lower bound.
+        About half the accesses become commands. Nine twentieths leave room for chance.
         """
         return int(claim.facts["seconds"]) * RATE * 9 // (20 * BANKS)
 
