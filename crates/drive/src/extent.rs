@@ -125,7 +125,7 @@ pub struct Plan {
 /// discards: ten seconds' worth of reads.
 const MOST_FOR_WRITES: u64 = 2_000_000_000;
 
-/// The number of page commands for a page write from which on a trace has few writes.
+/// A trace has few writes if it has at least this many page commands for each page write.
 const FEW_WRITES: u64 = 100;
 
 impl Pass {

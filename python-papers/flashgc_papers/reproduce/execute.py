@@ -127,7 +127,7 @@ def programs(config: Mapping[str, Any]) -> float:
     if unit == "collections":
         pages = float(amount * block)
     elif unit == "until":
-        # All that its blocks bear.
+        # All page writes that the blocks endure.
         erases = re.search(r"(?:mean=|scale=|limit=|^)(\d+)", str(config["endurance"]))
         each = float(erases[1]) if erases else 0.0
         pages = each * int(config["blocks"] or 0) * block

@@ -81,7 +81,7 @@ class Rows:
 
     @property
     def mean(self) -> float:
-        """Return the measured number of the only one."""
+        """Return the measured number of the only row."""
         (mean,) = self.means
         return mean
 
@@ -105,7 +105,7 @@ class Rows:
 
     @property
     def said(self) -> str:
-        """Return the measured words of the only one."""
+        """Return the measured words of the only row."""
         (row,) = self.rows
         if not isinstance(row.measured, str):
             raise NotMeasuredError("no words were measured")
@@ -113,6 +113,6 @@ class Rows:
 
     @property
     def published(self) -> float | str:
-        """Return what the paper has of the only one."""
+        """Return the published value of the only row."""
         (row,) = self.rows
         return row.published

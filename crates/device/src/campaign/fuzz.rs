@@ -42,8 +42,8 @@ pub struct Tally {
     pub refused: u64,
     /// Reads that ended with a media error.
     pub media_errors: u64,
-    /// Pages that went back behind their flushed version, as far as nothing on the medium vouched for it, where
-    /// a bit was flipped in a drive that had not been closed, or a sync had lied.
+    /// Pages with a version older than the flushed one. That is allowed if a bit was flipped in a drive that had not
+    /// been closed, or if a sync had lied, and nothing on the medium vouched for the flushed version.
     pub went_back: u64,
     /// Losses of power behind a sync that had lied.
     pub lies: u64,

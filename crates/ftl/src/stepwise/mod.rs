@@ -83,9 +83,9 @@ pub trait Stepwise: Layer {
     /// The open block of `class` in `plane`; `None` if it has none.
     fn open_block(&self, plane: PlaneId, class: Class) -> Option<OpenBlock>;
 
-    /// The entries of a new map, for each logical page its ppn or [`UNMAPPED`](crate::UNMAPPED). Who
-    /// knows what a drive holds fills them in place, and [`Stepwise::hold`] follows: a large drive's map
-    /// is in memory once.
+    /// The entries of a new map, for each logical page its ppn or [`UNMAPPED`](crate::UNMAPPED). The
+    /// caller fills them in place with the data of a drive, and then calls [`Stepwise::hold`]. So a large
+    /// drive's map is in memory only once.
     fn entries(&mut self) -> &mut [u32];
 
     /// Takes over what a drive holds. The map is new, has one plane, and was made without data.

@@ -47,9 +47,9 @@ pub struct Suspension {
     pub suspend_us: f64,
     /// The time that a suspended operation loses when it goes on, in microseconds.
     pub resume_us: f64,
-    /// The erases that were suspended the most times, and for whose end an operation waited.
+    /// Erases that had reached the most suspensions, so that an operation waited for their end.
     pub spent_erases: u64,
-    /// The programs that were suspended the most times, and for whose end an operation waited.
+    /// Programs that had reached the most suspensions, so that an operation waited for their end.
     pub spent_programs: u64,
     /// The longest time that an operation waited for the end of one of them, in microseconds.
     pub longest_wait_us: f64,

@@ -58,7 +58,7 @@ class Workload:
         self.history: dict[str, list[Change]] = {}
 
     def step(self) -> None:
-        """One change, drawn; and a write that is never synced."""
+        """Makes one change that is drawn, and before it a write that is never synced."""
         draw = self._draw
         self._disturb()
         name = f"file{draw.randrange(NAMES)}"

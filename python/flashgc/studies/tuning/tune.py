@@ -183,7 +183,7 @@ def _objective(name: str, places: dict[str, str]) -> Objective:
 def _budget(
     budget: int | str | None, time: str | None, places: dict[str, str]
 ) -> tuple[int | None, float | None]:
-    """Configurations and seconds, of which one is given."""
+    """The limit of a search: a number of configurations, or seconds; the other is ``None``."""
     at = option(places, "budget")
     if budget is not None and time is not None:
         raise ConfigError(
