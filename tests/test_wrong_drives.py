@@ -164,4 +164,5 @@ def test_patches_reasons_and_the_list_have_the_same_names() -> None:
 def test_the_drive_that_people_use_has_no_switch() -> None:
     for path in (ROOT / wrong_drives.CRATE).rglob("*.rs"):
         if MUTANTS not in path.parents:
-            assert "mutant" not in path.read_text(encoding="utf-8").lower(), path
+            code = re.sub(r"//.*", "", path.read_text(encoding="utf-8"))
+            assert "mutant" not in code.lower(), path

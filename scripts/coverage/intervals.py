@@ -196,14 +196,17 @@ def table(outcomes: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
         if (row := counts.get(name)) and (row[2] > 0.07 * row[1] or row[3] > 0.02 * row[1])
     ]
     heads = [f"{blocks} blocks of {pages}: steady | hold the truth" for blocks, pages in sizes]
-    rows = [f"| scheme | {' | '.join(heads)} | off by 3 halves |", "|---" * (2 * len(sizes) + 2) + "|"]
+    rows = [
+        f"| scheme | {' | '.join(heads)} | off by 3 halves |",
+        "|---" * (2 * len(sizes) + 2) + "|",
+    ]
     rows += [shown(name, [counts.get(name, [0, 0, 0, 0]) for counts in by_size]) for name in names]
     sums = [[sum(column) for column in zip(*counts.values(), strict=True)] for counts in by_size]
     return [*rows, shown("all of these", sums)], bad
 
 
 def shown(name: str, by_size: list[list[int]]) -> str:
-    """A line of the table: of each size the steady results and the intervals that hold the truth."""
+    """A line of the table: the steady results of each size, and the share of true intervals."""
     parts = [
         f"{steady} of {results} | {100 * (1 - missed / steady):.1f}%"
         if steady
