@@ -174,9 +174,25 @@ pub fn left_of_all(levels: &[Level]) -> f64 {
     mean(&levels.iter().map(|level| level.left).collect::<Vec<_>>())
 }
 
+/// Returns the most that is left of the transients of several runs: what shows, or what chance may hide if that is more.
+pub fn most_left_of_all(levels: &[Level]) -> f64 {
+    let shown = left_of_all(levels).abs();
+    let chance = mean(&levels.iter().map(|level| level.chance).collect::<Vec<_>>());
+    let hidden = chance / (levels.len() as f64).sqrt();
+    if hidden.is_finite() { shown.max(hidden) } else { shown }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn chance_hides_what_is_left_of_a_transient() {
+        let level = |left, chance| Level { mean: 2.0, spread: 0.01, left, chance };
+        assert_eq!(most_left_of_all(&[level(0.03, 0.02)]), 0.03);
+        assert_eq!(most_left_of_all(&[level(0.03, 0.05), level(-0.03, 0.05)]), 0.05 / 2f64.sqrt());
+        assert_eq!(most_left_of_all(&[level(-0.03, f64::INFINITY)]), 0.03);
+    }
 
     /// Returns `count` intervals with an equal number of page writes.
     fn intervals(count: u32, value: impl Fn(u32) -> f64) -> Vec<Interval> {

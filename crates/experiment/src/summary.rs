@@ -5,7 +5,9 @@ use flashgc_base::counts::Counts;
 use flashgc_base::naming::{choice, option};
 use flashgc_drive::extent::{Length, Warmup};
 use flashgc_drive::passes::{Rule, Verdict, level, verdict};
-use flashgc_drive::settling::{self, Level, Reach, left_of_all, spread};
+use flashgc_drive::settling::{
+    self, FEWEST_REWRITES, Level, Reach, left_of_all, most_left_of_all, spread,
+};
 use flashgc_drive::stats::{Interval, all_equal, half_width95, mean};
 use flashgc_ftl::{Geometry, LayerCounts};
 use flashgc_host::HostSpec;
@@ -525,7 +527,9 @@ pub(crate) fn half_width(
     values: &[f64],
     levels: Option<&[Level]>,
 ) -> Option<f64> {
-    let left = levels.map_or(0.0, left_of_all);
+    // A policy that remembers drifts slowly: a part of its transient does not show beside chance.
+    let drifts = resolved.reach().rewrites > FEWEST_REWRITES;
+    let left = levels.map_or(0.0, if drifts { most_left_of_all } else { left_of_all });
     match measured {
         [] => None,
         [first, rest @ ..] if rest.is_empty() || all_equal(values) => {

@@ -35,8 +35,8 @@ pub(super) const INFO: PlacementInfo = PlacementInfo {
     needs_future: false,
     needs_streams: false,
     // Of the updates of a page on its way through the levels, most leave it where it is. After one update a level,
-    // cost-benefit wrote 0.7% less than at the end on zipf:theta=0.8; after four a level 0.1% less, on 1000 blocks.
-    remembers: |params, _| Remembers::rewrites(8 * params.integer("levels")),
+    // cost-benefit wrote 0.7% less than at the end on zipf:theta=0.8; after four a level 0.1% less.
+    remembers: |params, _| Remembers::rewrites(4 * params.integer("levels")),
     bytes: |params, shape| 8 * (shape.pages as u64 + 3 * params.integer("levels")),
     make: Some(|params, shape, _| {
         Box::new(MultiLog::new(params.integer("levels") as usize, shape))
