@@ -23,9 +23,8 @@
 //! `repair.rs` makes the medium agree with it. `check.rs` compares the map with that of the out-of-band
 //! records. `docs/device.md` has the promises, the rules and the file.
 //!
-//! A drive that is wrong on purpose is a switch in a copy of the sources. The folder `mutants` of this crate
-//! has a patch for each file with switches, the list of wrong drives and the hunt; `scripts/wrong_drives.py`
-//! makes the copy and runs it (`make wrong-drives`). `src` has no switch for a fault.
+//! A drive that is wrong on purpose is a switch in a copy of the sources, which `scripts/wrong_drives.py` makes. `src` has
+//! no switch for a fault.
 
 pub mod bytes;
 pub mod campaign;
