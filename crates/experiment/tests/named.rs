@@ -24,10 +24,9 @@ use crate::refused::{Values, WAYS, Way, option, said};
 const OTHER_KEYS: [&str; 4] = ["resume", "filter", "native_devices", "leave_out"];
 
 /// Files and folders whose texts only the command line shows, and the reason.
-const FLAGS_ALONE: [(&str, &str); 5] = [
+const FLAGS_ALONE: [(&str, &str); 4] = [
     ("device/src", "the commands of flashgc device make, check and record stored drives"),
     ("python/src/device", "these commands too, and the clock of flashgc device serve is typed"),
-    ("python/src/device_campaign.rs", "flashgc device crash-test runs a campaign"),
     ("experiment/src/asked/stored.rs", "the flag is one of flashgc device serve"),
     ("workload/src/trace/format", "a description of a format, which flashgc trace formats shows"),
 ];
