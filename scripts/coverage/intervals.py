@@ -183,7 +183,7 @@ def main() -> int:
 
 
 def table(outcomes: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
-    """The table of all outcomes, and the schemes that err too often on a drive of one size."""
+    """The table of all outcomes, and the schemes that err too often over all drives."""
     sizes = sorted({tuple(line["cell"][5:]) for line in outcomes})
     by_size = [
         counted([line for line in outcomes if tuple(line["cell"][5:]) == size]) for size in sizes
@@ -191,9 +191,8 @@ def table(outcomes: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
     names = sorted({name for counts in by_size for name in counts})
     bad = [
         name
-        for name in names
-        for counts in by_size
-        if (row := counts.get(name)) and (row[2] > 0.07 * row[1] or row[3] > 0.02 * row[1])
+        for name, row in counted(outcomes).items()
+        if row[2] > 0.07 * row[1] or row[3] > 0.02 * row[1]
     ]
     heads = [f"{blocks} blocks of {pages}: steady | hold the truth" for blocks, pages in sizes]
     rows = [
