@@ -174,11 +174,15 @@ pub fn left_of_all(levels: &[Level]) -> f64 {
     mean(&levels.iter().map(|level| level.left).collect::<Vec<_>>())
 }
 
+/// Returns half the 95% interval of [`left_of_all`] where nothing is left: chance alone.
+pub fn chance_of_all(levels: &[Level]) -> f64 {
+    mean(&levels.iter().map(|level| level.chance).collect::<Vec<_>>())
+        / (levels.len() as f64).sqrt()
+}
+
 /// Returns the most that is left of the transients of several runs: what shows, or what chance may hide if that is more.
 pub fn most_left_of_all(levels: &[Level]) -> f64 {
-    let shown = left_of_all(levels).abs();
-    let chance = mean(&levels.iter().map(|level| level.chance).collect::<Vec<_>>());
-    let hidden = chance / (levels.len() as f64).sqrt();
+    let (shown, hidden) = (left_of_all(levels).abs(), chance_of_all(levels));
     if hidden.is_finite() { shown.max(hidden) } else { shown }
 }
 

@@ -192,7 +192,11 @@ def _as_one(said: Sequence[tuple[str, Finding]], results: int) -> Finding:
 
 
 def hint_for_all(hints: Sequence[str | None]) -> str | None:
-    """Return the hint that cures all, of hints that differ only in numbers."""
+    """Return the hint that cures all, of hints that differ only in numbers.
+
+    >>> hint_for_all(["--rate-scale 0.8", "--rate-scale 0.45"])
+    '--rate-scale 0.45'
+    """
 
     def amount(hint: str) -> list[float]:
         return [float(number) for number in re.findall(r"\d+(?:\.\d+)?", hint)]

@@ -83,10 +83,11 @@ class Work(Cells):
     def _cell(self, volume: Volume, policy: Policy, kept: Kept | None) -> FleetCell:
         result = {} if kept is None else kept.result or {}
         for one in findings.read(result):
-            self._told[one.kind] += 1
-            name, example = self._examples.get(one.kind, (volume.name, one))
+            kind = one.kind
+            self._told[kind] += 1
+            name, example = self._examples.get(kind, (volume.name, one))
             hint = findings.hint_for_all([example.hint, one.hint])
-            self._examples[one.kind] = name, dataclasses.replace(example, hint=hint)
+            self._examples[kind] = name, dataclasses.replace(example, hint=hint)
         return cell_of(volume, policy.name, kept)
 
     def perform(self, jobs: int) -> None:
