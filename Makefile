@@ -13,8 +13,8 @@ CARGO ?= cargo
 # The papers that are run again: a package beside flashgc, which imports it.
 PAPERS := python-papers
 # The module is rebuilt when anything it is made of changes. One is there at a time; `.built-PROFILE`
-# says which: `release` for users, `checks` for tests and for trying a change.
-RUST := Cargo.toml Cargo.lock pyproject.toml $(PAPERS)/pyproject.toml $(shell find crates -path crates/device/mutants -prune -o -name '*.rs' -print -o -name '*.toml' -print)
+# says which: `release` as in wheels, `local` for users of a clone, `checks` for tests and for trying a change.
+RUST := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml $(PAPERS)/pyproject.toml $(shell find crates -path crates/device/mutants -prune -o -name '*.rs' -print -o -name '*.toml' -print)
 # Tests ask wrong engines too; users have none. With the features of the Rust tests no crate is
 # compiled twice.
 FEATURES_checks := --features mutants,vhost-user
@@ -28,7 +28,7 @@ MODULE := $(or $(firstword $(wildcard $(VENV)/.built-*)),$(VENV)/.built-checks)
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: $(VENV)/.built-release ## the command at .venv/bin/flashgc
+build: $(VENV)/.built-release ## the command at .venv/bin/flashgc, as fast as in a wheel
 
 dev: $(VENV)/.built-checks ## the command without link-time optimisation, soon after a change
 
@@ -44,25 +44,48 @@ tools:
 	@command -v cc >/dev/null || { \
 	  echo "error: a C compiler is missing; hint: apt-get install gcc" >&2; exit 2; }
 
-$(VENV)/.installed: requirements-dev.txt | tools
-	@echo "installing the Python tools into $(VENV)"
+# `pip` fetches `uv`, and `uv` what `uv.lock` says: the packages of users, and those of a group (`build`, `test`, `docs`).
+IN_VENV = VIRTUAL_ENV=$(abspath $(VENV)) PATH=$(abspath $(BIN)):$$PATH
+UV = UV_PROJECT_ENVIRONMENT=$(abspath $1) $(BIN)/uv sync --quiet --frozen --inexact --no-install-project --group $2
+
+$(BIN)/uv: requirements.txt | tools
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
 	@touch $@
 
-$(VENV)/.built-%: $(VENV)/.installed $(RUST)
-	@echo "building the engine and its Python module (some minutes the first time)"
+$(VENV)/.installed-%: uv.lock $(BIN)/uv
+	@echo "installing Python packages into $(VENV): group $*"
+	@$(call UV,$(VENV),$*)
+	@touch $@
+
+GROUP_checks := test
+GROUP_local := build
+GROUP_release := build
+.SECONDEXPANSION:
+.PRECIOUS: $(VENV)/.installed-%
+# On a terminal cargo shows how far it is; elsewhere its output is shown if it fails.
+$(VENV)/.built-%: $(VENV)/.installed-$$(GROUP_$$*) $(RUST)
+	@echo "compiling the engine and its Python module (minutes the first time)"
 	@rm -f $(VENV)/.built-*
-	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --profile $* --locked $(FEATURES_$*) >$(VENV)/build.log 2>&1 || { \
-	  cat $(VENV)/build.log >&2; exit 1; }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
-	  --editable ./$(PAPERS)
+	@compile() { $(IN_VENV) $(BIN)/maturin develop --uv --profile $* --locked $(FEATURES_$*); }; \
+	if [ -t 2 ]; then compile; else compile >$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log >&2; exit 1; }; fi
+	@$(IN_VENV) $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable ./$(PAPERS)
 	@touch $@
 
-# The Python tools are fetched while Rust compiles: one waits for the network, the other for the processor.
+# Side by side: what waits for the network, what one process compiles or checks at a time, and tests that wait. The
+# Rust tests say at the end what they found.
 test: | tools ## every test, format check and lint, Rust and Python
-	@$(MAKE) --no-print-directory --jobs=3 $(VENV)/.installed lint-rust
-	@$(MAKE) --no-print-directory lint-python test-rust test-python
+	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.installed-test lint-rust
+	@$(MAKE) --no-print-directory --jobs=2 lint-python tests
+	@$(MAKE) --no-print-directory test-rust >$(VENV)/test-rust.log 2>&1 & rust=$$!; \
+	$(MAKE) --no-print-directory test-python; python=$$?; \
+	wait $$rust; rust=$$?; cat $(VENV)/test-rust.log; test $$python = 0 -a $$rust = 0
+
+# All that tests run, compiled.
+.PHONY: tests
+tests: | tools
+	$(CARGO) test --locked --workspace $(FEATURES_tests) --profile checks --quiet --no-run
+	@$(MAKE) --no-print-directory dev
 
 lint: lint-rust lint-python ## format checks and lints
 
@@ -70,7 +93,7 @@ lint-rust: | tools
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets $(FEATURES_tests) --profile checks --quiet -- -D warnings
 
-lint-python: $(VENV)/.installed
+lint-python: $(VENV)/.installed-test
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
@@ -144,7 +167,7 @@ mutants: ## faults in CRATE=flashgc-ftl [FILE=...] [CHANGE=main] that its tests 
 	CARGO_INCREMENTAL=0 $(CARGO) mutants --in-place --output target --package $(CRATE) \
 	  $(if $(FILE),--file '$(FILE)') $(if $(CHANGE),--in-diff target/change.diff)
 
-format: $(VENV)/.installed ## format all code
+format: $(VENV)/.installed-test ## format all code
 	$(CARGO) fmt --all
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --fix --quiet .
@@ -170,9 +193,9 @@ papers: $(MODULE) ## run all papers at their quick size, and write their stateme
 
 # The site has tools of its own, which nothing else needs.
 SITE := target/site
-$(VENV)-site/.installed: requirements-docs.txt | tools
-	@test -x $(VENV)-site/bin/python || $(PYTHON) -m venv $(VENV)-site
-	@$(VENV)-site/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.txt
+$(VENV)-site/.installed: uv.lock $(BIN)/uv
+	@test -x $(VENV)-site/bin/python || $(PYTHON) -m venv --without-pip $(VENV)-site
+	@$(call UV,$(VENV)-site,docs)
 	@touch $@
 
 site: $(VENV)-site/.installed ## the documents as a site in target/site/html; every link is checked
@@ -182,12 +205,12 @@ site: $(VENV)-site/.installed ## the documents as a site in target/site/html; ev
 
 # WHEEL="--zig --compatibility manylinux_2_17" makes one for older systems (pip install ziglang).
 WHEEL ?=
-wheel: $(VENV)/.installed ## the wheel for this system and that of the papers, in dist
+wheel: $(VENV)/.installed-build ## the wheel for this system and that of the papers, in dist
 	$(BIN)/maturin build --release --locked --out dist $(WHEEL)
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
 	  --wheel-dir dist ./$(PAPERS)
 
-sdist: $(VENV)/.installed ## the source packages, in dist
+sdist: $(VENV)/.installed-build ## the source packages, in dist
 	$(BIN)/maturin sdist --out dist
 	cd $(PAPERS) && ../$(BIN)/python -c 'from flit_core.buildapi import build_sdist; build_sdist("../dist")'
 
@@ -198,10 +221,12 @@ release-check: ## wheel and source package, each installed in a clean environmen
 
 # AUDIT=--strict fails where something cannot be checked.
 AUDIT ?=
-audit: $(VENV)/.installed ## licences, sources and advisories of the dependencies
+audit: $(VENV)/.installed-test ## licences, sources and advisories of the dependencies
 	@$(BIN)/python scripts/audit.py $(AUDIT)
 
-demo: build ## which policy writes least, on a real trace and on hot and cold data
+# What ranks policies need not be compiled anew for speed: any module for users will do.
+DEMO := $(or $(firstword $(wildcard $(VENV)/.built-release $(VENV)/.built-local)),$(VENV)/.built-local)
+demo: $(DEMO) ## which policy writes least, on a real trace and on hot and cold data
 	@echo "A PostgreSQL server's drive (data/README.md): which policy writes least?"
 	@echo
 	@$(BIN)/flashgc compare --workload data/pgbench-ext4.csv.zst --frontier pool --spare 7% \

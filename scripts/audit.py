@@ -2,7 +2,7 @@
 
 python scripts/audit.py [--strict]
 
-Licences and sources need no network: `cargo metadata`, the locked requirements, and what is
+Licences and sources need no network: `cargo metadata`, `uv.lock`, and what is
 installed in `.venv*` say them. Advisories are in databases elsewhere: `cargo deny` and `pip-audit`
 ask them, where they are installed and reach them. What was not checked is said, each in a line;
 with ``--strict`` that fails, too.
@@ -17,13 +17,16 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-REQUIREMENTS = ("requirements.txt", "requirements-dev.txt", "requirements-docs.txt")
+LOCK = ROOT / "uv.lock"
+#: The only source of packages that are not ours.
+PYPI = "https://pypi.org/simple"
 
 #: Licences of Python packages beyond those of `deny.toml`. None is part of our packages.
 PYTHON = frozenset(
@@ -121,20 +124,20 @@ def crates(metadata: Mapping[str, Any], deny: Mapping[str, Any]) -> list[str]:
     return faults
 
 
-def pinned(text: str) -> tuple[dict[str, str], list[str]]:
-    """Name and version of each package of a file of requirements, and its faults."""
-    packages, faults = {}, []
-    for line in re.sub(r"\\\n", " ", text).splitlines():
-        line = line.partition("#")[0].strip()
-        if not line:
+def locked(text: str) -> tuple[set[tuple[str, str]], list[str]]:
+    """Name and version of each package of `uv.lock` that is not ours, and the faults of the lock."""
+    packages, faults = set(), []
+    for package in tomllib.loads(text)["package"]:
+        name, source = package["name"], package["source"]
+        if "editable" in source:
             continue
-        match = re.match(r"([A-Za-z0-9._-]+)==(\S+)\s*(.*)", line)
-        if match is None:
-            faults.append(f"found '{line}', expected NAME==VERSION with hashes, from PyPI")
-        elif "--hash=sha256:" not in match[3]:
-            faults.append(f"{match[1]} has no hash")
+        files = [*package.get("wheels", []), *filter(None, [package.get("sdist")])]
+        if source.get("registry") != PYPI:
+            faults.append(f"{name} comes from {source}, expected PyPI")
+        elif not files or not all(file.get("hash", "").startswith("sha256:") for file in files):
+            faults.append(f"{name} has a file without a hash")
         else:
-            packages[plain(match[1])] = match[2]
+            packages.add((plain(name), package["version"]))
     return packages, faults
 
 
@@ -185,12 +188,10 @@ def python(audit: Audit, folders: Iterable[Path]) -> None:
         (plain(one.metadata["Name"]), one.version): one.metadata
         for one in importlib.metadata.distributions(path=[str(folder) for folder in folders])
     }
-    before, looked_at, missing = len(audit.faults), set(), set()
-    for file in REQUIREMENTS:
-        packages, faults = pinned((ROOT / file).read_text(encoding="utf-8"))
-        audit.faults += [f"{file}: {fault}" for fault in faults]
-        looked_at |= packages.items()
-    for name, version in sorted(looked_at):
+    before, missing = len(audit.faults), set()
+    packages, faults = locked(LOCK.read_text(encoding="utf-8"))
+    audit.faults += [f"{LOCK.name}: {fault}" for fault in faults]
+    for name, version in sorted(packages):
         facts = installed.get((name, version))
         if facts is None:
             missing.add(name)
@@ -200,7 +201,7 @@ def python(audit: Audit, folders: Iterable[Path]) -> None:
                 "scripts/audit.py"
             )
     audit.passed(
-        f"sources of {len(looked_at)} Python packages, licences of {len(looked_at) - len(missing)}",
+        f"sources of {len(packages)} Python packages, licences of {len(packages) - len(missing)}",
         before,
     )
     if missing:
@@ -244,22 +245,25 @@ def advisories_of_packages(audit: Audit) -> None:
         )
         return
     before, skipped = len(audit.faults), set()
-    for file in REQUIREMENTS:
-        options = ["--require-hashes", "--disable-pip", "--format=json", "--progress-spinner=off"]
-        made = subprocess.run(
-            [tool, *options, "-r", file], cwd=ROOT, capture_output=True, text=True
+    export = [ROOT / ".venv/bin/uv", "export", "--frozen", "--quiet", "--all-groups", "--no-emit-project"]
+    options = ["--require-hashes", "--disable-pip", "--format=json", "--progress-spinner=off"]
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write(subprocess.run(export, cwd=ROOT, capture_output=True, text=True).stdout)
+        file.flush()
+        answer = subprocess.run(
+            [tool, *options, "-r", file.name], cwd=ROOT, capture_output=True, text=True
         )
-        try:
-            found = json.loads(made.stdout)["dependencies"]
-        except (ValueError, KeyError):
-            why = (made.stderr.strip().splitlines() or ["no answer"])[-1]
-            audit.unchecked.append(f"advisories of Python packages: {why}")
-            return
-        for package in found:
-            name = f"{package['name']} {package.get('version', '')}".strip()
-            if "skip_reason" in package:
-                skipped.add(name)
-            audit.faults += [f"{file}: {name} has {one['id']}" for one in package.get("vulns", [])]
+    try:
+        dependencies = json.loads(answer.stdout)["dependencies"]
+    except (ValueError, KeyError):
+        why = (answer.stderr.strip().splitlines() or ["no answer"])[-1]
+        audit.unchecked.append(f"advisories of Python packages: {why}")
+        return
+    for package in dependencies:
+        name = f"{package['name']} {package.get('version', '')}".strip()
+        if "skip_reason" in package:
+            skipped.add(name)
+        audit.faults += [f"{name} has {fault['id']}" for fault in package.get("vulns", [])]
     if skipped:
         audit.unchecked.append(
             f"advisories of {len(skipped)} Python packages ({', '.join(sorted(skipped)[:3])}, "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+import re
 import subprocess
 import sys
 import tomllib
@@ -66,13 +67,54 @@ def test_a_licence_is_an_expression(licence: str, expected: bool) -> None:
     assert audit.is_allowed(licence, DENY["licenses"]["allow"]) is expected
 
 
-def test_a_package_is_pinned_with_a_hash() -> None:
-    assert audit.pinned("Click==8.1 \\\n    --hash=sha256:00\n    # via x\n") == (
-        {"click": "8.1"},
-        [],
-    )
-    for line in ("click==8.1", "click @ git+https://example.org/a", "--index-url https://a.b"):
-        assert audit.pinned(line)[1]
+LOCKED = """
+[[package]]
+name = "Flash.GC"
+source = { editable = "." }
+
+[[package]]
+name = "Click"
+version = "8.1"
+source = { registry = "https://pypi.org/simple" }
+sdist = { hash = "sha256:00" }
+wheels = [{ hash = "sha256:01" }]
+"""
+
+
+def test_a_package_comes_from_pypi_with_a_hash_of_each_file() -> None:
+    assert audit.locked(LOCKED) == ({("click", "8.1")}, [])
+    for before, after in (
+        ("https://pypi.org/simple", "https://example.org/simple"),
+        ('registry = "https://pypi.org/simple"', 'git = "https://example.org/a"'),
+        ('hash = "sha256:01"', 'url = "a.whl"'),
+        ('sdist = { hash = "sha256:00" }\nwheels = [{ hash = "sha256:01" }]', ""),
+    ):
+        assert before in LOCKED
+        assert audit.locked(LOCKED.replace(before, after))[1]
+
+
+def requirement(name: str) -> str:
+    """The name of a package in a requirement, as packages are compared."""
+    return re.sub(r"[-_.]+", "-", re.split(r"[\[<>=,; ]", name)[0]).lower()
+
+
+def test_the_lock_is_that_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    packages = tomllib.loads((ROOT / "uv.lock").read_text(encoding="utf-8"))["package"]
+    lock = next(package for package in packages if package["name"] == "flashgc")
+    extras = project["project"]["optional-dependencies"]
+    expected = {None: project["project"]["dependencies"], **extras}
+    for extra, requirements in expected.items():
+        assert {requirement(name) for name in requirements} == {
+            need["name"]
+            for need in lock["metadata"]["requires-dist"]
+            if need.get("marker") == (extra and f"extra == '{extra}'")
+        }
+    groups = project["dependency-groups"]
+    groups["test"][0:1] = groups["build"]
+    for group, requirements in groups.items():
+        needs = lock["metadata"]["requires-dev"][group]
+        assert {requirement(name) for name in requirements} == {need["name"] for need in needs}
 
 
 def test_the_licence_of_a_package_is_read() -> None:

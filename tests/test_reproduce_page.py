@@ -16,6 +16,9 @@ import pytest
 
 from conftest import COMMAND, environment
 
+#: In one process: what a fixture of the module computes is computed once.
+pytestmark = pytest.mark.xdist_group(__name__)
+
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 needs_chromium = pytest.mark.skipif(
     CHROMIUM is None, reason="needs Chromium; hint: apt-get install chromium"

@@ -25,6 +25,9 @@ from flashgc_papers.reproduce.runner import Measured, Outcome, Size, runner_of
 from flashgc_papers.reproduce.verdicts import Verdict
 from papers import WHOLE_PAGES, result_of
 
+#: In one process: what a fixture of the module computes is computed once.
+pytestmark = pytest.mark.xdist_group(__name__)
+
 # Worked by hand. Offsets in bytes, 4096 a page:
 #   write 0, 4096 bytes, three times: page 0                           3 accesses, written
 #   write 4096 + 512, 4096 bytes: touches pages 1 and 2; its size needs one, page 1

@@ -19,6 +19,9 @@ import flashgc
 from flashgc.results import Finding
 from flashgc.results.findings import rules
 
+#: In one process: what a fixture of the module computes is computed once.
+pytestmark = pytest.mark.xdist_group(__name__)
+
 #: The checks that look at one finding alone, and cost no other run.
 QUICK = {
     "nothing-measured": claims.nothing_measured,

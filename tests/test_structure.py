@@ -25,18 +25,25 @@ def test_no_files_of_a_crate_need_each_other() -> None:
     }
 
 
-PYTHON = structure.Package(structure.PACKAGES)
+#: In one process: what a fixture of the module computes is computed once.
+pytestmark = pytest.mark.xdist_group(__name__)
 
 
-def test_no_modules_of_python_need_each_other() -> None:
+@pytest.fixture(scope="module")
+def python() -> Any:
+    """The modules of Python and their imports."""
+    return structure.Package(structure.PACKAGES)
+
+
+def test_no_modules_of_python_need_each_other(python: Any) -> None:
     """``scripts/structure.py --arrows flashgc`` shows them."""
-    assert structure.circles(PYTHON.graph()) == []
+    assert structure.circles(python.graph()) == []
 
 
-def test_no_rooms_need_each_other() -> None:
+def test_no_rooms_need_each_other(python: Any) -> None:
     """A room is a first folder, or a file in none. ``scripts/structure.py --rooms --arrows``."""
     crates = {path.name: structure.Crate(path) for path in (ROOT / "crates").iterdir()}
-    for name, part in {**crates, "python": PYTHON}.items():
+    for name, part in {**crates, "python": python}.items():
         assert structure.circles(part.rooms()) == [], name
 
 
@@ -58,21 +65,21 @@ def test_a_circle_of_rooms_needs_no_circle_of_files(tmp_path: Path) -> None:
     assert structure.circles(crate.rooms()) == [[("left",), ("right",)]]
 
 
-def test_nothing_of_flashgc_needs_the_papers() -> None:
+def test_nothing_of_flashgc_needs_the_papers(python: Any) -> None:
     needing = {
         module
-        for module, needed in PYTHON.graph().items()
+        for module, needed in python.graph().items()
         if module[0] == "flashgc" and any(target[0] != "flashgc" for target in needed)
     }
     assert needing == set()
 
 
-def test_nothing_else_needs_the_command() -> None:
+def test_nothing_else_needs_the_command(python: Any) -> None:
     """The command of the papers stands in a folder of that name."""
     command = ("flashgc", "command")
     needing = {
         module
-        for module, needed in PYTHON.graph().items()
+        for module, needed in python.graph().items()
         if any(target[:2] == command for target in needed) and module[:2] != command
     }
     assert {module for module in needing if "command" not in module} == set()

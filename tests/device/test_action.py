@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import ROOT, environment
 from tests.device.conftest import needs_mounts
 
-pytestmark = [needs_mounts, pytest.mark.xdist_group("mounts")]
+pytestmark = [needs_mounts, pytest.mark.xdist_group(__name__)]
 
 ACTION = ROOT / ".github" / "actions" / "flash-bench" / "action.yml"
 

@@ -30,7 +30,7 @@ from flashgc.device import up as upping
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="root is attacked"),
-    pytest.mark.xdist_group("mounts"),
+    pytest.mark.xdist_group(__name__),
 ]
 
 NOBODY = 65534

@@ -578,7 +578,7 @@ def _everything_in_one_folder(
 
 
 @needs_mounts
-@pytest.mark.xdist_group("mounts")
+@pytest.mark.xdist_group(__name__)
 @pytest.mark.usefixtures("_everything_in_one_folder")
 def test_a_bench_measures_goes_on_and_judges(command: Command, tmp_path: Path) -> None:
     file = written(tmp_path, MOUNTED)
@@ -610,7 +610,7 @@ def test_a_bench_measures_goes_on_and_judges(command: Command, tmp_path: Path) -
 
 
 @needs_mounts
-@pytest.mark.xdist_group("mounts")
+@pytest.mark.xdist_group(__name__)
 @pytest.mark.usefixtures("_everything_in_one_folder")
 @pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_bench_keeps_what_is_finished(
@@ -640,7 +640,7 @@ def test_a_stopped_bench_keeps_what_is_finished(
 
 
 @needs_mounts
-@pytest.mark.xdist_group("mounts")
+@pytest.mark.xdist_group(__name__)
 @pytest.mark.usefixtures("_everything_in_one_folder")
 def test_a_server_of_the_setup_does_not_outlive_a_bench_that_was_killed(
     command: Command, tmp_path: Path
@@ -708,7 +708,7 @@ def sleeping(folder: Path) -> list[str]:
 
 
 @needs_mounts
-@pytest.mark.xdist_group("mounts")
+@pytest.mark.xdist_group(__name__)
 @pytest.mark.usefixtures("_everything_in_one_folder")
 @pytest.mark.parametrize(
     ("old", "new", "said"),
@@ -755,7 +755,7 @@ def test_a_cell_with_streams_has_a_drive_with_handles(tmp_path: Path) -> None:
 
 
 @needs_mounts
-@pytest.mark.xdist_group("mounts")
+@pytest.mark.xdist_group(__name__)
 def test_files_have_streams_in_the_cells_that_ask_for_them(
     command: Command, tmp_path: Path
 ) -> None:

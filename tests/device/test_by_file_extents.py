@@ -15,7 +15,7 @@ from tests.device.test_exec import LARGE, _everything_in_one_folder, python, run
 from flashgc.device.files.grouping import pattern
 from flashgc.device.files.owners import METADATA, OTHERS, UNNAMED
 
-pytestmark = [needs_mounts, pytest.mark.xdist_group("mounts")]
+pytestmark = [needs_mounts, pytest.mark.xdist_group(__name__)]
 
 __all__ = ["_everything_in_one_folder"]
 

@@ -37,7 +37,7 @@ from flashgc.device.postgres import PostgresError, cluster
 
 def in_mounts(test: Callable[..., None]) -> Callable[..., None]:
     """A test that mounts drives: one of them at a time."""
-    return pytest.mark.xdist_group("mounts")(needs_mounts(test))
+    return pytest.mark.xdist_group(__name__)(needs_mounts(test))
 
 
 FILESYSTEMS = [

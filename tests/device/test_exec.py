@@ -21,7 +21,7 @@ import pytest
 from tests.conftest import Command, environment
 from tests.device.conftest import leftovers, needs, needs_mounts
 
-pytestmark = [needs_mounts, pytest.mark.xdist_group("mounts")]
+pytestmark = [needs_mounts, pytest.mark.xdist_group(__name__)]
 
 SMALL = ("--capacity", "192MiB", "--pages-per-block", "64", "--victim", "greedy")
 LARGE = ("--capacity", "400MiB", "--pages-per-block", "64", "--victim", "greedy")

@@ -55,7 +55,7 @@ def served(found: dict[str, Any]) -> dict[str, Any]:
         (("--streams-by-file", "wal/*=1,base/*=2"), "fdp:handles=3,persistent=0"),
     ],
 )
-@pytest.mark.xdist_group("mounts")
+@pytest.mark.xdist_group(__name__)
 @needs_mounts
 def test_the_served_drive_is_ranked_with_its_placement_and_streams(
     command: Command, words: tuple[str, ...], placement: str
@@ -69,7 +69,7 @@ def test_the_served_drive_is_ranked_with_its_placement_and_streams(
     assert len({one["copied_pages"] for one in rows.values()}) == 3
 
 
-@pytest.mark.xdist_group("mounts")
+@pytest.mark.xdist_group(__name__)
 @needs_mounts
 def test_the_served_drive_has_a_row_although_nobody_named_it(command: Command) -> None:
     words = ("--placement", "sepbit", "--compare", "fifo")
@@ -84,7 +84,7 @@ def test_the_served_drive_has_a_row_although_nobody_named_it(command: Command) -
     assert sum("(served)" in row for row in rows) == 1, done.stdout
 
 
-@pytest.mark.xdist_group("mounts")
+@pytest.mark.xdist_group(__name__)
 @needs_mounts
 def test_a_served_policy_in_python_is_ranked_with_its_own_code(
     command: Command, tmp_path: Path

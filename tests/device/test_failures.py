@@ -22,7 +22,7 @@ from flashgc.device import failures, state, writers
 from flashgc.device import up as upping
 from flashgc.device.failures import BENCH, CAUSES, CUT, EXEC, UP, Cause
 
-pytestmark = [needs_mounts, pytest.mark.xdist_group("mounts")]
+pytestmark = [needs_mounts, pytest.mark.xdist_group(__name__)]
 
 #: A drive that is made in a moment.
 SMALL = ("--capacity", "64MiB", "--pages-per-block", "32")

@@ -16,7 +16,7 @@ from tests.device.conftest import leftovers, mounts, needs, needs_mounts
 
 from flashgc.device import memory
 
-pytestmark = [needs_mounts, needs("fio"), pytest.mark.xdist_group("mounts")]
+pytestmark = [needs_mounts, needs("fio"), pytest.mark.xdist_group(__name__)]
 
 #: Seconds after which a command counts as one that does not end.
 LONG = 240

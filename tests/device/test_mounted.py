@@ -21,7 +21,7 @@ import flashgc
 from flashgc import Device, DriveError
 from flashgc.device import up as upping
 
-pytestmark = [needs_mounts, pytest.mark.xdist_group("mounts")]
+pytestmark = [needs_mounts, pytest.mark.xdist_group(__name__)]
 
 SMALL = ("--capacity", "192MiB", "--pages-per-block", "64", "--victim", "greedy")
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,7 +14,7 @@ from tests.device.test_exec import GROWING, LARGE, _everything_in_one_folder, py
 import flashgc
 from flashgc.device.options_of import options_of
 
-pytestmark = [needs_mounts, pytest.mark.xdist_group("mounts")]
+pytestmark = [needs_mounts, pytest.mark.xdist_group(__name__)]
 
 __all__ = ["_everything_in_one_folder"]
 

@@ -26,7 +26,7 @@ from flashgc.command.entrance import cli
 from flashgc.device import state, writers
 from flashgc.device import up as upping
 
-pytestmark = [needs_mounts, pytest.mark.xdist_group("mounts")]
+pytestmark = [needs_mounts, pytest.mark.xdist_group(__name__)]
 
 USERS = (65534, 4711)
 

@@ -21,6 +21,9 @@ from flashgc.studies.gaps.curve import Equal, Point, equal
 from flashgc.studies.gaps.describe import findings, heading
 from flashgc.studies.gaps.outcome import Gap, Row, equals, ordered
 
+#: In one process: what a fixture of the module computes is computed once.
+pytestmark = pytest.mark.xdist_group(__name__)
+
 DRIVE = {"blocks": 256, "pages_per_block": 16, "spare": "20%", "writes": "4x", "jobs": 1}
 WORKLOAD = "hotcold:f=0.1,r=0.9"
 TRACE = ROOT / "data" / "pgbench-ext4.csv.zst"

@@ -35,7 +35,7 @@ MISSING = _missing()
 #: Of modules with a stand: one of them at a time, and only where it can be.
 MARKS = [
     pytest.mark.skipif(MISSING is not None, reason=str(MISSING)),
-    pytest.mark.xdist_group("mounts"),
+    pytest.mark.xdist_group("hints"),
 ]
 
 SETTINGS = {

@@ -240,7 +240,7 @@ def test_an_inconsistent_database_is_an_error(
 
 
 @pytest.mark.skipif(not has_mounts(), reason="needs root, FUSE and loop devices")
-@pytest.mark.xdist_group("mounts")
+@pytest.mark.xdist_group(__name__)
 @pytest.mark.usefixtures("_fio")
 def test_the_micro_benchmark_runs_on_the_block_device(tmp_path: Path) -> None:
     """Without a file system, above a clock that hears hints with requests (section 4.3.1)."""
@@ -382,7 +382,7 @@ def test_a_demonstration_is_of_what_was_sampled(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
-@pytest.mark.xdist_group("mounts")
+@pytest.mark.xdist_group(__name__)
 def test_the_demonstration_shows_that_hints_save_writes(tmp_path: Path) -> None:
     try:
         demo.check()

@@ -35,7 +35,7 @@ pytestmark = [
         not (EVENTS / "block/block_dirty_buffer").exists(),
         reason="tracefs is not mounted, or the kernel has no tracepoints",
     ),
-    pytest.mark.xdist_group("mounts"),
+    pytest.mark.xdist_group(__name__),
 ]
 
 #: Seconds of a poll: longer than an event needs to be in its ring for sure.

@@ -22,6 +22,9 @@ from flashgc.studies.identifying.open_set import FalseBest, false_best
 from flashgc.studies.identifying.schemes import Scheme, parse
 from flashgc.studies.identifying.workloads import condition
 
+#: In one process: what a fixture of the module computes is computed once.
+pytestmark = pytest.mark.xdist_group(__name__)
+
 #: Three schemes with different curves.
 SCHEMES = ("greedy single", "cost-benefit pool", "random mixed")
 WORKLOADS = ("uniform", "80/20", "90/10", "zipf:theta=0.9")

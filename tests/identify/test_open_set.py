@@ -15,6 +15,9 @@ from flashgc.studies.identifying.identify import QUICK, identify
 from flashgc.studies.identifying.schemes import parse, schemes
 from flashgc.terminal.progress import Bars
 
+#: In one process: what a fixture of the module computes is computed once.
+pytestmark = pytest.mark.xdist_group(__name__)
+
 #: Three schemes with different curves.
 SCHEMES = ("greedy single", "cost-benefit pool", "random mixed")
 #: Schemes among which there are pairs that look alike.
