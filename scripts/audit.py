@@ -125,7 +125,7 @@ def crates(metadata: Mapping[str, Any], deny: Mapping[str, Any]) -> list[str]:
 
 
 def locked(text: str) -> tuple[set[tuple[str, str]], list[str]]:
-    """Name and version of each package of `uv.lock` that is not ours, and the faults of the lock."""
+    """Name and version of each package of a lock that is not ours, and the faults of the lock."""
     packages, faults = set(), []
     for package in tomllib.loads(text)["package"]:
         name, source = package["name"], package["source"]
@@ -245,7 +245,8 @@ def advisories_of_packages(audit: Audit) -> None:
         )
         return
     before, skipped = len(audit.faults), set()
-    export = [ROOT / ".venv/bin/uv", "export", "--frozen", "--quiet", "--all-groups", "--no-emit-project"]
+    export = [ROOT / ".venv/bin/uv", "export", "--frozen", "--quiet"]
+    export += ["--all-groups", "--no-emit-project"]
     options = ["--require-hashes", "--disable-pip", "--format=json", "--progress-spinner=off"]
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         file.write(subprocess.run(export, cwd=ROOT, capture_output=True, text=True).stdout)
