@@ -23,6 +23,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from packaging.markers import Marker
+
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "uv.lock"
 #: The only source of packages that are not ours.
@@ -141,6 +143,18 @@ def locked(text: str) -> tuple[set[tuple[str, str]], list[str]]:
     return packages, faults
 
 
+def needed() -> tuple[str, set[tuple[str, str]]]:
+    """The packages of the lock as requirements, and name and version of those for this system."""
+    export = [ROOT / ".venv/bin/uv", "export", "--frozen", "--quiet"]
+    export += ["--all-groups", "--all-extras", "--no-emit-local"]
+    text = subprocess.run(export, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    packages = set()
+    for name, version, marker in re.findall(r"(?m)^([\w.-]+)==([^\s;]+)(?: ; ([^\\\n]*))?", text):
+        if not marker or Marker(marker.strip()).evaluate():
+            packages.add((plain(name), version))
+    return text, packages
+
+
 def plain(name: str) -> str:
     """The name of a package as packages are compared."""
     return re.sub(r"[-_.]+", "-", name).lower()
@@ -191,23 +205,27 @@ def python(audit: Audit, folders: Iterable[Path]) -> None:
     before, missing = len(audit.faults), set()
     packages, faults = locked(LOCK.read_text(encoding="utf-8"))
     audit.faults += [f"{LOCK.name}: {fault}" for fault in faults]
+    for_here = needed()[1]
     for name, version in sorted(packages):
         facts = installed.get((name, version))
         if facts is None:
-            missing.add(name)
+            # Packages for other systems are not installed here.
+            if (name, version) in for_here:
+                missing.add((name, version))
         elif not is_allowed(licence := licence_of(facts), allowed):
             audit.faults.append(
                 f"{name} {version}: its licence is {licence}, expected one of deny.toml or "
                 "scripts/audit.py"
             )
     audit.passed(
-        f"sources of {len(packages)} Python packages, licences of {len(packages) - len(missing)}",
+        f"sources of {len(packages)} Python packages, licences of {len(for_here - missing)}",
         before,
     )
     if missing:
         audit.unchecked.append(
             f"licences of {len(missing)} Python packages that are not installed "
-            f"({', '.join(sorted(missing)[:3])}, ...); hint: make site installs them"
+            f"({', '.join(name for name, _ in sorted(missing)[:3])}, ...); "
+            "hint: make site installs them"
         )
 
 
@@ -245,11 +263,9 @@ def advisories_of_packages(audit: Audit) -> None:
         )
         return
     before, skipped = len(audit.faults), set()
-    export = [ROOT / ".venv/bin/uv", "export", "--frozen", "--quiet"]
-    export += ["--all-groups", "--no-emit-project"]
     options = ["--require-hashes", "--disable-pip", "--format=json", "--progress-spinner=off"]
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
-        file.write(subprocess.run(export, cwd=ROOT, capture_output=True, text=True).stdout)
+        file.write(needed()[0])
         file.flush()
         answer = subprocess.run(
             [tool, *options, "-r", file.name], cwd=ROOT, capture_output=True, text=True
