@@ -143,6 +143,7 @@ coverage: dev ## how often the intervals of steady results hold the truth: every
 	$(BIN)/python -m scripts.coverage.intervals large --seeds $$(($(SEEDS) / 2)) --jobs $(JOBS)
 	$(BIN)/python -m scripts.coverage.differences
 	$(BIN)/python -m scripts.coverage.hints
+	$(BIN)/python -m scripts.coverage.steadiness
 
 wrong-findings: dev ## which test notices that a finding is wrong, of each rule or those with PART in their id (TESTS=files)
 	$(BIN)/python -m scripts.statements.wrong "$(PART)" $(TESTS)

@@ -414,7 +414,7 @@ A_VOLUME = 8192
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs the files of Linux")
 def test_memory_is_bounded_whatever_the_number_of_volumes(tmp_path: Path) -> None:
     synthesise: Callable[..., int] = runpy.run_path(
-        str(ROOT / "scripts" / "fleet" / "synthesise.py")
+        str(ROOT / "docs" / "examples" / "synthesise.py")
     )["synthesise"]
 
     def peak(volumes: int) -> int:

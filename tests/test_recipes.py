@@ -32,7 +32,7 @@ BLOCK = re.compile(
     re.M | re.S,
 )
 #: A file or folder in backticks, as in `crates/ftl/src/dftl.rs`.
-PATH = re.compile(r"`((?:crates|python|tests|docs|fuzz|data|scripts)/[\w./-]+)`")
+PATH = re.compile(r"`((?:crates|python|tests|docs|fuzz|data|scripts|experiments)/[\w./-]+)`")
 KINDS = {
     "victim policy",
     "placement",

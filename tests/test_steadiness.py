@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import runpy
-
 import pytest
-
-from conftest import ROOT
+from scripts.coverage import steadiness
 
 
 def test_the_errors_of_the_rules_are_measured_by_the_rules(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    runpy.run_path(str(ROOT / "scripts" / "steadiness.py"))["main"](100)
+    steadiness.main(100)
     rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()]
     shares = {
         row[0]: float(row[2].strip(" %"))

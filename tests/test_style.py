@@ -204,7 +204,17 @@ def is_there(name: str) -> bool:
     """Return whether a path is in the repository; a bare name of a file may be in any folder."""
     if "/" in name or (ROOT / name).exists():
         return any(ROOT.glob(name.rstrip("/")))
-    folders = ("crates", "python", "python-papers", "tests", "scripts", "docs", "fuzz", "data")
+    folders = (
+        "crates",
+        "python",
+        "python-papers",
+        "tests",
+        "scripts",
+        "experiments",
+        "docs",
+        "fuzz",
+        "data",
+    )
     return any(next((ROOT / folder).rglob(name), None) for folder in folders)
 
 

@@ -3,7 +3,7 @@
     PYTHONPATH=scripts/docs .venv/bin/python docs/figures/realtime.py
 
 `make docs` does so, and a test fails where the figure is stale. The rows are in
-docs/results/realtime.postgres.csv, as `scripts/bench/realtime_postgres.py` measured them.
+docs/results/realtime.postgres.csv.
 """
 
 import csv

@@ -1,7 +1,7 @@
 """A drive that answers in real time against the same requests simulated.
 
     PYTHONPATH=python .venv/bin/python scripts/bench/realtime.py [--device mlc] [--slower 1x]
-        [--seconds 5] [--depths 1,32] [--kinds randread,randwrite,randrw] [--front fuse] [--climb]
+        [--seconds 5] [--depths 1,32] [--kinds randread,randwrite,randrw] [--front fuse]
 
 For each kind and queue depth fio works on a full drive of its own, served by FUSE with
 ``--realtime``, and the requests are recorded. The recording is then replayed on the simulated timed
@@ -10,8 +10,6 @@ from the arrival of a request to its answer, with the simulation and with what f
 has the way through the kernel as well: mean, p50, p99 and p99.9. ``late`` is the share of answers
 that left more than 50 us after their time. With ``--front nvme-tcp`` a host of this process reads
 and writes by NVMe/TCP in place of fio.
-
-``--climb`` lets random reads arrive at rates that double, until they are not served any more.
 """
 
 from __future__ import annotations
@@ -19,21 +17,21 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import random
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import flashgc
+from flashgc.device.campaign.nvme import PAGE, Queue, connected
 from flashgc.device.control import Client
 from flashgc.units import format_share
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-from scripts.nvme.host import connected, work
 
 #: Where the drive's file is: a disk would make answers late.
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
@@ -57,7 +55,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--depths", default="1,32")
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--front", default="fuse", choices=("fuse", "nvme-tcp"))
-    parser.add_argument("--climb", action="store_true")
     return parser.parse_args()
 
 
@@ -89,14 +86,42 @@ def served(
         server.wait(60)
 
 
-def fio(disk: Path, kind: str, depth: int, seconds: int, *more: str) -> dict[str, Any]:
+def fio(disk: Path, kind: str, depth: int, seconds: int) -> dict[str, Any]:
     """What fio measured on the disk."""
     words = ["fio", "--name=bench", f"--filename={disk}", f"--rw={kind}", "--bs=4k", "--direct=1"]
     words += ["--ioengine=libaio", f"--iodepth={depth}", "--time_based", f"--runtime={seconds}"]
-    words += ["--randseed=1", "--norandommap", "--output-format=json", *more]
+    words += ["--randseed=1", "--norandommap", "--output-format=json"]
     done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=disk.parent.parent)
     job: dict[str, Any] = json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]
     return job
+
+
+def work(queue: Queue, kind: str, pages: int, depth: int, seconds: float) -> dict[str, list[float]]:
+    """Reads or writes of random pages, ``depth`` at a time. Return their latencies in us by kind.
+
+    ``kind`` is `randread`, `randwrite` or `randrw`, as fio has them.
+    """
+    draw, data = random.Random(1), bytes(PAGE)
+    found: dict[str, list[float]] = {"read": [], "write": []}
+    waiting: dict[int, tuple[str, float]] = {}
+    free, until = list(range(depth)), time.monotonic() + seconds
+    while free or waiting:
+        while free and time.monotonic() < until:
+            cid, page = free.pop(), draw.randrange(pages)
+            what = kind.removeprefix("rand")
+            what = what if what != "rw" else draw.choice(("read", "write"))
+            waiting[cid] = what, time.perf_counter()
+            if what == "read":
+                queue.send(cid, 0x02, 1, (page,), b"", PAGE)
+            else:
+                queue.send(cid, 0x01, 1, (page,), data, 0)
+        if not waiting:
+            break
+        cid, _, _ = queue.take()
+        what, began = waiting.pop(cid)
+        found[what].append((time.perf_counter() - began) * 1e6)
+        free.append(cid)
+    return found
 
 
 def by_nvme(said: str, kind: str, depth: int, seconds: int) -> dict[str, Any]:
@@ -167,38 +192,9 @@ def compared(kind: str, depth: int, given: argparse.Namespace) -> None:
             )
 
 
-def climb(given: argparse.Namespace) -> None:
-    """Rates of random reads that double until the host cannot follow."""
-    rate = 1000
-    while rate <= 64000:
-        with (
-            tempfile.TemporaryDirectory(prefix="flashgc-bench-", dir=MEMORY) as name,
-            served(Path(name), given.device, given.slower) as (file, disk),
-        ):
-            fio(
-                Path(disk),
-                "randread",
-                32,
-                given.seconds,
-                f"--rate_iops={rate}",
-                "--rate_process=poisson",
-            )
-            with Client(file) as client:
-                real = client.stat()["realtime"]
-        found = real["answers"] / given.seconds
-        late, word = format_share(real["late_share"]), "valid" if real["is_valid"] else "INVALID"
-        print(f"reads at {rate}/s: {found:.0f}/s, late {late}, {word}", flush=True)
-        if found < 0.9 * rate:
-            return
-        rate *= 2
-
-
 def main() -> None:
-    """Compares, or climbs."""
+    """Compares."""
     given = arguments()
-    if given.climb:
-        climb(given)
-        return
     theirs = "fio" if given.front == "fuse" else "host"
     print(f"served/simulated/{theirs} in us, and by how much the served drive is off")
     for kind in given.kinds.split(","):

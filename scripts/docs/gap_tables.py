@@ -1,7 +1,4 @@
-"""The reports of ``flashgc gap`` on public traces, made again from their rows.
-
-``scripts/placement/gaps.py`` measures the rows.
-"""
+"""The reports of ``flashgc gap`` on public traces, made again from their rows."""
 
 from __future__ import annotations
 

@@ -2,10 +2,10 @@
 
     .venv/bin/python scripts/docs/tables.py
 
-writes the table below each ``<!-- table: NAME -->`` anew, from the files in ``docs/results``. Those
-are files that ``flashgc reproduce CLAIM --out DIR`` leaves in ``DIR/tables``, as they are, and what
-``scripts/placement`` measured; ``trace_tables.py`` and ``gap_tables.py`` make its tables. The tests
-fail where a document shows something else.
+writes the table below each ``<!-- table: NAME -->`` anew, from the files in ``docs/results``. A
+table that ``TABLES`` does not name is the file ``NAME.csv``, cell by cell. The others are computed:
+from files that ``flashgc reproduce CLAIM --out DIR`` leaves in ``DIR/tables``, and by
+``trace_tables.py`` and ``gap_tables.py``. The tests fail where a document shows something else.
 """
 
 from __future__ import annotations
@@ -116,11 +116,19 @@ def markdown(cells: list[Sequence[str]]) -> str:
     return "\n".join([heading, rule, *lines, ""])
 
 
+def cells_of(name: str) -> list[Sequence[str]]:
+    """The cells of a table, the first line its heading."""
+    if name in TABLES:
+        return TABLES[name]()
+    with (RESULTS / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
 def renewed(text: str) -> str:
     """A document with its tables written anew."""
 
     def table(place: re.Match[str]) -> str:
-        return f"<!-- table: {place['name']} -->\n{markdown(TABLES[place['name']]())}"
+        return f"<!-- table: {place['name']} -->\n{markdown(cells_of(place['name']))}"
 
     return PLACE.sub(table, text)
 

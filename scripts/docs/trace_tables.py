@@ -1,7 +1,4 @@
-"""What docs/placement.md says of every scheme on every public trace, from its cells.
-
-``scripts/placement/traces.py`` measures the cells.
-"""
+"""What docs/placement.md says of every scheme on every public trace, from its cells."""
 
 from __future__ import annotations
 

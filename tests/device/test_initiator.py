@@ -1,6 +1,6 @@
 """A block device by the initiator of Linux, as far as a machine without one can tell.
 
-``scripts/nvme/guest.py --attach`` has the real one.
+``experiments/nvme/guest.py --attach`` has the real one.
 """
 
 from __future__ import annotations

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripts.nvme.host import PAGE, connected
 
 import flashgc
 from flashgc import Device, _core
+from flashgc.device.campaign.nvme import PAGE, connected
 from flashgc.device.options_of import options_of
 
 

@@ -1,6 +1,6 @@
 """The initiator of Linux, in a virtual machine, reads what it wrote on a drive of NVMe/TCP.
 
-Nothing is downloaded: ``python scripts/nvme/guest.py --smoke`` does that once.
+Nothing is downloaded: ``python experiments/nvme/guest.py --smoke`` does that once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 
 from conftest import ROOT
 
-SCRIPTS = ROOT / "scripts" / "nvme"
+SCRIPTS = ROOT / "experiments" / "nvme"
 
 
 def module(name: str) -> Any:
@@ -32,7 +32,7 @@ packages = module("packages")
 CACHE = packages.default_cache()
 ROOT_OF_GUEST = packages.there(CACHE)
 MISSING = (
-    f"no packages of the guest in {CACHE}: python scripts/nvme/guest.py --smoke"
+    f"no packages of the guest in {CACHE}: python experiments/nvme/guest.py --smoke"
     if ROOT_OF_GUEST is None
     else f"no {packages.QEMU} in {ROOT_OF_GUEST}"
     if not (ROOT_OF_GUEST / packages.QEMU).exists()

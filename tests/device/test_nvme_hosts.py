@@ -11,12 +11,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from scripts.nvme.host import NAME, PAGE, Queue, connected
 from tests.conftest import COMMAND
 
 import flashgc
 from flashgc import Device
 from flashgc.device import making, realtime, watch
+from flashgc.device.campaign.nvme import NAME, PAGE, Queue, connected
 
 
 def test_answers_leave_at_the_times_of_the_flash(tmp_path: Path) -> None:

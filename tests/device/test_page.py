@@ -14,11 +14,11 @@ from typing import Any
 import matplotlib.image
 import numpy as np
 import pytest
-from scripts.nvme.host import NAME, connected
 
 from device.browser import Browser, browser, needs_browser
 from device.fake_drive import BAD, CLOSED, ERASED, OPEN, FakeDrive
 from flashgc import Device
+from flashgc.device.campaign.nvme import NAME, connected
 from flashgc.device.source import Blocks
 from flashgc.device.still import PALETTE
 from flashgc.device.web import Page

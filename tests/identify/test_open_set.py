@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripts.identify import drives, recover
-from scripts.identify.rules import FAMILIES
+from experiments.identify import drives, recover
+from experiments.identify.rules import FAMILIES
 
 from flashgc.studies.identifying import open_set
 from flashgc.studies.identifying.identify import QUICK, identify

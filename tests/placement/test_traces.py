@@ -1,10 +1,12 @@
-"""Every scheme on every public trace: the scripts at smoke size, the tables and the pictures."""
+"""Every scheme on every public trace: the tables and the pictures that are made of the cells."""
 
 from __future__ import annotations
 
 import csv
 import runpy
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,116 +16,52 @@ import tables
 import trace_tables
 from conftest import ROOT
 from flashgc.plot import save
-from flashgc.registry import brief, gc_presets, placements, policies
 from flashgc.studies.gaps.describe import RULES
+from flashgc.studies.gaps.outcome import Gap
 
-SCRIPTS = ROOT / "scripts" / "placement"
-TRACES = runpy.run_path(str(SCRIPTS / "traces.py"))
-GAPS = runpy.run_path(str(SCRIPTS / "gaps.py"))
 RESULTS = ROOT / "docs" / "results"
 SHIPPED = ROOT / "data" / "pgbench-ext4.csv.zst"
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of traces: the one that ships, one too small for the oracle, one for all schemes."""
-    name = SHIPPED.name.removesuffix(".csv.zst")
-    (tmp_path / name).mkdir()
-    (tmp_path / name / SHIPPED.name).symlink_to(SHIPPED)
-    for made, pages in (("small", 400), ("tiny", 12)):
-        (tmp_path / made).mkdir()
-        lines = "".join(f"{at},W,{4096 * (7 * at % pages)},4096,0\n" for at in range(4 * pages))
-        # Readers know a compression by its bytes, not by the name.
-        file = tmp_path / made / f"{made}.csv.zst"
-        file.write_text(f"time_us,op,offset_bytes,size_bytes,dev\n{lines}")
-    monkeypatch.setenv("FLASHGC_TRACES", str(tmp_path))
-    return tmp_path
+def kept(path: Path) -> list[dict[str, str]]:
+    """The rows of a file."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
-def test_smoke_size_measures_every_workload_and_says_which_scheme_has_no_room(
-    folder: Path, tmp_path: Path
-) -> None:
-    out, cache = tmp_path / "out.csv", str(tmp_path / "cache")
-    asked = ["small", "tiny", "zipf:theta=0.99", "--smoke", "--out", str(out), "--cache", cache]
-    assert TRACES["main"](asked) == 0
-    found = trace_tables.cells(out)
-    assert found.workloads == ("small", "tiny", "zipf:theta=0.99")
-    assert found.schemes == ("greedy", "cost-benefit", "oracle")
-    assert found.spares == (0.125,)
-    with out.open(encoding="utf-8", newline="") as file:
-        lacking = {(one["workload"], one["scheme"]): one["why"] for one in csv.DictReader(file)}
-    lacking = {key: why for key, why in lacking.items() if why}
-    tiny = [("tiny", scheme) for scheme in found.schemes]
-    assert list(lacking) == [("small", "oracle"), *tiny]
-    assert all("too few" in why for why in lacking.values()), lacking
-    small, nothing, _ = trace_tables.workloads(found)[1:]
-    assert small[-2:] == ("no room", "too gentle")
-    assert nothing[3:] == ("no room", "", "no room", "no room for 2")
-    run = flashgc.run(
-        "zipf:theta=0.99", victim="cost-benefit", frontier="pool", spare=0.125, blocks=1000,
-        pages_per_block=32, writes="12x", warmup="1/2", runs=1,
-    )  # fmt: skip
-    cell = found.figures["zipf:theta=0.99", "cost-benefit", 0.125]
-    assert cell == pytest.approx(run.write_amplification, abs=5e-5)
-    # The same command again runs nothing, and writes the same.
-    before, kept = out.read_bytes(), sorted(Path(cache).iterdir())
-    assert TRACES["main"](asked) == 0
-    assert (out.read_bytes(), sorted(Path(cache).iterdir())) == (before, kept)
+def lines(name: str, gap: Gap) -> Iterable[dict[str, Any]]:
+    """The rows of a report in pages, as docs/results has them: the command counts bytes."""
+    rounding = gap.bound or 1.0
+    for row in gap:
+        yield {
+            "workload": name, "blocks": gap.blocks, "pages_per_block": gap.pages_per_block,
+            "spare_factor": f"{gap.spare_factor:.4f}", "rounding": f"{rounding:.4f}",
+            "kind": row.kind, "name": row.name, "sigma": digits(row.sigma),
+            "errors": row.errors or "",
+            "write_amplification": digits(row.write_amplification, rounding),
+            "half": digits(row.write_amplification_ci95, rounding), "reason": row.reason,
+        }  # fmt: skip
 
 
-def test_schemes_are_those_of_the_registry() -> None:
-    tried = TRACES["schemes"]()
-    victims = {one.victim.partition(":")[0] for one in tried}
-    assert {one.name for one in policies()} <= victims
-    known = {one.placement.partition(":")[0] for one in tried}
-    assert {one.name for one in placements()} - set(TRACES["NEED_STREAMS"]) == known
-    couples = {(brief(one.victim), brief(one.placement)) for one in tried}
-    for preset in gc_presets():
-        assert (brief(preset.victim), brief(preset.placement)) in couples, preset
-    assert len(couples) == len(tried), "a scheme is measured twice"
-
-
-@pytest.mark.parametrize("script", [TRACES, GAPS])
-def test_a_folder_or_a_trace_that_is_not_there_is_one_line(
-    script: dict, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert script["main"](["other"]) == 2
-    assert "other'; hint: " in capsys.readouterr().err
-    monkeypatch.delenv("FLASHGC_TRACES")
-    assert script["main"]([]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+def digits(value: float | None, scale: float = 1.0) -> str:
+    return "" if value is None else f"{value / scale:.9g}"
 
 
 def test_reports_made_again_from_their_rows_say_what_the_command_says(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     found = flashgc.gap(str(SHIPPED), spare=0.07, pages_per_block=64, passes=2, jobs=1,
                         couples=["cost-benefit"], sigma=[1, 4])  # fmt: skip
     out = tmp_path / "gap.csv"
     with out.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, GAPS["COLUMNS"])
+        writer = csv.DictWriter(file, kept(RESULTS / gap_tables.FILE)[0])
         writer.writeheader()
-        writer.writerows(GAPS["lines"]("shipped", found))
+        writer.writerows(lines("shipped", found))
     (again,) = gap_tables.gaps(out)
     told = [one.sentence for one in gap_tables.findings(again)]
     # Those of the runs stand in no row of a report.
     assert told == [one.sentence for one in found.findings if one.id in RULES]
     assert gap_tables.endings(out)[1][:2] == ("shipped", f"{found.blocks} of 64")
-    in_bytes = {row.name: row.write_amplification for row in found}
-    for line in GAPS["lines"]("shipped", found):
-        if line["write_amplification"]:
-            in_pages = float(line["write_amplification"])
-            rounding = found.bound or 1.0
-            assert in_pages * rounding == pytest.approx(in_bytes[line["name"]], rel=1e-8)
-    monkeypatch.setitem(GAPS["TRACES"], "pgbench-ext4", 64)
-    monkeypatch.setitem(GAPS["PASSES"], "pgbench-ext4", 2)
-    small = tmp_path / "small.csv"
-    cache = str(tmp_path / "cache")
-    asked = ["pgbench-ext4", "--smoke", "--out", str(small), "--cache", cache]
-    assert GAPS["main"](asked) == 0
-    (report,) = gap_tables.gaps(small)
-    assert [row.name for row in report.online]
-    assert report.clairvoyance is not None
 
 
 #: Two schemes and greedy on three workloads; on the third greedy writes 1.04 and does not count,
@@ -202,18 +140,12 @@ def test_kendall_tau_of_small_rankings(one: list[float], other: list[float], tau
     assert trace_tables.kendall(one, other) == pytest.approx(tau)
 
 
-def rows(path: Path) -> list[dict[str, str]]:
-    """The rows of a table."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 @pytest.mark.parametrize(
     ("name", "made"),
     [
         ("placement", lambda: trace_tables.cells(RESULTS / trace_tables.FILE)),
         ("gaps", lambda: gap_tables.gaps(RESULTS / gap_tables.FILE)),
-        ("realtime", lambda: rows(RESULTS / "realtime.postgres.csv")),
+        ("realtime", lambda: kept(RESULTS / "realtime.postgres.csv")),
     ],
 )
 def test_shipped_pictures_are_those_of_the_kept_cells(name: str, made, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 //!
 //! Every pass of a trace has the same writes, so that amplification pass by pass shows the drive alone:
 //! how it settles at first, and how much it varies afterwards. A trace is replayed until that has
-//! settled. The rate of errors of this rule was measured: `scripts/steadiness.py`, `docs/validation.md`.
+//! settled. The rate of errors of this rule was measured: `scripts/coverage/steadiness.py`, `docs/validation.md`.
 
 use crate::stats::{half_width95, mean};
 

@@ -19,7 +19,7 @@ from flashgc.studies.identifying.curves import SIMULATION_ERROR, Curve, Numbers
 from flashgc.studies.identifying.measurements import Point
 
 #: Two schemes are told apart where their chi-squares differ by more: three standard deviations.
-#: `scripts/identify/recover.py` measures how often a true scheme is then lost.
+#: `experiments/identify/recover.py` measures how often a true scheme is then lost.
 TOLD_APART = 9.0
 #: A rule of the list is rejected so often: where chance makes it fit as badly as the best does.
 REJECTED = 0.05

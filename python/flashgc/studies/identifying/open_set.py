@@ -1,7 +1,7 @@
 """The share of drives with a scheme outside the list that are explained by one of it.
 
-`scripts/identify/recover.py` makes such drives, identifies them, and writes `open_set.json`: each
-drive with its measured points, its best explanation and the limit of its chi-square.
+`experiments/identify/recover.py` makes such drives, identifies them, and writes `open_set.json`:
+each drive with its measured points, its best explanation and the limit of its chi-square.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def false_best() -> FalseBest:
 
 
 def document() -> dict[str, Any]:
-    """The file that `scripts/identify/recover.py` wrote."""
+    """The file that `experiments/identify/recover.py` wrote."""
     text = resources.files(__package__).joinpath("open_set.json").read_text("utf-8")
     made: dict[str, Any] = json.loads(text)
     return made

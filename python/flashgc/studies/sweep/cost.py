@@ -15,8 +15,8 @@ from flashgc.units import parse_count
 #: Page writes a second of one core, if nothing is known: of counting drives, and of timed ones.
 USUAL = {"counting": 10e6, "timed": 0.5e6}
 #: Seconds of a call of a usual policy in Python: a victim that looks at ten blocks, and what a
-#: placement takes for each page that is programmed (``scripts/bench/python_policies.py`` and
-#: ``python_placements.py``). A policy may take a hundred times as long.
+#: placement takes for each page that is programmed (``docs/performance.md``). A policy may take
+#: a hundred times as long.
 PICK, PAGE = 1.5e-6, 0.5e-6
 #: Pages programmed for each that the host writes, if nothing is known.
 _AMPLIFICATION = 2.0

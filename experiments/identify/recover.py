@@ -1,7 +1,7 @@
 """Measures how often `flashgc identify` finds the scheme of a drive, or names a wrong one.
 
-    .venv/bin/python -m scripts.identify.recover [--quick] [--known 50] [--unknown 50] [--noise 2%]
-        [--workloads W,W...] [--deciding 20] [--cache DIR] [--write]
+    .venv/bin/python -m experiments.identify.recover [--quick] [--known 50] [--unknown 50]
+        [--noise 2%] [--workloads W,W...] [--deciding 20] [--cache DIR] [--write]
 
 Each drive is simulated with a rule and a spare factor drawn at random, with other seeds than those
 of the curves, and measured on seven workloads with a random error. Drives are drawn from fixed
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scripts.identify.drives import WORKLOADS, Bench, Made, known, unknown
+from experiments.identify.drives import WORKLOADS, Bench, Made, known, unknown
 
 import flashgc
 from flashgc.store.cache import Cache

@@ -1,15 +1,10 @@
-"""normalise.py on hand-written events, and the faults it must not let pass.
-
-Run with `python3 -m pytest scripts/record`.
-"""
-
-# ruff: noqa: D103 - a test is named for the fact it establishes
+"""normalise.py on hand-written events, and the faults it must not let pass."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-SCRIPT = Path(__file__).with_name("normalise.py")
+SCRIPT = Path(__file__).parents[1] / "scripts" / "record" / "normalise.py"
 DEVICE = 1 << 20
 
 # One of each kind as the kernel prints them: a read, a write whose process name holds

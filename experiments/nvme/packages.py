@@ -11,7 +11,7 @@ from pathlib import Path
 #: The guest's packages and those of the machine; what they depend on is added.
 PACKAGES = (
     "linux-image-amd64", "busybox-static", "nvme-cli", "e2fsprogs", "xfsprogs", "btrfs-progs",
-    "f2fs-tools", "fio", "python3.11-minimal", "libpython3.11-stdlib", "qemu-system-x86",
+    "f2fs-tools", "fio", "qemu-system-x86",
 )  # fmt: skip
 
 #: Packages that others name as needed, and that the guest does without.

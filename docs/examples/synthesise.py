@@ -1,4 +1,4 @@
-"""A made-up trace of a fleet: ``python scripts/fleet/synthesise.py fleet.csv --volumes 10000``.
+"""A made-up trace of a fleet: ``python docs/examples/synthesise.py fleet.csv --volumes 10000``.
 
 The trace has the format of Tencent's (seconds, sector, sectors, 0 read or 1 write, volume), and the
 requests of all volumes are mixed row by row. The same arguments give the same bytes.

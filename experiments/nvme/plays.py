@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 NVME, EXT4 = "usr/sbin/nvme", ("sbin/mke2fs", "sbin/e2fsck")
 
@@ -27,10 +26,6 @@ class Play:
     cores: int = 2
     #: True if the guest has the files of this machine, which it cannot change.
     shares: bool = False
-    #: Folders of the guest, each from there in the packages or from another folder.
-    files: tuple[tuple[str, Path | None], ...] = ()
-    #: Libraries of this machine whose own libraries the guest needs.
-    linked: tuple[Path, ...] = ()
     #: Files of the guest with their text.
     texts: tuple[tuple[str, str], ...] = ()
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scripts.identify import rules
+from experiments.identify import rules
 
 import flashgc
 from flashgc._core import Control

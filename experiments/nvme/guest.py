@@ -5,14 +5,12 @@ own, connects to the drive, and works through the steps of a play (``plays.py``)
 installed: packages are downloaded (``apt-get download``) and unpacked below ``--cache``. Needs
 Debian 12 on x86-64.
 
-    python scripts/nvme/guest.py                   # the transcript on stdout
-    python scripts/nvme/guest.py --document docs/nvme-tcp.md
-    python scripts/nvme/guest.py --filesystems     # xfs, btrfs and f2fs
-    python scripts/nvme/guest.py --verify          # fio verifies what it wrote
-    python scripts/nvme/guest.py --beside-nvmet    # answers of the kernel's own target
-    python scripts/nvme/guest.py --speed           # ratios to the kernel's own target
-    python scripts/nvme/guest.py --attach          # flashgc device up and exec --host nvme-tcp
-    python scripts/nvme/guest.py --kill            # the target is killed as the guest writes
+    python experiments/nvme/guest.py                   # the transcript on stdout
+    python experiments/nvme/guest.py --document docs/nvme-tcp.md
+    python experiments/nvme/guest.py --filesystems     # xfs, btrfs and f2fs
+    python experiments/nvme/guest.py --verify          # fio verifies what it wrote
+    python experiments/nvme/guest.py --attach          # flashgc device up and exec --host nvme-tcp
+    python experiments/nvme/guest.py --kill            # the target is killed as the guest writes
 """
 
 from __future__ import annotations
@@ -28,17 +26,12 @@ import time
 from pathlib import Path
 
 import attach
-import beside
 import machine
 import packages
-import speed
 from image import image
 from plays import KILL, KILLS, PARTS, PLAYS, Play
 
 from flashgc import Device
-
-#: Plays whose answer is a table of the document.
-TABLES = ("beside-nvmet", "speed")
 
 #: The program of a target that may be killed.
 TARGET = """
@@ -61,8 +54,6 @@ def main() -> int:
         ("smoke", "half a minute: one file system"),
         ("filesystems", "xfs, btrfs and f2fs"),
         ("verify", "fio, which verifies what it wrote"),
-        ("beside-nvmet", "compare answers with those of the kernel's own target"),
-        ("speed", "compare the speed with that of the kernel's own target"),
         ("attach", "flashgc in the guest: device up and exec --host nvme-tcp"),
         ("kill", "kill the target while it is used"),
     ):
@@ -72,8 +63,7 @@ def main() -> int:
     parser.set_defaults(play="tour")
     given = parser.parse_args()
     root = packages.unpacked(given.cache)
-    made = {"beside-nvmet": beside.play, "speed": speed.play, "attach": attach.play}
-    play = made[given.play]() if given.play in made else PLAYS[given.play]
+    play = attach.play() if given.play == "attach" else PLAYS[given.play]
     with tempfile.TemporaryDirectory() as scratch:
         packed = image(root, Path(scratch) / "tree", play)
         initramfs = Path(scratch) / "initrd"
@@ -86,23 +76,12 @@ def main() -> int:
             words = machine.words(root, initramfs, address, name, play.cores, shares=play.shares)
             said = machine.boot(root, words, given.timeout)
             stat = drive.stat()
-    missing: list[str] = []
-    if given.play == "beside-nvmet":
-        text, missing = beside.table(beside.answers(said))
-    elif given.play == "speed":
-        text = speed.table(said)
-    else:
-        text = machine.transcript(said)
+    text = machine.transcript(said)
     if given.document is None:
         print(text)
-    if given.document is None and given.play not in TABLES:
         print("\n".join(said[said.index("@@ end") + 1 :]) if "@@ end" in said else "no end")
-    if given.document is not None:
+    else:
         put(given.document, given.play, text)
-    for what in missing:
-        print(f"error: {what}", file=sys.stderr)
-    if given.play in TABLES:
-        return int(bool(missing))
     print(f"host pages written: {stat['counters']['host_pages_written']}", file=sys.stderr)
     return verdict(play, said)
 
@@ -168,11 +147,12 @@ def killed(root: Path, initramfs: Path, file: Path, play: Play, timeout: float) 
 
 
 def put(document: Path, name: str, text: str) -> None:
-    """Put a text into its block of the document: one of code, or all up to the next mark."""
+    """Put a text into its block of code in the document."""
     mark = re.escape("<!-- guest -->" if name == "tour" else f"<!-- guest: {name} -->")
-    block = re.compile(rf"({mark}\n)(```text\n.*?\n?```|.*?(?=<!-- end -->))", re.DOTALL)
-    body = text + "\n" if name in TABLES else f"```text\n{text}\n```"
-    whole, count = block.subn(lambda found: found[1] + body, document.read_text(), count=1)
+    block = re.compile(rf"({mark}\n)```text\n.*?\n?```", re.DOTALL)
+    whole, count = block.subn(
+        lambda block: f"{block[1]}```text\n{text}\n```", document.read_text(), count=1
+    )
     if not count:
         sys.exit(f"{document} has no block of {name}")
     document.write_text(whole)

@@ -48,11 +48,6 @@ def image(root: Path, tree: Path, play: Play) -> bytes:
     for name in play.programs:
         shutil.copy(root / name, tree / "sbin" / Path(name).name)
         add_libraries(root, tree, root / name)
-    for place, source in play.files:
-        skipped = shutil.ignore_patterns("__pycache__", "test", "tests", "*.pyc")
-        shutil.copytree(source or root / place[1:], tree / place[1:], ignore=skipped)
-    for library in play.linked:
-        add_libraries(root, tree, library)
     for place, text in play.texts:
         (tree / place[1:]).write_text(text)
     loaded = with_needed(root, (*MODULES, *play.modules))
