@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,18 @@ import pytest
 
 from conftest import ROOT
 
-SPEC = importlib.util.spec_from_file_location("structure", ROOT / "scripts" / "structure.py")
-assert SPEC is not None
-assert SPEC.loader is not None
-structure: Any = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(structure)
+
+def script(name: str) -> Any:
+    """Return the module of a script."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+structure, house = script("structure"), script("house")
 
 
 def test_no_files_of_a_crate_need_each_other() -> None:
@@ -166,3 +174,33 @@ def test_a_circle_is_found_by_what_its_files_name(
     graph = crate.graph()
     assert graph["a",] == {("b",), ("c",)}
     assert graph["room",] == set()
+
+
+HOUSE = {
+    "crates/a/src/lib.rs": "//! A.\nmod b;\n#[cfg(test)]\nmod tests;\npub struct Found;\n"
+    "pub fn begin() {\n    b::end(); // c\n}\n",
+    "crates/a/src/b.rs": "use super::Found;\n\npub struct Other;\npub fn end() { let one = 1; }\n"
+    "#[cfg(test)]\nmod tests {\n    fn end() {}\n}\n",
+    "crates/a/src/tests.rs": "fn long() {\n}\n",
+    "python/p/a.py": '"""Text."""\n\n#: A comment.\ndef f(told):\n    found = "slc"\n',
+    "tests/test_a.py": "def test(): ...\n",
+}
+
+
+def test_counters_of_a_small_house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path, text in HOUSE.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    paths = {"all": "lib:begin b:end", "less": "lib:begin b:gone? b:end", "none": "b:end lib:begin"}
+    monkeypatch.setattr(house, "PATHS", paths)
+    counters = house.House(tmp_path).counters()
+    assert (counters["lines: Rust"], counters["lines: python/p"]) == (5 + 3, 2)
+    assert counters["lines: tests"] == 1
+    assert counters["circles of files"] == counters["circles of folders"] == 0
+    assert counters["arrows back in crates"] == 1
+    assert counters["longest in Rust, 1"] == "3 begin (lib.rs)"
+    assert counters["vague types"] == counters["vague variables, Rust"] == 1
+    assert counters["vague variables, Python"] == 2
+    crossed = {name: counters[f"files crossed by {name}"] for name in paths}
+    assert crossed == {"all": "2", "less": "2", "none": "1 lib:begin?"}
+    assert counters["files that name --slc"] == 1
