@@ -329,7 +329,7 @@ def test_a_sentence_on_rows_that_do_not_count_says_so(verdict: Verdict) -> None:
     assert told(10_000) == f"It holds. [{verdict}: not counted as met]"
     # A figure of such a row is remarked as well; rows that only decide on printing are not.
     about = {"all": ("zombie.table3",)}
-    assert "[in part" not in Sentence("None.", about, when=lambda _: True).told(outcomes)
+    assert "[in part" not in Sentence("None.", about).told(outcomes)
     shown = Sentence("{all.held} hold.", about).told(outcomes)
     assert shown == "12 hold. [fitted: not counted as met]"
 

@@ -9,7 +9,7 @@ import pytest
 
 from flashgc_papers.claims import claims
 from flashgc_papers.reproduce.runner import Outcome, Row
-from flashgc_papers.reproduce.summary import Sentence, paragraph, reading_line, summary_of
+from flashgc_papers.reproduce.summary import Sentence, paragraph, reading_line, summaries
 from flashgc_papers.reproduce.told import Rows
 from flashgc_papers.reproduce.verdicts import Value, Verdict
 from outcomes import as_published, empty, invented, whole
@@ -18,10 +18,7 @@ PAPERS = list(claims().papers)
 
 
 def sentences(paper: str) -> list[Sentence]:
-    empty(paper)  # Loads the modules of the paper.
-    made = summary_of(paper)
-    assert made is not None
-    return list(made.sentences)
+    return list(summaries()[paper].sentences)
 
 
 EVERY = [(paper, at) for paper in PAPERS for at in range(len(sentences(paper)))]
@@ -64,7 +61,7 @@ def test_the_rows_that_a_sentence_is_about_exist(paper: str, at: int) -> None:
 @pytest.mark.parametrize(("paper", "at"), EVERY)
 def test_a_sentence_with_a_condition_that_does_not_hold_is_not_printed(paper: str, at: int) -> None:
     sentence = sentences(paper)[at]
-    so = replace(sentence, when=None)
+    so = replace(sentence, partly=(), stand_ins=(), greater=())
     holds = fitting(so, paper)
     rests_on = [*so.met, *so.missed]
     if not rests_on:

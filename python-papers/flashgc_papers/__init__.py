@@ -44,9 +44,8 @@ opens no figure and prints nothing:
 - Published numbers come from the claim (``rows``, ``value``, ``facts``), never from a runner. In
   figures they are :class:`~flashgc_papers.published.Point`.
 
-``statements.toml`` lists every statement of a paper with the claim and the rows that check it. The
-module ``summary`` of a paper registers the sentences of its paragraph
-(:func:`~flashgc_papers.reproduce.summary.summarise`).
+``statements.toml`` lists every statement of a paper with the claim and the rows that check it, and
+``summaries.toml`` the sentences of its paragraph.
 
 A new paper is a folder here with the name that its claims begin with. Every module in it is
 imported before a claim of the paper is looked up, and registers its runners. The module

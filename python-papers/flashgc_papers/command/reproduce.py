@@ -8,7 +8,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from flashgc._core import ConfigError
+from flashgc import ConfigError
 from flashgc.command.common import JOBS, JSON, QUIET
 from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK
 

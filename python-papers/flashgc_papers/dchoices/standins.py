@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from flashgc._core import FlashgcError
+from flashgc import FlashgcError
 from flashgc.described import Simulation, simulation
 from flashgc.results import TraceStat
 from flashgc.traces import trace_stat

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from flashgc._core import FlashgcError
+from flashgc import FlashgcError
 from flashgc._faults import describe
 from flashgc.described import Simulation
 from flashgc.results import Result

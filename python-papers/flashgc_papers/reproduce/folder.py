@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from flashgc import _files
-from flashgc._core import ConfigError
+from flashgc import ConfigError, _files
 from flashgc.store.cache import Cache
 from flashgc_papers.reproduce.document import Reproduction, rows_table, to_csv
 from flashgc_papers.reproduce.markdown import markdown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from flashgc._core import ConfigError, version
+from flashgc import ConfigError, version
 from flashgc.store.cache import Cache
 from flashgc.studies.study import Progress
 from flashgc_papers.claims import Claim, Input, claims

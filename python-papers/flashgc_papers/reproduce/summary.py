@@ -1,17 +1,19 @@
 """Summaries: a paragraph on each paper, for somebody who knows it by heart.
 
-A paper's module ``summary`` registers sentences. A sentence names the rows that it is about and
-the verdicts that it rests on. Its figures are read from these rows. It is left out where a verdict
-or a figure is another one in this run, so that no sentence of a summary is false.
+``summaries.toml`` has the sentences. A sentence names the rows that it is about and the verdicts
+that it rests on. Its figures are read from these rows. It is left out where a verdict or a figure
+is another one in this run, so that no sentence of a summary is false.
 """
 
 from __future__ import annotations
 
+import functools
 import string
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from flashgc_papers.claims import claims
+from flashgc_papers.entries import document
 from flashgc_papers.reproduce.runner import NotMeasuredError
 from flashgc_papers.reproduce.told import Outcomes, Rows
 from flashgc_papers.reproduce.verdicts import Verdict
@@ -39,8 +41,12 @@ class Sentence:
     met: Sequence[str] = ()
     #: Names of rows that must be missed, each.
     missed: Sequence[str] = ()
-    #: Anything else that must hold of the rows, by their names.
-    when: Callable[[Mapping[str, Rows]], bool] | None = None
+    #: Names of rows of which at least one must not be as published.
+    partly: Sequence[str] = ()
+    #: Names of rows that must be measured on stand-ins, each.
+    stand_ins: Sequence[str] = ()
+    #: Two figures of rows, as fields of ``text``; the first must be greater.
+    greater: Sequence[str] = ()
     #: The reading that must be the chosen one; empty for any.
     under: str = ""
 
@@ -56,8 +62,12 @@ class Sentence:
             holds = (
                 all(rows[name].holds for name in self.met)
                 and all(rows[name].fails for name in self.missed)
-                and (self.when is None or self.when(rows))
+                and not any(rows[name].holds for name in self.partly)
+                and all(row.stand_in for name in self.stand_ins for row in rows[name].rows)
             )
+            if self.greater:
+                first, second = (float(f"{{{field}}}".format_map(rows)) for field in self.greater)
+                holds = holds and first > second
             shown = {name for name in self._fields() | {*self.met} if name in rows}
             text = self.text.format_map(rows) + remark(rows[name] for name in shown)
             return text if holds else ""
@@ -91,24 +101,23 @@ def _chosen(under: Mapping[str, object]) -> str:
 
 @dataclass(frozen=True)
 class Summary:
-    """The sentences of a paper's module."""
+    """The sentences of a paper."""
 
     #: The chosen reading, and what in it is a fit: one line.
     reading: Sentence
     sentences: Sequence[Sentence]
 
 
-_SUMMARIES: dict[str, Summary] = {}
-
-
-def summarise(paper: str, reading: Sentence, sentences: Sequence[Sentence]) -> None:
-    """Registers the summary of a paper."""
-    _SUMMARIES[paper] = Summary(reading, sentences)
-
-
-def summary_of(paper: str) -> Summary | None:
-    """The summary of a paper whose modules are loaded, if it has one."""
-    return _SUMMARIES.get(paper)
+@functools.cache
+def summaries() -> Mapping[str, Summary]:
+    """The summaries of all papers by their names."""
+    return {
+        paper: Summary(
+            Sentence(entry["reading"], under=entry.get("under", "")),
+            [Sentence(**sentence) for sentence in entry["sentence"]],
+        )
+        for paper, entry in document("summaries.toml")["paper"].items()
+    }
 
 
 def whole(paper: str, outcomes: Outcomes) -> bool:
@@ -118,13 +127,12 @@ def whole(paper: str, outcomes: Outcomes) -> bool:
 
 def reading_line(paper: str, outcomes: Outcomes) -> str:
     """The line on the chosen reading of a paper, or nothing."""
-    made = summary_of(paper)
-    return made.reading.told(outcomes) if made and whole(paper, outcomes) else ""
+    return summaries()[paper].reading.told(outcomes) if whole(paper, outcomes) else ""
 
 
 def paragraph(paper: str, outcomes: Outcomes) -> str:
     """The paragraph on a paper, or nothing where only a part of it was asked for."""
-    made = summary_of(paper)
-    if made is None or not whole(paper, outcomes):
+    if not whole(paper, outcomes):
         return ""
-    return " ".join(filter(None, (one.told(outcomes) for one in made.sentences)))
+    texts = (sentence.told(outcomes) for sentence in summaries()[paper].sentences)
+    return " ".join(filter(None, texts))

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from flashgc import _core
-from flashgc._core import DriveError
+from flashgc import DriveError, _core
 from flashgc.device import mounts, programs
 from flashgc.device.hints.page_cache import PageCache
 from flashgc.device.hints.postgres import Hints
