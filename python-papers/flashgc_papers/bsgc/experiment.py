@@ -18,7 +18,7 @@ from flashgc.described import Simulation, simulation
 from flashgc.results import Result, WearPoint
 from flashgc_papers.bsgc.traces import hot_of_deviation
 from flashgc_papers.claims import Claim
-from flashgc_papers.reproduce.readings import Reading
+from flashgc_papers.reproduce.readings import Reading, readings_of
 from flashgc_papers.reproduce.runner import Measured, NotMeasuredError, Size
 from flashgc_papers.reproduce.verdicts import Judgement, Value, Verdict
 
@@ -53,44 +53,15 @@ WITH_SFL = {
 
 #: The paper leaves open what the hot ratio of a normal distribution is, how much the drive holds,
 #: what an age is and whether BSGC's averages count from 0. The first is chosen.
-READINGS = (
-    Reading(
-        "since-erase",
-        "Ages of CB and CAT are logarithms, of the time since a page was last lost and since the "
-        "block was closed. BSGC weighs the time since a block's last erase without its former "
-        "intervals, its wear by all its erases, and the valid ratio at the pick in c_iu. Traces "
-        "have standard deviations of 4.8, 8 and 16.5% of the addresses; in trace 3 the drive holds "
-        "51% of its flash.",
-        "CAT's own paper maps ages through powers of two, so that they count little, and CB's and "
-        "CAT's published figures are near GA's. Leaving the averaged interval out departs from "
-        "equation 3, yet follows from it in whole numbers if the average is a constant; it is the "
-        "only form tried in which BSGC copies less than EIGC. The deviations and the 51% are fits: "
-        "they make GA's collections about as long as published, which for trace 3, less skewed "
-        "than trace 2 and cheaper, no drive of one size can.",
-        {
-            "victims": {
-                "CB": "cost-benefit:age=last_invalidate,weigh=log",
-                "CAT": "cat:weigh=log",
-                "FIFO+BSGC": "bsgc:reading=since_erase,ratio=live,wear=absolute",
-                "SFL+BSGC": "bsgc:reading=since_erase,ratio=live,wear=absolute",
-            },
-            "hot": {
-                trace: hot_of_deviation(sigma)
-                for trace, sigma in {"trace1": 0.048, "trace2": 0.08, "trace3": 0.165}.items()
-            },
-            "spare": {"trace3": "49%"},
-        },
-    ),
-    Reading(
-        "literal",
-        "The central 15, 25 or 35% of the addresses get 85, 75 or 65% of the writes. Ages count "
-        "pages programmed, as section II.2 defines them. BSGC has equations 1 to 5 with averages "
-        "that start at 0.",
-        "Each answer is the nearest to the words of the paper. Under it BSGC copies more than "
-        "EIGC; CB and CAT copy as little as EIGC.",
-        {"victims": {}, "hot": HOT, "spare": {}},
-    ),
-)
+READINGS = readings_of("bsgc")
+
+
+def hot(reading: Reading) -> Mapping[str, float]:
+    """The share of the addresses that is hot, by trace."""
+    deviations: Mapping[str, float] | None = reading["deviations"]
+    if deviations is None:
+        return dict(reading["hot"])
+    return {trace: hot_of_deviation(sigma) for trace, sigma in deviations.items()}
 
 
 def table(reading: Reading) -> dict[str, tuple[str, str]]:
@@ -157,7 +128,7 @@ def _runs(
 ) -> dict[str, Simulation]:
     return {
         key(kind, trace, name, seed): simulation(
-            workload=f"normal:hot={hot:.6g}",
+            workload=f"normal:hot={share:.6g}",
             victim=victim,
             frontier=f"pool:low={LOW}",
             allocation=allocation,
@@ -166,7 +137,7 @@ def _runs(
             **length,
             seed=seed,
         )
-        for trace, hot in reading["hot"].items()
+        for trace, share in hot(reading).items()
         for name, (victim, allocation) in combinations.items()
         for seed in range(1, SEEDS + 1)
     }

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from flashgc.described import Simulation
 from flashgc_papers.bars import Bars, bars
 from flashgc_papers.bsgc import experiment, policies
-from flashgc_papers.bsgc.experiment import FIGURES, HOT, READINGS, TABLE, WITH_SFL, Agreement
+from flashgc_papers.bsgc.experiment import FIGURES, HOT, TABLE, WITH_SFL, Agreement
 from flashgc_papers.bsgc.traces import traces
 from flashgc_papers.claims import Claim
 from flashgc_papers.reproduce import verdicts
-from flashgc_papers.reproduce.readings import Reading, runner_under
+from flashgc_papers.reproduce.readings import Reading, UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (
     Figure,
     Measured,
@@ -69,12 +69,12 @@ class _PerTrace:
     """A figure of Table 4 in every trace: each combination beside GA, and the order of all."""
 
     def __init__(self, figure: str, reading: Reading) -> None:
-        self._figure, self._reading = figure, reading
+        self._figure, self.reading = figure, reading
         self._kind = FIGURES[figure][0]
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """The seven combinations; lives also of every policy with SFL."""
-        reading = self._reading
+        reading = self.reading
         table = experiment.table(reading)
         if self._kind == "life":
             both = {**table, **experiment.with_sfl(reading)}
@@ -261,7 +261,7 @@ for _id, _figure in {
     "bsgc.fig7": "page migrations",
     "bsgc.fig8": "response time",
 }.items():
-    runner_under(READINGS, _id)(functools.partial(_PerTrace, _figure))
+    runner_under(_id)(functools.partial(_PerTrace, _figure))
 
 
 def _mean_of_traces(measured: Measured, figure: str, name: str) -> Value:
@@ -270,18 +270,15 @@ def _mean_of_traces(measured: Measured, figure: str, name: str) -> Value:
     return Value.of([sum(seed) / len(HOT) for seed in zip(*traces, strict=True)])
 
 
-@runner_under(READINGS, "bsgc.table4")
-class TableFour:
+@runner_under("bsgc.table4")
+class TableFour(UnderReading):
     """Table 4's rows of means: who is first, who is last."""
-
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """The runs of Figures 5 to 8."""
         both = {
-            **experiment.lives(size, self._reading, experiment.table(self._reading)),
-            **experiment.wearing(size, self._reading, experiment.table(self._reading)),
+            **experiment.lives(size, self.reading, experiment.table(self.reading)),
+            **experiment.wearing(size, self.reading, experiment.table(self.reading)),
         }
         return _task(size, both, f"{_LIVES}, and {_WRITES}")
 
@@ -298,7 +295,7 @@ class TableFour:
                 bsgcs, eigcs = ("FIFO+BSGC", "SFL+BSGC"), ("FIFO+EIGC", "LIF+EIGC")
                 rows.append(self._apart(measured, figure, bsgcs, eigcs))
                 rows.append(self._apart(measured, figure, eigcs, ("CAT", "CB", "GA")))
-        figures = [traces(self._reading["hot"])]
+        figures = [traces(experiment.hot(self.reading))]
         return conclude(claim, measured, rows, heading="mean of traces", figures=figures)
 
     @staticmethod
@@ -333,16 +330,13 @@ class TableFour:
         return row(f"{figure}: {lesser}", f"below {greater}", judge)
 
 
-@runner_under(READINGS, "bsgc.gains")
-class Gains:
+@runner_under("bsgc.gains")
+class Gains(UnderReading):
     """The abstract's percentages: SFL+BSGC against each of the six, averaged."""
-
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
 
     def task(self, claim: Claim, size: Size) -> Task:
         """The runs of Table 4."""
-        return TableFour(self._reading).task(claim, size)
+        return TableFour(self.reading).task(claim, size)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Judge one row for each published figure."""
@@ -370,17 +364,14 @@ class Gains:
         return row(figure, percent, judge)
 
 
-@runner_under(READINGS, "bsgc.seconds")
-class Seconds:
+@runner_under("bsgc.seconds")
+class Seconds(UnderReading):
     """The lives in seconds: what the latencies and erases of the paper come to."""
-
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """The lives of SFL+BSGC."""
-        ours = {"SFL+BSGC": experiment.table(self._reading)["SFL+BSGC"]}
-        return _task(size, experiment.lives(size, self._reading, ours), _LIVES)
+        ours = {"SFL+BSGC": experiment.table(self.reading)["SFL+BSGC"]}
+        return _task(size, experiment.lives(size, self.reading, ours), _LIVES)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Busy time beside the published seconds, and what bounds it from below."""

@@ -13,11 +13,11 @@ from flashgc.results import Result
 from flashgc_papers.claims import Claim
 from flashgc_papers.dchoices import standins
 from flashgc_papers.dchoices.experiment import choices
-from flashgc_papers.dchoices.standins import READINGS, Published
+from flashgc_papers.dchoices.standins import Published
 from flashgc_papers.dchoices.traces import paired, percent
 from flashgc_papers.published import Point, marked
 from flashgc_papers.reproduce import verdicts
-from flashgc_papers.reproduce.readings import Reading, runner_under
+from flashgc_papers.reproduce.readings import UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (
     Figure,
     Measured,
@@ -46,12 +46,9 @@ CHOICES = {
 }
 
 
-@runner_under(READINGS, "dchoices.fig4")
-class ManyChoices:
+@runner_under("dchoices.fig4")
+class ManyChoices(UnderReading):
     """Figure 4: write amplification against d, with and without memory."""
-
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
 
     def task(self, claim: Claim, size: Size) -> Task:
         """A curve for each trace and c."""
@@ -62,17 +59,17 @@ class ManyChoices:
                 spare=SPARE,
                 victim=choices(d, c),
                 frontier="double",
-                reading=self._reading,
+                reading=self.reading,
             )
             for trace, c, _, _ in self._curves(claim)
             for d in self._choices(size)
         }
         said = ", ".join(map(str, self._choices(size)))
         points = "every other d" if size is Size.QUICK else ""
-        left = (standins.left_out(size, self._reading), points)
+        left = (standins.left_out(size, self.reading), points)
         return Task(
             simulations,
-            settings=f"d = {said}; {standins.settings(size, self._reading)}",
+            settings=f"d = {said}; {standins.settings(size, self.reading)}",
             left_out="; ".join(part for part in left if part),
             whole=standins.whole(size),
         )
@@ -159,7 +156,7 @@ class ManyChoices:
             met = gain.mean < 0 and abs(gain.mean) > gain.ci95
             why = f"{text} of the best without memory, d = {d_without}"
             if standing and not met:
-                why += f": {self._reading['lacks']}"
+                why += f": {self.reading['lacks']}"
             return f"c = {c}, d = {d_with}: {text}", verdicts.true(met, why)
 
         return row(

@@ -32,7 +32,7 @@ from flashgc.results import TraceStat
 from flashgc.traces import trace_stat
 from flashgc.units import format_count
 from flashgc_papers.claims import Claim, claims
-from flashgc_papers.reproduce.readings import Reading
+from flashgc_papers.reproduce.readings import Reading, readings_of
 from flashgc_papers.reproduce.runner import Size
 
 #: Pages that lie together and are requested together, or by which windows move.
@@ -57,47 +57,7 @@ PUBLISHED_REQUESTS = 50_000_000
 PERIOD = 50
 
 #: The readings of change over time, which the tables say nothing of. The first is chosen.
-READINGS = (
-    Reading(
-        "windows",
-        "At a time only a part of each class of pages is requested: a window that moves through "
-        "the class once in 50 page requests for each page. It covers 7% of the classes of rsrch0, "
-        "1% of prxy0's, 9.2% of online's and 5.2% of webmail's. Classes, and pages only read, lie "
-        "together.",
-        "Most pages of a trace are hot for a while and cold after. The widths are fits, one number "
-        "for each trace: that of a drive of 10% spare with two frontiers and no memory (c = 0) is "
-        "met in one cell of Table 5. The other 11 cells of a trace in Table 5, its 12 of Table 4 "
-        "and Figure 4 are not used. Figures do not depend on the number of pages (40 000 to "
-        "160 000 differ by 0.5%).",
-        {
-            "active": {"rsrch0": 0.07, "prxy0": 0.01, "online": 0.092, "webmail": 0.052},
-            "pages": {Size.QUICK: 40_000, Size.DEFAULT: 80_000, Size.FULL: 80_000},
-            "requests": {
-                Size.QUICK: 6_000_000,
-                Size.DEFAULT: 12_000_000,
-                Size.FULL: PUBLISHED_REQUESTS,
-            },
-            "lacks": "the classes of a trace do not lie one after the other",
-        },
-    ),
-    Reading(
-        "static",
-        "A draw does not depend on those before it. Pages lie in runs of a block, anywhere, and "
-        "are requested by runs.",
-        "Pages of a file are written together; nothing else is assumed. No length of runs fits "
-        "both tables: with one frontier rsrch0 and prxy0 are met by shorter runs than with two.",
-        {
-            "active": None,
-            "pages": dict.fromkeys(Size, 200_000),
-            "requests": {
-                Size.QUICK: 4_000_000,
-                Size.DEFAULT: 10_000_000,
-                Size.FULL: PUBLISHED_REQUESTS,
-            },
-            "lacks": "unlike a trace, the stand-in does not change over time",
-        },
-    ),
-)
+READINGS = readings_of("dchoices")
 
 
 @dataclass(frozen=True)

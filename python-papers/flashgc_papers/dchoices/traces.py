@@ -19,7 +19,7 @@ from flashgc_papers.claims import Claim
 from flashgc_papers.dchoices import standins
 from flashgc_papers.dchoices.drawings import table_figure
 from flashgc_papers.dchoices.experiment import choices
-from flashgc_papers.dchoices.standins import READINGS, Found, Missing, Published
+from flashgc_papers.dchoices.standins import Found, Missing, Published
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import Reading, runner_under
 from flashgc_papers.reproduce.runner import (
@@ -318,7 +318,7 @@ class _Memory:
         ]
 
 
-@runner_under(READINGS, "dchoices.table4")
+@runner_under("dchoices.table4")
 class OneFrontier(_Memory):
     """Table 4: one write frontier."""
 
@@ -326,7 +326,7 @@ class OneFrontier(_Memory):
     WORDS = "one write frontier"
 
 
-@runner_under(READINGS, "dchoices.table5")
+@runner_under("dchoices.table5")
 class TwoFrontiers(_Memory):
     """Table 5: two write frontiers, and what they gain over one."""
 

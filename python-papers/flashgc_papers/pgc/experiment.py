@@ -16,7 +16,7 @@ from typing import Any
 from flashgc.described import Simulation, simulation
 from flashgc.results import Latency, Result, Timing
 from flashgc_papers.reproduce import verdicts
-from flashgc_papers.reproduce.readings import Reading
+from flashgc_papers.reproduce.readings import Reading, readings_of
 from flashgc_papers.reproduce.runner import Measured, Row, Size, row, seeded
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 
@@ -36,42 +36,7 @@ HEAVY_RUNS, HEAVY_RUNS_BESIDE = 17, 6
 
 #: The paper leaves open how many blocks an element writes at a time, what part of the drive each
 #: trace addresses, and how the sizes of its requests are distributed. The first is chosen.
-READINGS = (
-    Reading(
-        "one",
-        "An element writes one block at a time (`planes=1`). Financial, TPC-H and OpenMail address "
-        "1% of the drive, Cello 32%. Sizes of their requests have a Pareto distribution with the "
-        "printed mean and shape 1.2. Synthetic requests address an eighth of the drive.",
-        "All of it is fitted to the published falls: the traces' statistics give no footprint and "
-        "no distribution, and with eight places to write OpenMail gains as much as Financial. For "
-        "Financial something speaks for 1%: on the paper's drive collections move no page under "
-        "its public part, which writes to 22 MB, and its mean falls by 8%. Its sizes speak "
-        "against Pareto: none is above 48 KiB. No distribution tried gave both the published "
-        "variance and the published largest response.",
-        {
-            "planes": 1,
-            "footprint": {"Financial": 1, "Cello": 32, "TPC-H": 1, "OpenMail": 1},
-            "sizes": "pareto:{}:1.2",
-            "heavy": True,
-            "rates": (1,),
-        },
-    ),
-    Reading(
-        "literal",
-        "An element writes a block on each of its 8 planes in turn. All requests address an eighth "
-        "of the drive, with exponential sizes.",
-        "Table VI has 8 planes an element; an eighth is what the simulator's own parameter files "
-        "address, and exponential sizes are the default of its generator. Under it Financial gains "
-        "six times what is published, and OpenMail as much as Cello.",
-        {
-            "planes": 8,
-            "footprint": dict.fromkeys(("Financial", "Cello", "TPC-H", "OpenMail"), FOOTPRINT),
-            "sizes": "exponential:{}",
-            "heavy": False,
-            "rates": (1, 4, 16, 32),
-        },
-    ),
-)
+READINGS = readings_of("pgc")
 
 
 def timed(

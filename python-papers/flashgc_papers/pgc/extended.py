@@ -11,7 +11,6 @@ from flashgc_papers.claims import Claim
 from flashgc_papers.pgc.experiment import (
     BLOCKS,
     HEAVY_RUNS_BESIDE,
-    READINGS,
     clock,
     falls,
     falls_row,
@@ -21,7 +20,7 @@ from flashgc_papers.pgc.experiment import (
 from flashgc_papers.pgc.sweeps import left_out, workload
 from flashgc_papers.pgc.traces import BURSTY, workloads
 from flashgc_papers.reproduce import verdicts
-from flashgc_papers.reproduce.readings import Reading, runner_under
+from flashgc_papers.reproduce.readings import Reading, UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (
     Measured,
     NotMeasuredError,
@@ -49,17 +48,14 @@ def heavy(size: Size) -> dict[str, Any]:
     return {"arrivals": f"bursts:rate={HEAVY},on={seconds}s,off={seconds}s"}
 
 
-@runner_under(READINGS, "pgc.extended")
-class Extended:
+@runner_under("pgc.extended")
+class Extended(UnderReading):
     """The experiments that the extended paper adds."""
-
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
 
     def task(self, claim: Claim, size: Size) -> Task:
         """Two sizes of requests, the traces with optimisations, and the hard threshold."""
         del claim
-        reading = self._reading
+        reading = self.reading
         traces = workloads(reading)
         simulations: dict[str, Simulation] = {}
         for kb in (8, 64):
@@ -100,7 +96,7 @@ class Extended:
         for name, published in facts["max"].items():
             pair = (f"{name} pgc", f"{name} none")
             rows.append(falls_row(measured, f"{name}, largest", "max", pair, published))
-        for times in self._reading["rates"]:
+        for times in self.reading["rates"]:
             name = _at_rate(times)
             pair = (f"{name} pgc+pipeline", f"{name} pgc on the bus")
             label = f"{PIPELINED}, pipelining on top"
@@ -122,7 +118,7 @@ class Extended:
     def _collecting(self, measured: Measured) -> str:
         """The share of the time in which dies collect, in words."""
         said = []
-        for times in self._reading["rates"]:
+        for times in self.reading["rates"]:
             key = f"{_at_rate(times)} pgc on the bus"
             try:
                 shares = [clock(run).utilisation.collection for run in measured.runs(key)]

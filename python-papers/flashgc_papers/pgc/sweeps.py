@@ -14,7 +14,6 @@ from flashgc_papers.pgc.example import TIMES
 from flashgc_papers.pgc.experiment import (
     FOOTPRINT,
     LENGTH,
-    READINGS,
     falls,
     figures,
     mean,
@@ -24,7 +23,7 @@ from flashgc_papers.pgc.experiment import (
 )
 from flashgc_papers.published import Point, marked
 from flashgc_papers.reproduce import verdicts
-from flashgc_papers.reproduce.readings import Reading, runner_under
+from flashgc_papers.reproduce.readings import UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (
     Figure,
     Measured,
@@ -80,12 +79,9 @@ def short() -> str:
     return workload(size="constant:4KiB", gap="exponential:1ms")
 
 
-@runner_under(READINGS, "pgc.synthetic")
-class Synthetic:
+@runner_under("pgc.synthetic")
+class Synthetic(UnderReading):
     """One parameter at a time, the others at their defaults."""
-
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
 
     def task(self, claim: Claim, size: Size) -> Task:
         """NPGC and PGC at every value."""
@@ -96,9 +92,9 @@ class Synthetic:
                 requests = workload(**{key: form.format(value)})
                 for preemption in ("none", "pgc"):
                     named = f"{name} {value} {preemption}"
-                    simulations |= timed(named, requests, size, self._reading, preemption)
+                    simulations |= timed(named, requests, size, self.reading, preemption)
         least = max(LENGTH[size][0], MEETINGS)
-        simulations |= timed(SHORT, short(), size, self._reading, "pgc", requests=least)
+        simulations |= timed(SHORT, short(), size, self.reading, "pgc", requests=least)
         return Task(simulations, {}, settings(size), left_out(size))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:

@@ -31,7 +31,6 @@ from flashgc_papers.pgc.experiment import (
     BLOCKS,
     DRIVE,
     HEAVY_RUNS,
-    READINGS,
     falls,
     falls_row,
     figures,
@@ -41,7 +40,7 @@ from flashgc_papers.pgc.experiment import (
     timed,
 )
 from flashgc_papers.reproduce import verdicts
-from flashgc_papers.reproduce.readings import Reading, runner_under
+from flashgc_papers.reproduce.readings import Reading, UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (
     Figure,
     Measured,
@@ -157,21 +156,18 @@ def _float(cell: float | str | None) -> float:
     return math.nan if cell is None else float(cell)
 
 
-@runner_under(READINGS, "pgc.traces")
-class Traces:
+@runner_under("pgc.traces")
+class Traces(UnderReading):
     """Mean and variance on four traces."""
-
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
 
     def task(self, claim: Claim, size: Size) -> Task:
         """NPGC and PGC on each stand-in, and on the part of Financial."""
         del claim
         simulations: dict[str, Simulation] = {}
-        for name, (requests, options) in workloads(self._reading).items():
+        for name, (requests, options) in workloads(self.reading).items():
             for preemption in ("none", "pgc"):
                 key = f"{name} {preemption}"
-                simulations |= timed(key, requests, size, self._reading, preemption, **options)
+                simulations |= timed(key, requests, size, self.reading, preemption, **options)
         file = part()
         if file is not None:
             for preemption in ("none", "pgc"):
@@ -183,7 +179,7 @@ class Traces:
                         **DRIVE,
                         "preemption": preemption,
                         "blocks": BLOCKS[size],
-                        "planes": self._reading["planes"],
+                        "planes": self.reading["planes"],
                         "passes": 1,
                         "runs": 1,
                     }
@@ -260,7 +256,7 @@ class Traces:
         if name == "part":
             label, stand_in = f"{trace}, 50 000 requests of it, {key}", "a part of the trace"
         pair = f"{name} pgc", f"{name} none"
-        endless = key == "variance" and name != "part" and self._reading["heavy"]
+        endless = key == "variance" and name != "part" and self.reading["heavy"]
         why = "sizes have no variance, so that of the times grows with the run" if endless else ""
         return falls_row(measured, label, key, pair, claim.facts[key][trace], stand_in, why)
 

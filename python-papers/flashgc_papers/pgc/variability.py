@@ -9,10 +9,10 @@ import numpy as np
 
 from flashgc.described import Simulation
 from flashgc_papers.claims import Claim
-from flashgc_papers.pgc.experiment import LENGTH, READINGS, clock, settings, timed
+from flashgc_papers.pgc.experiment import LENGTH, clock, settings, timed
 from flashgc_papers.pgc.sweeps import left_out, workload
 from flashgc_papers.reproduce import verdicts
-from flashgc_papers.reproduce.readings import Reading, runner_under
+from flashgc_papers.reproduce.readings import UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (
     Figure,
     Measured,
@@ -36,12 +36,9 @@ WRITES, DEPTHS = (20, 40, 60, 80), (8, 64)
 SLICE = "20ms"
 
 
-@runner_under(READINGS, "pgc.variability")
-class Variability:
+@runner_under("pgc.variability")
+class Variability(UnderReading):
     """The variation of bandwidth without preemption."""
-
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
 
     def task(self, claim: Claim, size: Size) -> Task:
         """Threads that always have a request of 1 MB each under way, as the paper measured."""
@@ -54,7 +51,7 @@ class Variability:
                     f"{writes} {depth}",
                     requests,
                     size,
-                    self._reading,
+                    self.reading,
                     arrivals=f"closed:threads={depth}",
                     requests=max(LENGTH[size][0] // 4, 1000),
                     resolution=SLICE,

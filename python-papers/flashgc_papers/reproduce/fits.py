@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import fnmatch
 import functools
-import importlib.resources
-import tomllib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from flashgc._core import ConfigError, suggest
 from flashgc_papers.claims import Claim, Input, claims
+from flashgc_papers.entries import entries, text_of
 from flashgc_papers.reproduce.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -46,19 +45,14 @@ class Fit:
 @functools.cache
 def fits() -> tuple[Fit, ...]:
     """The fits of all papers, in the order of the file."""
-    file = importlib.resources.files("flashgc_papers") / "fits.toml"
-    return parse(file.read_text(encoding="utf-8"), "fits.toml")
+    return parse(text_of("fits.toml"), "fits.toml")
 
 
 def parse(text: str, place: str) -> tuple[Fit, ...]:
     """Reads a file of fits; raises :class:`flashgc.ConfigError`, naming the claim."""
     ids = [claim.id for claim in claims().claims]
     made = []
-    for raw in tomllib.loads(text).get("fit", []):
-        at = f"{place}: '{raw.get('claim', '?')}'"
-        for key in raw:
-            if key not in _KEYS:
-                raise ConfigError(f"{at}: unknown key '{key}'; hint: {suggest(key, list(_KEYS))}")
+    for at, raw in entries(text, place, "fit", "claim", _KEYS):
         for key in ("claim", "why"):
             if not raw.get(key):
                 raise ConfigError(f"{at}: {key}: found nothing, expected text")

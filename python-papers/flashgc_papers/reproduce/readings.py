@@ -6,11 +6,13 @@ claims together; a claim is met if it is met under that one. The others stand be
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from flashgc_papers.claims import Claim
+from flashgc_papers.entries import document
 from flashgc_papers.reproduce.runner import (
     Measured,
     Outcome,
@@ -39,16 +41,21 @@ class Reading:
     answers: Mapping[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
-        return self.answers[name]
+        """Return an answer; ``None`` where the reading has none of this name."""
+        return self.answers.get(name)
 
 
-#: The readings of each paper, the chosen one first.
-_OF_PAPERS: dict[str, tuple[Reading, ...]] = {}
-
-
+@functools.cache
 def readings_of(paper: str) -> tuple[Reading, ...]:
-    """The readings of a paper whose runners are loaded; none where it leaves nothing open."""
-    return _OF_PAPERS.get(paper, ())
+    """The readings of a paper, the chosen one first; none where it leaves nothing open."""
+    return tuple(Reading(**entry) for entry in document("readings.toml").get(paper, ()))
+
+
+class UnderReading:
+    """A runner of claims that is made of a reading."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
 
 
 def under_chosen(paper: str, part: Mapping[str, V]) -> dict[str, V]:
@@ -57,15 +64,14 @@ def under_chosen(paper: str, part: Mapping[str, V]) -> dict[str, V]:
     return {key: made for key, made in part.items() if not key.startswith(others)}
 
 
-def runner_under(
-    readings: Sequence[Reading], claim_id: str
-) -> Callable[[Callable[[Reading], T]], Callable[[Reading], T]]:
-    """Registers a class, made of a reading, as the runner of a claim under all of ``readings``."""
-    _OF_PAPERS[claim_id.partition(".")[0]] = tuple(readings)
+def runner_under(claim_id: str) -> Callable[[Callable[[Reading], T]], Callable[[Reading], T]]:
+    """Registers a class, made of a reading, as the runner of a claim under all of its paper's."""
+    readings = readings_of(claim_id.partition(".")[0])
 
-    def register(made: Callable[[Reading], T]) -> Callable[[Reading], T]:
-        register_runner(claim_id, _Under({one.name: made(one) for one in readings}))  # type: ignore[misc]
-        return made
+    def register(runner: Callable[[Reading], T]) -> Callable[[Reading], T]:
+        under = {reading.name: runner(reading) for reading in readings}
+        register_runner(claim_id, _Under(under))  # type: ignore[arg-type]
+        return runner
 
     return register
 

@@ -7,13 +7,12 @@ with the reason why nothing does. Figures and verdicts are those of outcomes.
 from __future__ import annotations
 
 import functools
-import importlib.resources
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flashgc._core import ConfigError, suggest
 from flashgc_papers.claims import Input, claims
+from flashgc_papers.entries import entries, text_of
 from flashgc_papers.reproduce.runner import NotMeasuredError, Row
 from flashgc_papers.reproduce.told import Outcomes, Rows
 from flashgc_papers.reproduce.verdicts import COUNTED, Value, Verdict
@@ -75,8 +74,7 @@ class Line:
 @functools.cache
 def statements() -> tuple[Statement, ...]:
     """The statements of all papers, in the order of the file."""
-    file = importlib.resources.files("flashgc_papers") / "statements.toml"
-    return parse(file.read_text(encoding="utf-8"), "statements.toml")
+    return parse(text_of("statements.toml"), "statements.toml")
 
 
 def parse(text: str, place: str) -> tuple[Statement, ...]:
@@ -84,11 +82,7 @@ def parse(text: str, place: str) -> tuple[Statement, ...]:
     known = claims()
     ids = [claim.id for claim in known.claims]
     made = []
-    for raw in tomllib.loads(text).get("statement", []):
-        at = f"{place}: '{raw.get('what', '?')}'"
-        for key in raw:
-            if key not in _KEYS:
-                raise ConfigError(f"{at}: unknown key '{key}'; hint: {suggest(key, list(_KEYS))}")
+    for at, raw in entries(text, place, "statement", "what", _KEYS):
         one = Statement(**{**raw, "rows": tuple(raw.get("rows", ()))})
         if one.paper not in known.papers:
             raise ConfigError(f"{at}: there is no [paper.{one.paper}]")

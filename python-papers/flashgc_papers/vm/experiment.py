@@ -14,7 +14,7 @@ from pathlib import Path
 
 from flashgc.described import Simulation, simulation
 from flashgc.results import Merges, Result
-from flashgc_papers.reproduce.readings import Reading
+from flashgc_papers.reproduce.readings import Reading, readings_of
 from flashgc_papers.reproduce.runner import NotMeasuredError, Task
 
 #: The folder of the recorded programs, in a clone of the repository.
@@ -59,38 +59,7 @@ PASSES_TO_ADAPT = 24
 
 #: The paper leaves open how large the regions of its page cache are, whether FAST has its
 #: sequential log block, and how many log blocks LDA-VBS weighs. The first is chosen.
-READINGS = (
-    Reading(
-        "window",
-        "The page cache has regions of fixed size: 20% initial, 60% LRU (`3-region:initial=0.2,"
-        "lru=0.6,resize=no`). All log blocks are random ones (`sequential=0`), and LDA-VBS weighs "
-        "the 12 that are the oldest (`window=12`).",
-        "Section IV.D of the paper weighs a window of the oldest log blocks, and no figure before "
-        "13 says of how many. The rest is a fit: some 40 configurations were looked at beside the "
-        "published figures, and this was the best, so that agreement with them is no evidence. "
-        "Against it speaks that the paper counts switch and partial merges, which need the "
-        "sequential log block.",
-        {
-            "mapping": ",sequential=0",
-            "window": "12",
-            "cache": {"page_policy": "3-region:initial=0.2,lru=0.6,resize=no"},
-            "merges": ("full merges",),
-        },
-    ),
-    Reading(
-        "literal",
-        "The page cache's regions adapt, as those of the policy that the paper names. FAST has a "
-        "sequential log block, and LDA-VBS weighs all log blocks.",
-        "Each answer is the nearest to the words of the paper. Under it DA-GC is better than "
-        "DU-GC, which the paper denies.",
-        {
-            "mapping": "",
-            "window": "",
-            "cache": {},
-            "merges": ("full merges", "partial merges", "switch merges"),
-        },
-    ),
-)
+READINGS = readings_of("vm")
 
 
 def programs() -> dict[str, Path]:

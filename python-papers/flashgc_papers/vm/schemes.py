@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from flashgc.results import Result
 from flashgc_papers.claims import Claim
 from flashgc_papers.reproduce import verdicts
-from flashgc_papers.reproduce.readings import Reading, runner_under
+from flashgc_papers.reproduce.readings import UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (
     Figure,
     Measured,
@@ -31,7 +31,6 @@ from flashgc_papers.vm.experiment import (
     FURTHER,
     MAPPED,
     PAGE_MAPPED_SPARE,
-    READINGS,
     SCHEMES,
     STAND_IN,
     alone,
@@ -69,18 +68,15 @@ PARTS = ("dirty evictions", "collections", "migrations each", "erases each", "co
 Printed = Mapping[str, Mapping[str, tuple[float, float]]]
 
 
-class _Schemes:
+class _Schemes(UnderReading):
     """Every scheme on every program, at the middle of the sweeps."""
-
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
 
     def task(self, _claim: Claim, _size: Size) -> Task:
         """A run a program and scheme."""
         recorded = alone()
         return task(
             {
-                f"{name} {scheme}": drive(path, spec, self._reading)
+                f"{name} {scheme}": drive(path, spec, self.reading)
                 for name, path in recorded.recordings.items()
                 for scheme, spec in (SCHEMES | FURTHER).items()
             },
@@ -141,14 +137,14 @@ class _Schemes:
         return over_schemes(parts, schemes, printed)
 
 
-@runner_under(READINGS, "vm.fig5")
+@runner_under("vm.fig5")
 class InputOutputTime(_Schemes):
     """Figure 5: total I/O time, mean over the programs; and what section III says of page maps."""
 
     def task(self, claim: Claim, size: Size) -> Task:
         """The runs of all figures, and those of page maps."""
         mapped = {
-            f"{name} {scheme}{MAPPED}": page_mapped(path, SCHEMES[scheme], self._reading)
+            f"{name} {scheme}{MAPPED}": page_mapped(path, SCHEMES[scheme], self.reading)
             for name, path in programs().items()
             for scheme in ("DU-GC", "DA-GC")
         }
@@ -254,7 +250,7 @@ _FEWER_MIGRATIONS = (
 _DEARER = ("DA-GC", "LDA-GC1", "LDA-GC2", "LDA-GC3", "LDA-GC4")
 
 
-@runner_under(READINGS, "vm.fig6-10")
+@runner_under("vm.fig6-10")
 class Parts(_Schemes):
     """Figures 6 to 10 and Table IV: what the I/O time is made of."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from flashgc_papers.claims import Claim
 from flashgc_papers.reproduce import verdicts
-from flashgc_papers.reproduce.readings import Reading, runner_under
+from flashgc_papers.reproduce.readings import UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (
     Figure,
     Measured,
@@ -27,7 +27,6 @@ from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.vm.drawings import over_sizes
 from flashgc_papers.vm.experiment import (
     PASSES_TO_ADAPT,
-    READINGS,
     SCHEMES,
     STAND_IN,
     Recorded,
@@ -55,18 +54,15 @@ TIME, SAVED = "I/O time in s", "saved of DU-GC, %"
 EXCLUDED = "N_dup, duplicates left out of a collection"
 
 
-@runner_under(READINGS, "vm.fig11-12")
-class Sizes:
+@runner_under("vm.fig11-12")
+class Sizes(UnderReading):
     """DU-GC and two of the schemes over page cache and log blocks, on programs that take turns."""
 
     COMPARED = ("DU-GC", "LDA-GC3", "LDA-GC5")
 
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
-
     def task(self, _claim: Claim, _size: Size) -> Task:
         """A run an order, scheme and point."""
-        made, reading, recorded = {}, self._reading, together()
+        made, reading, recorded = {}, self.reading, together()
         for name, path in recorded.recordings.items():
             for scheme in self.COMPARED:
                 spec = SCHEMES[scheme]
@@ -201,11 +197,8 @@ class Sizes:
         return over_sizes(parts, POINTS[kind], OVER[kind])
 
 
-class _Windows:
+class _Windows(UnderReading):
     """LDA-GC5 with 128 log blocks and a window of this many of them, on each of some recordings."""
-
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
 
     @staticmethod
     def recorded() -> Recorded:
@@ -224,7 +217,7 @@ class _Windows:
                 f"{name} {window}": drive(
                     path,
                     SCHEMES["LDA-GC5"],
-                    self._reading,
+                    self.reading,
                     logs=LOG_BLOCKS[-1],
                     window=window,
                     passes=recorded.passes,
@@ -245,7 +238,7 @@ class _Windows:
         return io(measured.result(f"{name} {window}")) / whole
 
 
-@runner_under(READINGS, "vm.fig13")
+@runner_under("vm.fig13")
 class VictimWindow(_Windows):
     """Figure 13: I/O time over windows of fixed size."""
 
@@ -314,7 +307,7 @@ class VictimWindow(_Windows):
         return over_sizes({label: shares}, [int(window) for window in windows], "victim window")
 
 
-@runner_under(READINGS, "vm.fig14")
+@runner_under("vm.fig14")
 class Adaptive(_Windows):
     """Figure 14: the adaptive window against the unlimited one, from both ends."""
 

@@ -20,7 +20,7 @@ from flashgc.described import Simulation, simulation
 from flashgc.results import HostTraffic, Result
 from flashgc_papers.claims import Claim, claims
 from flashgc_papers.reproduce import verdicts
-from flashgc_papers.reproduce.readings import Reading
+from flashgc_papers.reproduce.readings import Reading, readings_of
 from flashgc_papers.reproduce.runner import Measured, NotMeasuredError, Row, Size, row
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 
@@ -57,80 +57,7 @@ WARMUP = {Size.QUICK: "1x", Size.DEFAULT: "2x", Size.FULL: "8x"}
 #: The paper leaves open where the hot addresses lie, what was written before, what a time threshold
 #: of zero does, how much memory its page cache has, in which order requests are served, and whether
 #: those of a bank wait while it collects.
-READINGS = (
-    Reading(
-        "idle",
-        "Hot pages lie anywhere among cold ones. DAC never promotes a page, and the zombie block "
-        "is outside its regions. The drive was filled in order; then the benchmark ran once for "
-        "about 260,000 writes, and the host was idle until its cache was clean. The page cache has "
-        "85% of the memory, and a writer writes itself from 20% dirty on. Reads go before writes, "
-        "256 requests are queued. The search for a victim takes time in proportion to a bank's "
-        "blocks.",
-        "The threshold of DAC is an age below which an update promotes, so zero is no age: nothing "
-        "is promoted. It is the reading in which there is nothing to gain at h = 3 and little at "
-        "50, in which ZGC-CB writes as much as Figure 8 prints, and in which the drive knows less "
-        "of what is dirty the fewer reads there are, as in Table 3. The length of the earlier run "
-        "and the 85% are fits, to Figure 8's amplification and to Table 3's dirty data, so these "
-        "figures are no evidence. Section 4.1 says that a search is linear in a bank's blocks.",
-        {
-            "scattered": True,
-            "placement": "dac:regions=3,threshold=1",
-            "before": 140_000,
-            "host": ",start=clean",
-            "memory": 0.85,
-            "options": {"scheduling": "reads-first", "queue_depth": 256},
-            "linear": True,
-        },
-    ),
-    Reading(
-        "literal",
-        "The hot pages are the lowest addresses. DAC promotes with every update and demotes with "
-        "every copy, and the zombie block is its hottest region. Two drive writes by the same "
-        "benchmark came before, and dirty pages stay in the cache. The page cache has all of the "
-        "memory. Requests are served as they come, 32 are queued, as SATA allows.",
-        "Each answer is the nearest to the words of the paper, with the threshold as the FTLs that "
-        "cite DAC have it. Under it a third of ZGC-GD's writes is saved at h = 3, where the paper "
-        "has nothing to gain, and ZGC-CB's gain does not fall with h.",
-        {
-            "scattered": False,
-            "placement": "dac:regions=3,threshold=0",
-            "before": None,
-            "host": "",
-            "memory": 1,
-            "options": {},
-            "linear": False,
-        },
-    ),
-    Reading(
-        "passing",
-        "As idle, but the requests of a bank pass between the operations of its collection, "
-        "collections go on until more than four blocks of a bank are erased, and DAC promotes with "
-        "every update.",
-        "Section 4.1 says that collections run bank by bank for the sake of performance, not that "
-        "a bank's requests wait for one. Table 3 speaks for it: as much is dirty with two reads a "
-        "write as with half of one, and sixteen threads, each of which waits for its own read, "
-        "could not write so fast if their reads waited for whole collections. Three regions and "
-        "the zombie block have four update blocks, and a collection runs when erased ones run "
-        "out. Against it, Figure 5's gain in amplification of ZGC-GD is a third smaller than "
-        "published, and those on sixteen banks are larger than under idle. The length of the "
-        "earlier run and the 85% are the fits of idle: no other length or share tried has both "
-        "Figure 8's amplification and Table 3's dirty data.",
-        {
-            "scattered": True,
-            "placement": "dac:regions=3,threshold=0",
-            "before": 140_000,
-            "host": ",start=clean",
-            "memory": 0.85,
-            "options": {
-                "scheduling": "reads-first",
-                "queue_depth": 256,
-                "preemption": "pgc",
-                "gc_high": "4",
-            },
-            "linear": True,
-        },
-    ),
-)
+READINGS = readings_of("zombie")
 #: The reading that verdicts are of.
 CHOSEN = READINGS[0]
 

@@ -9,7 +9,7 @@ from flashgc.described import Simulation
 from flashgc_papers.claims import Claim
 from flashgc_papers.published import Point
 from flashgc_papers.reproduce import verdicts
-from flashgc_papers.reproduce.readings import Reading, runner_under
+from flashgc_papers.reproduce.readings import Reading, UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (
     Figure,
     Measured,
@@ -25,7 +25,6 @@ from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.zombie.drawings import ALL_H, Saving, figure, over_h
 from flashgc_papers.zombie.experiment import (
     PAIRS,
-    READINGS,
     amplification,
     below_row,
     both,
@@ -63,12 +62,9 @@ def runs_over_h(
     return made
 
 
-@runner_under(READINGS, "zombie.fig5")
-class Locality:
+@runner_under("zombie.fig5")
+class Locality(UnderReading):
     """Figure 5: write amplification and elapsed time against the locality of writes."""
-
-    def __init__(self, reading: Reading) -> None:
-        self.reading = reading
 
     def task(self, claim: Claim, size: Size) -> Task:
         """A drive a collector and h."""
@@ -151,12 +147,9 @@ class Locality:
         return row(f"{less}, gain from h = 6 to 50, %", "falls", judge)
 
 
-@runner_under(READINGS, "zombie.fig6")
-class Memory:
+@runner_under("zombie.fig6")
+class Memory(UnderReading):
     """Figure 6: half of the cache."""
-
-    def __init__(self, reading: Reading) -> None:
-        self.reading = reading
 
     def task(self, claim: Claim, size: Size) -> Task:
         """A drive a collector, h and size of the cache."""
@@ -256,12 +249,9 @@ class Memory:
         ]
 
 
-@runner_under(READINGS, "zombie.fig7")
-class Banks:
+@runner_under("zombie.fig7")
+class Banks(UnderReading):
     """Figure 7: sixteen banks."""
-
-    def __init__(self, reading: Reading) -> None:
-        self.reading = reading
 
     def task(self, claim: Claim, size: Size) -> Task:
         """A drive a collector and h, collected bank by bank."""
@@ -302,14 +292,11 @@ class Banks:
         return row(label, f"up to {most:g}", judge)
 
 
-@runner_under(READINGS, "zombie.fig9")
-class ZombieBlock:
+@runner_under("zombie.fig9")
+class ZombieBlock(UnderReading):
     """Figure 9: what the zombie block is worth."""
 
     NAMES = ("ZGC-GD", "ZGC-GD-NZ", "ZGC-CB", "ZGC-CB-NZ")
-
-    def __init__(self, reading: Reading) -> None:
-        self.reading = reading
 
     def task(self, claim: Claim, size: Size) -> Task:
         """A drive a collector and h."""

@@ -7,7 +7,7 @@ import statistics
 from flashgc.described import Simulation
 from flashgc_papers.claims import Claim
 from flashgc_papers.reproduce import verdicts
-from flashgc_papers.reproduce.readings import Reading, runner_under
+from flashgc_papers.reproduce.readings import UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (
     Measured,
     Outcome,
@@ -20,7 +20,6 @@ from flashgc_papers.reproduce.runner import (
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.zombie.experiment import (
-    READINGS,
     amplification,
     host_of,
     key,
@@ -33,12 +32,9 @@ from flashgc_papers.zombie.reads import READS, over_reads
 from flashgc_papers.zombie.timed import saved
 
 
-@runner_under(READINGS, "zombie.table3")
-class Knowledge:
+@runner_under("zombie.table3")
+class Knowledge(UnderReading):
     """Table 3: what the drive knows of what is dirty."""
-
-    def __init__(self, reading: Reading) -> None:
-        self.reading = reading
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """A drive a share of reads."""
@@ -96,8 +92,8 @@ def _above(saving: Value) -> Value:
     return Value(-saving.mean, saving.ci95)
 
 
-@runner_under(READINGS, "zombie.notification")
-class Notices:
+@runner_under("zombie.notification")
+class Notices(UnderReading):
     """Section 5.2.5: what it costs to tell the drive."""
 
     WAYS = (
@@ -107,9 +103,6 @@ class Notices:
         ("GC-GD", "none"),
         ("GC-GD", "piggyback"),
     )
-
-    def __init__(self, reading: Reading) -> None:
-        self.reading = reading
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """Drives that get one knowledge by three ways, and drives that do not heed it."""

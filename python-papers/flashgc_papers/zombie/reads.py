@@ -6,7 +6,7 @@ from flashgc.described import Simulation
 from flashgc_papers.claims import Claim
 from flashgc_papers.published import Point
 from flashgc_papers.reproduce import verdicts
-from flashgc_papers.reproduce.readings import Reading, runner_under
+from flashgc_papers.reproduce.readings import Reading, UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (
     Measured,
     Outcome,
@@ -21,7 +21,6 @@ from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.zombie.drawings import Axis, Saving, figure
 from flashgc_papers.zombie.experiment import (
     PAIRS,
-    READINGS,
     amplification,
     key,
     left_out,
@@ -44,12 +43,9 @@ def over_reads(size: Size, reading: Reading, names: tuple[str, ...]) -> dict[str
     return made
 
 
-@runner_under(READINGS, "zombie.fig8")
-class Reads:
+@runner_under("zombie.fig8")
+class Reads(UnderReading):
     """Figure 8: write amplification and elapsed time over the share of reads."""
-
-    def __init__(self, reading: Reading) -> None:
-        self.reading = reading
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """A drive a collector and share of reads."""

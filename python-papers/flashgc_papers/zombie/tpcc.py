@@ -11,7 +11,7 @@ from flashgc.described import Simulation, simulation
 from flashgc_papers.bars import Bars, bars
 from flashgc_papers.claims import Claim
 from flashgc_papers.reproduce import verdicts
-from flashgc_papers.reproduce.readings import Reading, runner_under
+from flashgc_papers.reproduce.readings import Reading, UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (
     Figure,
     Measured,
@@ -33,7 +33,6 @@ from flashgc_papers.zombie.experiment import (
     BLOCKS,
     PAGE,
     PAIRS,
-    READINGS,
     WARMUP,
     WRITES,
     collector,
@@ -147,12 +146,9 @@ def _rate(
     return row(label, published, judge, least=above or None)
 
 
-@runner_under(READINGS, "zombie.tpcc")
-class Database:
+@runner_under("zombie.tpcc")
+class Database(UnderReading):
     """Figure 10, and the larger reserve of Figure 11 on four banks."""
-
-    def __init__(self, reading: Reading) -> None:
-        self.reading = reading
 
     def task(self, claim: Claim, size: Size) -> Task:
         """A drive a collector, size of the cache and of the database."""
@@ -234,12 +230,9 @@ class Database:
         return row("share of dirty pages known, %, about", claim.facts["known"], judge)
 
 
-@runner_under(READINGS, "zombie.fig11")
-class SixteenBanks:
+@runner_under("zombie.fig11")
+class SixteenBanks(UnderReading):
     """Figure 11: both databases on sixteen banks."""
-
-    def __init__(self, reading: Reading) -> None:
-        self.reading = reading
 
     def task(self, claim: Claim, size: Size) -> Task:
         """A drive a collector and database, without and with a clock."""

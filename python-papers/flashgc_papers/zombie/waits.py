@@ -6,7 +6,7 @@ from flashgc.described import Simulation
 from flashgc.results import Result
 from flashgc_papers.claims import Claim
 from flashgc_papers.reproduce import verdicts
-from flashgc_papers.reproduce.readings import Reading, runner_under
+from flashgc_papers.reproduce.readings import UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (
     Measured,
     NotMeasuredError,
@@ -19,7 +19,7 @@ from flashgc_papers.reproduce.runner import (
     seeded,
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
-from flashgc_papers.zombie.experiment import BANKS, PAIRS, READINGS, host_of
+from flashgc_papers.zombie.experiment import BANKS, PAIRS, host_of
 from flashgc_papers.zombie.figures import FOUR
 from flashgc_papers.zombie.timed import transactions
 from flashgc_papers.zombie.tpcc import (
@@ -49,12 +49,9 @@ def mean_wait(result: Result, event: str) -> float:
     return float(ns / count / 1e6)
 
 
-@runner_under(READINGS, "zombie.table5")
-class Waits:
+@runner_under("zombie.table5")
+class Waits(UnderReading):
     """Table 5: the waits of the database."""
-
-    def __init__(self, reading: Reading) -> None:
-        self.reading = reading
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """TPC-C1 on the drive with a clock."""
@@ -138,16 +135,13 @@ class Waits:
 TIMERS = {"PostgreSQL's timers": "", "a checkpoint every 10 s": ",checkpoint=10s"}
 
 
-@runner_under(READINGS, "zombie.written")
-class Written:
+@runner_under("zombie.written")
+class Written(UnderReading):
     """Section 3.1: how soon the database writes what is dirty.
 
     A hint that comes so many commands late finds its page written, or not: the share of late hints
     is the share of dirty pages that are written in less time than those commands take.
     """
-
-    def __init__(self, reading: Reading) -> None:
-        self.reading = reading
 
     def task(self, claim: Claim, size: Size) -> Task:
         """A drive for each way to write back, hinted as late as the statement says."""
