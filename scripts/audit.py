@@ -73,26 +73,26 @@ def is_allowed(expression: str, allowed: Iterable[str]) -> bool:
     known = frozenset(allowed)
 
     def any_of() -> bool:
-        found = all_of()
+        is_met = all_of()
         while words and words[0] in ("OR", "/"):
             words.pop(0)
-            found = all_of() or found
-        return found
+            is_met = all_of() or is_met
+        return is_met
 
     def all_of() -> bool:
-        found = one()
+        is_met = one()
         while words and words[0] == "AND":
             words.pop(0)
-            found = one() and found
-        return found
+            is_met = one() and is_met
+        return is_met
 
     def one() -> bool:
         if not words:
             return False
         word = words.pop(0)
         if word == "(":
-            found = any_of()
-            return bool(words) and words.pop(0) == ")" and found
+            is_met = any_of()
+            return bool(words) and words.pop(0) == ")" and is_met
         if words and words[0] == "WITH":
             words.pop(0)
             word = f"{word} WITH {words.pop(0) if words else ''}"
@@ -105,23 +105,23 @@ def is_allowed(expression: str, allowed: Iterable[str]) -> bool:
 def crates(metadata: Mapping[str, Any], deny: Mapping[str, Any]) -> list[str]:
     """The faults of the crates in what `cargo metadata` says."""
     allowed = deny["licenses"]["allow"]
-    sources = {f"registry+{one}" for one in deny["sources"]["allow-registry"]}
+    sources = {f"registry+{source}" for source in deny["sources"]["allow-registry"]}
     members = set(metadata["workspace_members"])
     faults = []
     for crate in metadata["packages"]:
         name = f"{crate['name']} {crate['version']}"
         licence = crate.get("license")
         if not is_allowed(licence or "", allowed):
-            found = licence or "none"
-            faults.append(f"{name}: its licence is {found}, expected one of deny.toml")
+            given = licence or "none"
+            faults.append(f"{name}: its licence is {given}, expected one of deny.toml")
         if crate["id"] not in members and crate["source"] not in sources:
-            found = crate["source"] or crate.get("manifest_path", "a folder")
-            faults.append(f"{name}: it comes from {found}, expected crates.io")
+            given = crate["source"] or crate.get("manifest_path", "a folder")
+            faults.append(f"{name}: it comes from {given}, expected crates.io")
         if crate["id"] in members:
             faults += [
-                f"{name}: depends on any version of {one['name']}, expected a version"
-                for one in crate["dependencies"]
-                if one["req"] == "*" and not one.get("path")
+                f"{name}: depends on any version of {dependency['name']}, expected a version"
+                for dependency in crate["dependencies"]
+                if dependency["req"] == "*" and not dependency.get("path")
             ]
     return faults
 
@@ -169,8 +169,8 @@ def licence_of(facts: Any) -> str:
         for one in facts.get_all("Classifier") or []
         if one.startswith("License :: ")
     ]
-    named = [one for one in named if one != "OSI Approved"] or [facts.get("License") or "none"]
-    return " AND ".join(WORDS.get(one, one.splitlines()[0]) for one in named)
+    named = [word for word in named if word != "OSI Approved"] or [facts.get("License") or "none"]
+    return " AND ".join(WORDS.get(word, word.splitlines()[0]) for word in named)
 
 
 def rust(audit: Audit) -> None:
@@ -178,17 +178,17 @@ def rust(audit: Audit) -> None:
     deny = tomllib.loads((ROOT / "deny.toml").read_text(encoding="utf-8"))
     command = ["cargo", "metadata", "--locked", "--format-version", "1"]
     try:
-        made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     except FileNotFoundError:
         audit.unchecked.append(
             "crates: cargo is missing; hint: install Rust from https://rustup.rs"
         )
         return
-    if made.returncode:
-        why = made.stderr.strip().splitlines()[-1]
+    if process.returncode:
+        why = process.stderr.strip().splitlines()[-1]
         audit.unchecked.append(f"crates: {why}; hint: cargo fetch --locked")
         return
-    metadata = json.loads(made.stdout)
+    metadata = json.loads(process.stdout)
     before = len(audit.faults)
     audit.faults += crates(metadata, deny)
     audit.passed(f"licences and sources of {len(metadata['packages'])} crates", before)
@@ -199,8 +199,10 @@ def python(audit: Audit, folders: Iterable[Path]) -> None:
     deny = tomllib.loads((ROOT / "deny.toml").read_text(encoding="utf-8"))
     allowed = PYTHON.union(deny["licenses"]["allow"])
     installed = {
-        (plain(one.metadata["Name"]), one.version): one.metadata
-        for one in importlib.metadata.distributions(path=[str(folder) for folder in folders])
+        (plain(distribution.metadata["Name"]), distribution.version): distribution.metadata
+        for distribution in importlib.metadata.distributions(
+            path=[str(folder) for folder in folders]
+        )
     }
     before, missing = len(audit.faults), set()
     packages, faults = locked(LOCK.read_text(encoding="utf-8"))
@@ -248,9 +250,9 @@ def advisories_of_crates(audit: Audit) -> None:
 
 
 def _tool(audit: Audit, command: list[str], name: str) -> None:
-    made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    if made.returncode:
-        print(made.stdout + made.stderr, file=sys.stderr)
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if process.returncode:
+        print(process.stdout + process.stderr, file=sys.stderr)
         audit.faults.append(f"{name} refuses something (above): {' '.join(command)}")
 
 

@@ -110,14 +110,14 @@ class House:
         head = re.compile(r"^( *)(?:pub(?:\([^)]*\))? )?(?:const |unsafe |async )*fn (\w+)", re.M)
         functions = defaultdict(list)
         for path, text in self.rust.items():
-            for found in head.finditer(text):
-                opening = re.search(r"[{;]\s*?(?=\n)|\{.*\}$", text[found.end() :], re.M)
+            for start in head.finditer(text):
+                opening = re.search(r"[{;]\s*?(?=\n)|\{.*\}$", text[start.end() :], re.M)
                 if opening is None or opening[0][0] == ";":
                     continue
-                end = re.compile(rf"^{found[1]}\}}", re.M).search(text, found.end())
+                end = re.compile(rf"^{start[1]}\}}", re.M).search(text, start.end())
                 is_line = opening[0][-1] == "}" or end is None
-                stop = found.end() + opening.end() if is_line or end is None else end.end()
-                functions[found[2]].append((path, text[found.start() : stop]))
+                stop = start.end() + opening.end() if is_line or end is None else end.end()
+                functions[start[2]].append((path, text[start.start() : stop]))
         return functions
 
     def sizes(self) -> Iterator[tuple[str, Value]]:

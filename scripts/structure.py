@@ -30,15 +30,15 @@ def without_tests(text: str) -> str:
     text = re.sub(r'r#".*?"#|"(?:\\.|[^"\\])*"', '""', text, flags=re.S)
     text = re.sub(r"'(?:\\.|[^'\\])'", "' '", text)
     marker = re.compile(r"#\[cfg\((?:test|all\(test[^]]*|any\(test[^]]*)\)\]")
-    while found := marker.search(text):
-        end = found.end()
+    while start := marker.search(text):
+        end = start.end()
         depth = 0
         while end < len(text):
             depth += {"{": 1, "}": -1}.get(text[end], 0)
             end += 1
             if depth == 0 and text[end - 1] in ";}":
                 break
-        text = text[: found.start()] + text[end:]
+        text = text[: start.start()] + text[end:]
     return text
 
 
@@ -81,7 +81,7 @@ class Crate:
                 del self.paths[module]
         for module, path in self.paths.items():
             code = without_tests(path.read_text())
-            found = [
+            uses = [
                 (self._absolute(module, names), name, bool(public))
                 for public, tree in re.findall(r"(pub(?:\([^)]*\))?\s+)?\buse\s+([^;]+);", code)
                 for names, name in leaves(tree)
@@ -89,16 +89,16 @@ class Crate:
             rest = re.sub(r"\buse\s+[^;]+;", "", code)
             for inline in re.findall(r"\b(?:crate|super|self)(?:::\w+)+", rest):
                 names = tuple(inline.split("::"))
-                found.append((self._absolute(module, names), names[-1], False))
+                uses.append((self._absolute(module, names), names[-1], False))
             local = {
-                name: names for names, name, _ in found if names[0] == "crate"
+                name: names for names, name, _ in uses if names[0] == "crate"
             }  # `use crate::timed::words;` and then `words::f`
             for first, second in re.findall(r"(?<!::)\b(\w+)::(\w+)", rest):
                 if first in local:
-                    found.append(((*local[first], second), second, False))
+                    uses.append(((*local[first], second), second, False))
                 elif (*module, first) in self.paths:
-                    found.append((("crate", *module, first, second), second, False))
-            self.uses[module] = found
+                    uses.append((("crate", *module, first, second), second, False))
+            self.uses[module] = uses
 
     def _for_tests(self, module: Names) -> bool:
         parent = self.paths.get(module[:-1])
@@ -246,13 +246,13 @@ def circles(graph: Graph) -> list[list[Names]]:
         return seen
 
     reached = {start: reach(start) for start in graph}
-    found: list[list[Names]] = []
+    parts: list[list[Names]] = []
     for module in graph:
-        if not any(module in circle for circle in found):
+        if not any(module in circle for circle in parts):
             circle = [other for other in reached[module] if module in reached.get(other, ())]
             if len(circle) > 1:
-                found.append(sorted(circle))
-    return sorted(found, key=len, reverse=True)
+                parts.append(sorted(circle))
+    return sorted(parts, key=len, reverse=True)
 
 
 def measured(folder: Path) -> tuple[Crate, list[list[Names]]]:
@@ -267,21 +267,21 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--arrows", action="store_true", help="what the files of a circle need")
     parser.add_argument("--rooms", action="store_true", help="rooms: the first folders, not files")
-    asked = parser.parse_args()
+    given = parser.parse_args()
     crates = sorted(folder.name for folder in (ROOT / "crates").iterdir())
     for name in [*crates, *PACKAGES]:
-        if asked.names and name not in asked.names:
+        if given.names and name not in given.names:
             continue
         part: Crate | Package
         if name in PACKAGES:
             part, joint = Package({name: PACKAGES[name]}), "."
         else:
             part, joint = Crate(ROOT / "crates" / name), "::"
-        graph = part.rooms() if asked.rooms else part.graph()
-        found = circles(graph)
-        lengths = ", ".join(str(len(circle)) for circle in found) or "none"
+        graph = part.rooms() if given.rooms else part.graph()
+        rings = circles(graph)
+        lengths = ", ".join(str(len(circle)) for circle in rings) or "none"
         print(f"{name}: {len(part.paths)} files, circles of {lengths}")
-        for circle in found if asked.arrows else []:
+        for circle in rings if given.arrows else []:
             for module in circle:
                 inside = ", ".join(joint.join(names) for names in sorted(graph[module] & {*circle}))
                 print(f"    {joint.join(module) or 'lib'} -> {inside}")

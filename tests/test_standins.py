@@ -19,7 +19,7 @@ from flashgc.results import Result
 from flashgc_papers.claims import Claim, claims
 from flashgc_papers.dchoices import standins
 from flashgc_papers.dchoices.optimum import CHOICES
-from flashgc_papers.dchoices.standins import READINGS, Found, Missing, Published, published
+from flashgc_papers.dchoices.standins import READINGS, Missing, Published, TraceFile, published
 from flashgc_papers.dchoices.traces import paired
 from flashgc_papers.reproduce.runner import Measured, Outcome, Size, runner_of
 from flashgc_papers.reproduce.verdicts import Verdict
@@ -158,7 +158,7 @@ def test_a_trace_is_found_by_its_name_and_its_length(small: Published, tmp_path:
     whole = folder / "MSR-rsrch_0.csv"
     whole.write_text(TRACE, encoding="utf-8")
     there = standins.find(small)
-    assert isinstance(there, Found)
+    assert isinstance(there, TraceFile)
     assert there.path == whole
     assert not standins.stand_in(small)
     drive = standins.drive(

@@ -30,7 +30,7 @@ _CAPACITY = 10**12
 
 
 @dataclass(frozen=True)
-class Made:
+class BuiltDrive:
     """A drive of which we know everything."""
 
     set: str
@@ -49,15 +49,15 @@ class Made:
         return f"{self.set} {self.case}: {self.name}, {self.spare:.1%}"
 
 
-def known(case: int, tried: Sequence[Scheme], size: Size) -> Made:
+def known(case: int, tried: Sequence[Scheme], size: Size) -> BuiltDrive:
     """A drive with a scheme of the list."""
     draw = random.Random(case)
     scheme, spare = draw.choice(tried), round(draw.uniform(LEAST, MOST), 4)
     options = scheme.options(size.blocks)
-    return Made(KNOWN, case, "list", scheme.name, spare, scheme, options)
+    return BuiltDrive(KNOWN, case, "list", scheme.name, spare, scheme, options)
 
 
-def unknown(case: int, size: Size) -> Made:
+def unknown(case: int, size: Size) -> BuiltDrive:
     """A drive with a rule that the list lacks.
 
     A rule that is worse than random selection is drawn again: nobody sells it.
@@ -68,27 +68,27 @@ def unknown(case: int, size: Size) -> Made:
         frontier, spare = draw.choice(FRONTIERS), round(draw.uniform(LEAST, MOST), 4)
         options = rules.options(rule, frontier, size.blocks)
         name = f"{rule.name} {frontier}"
-        made = Made(UNKNOWN, case, rule.family, name, spare, None, options)
+        drive = BuiltDrive(UNKNOWN, case, rule.family, name, spare, None, options)
         # Random selection has 1 / spare under uniform writes, and less under others.
-        tried = (amplification(made, condition(name, _CAPACITY), size) for name in _PLAUSIBLE)
+        tried = (amplification(drive, condition(name, _CAPACITY), size) for name in _PLAUSIBLE)
         if all(value < 1 / spare for value in tried):
-            return made
+            return drive
 
 
-def amplification(made: Made, where: Condition, size: Size) -> float:
+def amplification(drive: BuiltDrive, where: Condition, size: Size) -> float:
     """The write amplification of a drive, with other seeds than those of the curves."""
-    pages = int(size.blocks * size.pages_per_block * (1 - made.spare))
+    pages = int(size.blocks * size.pages_per_block * (1 - drive.spare))
     result = flashgc.run(
         where.source(pages),
         blocks=size.blocks,
         pages_per_block=size.pages_per_block,
-        spare=made.spare,
+        spare=drive.spare,
         writes=size.writes,
         warmup=size.warmup,
-        seed=1000 + made.case,
+        seed=1000 + drive.case,
         jobs=1,
         control=Control(),
-        **made.options,
+        **drive.options,
     )
     return result.write_amplification
 
@@ -102,17 +102,17 @@ class Bench:
         kept = self._path is not None and self._path.exists()
         self._known: dict[str, float] = json.loads(self._path.read_text()) if kept else {}  # type: ignore[union-attr]
 
-    def measured(self, made: Made, workloads: Sequence[str] = WORKLOADS) -> Drive:
+    def measured(self, drive: BuiltDrive, workloads: Sequence[str] = WORKLOADS) -> Drive:
         """The curve of a drive; the errors of a workload are drawn for it alone."""
-        return Drive(made.title, tuple(self._point(made, name) for name in workloads))
+        return Drive(drive.title, tuple(self._point(drive, name) for name in workloads))
 
-    def _point(self, made: Made, name: str) -> Point:
+    def _point(self, drive: BuiltDrive, name: str) -> Point:
         where = condition(name, _CAPACITY)
-        key = f"{flashgc.version()} {self.size} {made.title} {name}"
+        key = f"{flashgc.version()} {self.size} {drive.title} {name}"
         if key not in self._known:
-            self._known[key] = amplification(made, where, self.size)
+            self._known[key] = amplification(drive, where, self.size)
             self._keep()
-        error = random.Random(f"{made.title} {name}").gauss(0, self.noise)
+        error = random.Random(f"{drive.title} {name}").gauss(0, self.noise)
         return Point(where, max(self._known[key] * (1 + error), 1.0), self.noise)
 
     def _keep(self) -> None:

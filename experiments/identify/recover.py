@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.identify.drives import WORKLOADS, Bench, Made, known, unknown
+from experiments.identify.drives import WORKLOADS, Bench, BuiltDrive, known, unknown
 
 import flashgc
 from flashgc.store.cache import Cache
@@ -63,72 +63,76 @@ class Study:
         search.perform()
         return search, [ranked(search, group) for group in groups]
 
-    def rows(self, made: Sequence[Made]) -> list[dict[str, Any]]:
+    def rows(self, drives: Sequence[BuiltDrive]) -> list[dict[str, Any]]:
         """A row of `open_set.json` for each drive."""
-        _, found = self.identified([self.bench.measured(one, self.workloads) for one in made])
-        return [row(one, identified) for one, identified in zip(made, found, strict=True)]
+        _, outcomes = self.identified(
+            [self.bench.measured(drive, self.workloads) for drive in drives]
+        )
+        return [row(drive, identified) for drive, identified in zip(drives, outcomes, strict=True)]
 
-    def decided(self, made: Sequence[Made], most: int) -> list[dict[str, Any]]:
+    def decided(self, drives: Sequence[BuiltDrive], most: int) -> list[dict[str, Any]]:
         """Drives of the list with one more workload: the one that was named, and a random one."""
-        measured = [self.bench.measured(one, self.workloads) for one in made]
-        search, found = self.identified(measured)
+        measured = [self.bench.measured(drive, self.workloads) for drive in drives]
+        search, identified = self.identified(measured)
         cases = []
-        for one, before in zip(made, found, strict=True):
+        for one, before in zip(drives, identified, strict=True):
             if len(before.alike) > 1 and len(cases) < most:
                 further = deciding.further(before, search)
                 if further and further[0].pairs_told_apart:
                     other = random.Random(one.case).choice(further[1:])
                     cases.append((one, before, further[0], other))
         longer = [
-            self.bench.measured(one, (*self.workloads, made.workload))
-            for one, _, *both in cases
-            for made in both
+            self.bench.measured(drive, (*self.workloads, further.workload))
+            for drive, _, *both in cases
+            for further in both
         ]
         _, after = self.identified(longer)
         return [
             {
-                "drive": one.title,
+                "drive": drive.title,
                 "workload": named.workload,
                 "random": other.workload,
                 "before": len(before.alike),
                 "after": len(after[2 * index].alike),
                 "after_random": len(after[2 * index + 1].alike),
-                "kept": is_among(one, after[2 * index]),
+                "kept": is_among(drive, after[2 * index]),
             }
-            for index, (one, before, named, other) in enumerate(cases)
+            for index, (drive, before, named, other) in enumerate(cases)
         ]
 
 
-def is_among(made: Made, one: Identified) -> bool:
+def is_among(drive: BuiltDrive, identified: Identified) -> bool:
     """True if the scheme of a drive is the best, or cannot be told from it."""
-    return made.scheme in [ranked.explanation.scheme for ranked in one.alike]
+    return drive.scheme in [ranked.explanation.scheme for ranked in identified.alike]
 
 
-def row(made: Made, one: Identified) -> dict[str, Any]:
+def row(drive: BuiltDrive, identified: Identified) -> dict[str, Any]:
     """A drive, as it was made and as it was identified."""
-    spares = one.spares[0]
-    assert one.best is not None
-    assert one.goodness is not None
+    spares = identified.spares[0]
+    assert identified.best is not None
+    assert identified.goodness is not None
     assert spares is not None
-    told: dict[str, Any] = {
-        "set": made.set,
-        "case": made.case,
-        "family": made.family,
-        "name": made.name,
-        "spare": made.spare,
-        "points": [round(point.write_amplification, 5) for point in one.drives[0].points],
-        "best": one.best.explanation.scheme.name,
-        "chi_square": round(one.best.explanation.chi_square, 4),
-        "limit": round(one.goodness.limit, 4),
-        "alike": len(one.alike),
+    entry: dict[str, Any] = {
+        "set": drive.set,
+        "case": drive.case,
+        "family": drive.family,
+        "name": drive.name,
+        "spare": drive.spare,
+        "points": [round(point.write_amplification, 5) for point in identified.drives[0].points],
+        "best": identified.best.explanation.scheme.name,
+        "chi_square": round(identified.best.explanation.chi_square, 4),
+        "limit": round(identified.goodness.limit, 4),
+        "alike": len(identified.alike),
         "spares": [round(spares.low, 4), round(spares.high, 4)],
     }
-    if made.scheme is not None:
-        told["among"] = is_among(made, one)
-        told["place"] = next(
-            ranked.place for ranked in one.ranking if ranked.explanation.scheme == made.scheme
+    if drive.scheme is not None:
+        entry["among"] = is_among(drive, identified)
+        entry["place"] = next(
+            ranked.place
+            for ranked in identified.ranking
+            if ranked.explanation.scheme == drive.scheme
         )
-    return told
+    return entry
 
 
 def study(
@@ -149,9 +153,9 @@ def study(
     listed = [known(case, tried, size) for case in range(known_drives)]
     others = [unknown(case, size) for case in range(unknown_drives)]
     with Bars(quiet=quiet) as bars:
-        made = Study(size, noise, tried, cache, bars, workloads)
-        rows = made.rows([*listed, *others])
-        decided = made.decided(listed, further) if further else []
+        whole = Study(size, noise, tried, cache, bars, workloads)
+        rows = whole.rows([*listed, *others])
+        decided = whole.decided(listed, further) if further else []
     document = {
         "version": flashgc.version(),
         "schemes": len(tried),
@@ -220,8 +224,8 @@ def main() -> None:
         workloads=given.workloads.split(","),
         quiet=False,
     )
-    for one in (*document["drives"], *decided):
-        print(json.dumps(one))
+    for entry in (*document["drives"], *decided):
+        print(json.dumps(entry))
     print(table(document, decided))
     if given.write:
         text = json.dumps(document)

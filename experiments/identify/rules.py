@@ -60,9 +60,9 @@ class AgeCap:
             first = oldest(blocks, candidates)
             return first if ages[first] > limit else emptiest(blocks, candidates)
         among = candidates & ((ages <= limit) if self.kind == "younger" else (ages >= limit))
-        found = emptiest(blocks, among)
-        if among[found] and blocks.valid[found] < blocks.pages_per_block:
-            return found
+        block = emptiest(blocks, among)
+        if among[block] and blocks.valid[block] < blocks.pages_per_block:
+            return block
         return emptiest(blocks, candidates)
 
 

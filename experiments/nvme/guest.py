@@ -74,28 +74,30 @@ def main() -> int:
         with Device.create(file, **play.made) as drive:
             address, name = drive.serve_nvme_tcp("127.0.0.1:0")
             words = machine.words(root, initramfs, address, name, play.cores, shares=play.shares)
-            said = machine.boot(root, words, given.timeout)
+            printed = machine.boot(root, words, given.timeout)
             stat = drive.stat()
-    text = machine.transcript(said)
+    text = machine.transcript(printed)
     if given.document is None:
         print(text)
-        print("\n".join(said[said.index("@@ end") + 1 :]) if "@@ end" in said else "no end")
+        print(
+            "\n".join(printed[printed.index("@@ end") + 1 :]) if "@@ end" in printed else "no end"
+        )
     else:
         put(given.document, given.play, text)
     print(f"host pages written: {stat['counters']['host_pages_written']}", file=sys.stderr)
-    return verdict(play, said)
+    return verdict(play, printed)
 
 
-def verdict(play: Play, said: list[str]) -> int:
+def verdict(play: Play, printed: list[str]) -> int:
     """Return 1, and say why, unless all went as it should."""
-    whole = "\n".join(said)
+    whole = "\n".join(printed)
     wrong = [
         f"it should{' not' * (not must)} have failed: {step}"
-        for step, answers in machine.steps(said)
+        for step, answers in machine.steps(printed)
         for must in [step.startswith(play.failing)]
         if must != machine.has_failed(answers)
     ]
-    if "@@ end" not in said:
+    if "@@ end" not in printed:
         wrong.append("the guest did not come to its end")
     if "I/O Error" in whole:
         wrong.append("the drive refused what the kernel sent")
@@ -123,11 +125,11 @@ def killed(root: Path, initramfs: Path, file: Path, play: Play, timeout: float) 
     )  # fmt: skip
     ending = threading.Timer(timeout, guest.kill)
     ending.start()
-    said, kills, draw = [], 0, random.Random(1)
+    printed, kills, draw = [], 0, random.Random(1)
     try:
         assert guest.stdout is not None
         for line in map(str.rstrip, guest.stdout):
-            said.append(line)
+            printed.append(line)
             if line == KILL:
                 time.sleep(draw.random())
                 kills += 1
@@ -141,9 +143,9 @@ def killed(root: Path, initramfs: Path, file: Path, play: Play, timeout: float) 
         target.wait()
     with Device.open(file) as drive:
         shutdowns = drive.stat()["smart"]["unsafe_shutdowns"]
-    print(machine.transcript(said))
+    print(machine.transcript(printed))
     print(f"kills: {kills}, unsafe shutdowns: {shutdowns}", file=sys.stderr)
-    return int(verdict(play, said) != 0 or kills != PARTS * KILLS or shutdowns < kills)
+    return int(verdict(play, printed) != 0 or kills != PARTS * KILLS or shutdowns < kills)
 
 
 def put(document: Path, name: str, text: str) -> None:

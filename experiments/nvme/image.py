@@ -82,20 +82,20 @@ def with_needed(root: Path, wanted: tuple[str, ...]) -> list[Path]:
     A name that is no module is built into the kernel.
     """
     there = {name_of(path.stem): path for path in (root / "lib/modules").rglob("*.ko")}
-    found: list[Path] = []
+    paths: list[Path] = []
 
     def add(name: str) -> None:
         path = there.get(name_of(name))
-        if path is None or path in found:
+        if path is None or path in paths:
             return
         line = re.search(rb"\0depends=([^\0]*)\0", path.read_bytes())
         for needed in line[1].decode().split(",") if line else []:
             add(needed)
-        found.append(path)
+        paths.append(path)
 
     for words in wanted:
         add(words.split()[0])
-    return found
+    return paths
 
 
 def name_of(module: str) -> str:

@@ -48,22 +48,22 @@ def boot(root: Path, command: list[str], timeout: float) -> list[str]:
     return done.stdout.decode(errors="replace").replace("\r", "").splitlines()
 
 
-def steps(said: list[str]) -> list[tuple[str, list[str]]]:
+def steps(printed: list[str]) -> list[tuple[str, list[str]]]:
     """Return the steps with the lines of their answers."""
-    found: list[tuple[str, list[str]]] = []
-    for line in said:
+    parsed: list[tuple[str, list[str]]] = []
+    for line in printed:
         if line == "@@ end":
             break
         if line.startswith("@@ "):
-            found.append((line.removeprefix("@@ "), []))
-        elif found and line.strip() and not re.match(r"\[ *\d+\.\d+\]", line):
-            found[-1][1].append(re.sub(r"\s+$", "", line))
-    return found
+            parsed.append((line.removeprefix("@@ "), []))
+        elif parsed and line.strip() and not re.match(r"\[ *\d+\.\d+\]", line):
+            parsed[-1][1].append(re.sub(r"\s+$", "", line))
+    return parsed
 
 
-def transcript(said: list[str]) -> str:
+def transcript(printed: list[str]) -> str:
     """Return the commands and their answers."""
-    return "\n".join("\n".join([f"# {step}", *answers]) for step, answers in steps(said))
+    return "\n".join("\n".join([f"# {step}", *answers]) for step, answers in steps(printed))
 
 
 def has_failed(answers: list[str]) -> bool:

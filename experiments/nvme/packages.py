@@ -46,8 +46,8 @@ def there(cache: Path) -> Path | None:
 
 def unpacked(cache: Path) -> Path:
     """Download and unpack the packages, unless that was done. Return the folder."""
-    if (found := there(cache)) is not None:
-        return found
+    if (root := there(cache)) is not None:
+        return root
     folder = place(cache)
     debs, root = folder / "debs", folder / "root"
     debs.mkdir(parents=True, exist_ok=True)
@@ -89,6 +89,6 @@ def libraries(root: Path, path: Path) -> list[tuple[Path, str]]:
     """Return the libraries of a program: where they are, and where the guest finds them."""
     words = (root / LOADER, "--library-path", library_path(root), "--list", path)
     listed = subprocess.run(words, check=True, capture_output=True, text=True).stdout
-    found = re.findall(r"(\S+) => (/\S+) \(", listed)
-    pairs = [(Path(path), f"lib/{Path(name).name}") for name, path in found if "/" not in name]
+    paths = re.findall(r"(\S+) => (/\S+) \(", listed)
+    pairs = [(Path(path), f"lib/{Path(name).name}") for name, path in paths if "/" not in name]
     return [*pairs, (root / LOADER, "lib64/ld-linux-x86-64.so.2")]

@@ -52,13 +52,13 @@ def bars(parts: Sequence[Bars], x_label: str) -> Drawing:
     """The panels below each other, with one legend."""
     from flashgc.plot import panels
 
-    made = panels([_panel(part) for part in parts], x_label=x_label)
-    for axes, part in zip(made.axes, parts, strict=True):
+    figure = panels([_panel(part) for part in parts], x_label=x_label)
+    for axes, part in zip(figure.axes, parts, strict=True):
         axes.set_ylabel(part.y_label)
         axes.set_xticks(range(len(part.groups)), part.groups)
         if part is parts[0] or part.series.keys() != parts[0].series.keys():
             axes.legend(ncols=len(part.series), loc="lower left", bbox_to_anchor=(0, 1))
-    return marked(made, {at: part.points() for at, part in enumerate(parts)})
+    return marked(figure, {at: part.points() for at, part in enumerate(parts)})
 
 
 def _panel(part: Bars) -> Callable[[Axes], None]:

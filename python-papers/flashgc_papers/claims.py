@@ -165,11 +165,11 @@ class Claims:
 
     def names(self) -> list[str]:
         """Every name that :meth:`select` knows."""
-        found: dict[str, None] = {}
+        known: dict[str, None] = {}
         for claim in self.claims:
             parts = claim.id.split(".")
-            found.update((".".join(parts[:end]), None) for end in range(1, len(parts) + 1))
-        return list(found)
+            known.update((".".join(parts[:end]), None) for end in range(1, len(parts) + 1))
+        return list(known)
 
 
 def _names(name: str, claim: Claim) -> bool:
@@ -199,16 +199,16 @@ def parse(text: str, place: str) -> Claims:
         at = f"{place}: paper '{name}'"
         _known(at, raw, keys)
         papers[name] = Paper(name, *(_text(at, raw, key) for key in keys))
-    made: dict[str, Claim] = {}
+    by_id: dict[str, Claim] = {}
     for number, raw in enumerate(document.get("claim", []), start=1):
         claim = _claim(f"{place}: claim {number}", raw)
         at = f"{place}: claim '{claim.id}'"
-        if claim.id in made:
+        if claim.id in by_id:
             raise ConfigError(f"{at} is given twice")
         if claim.paper not in papers:
             raise ConfigError(f"{at}: there is no [paper.{claim.paper}]")
-        made[claim.id] = claim
-    return Claims(papers, tuple(made.values()))
+        by_id[claim.id] = claim
+    return Claims(papers, tuple(by_id.values()))
 
 
 #: Keys of a claim besides those that every claim has.
@@ -262,8 +262,8 @@ def _known(at: str, raw: dict[str, Any], keys: tuple[str, ...]) -> None:
 def _text(at: str, raw: dict[str, Any], key: str) -> str:
     value = raw.get(key)
     if not isinstance(value, str):
-        found = "nothing" if value is None else repr(value)
-        raise ConfigError(f"{at}: {key}: found {found}, expected text")
+        given = "nothing" if value is None else repr(value)
+        raise ConfigError(f"{at}: {key}: found {given}, expected text")
     return value
 
 

@@ -60,13 +60,13 @@ def marked(figure: Drawing, points: Mapping[int, Sequence[Point]]) -> Drawing:
 
 def mark(axes: Axes, points: Sequence[Point]) -> None:
     """Draws published points on ``axes``, above everything else."""
-    for one in points:
+    for point in points:
         axes.errorbar(
-            [one.x],
-            [one.y],
-            yerr=[one.half] if one.half else None,
-            xerr=[one.half_x] if one.half_x else None,
-            fmt=_MARKERS[one.bound],
+            [point.x],
+            [point.y],
+            yerr=[point.half] if point.half else None,
+            xerr=[point.half_x] if point.half_x else None,
+            fmt=_MARKERS[point.bound],
             markersize=_SIZE,
             markerfacecolor="white",
             markeredgecolor=_INK,
@@ -77,8 +77,8 @@ def mark(axes: Axes, points: Sequence[Point]) -> None:
             zorder=6,
         )
         axes.annotate(
-            one.of,
-            (one.x, one.y),
+            point.of,
+            (point.x, point.y),
             xytext=(_SIZE + 1, 0),
             textcoords="offset points",
             verticalalignment="center",
@@ -94,7 +94,7 @@ def name(axes: Axes) -> None:
 
     sample = Line2D([], [], linestyle="none", marker="D", color=_INK, markersize=_SIZE)
     sample.set_markerfacecolor("white")
-    made = Legend(
+    legend = Legend(
         axes,
         [sample],
         [LABEL],
@@ -106,5 +106,5 @@ def name(axes: Axes) -> None:
         handlelength=1.0,
         handletextpad=0.5,
     )
-    made.set_zorder(5.5)  # A point that finds no other place lies upon it.
-    axes.add_artist(made)
+    legend.set_zorder(5.5)  # A point that finds no other place lies upon it.
+    axes.add_artist(legend)

@@ -101,10 +101,10 @@ def measured(idle: int, slow: int, seconds: float) -> dict[str, float]:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             began = time.perf_counter()
-            one = Client(port)
-            assert one.read(65536, MIB) == b"\1" * 65536
+            newcomer = Client(port)
+            assert newcomer.read(65536, MIB) == b"\1" * 65536
             times.append((time.perf_counter() - began) * 1e3)
-            one.socket.close()
+            newcomer.socket.close()
             peak = max(peak, resident(pid))
             time.sleep(0.01)
         for client in (*silent, *deaf):

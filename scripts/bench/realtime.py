@@ -77,10 +77,10 @@ def served(
     server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     try:
-        said = server.stdout.readline().strip()
-        if not said:
+        line = server.stdout.readline().strip()
+        if not line:
             raise SystemExit("the drive was not served")
-        yield file, str(mount / "disk") if front == "fuse" else said
+        yield file, str(mount / "disk") if front == "fuse" else line
     finally:
         server.send_signal(signal.SIGINT)
         server.wait(60)
@@ -102,7 +102,7 @@ def work(queue: Queue, kind: str, pages: int, depth: int, seconds: float) -> dic
     ``kind`` is `randread`, `randwrite` or `randrw`, as fio has them.
     """
     draw, data = random.Random(1), bytes(PAGE)
-    found: dict[str, list[float]] = {"read": [], "write": []}
+    latencies: dict[str, list[float]] = {"read": [], "write": []}
     waiting: dict[int, tuple[str, float]] = {}
     free, until = list(range(depth)), time.monotonic() + seconds
     while free or waiting:
@@ -119,19 +119,19 @@ def work(queue: Queue, kind: str, pages: int, depth: int, seconds: float) -> dic
             break
         cid, _, _ = queue.take()
         what, began = waiting.pop(cid)
-        found[what].append((time.perf_counter() - began) * 1e6)
+        latencies[what].append((time.perf_counter() - began) * 1e6)
         free.append(cid)
-    return found
+    return latencies
 
 
-def by_nvme(said: str, kind: str, depth: int, seconds: int) -> dict[str, Any]:
+def by_nvme(line: str, kind: str, depth: int, seconds: int) -> dict[str, Any]:
     """Return the figures of a host at the address that ``said`` names, in the shape of fio's."""
-    _, address, name = said.split()
+    _, address, name = line.split()
     pages = BLOCKS * PAGES_PER_BLOCK * 8 // 10
     with connected(address, name) as (_, queue):
-        found = work(queue, kind, pages, depth, seconds)
+        latencies = work(queue, kind, pages, depth, seconds)
     seen = {}
-    for what, times in found.items():
+    for what, times in latencies.items():
         times = sorted(times) or [0.0]
         at = {
             key: times[min(int(len(times) * float(key) / 100), len(times) - 1)] * 1e3
@@ -158,8 +158,8 @@ def simulated(trace: Path, stat: dict[str, Any], device: str) -> dict[str, Any]:
         passes=1,
         runs=1,
     )
-    found: dict[str, Any] = result.to_dict()["latency_us"]
-    return found
+    latencies: dict[str, Any] = result.to_dict()["latency_us"]
+    return latencies
 
 
 def compared(kind: str, depth: int, given: argparse.Namespace) -> None:

@@ -49,7 +49,7 @@ def main() -> None:
     folders = sys.argv[1:] or [""]
     print(
         "| command | at most, ms |"
-        + "".join(f" {one or 'median (least), ms'} |" for one in folders)
+        + "".join(f" {folder or 'median (least), ms'} |" for folder in folders)
     )
     print("|---|---|" + "---|" * len(folders))
     for line, most in {"nothing": None, **COMMANDS}.items():
@@ -62,7 +62,9 @@ def main() -> None:
                 time = milliseconds(words, {**usual, **({"PYTHONPATH": folder} if folder else {})})
                 if round_ > 0:  # The first compiles.
                     taken[folder].append(time)
-        cells = [f" {statistics.median(one):.0f} ({min(one):.0f}) |" for one in taken.values()]
+        cells = [
+            f" {statistics.median(times):.0f} ({min(times):.0f}) |" for times in taken.values()
+        ]
         print(f"| `{line}` | {most or ''} |" + "".join(cells), flush=True)
 
 

@@ -66,8 +66,8 @@ def fill(path: Path, results: int) -> None:
                         "seed": number % 10,
                     }  # fmt: skip
                     figure = 1 + number / results
-                    made = {**document, "config": config, "write_amplification": figure}
-                    store.put(f"{number:032x}", Kept("result", config, made), "bench")
+                    row = {**document, "config": config, "write_amplification": figure}
+                    store.put(f"{number:032x}", Kept("result", config, row), "bench")
 
 
 def main() -> None:
@@ -83,9 +83,9 @@ def main() -> None:
             print(f"a result       {(folder / 'large.results').stat().st_size / results:.0f} bytes")
             for texts in QUERIES:
                 begun = time.perf_counter()
-                found = len(store.rows(conditions(texts)))
+                count = len(store.rows(conditions(texts)))
                 seconds = time.perf_counter() - begun
-                print(f"a query        {seconds:.3f} s, {found} of {results}: {' '.join(texts)}")
+                print(f"a query        {seconds:.3f} s, {count} of {results}: {' '.join(texts)}")
 
 
 if __name__ == "__main__":

@@ -45,11 +45,11 @@ def drawn(seed: int) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
     """A workload, a drive and two different schemes for it."""
     draw = random.Random(seed)
     listed = list(schemes())
-    one, other = draw.sample(listed, 2)
-    sorts = one[1] != "none" or other[1] != "none"
+    first, other = draw.sample(listed, 2)
+    sorts = first[1] != "none" or other[1] != "none"
     frontier, spare = draw.choice(DRIVES_OF_PLACEMENTS if sorts else DRIVES)
     drive = {**SIZE, "frontier": frontier, "spare": spare}
-    pair = [{"victim": victim, "placement": placement} for victim, placement in (one, other)]
+    pair = [{"victim": victim, "placement": placement} for victim, placement in (first, other)]
     return draw.choice(WORKLOADS), drive, pair
 
 
@@ -58,14 +58,14 @@ def pairs(count: int) -> Counts:
     wrong = judged = 0
     for seed in range(1, count + 1):
         workload, drive, pair = drawn(seed)
-        results = [flashgc.run(workload, **drive, **one, runs=5) for one in pair]
+        results = [flashgc.run(workload, **drive, **scheme, runs=5) for scheme in pair]
         rank_of = ranking.rank(results, ["0", "1"]).ranking
         last = rank_of[-1]
         # Of results that are not called steady nothing is claimed.
         if last.difference_ci95 is None or not all(result.steady for result in results):
             continue
         long = long_run(workload, drive)
-        levels = [long(one, result) for one, result in zip(pair, results, strict=True)]
+        levels = [long(scheme, result) for scheme, result in zip(pair, results, strict=True)]
         worse, best = (levels[int(rank.name)] for rank in (last, rank_of[0]))
         distance = abs(last.difference - (worse[0] - best[0]))
         judged += 1
@@ -80,10 +80,10 @@ def long_run(
 
     def level(scheme: dict[str, Any], result: flashgc.Result) -> tuple[float, float]:
         pages = 20 * result.host_pages // 5
-        made = flashgc.run(
+        result = flashgc.run(
             workload, **drive, **scheme, seed=10_000, runs=1, warmup=pages // 5, writes=pages
         )
-        return made.write_amplification, made.write_amplification_ci95 or 0.0
+        return result.write_amplification, result.write_amplification_ci95 or 0.0
 
     return level
 
@@ -98,7 +98,7 @@ def equal(count: int) -> Counts:
             for at in (1, 2)
         ]
         judged += 1
-        wrong += any(ranked.differs(one) for one in ranking.rank(results).ranking[1:])
+        wrong += any(ranked.differs(rank) for rank in ranking.rank(results).ranking[1:])
     return judged, wrong
 
 
@@ -124,17 +124,17 @@ def timed(count: int) -> Counts:
     """Figures of 5 runs with a clock, and those whose interval misses the mean of all others."""
     wrong = judged = 0
     for cell in timed_cells():
-        made = [
+        figures = [
             figures_of(flashgc.run(**TIMED, **cell, seed=100 * seed).to_dict())
             for seed in range(1, count + 1)
         ]
         for name in JUDGED:
-            values = [float(one[name]) for one in made]  # type: ignore[arg-type]
+            values = [float(run[name]) for run in figures]  # type: ignore[arg-type]
             whole = statistics.fmean(values)
             # Half the interval of the truth itself.
             own = 1.96 * statistics.stdev(values) / math.sqrt(len(values))
-            for one, value in zip(made, values, strict=True):
-                half = one.get(f"{name}_ci95")
+            for own_figures, value in zip(figures, values, strict=True):
+                half = own_figures.get(f"{name}_ci95")
                 if isinstance(half, float):
                     judged += 1
                     wrong += abs(value - whole) > math.hypot(half, own)
@@ -149,8 +149,8 @@ def found(count: int) -> Counts:
     ).value
     wrong = 0
     for seed in range(1, count + 1):
-        made = flashgc.find("spare", "WA<2.5", "hotcold:f=0.2,r=0.8", **options, seed=100 * seed)
-        low, high = (float(str(end).rstrip("%")) for end in made.interval or ("nan", "nan"))
+        result = flashgc.find("spare", "WA<2.5", "hotcold:f=0.2,r=0.8", **options, seed=100 * seed)
+        low, high = (float(str(end).rstrip("%")) for end in result.interval or ("nan", "nan"))
         wrong += not low <= float(str(best).rstrip("%")) <= high
     return count, wrong
 
@@ -168,11 +168,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Counts the sentences that hold the truth.")
     parser.add_argument("kind", choices=[*KINDS, "all"], nargs="?", default="all")
     parser.add_argument("--count", type=int, help="pairs, seeds or searches")
-    asked = parser.parse_args()
+    given = parser.parse_args()
     bad = 0
-    for kind in KINDS if asked.kind == "all" else (asked.kind,):
+    for kind in KINDS if given.kind == "all" else (given.kind,):
         function, usual, most = KINDS[kind]
-        judged, wrong = function(asked.count or usual)
+        judged, wrong = function(given.count or usual)
         print(f"{kind}: {wrong} of {judged} wrong, {100 * wrong / max(judged, 1):.1f}%", flush=True)
         bad += wrong > most * judged
     return 1 if bad else 0

@@ -29,7 +29,7 @@ NO_OPTION = ("identical-runs", "as-read")
 def drawn(seed: int) -> Options:
     """A configuration, on which findings are likely."""
     draw = random.Random(seed)
-    made: Options = {
+    options: Options = {
         "workload": draw.choice(
             ["uniform", "hotcold:f=0.05,r=0.95", "hotcold:f=0.2,r=0.8", "zipf:theta=1.1"]
         ),
@@ -42,15 +42,16 @@ def drawn(seed: int) -> Options:
         "runs": draw.choice([1, 2]),
     }
     if draw.random() < 0.5:
-        made["placement"] = draw.choice(["none", "sepbit", "sfs", "dac", "fadac"])
+        options["placement"] = draw.choice(["none", "sepbit", "sfs", "dac", "fadac"])
         length = draw.choice([None, "0.05x", "1x", "5x", "20x"])
         if length is not None:
-            made |= {"writes": length, "warmup": draw.choice(["1/3", "2x", "0.3x"])}
-        return made
-    made.pop("frontier")
+            options |= {"writes": length, "warmup": draw.choice(["1/3", "2x", "0.3x"])}
+        return options
+    workload = options["workload"]
+    options.pop("frontier")
     return {
-        **made,
-        "workload": made["workload"] + (":" if ":" not in made["workload"] else ",") + "read=0.5",
+        **options,
+        "workload": f"{workload}{',' if ':' in workload else ':'}read=0.5",
         "kind": "timed",
         "times": "read=60us,program=600us,erase=3ms,transfer=10us",
         "requests": draw.choice([300, 3000, 20_000]),
@@ -85,67 +86,66 @@ def followed(options: Options, hint: str) -> Options | None:
     >>> followed({}, 'write_pacing="yes" with gc_low=4')
     {'write_pacing': 'yes', 'gc_low': '4'}
     """
-    made = dict(options)
     usual = {"gc_low": 2, "requests": 1_000_000, "runs": 1, "blocks": 4096, "warmup": "2x"}
     about = re.search(r"more (\w+): about (\d+) drive writes", hint)
     if about:
-        return {**made, about[1]: f"{about[2]}x"}
+        return {**options, about[1]: f"{about[2]}x"}
     if within := re.search(r"a larger (\w+) in (\w+)", hint):
-        spec = made.get(within[2], "suspend=20us")
-        return {**made, within[2]: f"{spec},{within[1]}=100000"}
+        spec = options.get(within[2], "suspend=20us")
+        return {**options, within[2]: f"{spec},{within[1]}=100000"}
     if left_out := re.search(r"leave out (\w+)(?: and (\w+))?", hint):
-        return {key: value for key, value in made.items() if key not in left_out.groups()}
+        return {key: value for key, value in options.items() if key not in left_out.groups()}
     if values := re.findall(r"(\w+)=\"?([^\s\",;]+)\"?", hint):
-        return made | dict(values)
+        return options | dict(values)
     change = re.search(r"(more|fewer|a longer|a higher|a lower) (\w+)", hint)
-    if change is None or (change[2] not in usual and change[2] not in made):
+    if change is None or (change[2] not in usual and change[2] not in options):
         return None
     factor = LESS if change[1] in ("fewer", "a lower") else MORE
     name = change[2]
     try:
-        return {**made, name: scaled(made.get(name, usual.get(name)), factor)}
+        return {**options, name: scaled(options.get(name, usual.get(name)), factor)}
     except ValueError:
-        return {**made, name: "8x"}
+        return {**options, name: "8x"}
 
 
 def campaign(seeds: range) -> tuple[Counter[str], Counter[str], list[str]]:
     """The counts of findings that were followed and cured, and the cases that were not."""
-    said, cured, left = Counter[str](), Counter[str](), []
+    followed_hints, cured, left = Counter[str](), Counter[str](), []
     for seed in seeds:
         options = drawn(seed)
         try:
             result = flashgc.run(**options)
         except ConfigError:
             continue
-        for one in result.findings:
-            if one.hint is None or one.id in NO_OPTION:
+        for finding in result.findings:
+            if finding.hint is None or finding.id in NO_OPTION:
                 continue
-            said[one.id] += 1
-            more = followed(options, one.hint)
+            followed_hints[finding.id] += 1
+            more = followed(options, finding.hint)
             why = "no option"
             if more is not None:
                 try:
                     again = flashgc.run(**more)
-                    if one.id not in {other.id for other in again.findings}:
-                        cured[one.id] += 1
+                    if finding.id not in {other.id for other in again.findings}:
+                        cured[finding.id] += 1
                         continue
                     why = "still said"
                 except ConfigError as error:
                     why = str(error)
-            left.append(f"{one.id}, seed {seed}: {one.hint}: {why}")
-    return said, cured, left
+            left.append(f"{finding.id}, seed {seed}: {finding.hint}: {why}")
+    return followed_hints, cured, left
 
 
 def main() -> int:
     """Prints the shares; exits with 1 if fewer than nine of ten are cured."""
     parser = argparse.ArgumentParser(description="Follows the hints of findings.")
     parser.add_argument("--count", type=int, default=300, help="configurations")
-    asked = parser.parse_args()
-    said, cured, left = campaign(range(1, asked.count + 1))
+    given = parser.parse_args()
+    followed_hints, cured, left = campaign(range(1, given.count + 1))
     print("| finding | followed | cured |\n|---|---|---|")
-    for name, number in sorted(said.items()):
+    for name, number in sorted(followed_hints.items()):
         print(f"| {name} | {number} | {100 * cured[name] / number:.0f}% |")
-    whole, all_cured = said.total(), cured.total()
+    whole, all_cured = followed_hints.total(), cured.total()
     print(f"| all | {whole} | {100 * all_cured / max(whole, 1):.0f}% |")
     for line in left:
         print(line, file=sys.stderr)

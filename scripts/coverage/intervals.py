@@ -62,14 +62,14 @@ Cell = tuple[str, str, str, str, str, int, int]
 
 def cells(which: str) -> list[Cell]:
     """Victim, placement, workload, frontier, spare, blocks, pages of a block."""
-    made = []
+    listed = []
     for victim, placement in schemes():
         for workload in WORKLOADS:
             drives = DRIVES if placement == "none" else DRIVES_OF_PLACEMENTS
             for frontier, spare in drives if which == "small" else drives[:1]:
                 size = SMALL if which == "small" else LARGE
-                made.append((victim, placement, workload, frontier, spare, *size))
-    return made
+                listed.append((victim, placement, workload, frontier, spare, *size))
+    return listed
 
 
 def options(cell: Cell) -> dict[str, Any]:
@@ -82,16 +82,17 @@ def outcome(cell: Cell, seeds: int) -> dict[str, Any]:
     """The results of a cell by default from each seed, and its truth."""
     began = time.process_time()
     given = options(cell)
-    found, longest = [], 0
+    outcomes, longest = [], 0
     for seed in range(1, seeds + 1):
         result = flashgc.run(**given, seed=seed, runs=1)
         half = result.write_amplification_ci95
-        found.append((result.write_amplification, half, result.steady))
+        outcomes.append((result.write_amplification, half, result.steady))
         if result.steady:
             longest = max(longest, 2 * result.host_pages)
     spent = time.process_time() - began
+    common = {"cell": cell, "found": outcomes, "writes": longest, "seconds": spent / seeds}
     if longest == 0:
-        return {"cell": cell, "found": found, "writes": 0, "truth": None, "seconds": spent / seeds}
+        return {**common, "truth": None}
     # The truth: runs of other seeds, each as long as needed for 20 times the longest together.
     pages = 10 * longest
     runs = [
@@ -100,13 +101,10 @@ def outcome(cell: Cell, seeds: int) -> dict[str, Any]:
     ]
     halves = [value for run in runs for value in parts(run)]
     return {
-        "cell": cell,
-        "found": found,
-        "writes": longest,
+        **common,
         "truth": statistics.fmean(run.write_amplification for run in runs),
         # Half its own interval, by the halves of the runs.
         "truth_half": 3.18 * statistics.stdev(halves) / 2,
-        "seconds": spent / seeds,
     }
 
 
@@ -173,11 +171,11 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--file", type=Path, default=Path("coverage/intervals.jsonl"))
     parser.add_argument("--table", action="store_true", help="print the table of what is there")
-    asked = parser.parse_args()
-    asked.file.parent.mkdir(exist_ok=True)
-    if not asked.table:
-        campaign(asked.which, asked.seeds, asked.file, asked.jobs)
-    rows, bad = table(lines(asked.file))
+    given = parser.parse_args()
+    given.file.parent.mkdir(exist_ok=True)
+    if not given.table:
+        campaign(given.which, given.seeds, given.file, given.jobs)
+    rows, bad = table(lines(given.file))
     print("\n".join(rows))
     return 1 if bad else 0
 

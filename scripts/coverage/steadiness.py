@@ -94,19 +94,15 @@ def main(count: int) -> None:
     )
     print("|---|---|---|---|---|")
     for number, (name, sd, memory, shape) in enumerate(PASSES):
-        steady = missed = both = passes = 0
+        outcomes = []
         for seed in range(count):
             rng = random.Random(1_000_003 * number + seed)
             values = series(rng, sd, memory, shape, _core.MOST_PASSES)
-            taken, mean, half, is_steady = _core.replay_until_settled(values, WARMUP)
+            passes, mean, half, steady = _core.replay_until_settled(values, WARMUP)
             misses = half is None or abs(mean - LEVEL) > half
-            steady, missed, both = (
-                steady + is_steady,
-                missed + misses,
-                both + (misses and is_steady),
-            )
-            passes += taken
-        shares = " | ".join(f"{100 * part / count:.1f}%" for part in (steady, missed, both))
+            outcomes.append((steady, misses, misses and steady, passes))
+        *parts, passes = map(sum, zip(*outcomes, strict=True))
+        shares = " | ".join(f"{100 * part / count:.1f}%" for part in parts)
         print(f"| {name} | {shares} | {passes / count:.0f} |")
     print()
     print("| intervals of a measured part | truth | steady |")

@@ -31,20 +31,20 @@ from dataclasses import dataclass
 def counts() -> str:
     """The module as a text."""
     parts = [_HEADER]
-    for one in listing()["counts"]:
-        summary, *more = (_wrapped(text, "    ") for text in one["text"].split("\n\n"))
+    for entry in listing()["counts"]:
+        summary, *more = (_wrapped(text, "    ") for text in entry["text"].split("\n\n"))
         text = "\n\n".join([f'    """{summary.strip()}', *more])
         end = "\n    " if more else ""
-        parts.append(f'\n\n@dataclass(frozen=True)\nclass {one["name"]}:\n{text}{end}"""\n\n')
-        for count in one["counts"]:
+        parts.append(f'\n\n@dataclass(frozen=True)\nclass {entry["name"]}:\n{text}{end}"""\n\n')
+        for count in entry["counts"]:
             parts.append(f"{_wrapped(count['text'], '    #: ')}\n    {count['name']}: int\n")
     parts.append(
         "\n\n#: The words for each count in tables; none of a count that a table leaves out.\n"
     )
     parts.append("WORDS: dict[str, dict[str, str]] = {\n")
-    for one in listing()["counts"]:
-        parts.append(f'    "{one["name"]}": {{\n')
-        for count in one["counts"]:
+    for entry in listing()["counts"]:
+        parts.append(f'    "{entry["name"]}": {{\n')
+        for count in entry["counts"]:
             parts.append(f'        "{count["name"]}": "{count["words"]}",\n')
         parts.append("    },\n")
     parts.append("}\n")

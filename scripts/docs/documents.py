@@ -55,8 +55,8 @@ AMOUNT_AT_END = re.compile(r"\s[\d.]+(?: [kMG])?\s*$")
 
 def documents() -> list[Path]:
     """All documents of the project."""
-    found = [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("data/*.md")]
-    return sorted(path for path in found if path.exists())
+    paths = [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("data/*.md")]
+    return sorted(path for path in paths if path.exists())
 
 
 @dataclass(frozen=True)
@@ -116,12 +116,12 @@ def steps(block: Block) -> list[Step]:
     before, *sessions = re.split(r"^\$ ", block.text, flags=re.M)
     if before:
         raise ValueError(f"line {block.line}: a console block begins with a command after '$ '")
-    found = []
+    parsed = []
     for session in sessions:
         typed = re.match(r"(?:.*\\\n)*.*\n", session)
         assert typed is not None
-        found.append(Step(typed[0].rstrip("\n"), session[typed.end() :]))
-    return found
+        parsed.append(Step(typed[0].rstrip("\n"), session[typed.end() :]))
+    return parsed
 
 
 def environment() -> dict[str, str]:
@@ -139,7 +139,7 @@ def environment() -> dict[str, str]:
 
 def output(step: Step, folder: Path) -> str:
     """What the command prints, run in ``folder``."""
-    made = subprocess.run(
+    process = subprocess.run(
         step.command,
         shell=True,
         executable="/bin/bash",
@@ -150,7 +150,7 @@ def output(step: Step, folder: Path) -> str:
         text=True,
         timeout=LIMIT,
     )
-    return made.stdout
+    return process.stdout
 
 
 def steady(text: str) -> list[str]:
@@ -240,8 +240,8 @@ def _placed(before, now, same) -> list[int | None] | None:  # type: ignore[no-un
             return None if rest is None else (j, *rest)
         return None
 
-    found = follow(0, 0)
-    return None if found is None else list(found)
+    place = follow(0, 0)
+    return None if place is None else list(place)
 
 
 def prepare(folder: Path) -> None:
@@ -276,11 +276,11 @@ def rewrite(document: Path) -> bool:
             elif block.kind == "python" and ">>>" not in block.text:
                 run_python(block.text, document.name, names)
             elif block.kind == "console" and can(block.needs):
-                made = [
+                answers = [
                     (step, renewed(step.printed, output(step, folder))) for step in steps(block)
                 ]
                 pieces += [text[last : block.begin]]
-                pieces += [f"$ {step.typed}\n{printed}" for step, printed in made]
+                pieces += [f"$ {step.typed}\n{printed}" for step, printed in answers]
                 last = block.end
         sys.path.remove(name)
         os.chdir(ROOT)

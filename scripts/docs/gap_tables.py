@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
@@ -10,19 +9,18 @@ from pathlib import Path
 from flashgc import _core
 from flashgc.studies.gaps.describe import findings
 from flashgc.studies.gaps.outcome import Gap, Row, equals, ordered
+from trace_tables import lines_of
 
 FILE = "gap.traces.csv"
 
 
 def gaps(path: Path) -> list[Gap]:
     """The reports of a file."""
-    with path.open(encoding="utf-8", newline="") as file:
-        lines = list(csv.DictReader(file))
-    made = []
-    for name, group in groupby(lines, lambda line: line["workload"]):
+    reports = []
+    for name, group in groupby(lines_of(path), lambda line: line["workload"]):
         own = list(group)
         rows = ordered([_row(line) for line in own])
-        made.append(
+        reports.append(
             Gap(
                 workload=name,
                 blocks=int(own[0]["blocks"]),
@@ -40,7 +38,7 @@ def gaps(path: Path) -> list[Gap]:
                 version=_core.version(),
             )
         )
-    return made
+    return reports
 
 
 def _row(line: dict[str, str]) -> Row:
@@ -64,19 +62,23 @@ def _number(text: str) -> float | None:
 
 def roundings(path: Path) -> dict[str, str]:
     """What a byte of each trace takes as whole pages."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return {line["workload"]: line["rounding"] for line in csv.DictReader(file)}
+    return {line["workload"]: line["rounding"] for line in lines_of(path)}
 
 
 def endings(path: Path) -> list[Sequence[str]]:
     """The drive of each report, and the sentences below its table."""
     rounding = roundings(path)
     heads = ("trace", "blocks of pages", "rounding to pages", "what the report says")
-    made: list[Sequence[str]] = [heads]
-    for one in gaps(path):
-        drive = f"{one.blocks} of {one.pages_per_block}"
-        factor = f"{float(rounding[one.workload]):.2f}"
-        made.append(
-            (one.workload, drive, factor, " ".join(found.sentence for found in findings(one)))
+    lines: list[Sequence[str]] = [heads]
+    for report in gaps(path):
+        drive = f"{report.blocks} of {report.pages_per_block}"
+        factor = f"{float(rounding[report.workload]):.2f}"
+        lines.append(
+            (
+                report.workload,
+                drive,
+                factor,
+                " ".join(finding.sentence for finding in findings(report)),
+            )
         )
-    return made
+    return lines

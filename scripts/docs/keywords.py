@@ -54,7 +54,7 @@ def keywords() -> str:
     ways = {
         option.key: [_field(option, several) for several in (False, True)] for option in OPTIONS
     }
-    alike = {key for key, (one, other) in ways.items() if one == other}
+    alike = {key for key, (way, other) in ways.items() if way == other}
     for name, above, what, several in (
         ("Keywords", "TypedDict", "options that both functions have", False),
         ("RunKeywords", "Keywords", "options of :func:`flashgc.run`", False),
@@ -76,8 +76,8 @@ def _words(option: Option) -> str:
     """The type of an option's words, on as many lines as the formatter gives it."""
     words = [f'"{word}"' for word in option.words]
     before, together = f"{_alias(option)}: TypeAlias = Literal[", ", ".join(words)
-    if len(one := f"{before}{together}]") <= 100:
-        return one
+    if len(line := f"{before}{together}]") <= 100:
+        return line
     if len(indented := f"    {together}") <= 100:
         return f"{before}\n{indented}\n]"
     apart = "".join(f"    {word},\n" for word in words)
@@ -85,13 +85,13 @@ def _words(option: Option) -> str:
 
 
 def _type(option: Option, several: bool) -> str:
-    one = _OBJECTS.get(option.key) or _TYPES.get(option.kind, "str")
+    name = _OBJECTS.get(option.key) or _TYPES.get(option.kind, "str")
     if option.needs_unit:
-        one = "str"
+        name = "str"
     if _enumerated(option):
-        one = _alias(option)
-    many = f" | Sequence[{one}]" if several and option.several else ""
-    return f"{one}{many} | None"
+        name = _alias(option)
+    many = f" | Sequence[{name}]" if several and option.several else ""
+    return f"{name}{many} | None"
 
 
 def _doc(option: Option, several: bool) -> str:
@@ -99,9 +99,9 @@ def _doc(option: Option, several: bool) -> str:
     default = default_of(option, compare=several)
     if default:
         text += f" [default: {default}]"
-    one = f'"""{text}"""'
-    if len(one) <= 96:
-        return f"    {one}"
+    docstring = f'"""{text}"""'
+    if len(docstring) <= 96:
+        return f"    {docstring}"
     lines = textwrap.wrap(f'"""{text}', 96, break_long_words=False, break_on_hyphens=False)
     return "\n".join(f"    {line}" for line in [*lines, '"""'])
 

@@ -30,7 +30,7 @@ def executed(path: Path) -> nbformat.NotebookNode:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":  # A bar that is gone leaves an empty output.
             gone = {"text/plain": ""}
-            cell.outputs = [one for one in cell.outputs if one.get("data") != gone]
+            cell.outputs = [output for output in cell.outputs if output.get("data") != gone]
     return notebook
 
 

@@ -180,8 +180,8 @@ def _described(path: str, thing: object) -> list[str]:
 def _counts(thing: type) -> list[str]:
     """The counts of a result, with the texts of their declarations."""
     above = {cls.__name__ for cls in thing.__mro__ if cls.__module__ == counts.__name__}
-    lists = [one["counts"] for one in listing()["counts"] if one["name"] in above]
-    rows = [f"| `{one['name']}` | {one['text']} |" for many in lists for one in many]
+    lists = [entry["counts"] for entry in listing()["counts"] if entry["name"] in above]
+    rows = [f"| `{count['name']}` | {count['text']} |" for many in lists for count in many]
     return ["\n".join(["| count | |", "|---|---|", *rows])] if rows else []
 
 

@@ -162,10 +162,10 @@ def page() -> str:
                 text = text and text.replace(str(file), name)
             return text
 
-        found = {
+        by_drive = {
             drive: [
-                tuple(map(without, told))
-                for told in refusals(use, [_of_drive(drive, with_files(of)) for of in FEATURES])
+                tuple(map(without, refusal))
+                for refusal in refusals(use, [_of_drive(drive, with_files(of)) for of in FEATURES])
             ]
             for drive, use in DRIVES.items()
         }
@@ -178,15 +178,15 @@ def page() -> str:
         "It writes down what the drive refuses, and in which words. All other pairs of options "
         "that the drive takes work. Not tried are pairs that give one option two values.",
     ]
-    for drive, refused in found.items():
-        alone = [(one, why) for one, other, why in refused if other is None]
-        pairs = [(one, other, why) for one, other, why in refused if other is not None]
+    for drive, refused in by_drive.items():
+        alone = [(first, why) for first, other, why in refused if other is None]
+        pairs = [(first, other, why) for first, other, why in refused if other is not None]
         lines += ["", f"## The {drive} drive", ""]
         lines += [f"Of these pairs it refuses {len(pairs)}.", ""] if pairs else []
         lines += [] if not pairs else ["| option | with | reason |", "|---|---|---|"]
-        lines += [f"| `{one}` | `{other}` | {_cell(why)} |" for one, other, why in pairs]
+        lines += [f"| `{first}` | `{other}` | {_cell(why)} |" for first, other, why in pairs]
         lines += ["", "It does not take these options:", "", "| option | reason |", "|---|---|"]
-        lines += [f"| `{one}` | {_cell(why)} |" for one, why in alone]
+        lines += [f"| `{first}` | {_cell(why)} |" for first, why in alone]
     return "\n".join(lines) + "\n"
 
 

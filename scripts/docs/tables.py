@@ -30,24 +30,23 @@ def migrations() -> list[Sequence[str]]:
     """BSGC's Figure 7: pages that a collection migrates, in percent of GA's."""
     under = rows_under("bsgc.fig7")
     names = ("CB", "CAT", "FIFO+EIGC", "LIF+EIGC", "FIFO+BSGC", "SFL+BSGC")
-    made: list[Sequence[str]] = [("% of GA's", *names)]
+    table: list[Sequence[str]] = [("% of GA's", *names)]
     for trace in ("trace1", "trace2", "trace3"):
-        said = [next(iter(under.values()))[f"{trace}, {name}"]["published"] for name in names]
-        made.append((f"{trace}, published", *(f"{float(one):.1f}" for one in said)))
-        for reading, found in under.items():
-            order = _pairs(found[f"{trace}, order"]["why"])
-            values = [_value(found[f"{trace}, {name}"]) for name in names]
-            made.append((f"{reading}: {order}", *values))
-    return made
+        published = [next(iter(under.values()))[f"{trace}, {name}"]["published"] for name in names]
+        table.append((f"{trace}, published", *(f"{float(number):.1f}" for number in published)))
+        for reading, rows in under.items():
+            order = _pairs(rows[f"{trace}, order"]["why"])
+            values = [_value(rows[f"{trace}, {name}"]) for name in names]
+            table.append((f"{reading}: {order}", *values))
+    return table
 
 
 def rows_under(claim: str) -> dict[str, Rows]:
     """The rows of a claim by reading and label."""
-    made: dict[str, dict[str, Mapping[str, str]]] = {}
-    with (RESULTS / f"{claim}.csv").open(encoding="utf-8", newline="") as file:
-        for line in csv.DictReader(file):
-            made.setdefault(line["reading"], {})[line["label"]] = line
-    return made
+    by_reading: dict[str, dict[str, Mapping[str, str]]] = {}
+    for line in trace_tables.lines_of(RESULTS / f"{claim}.csv"):
+        by_reading.setdefault(line["reading"], {})[line["label"]] = line
+    return by_reading
 
 
 def _pairs(why: str) -> str:
@@ -57,7 +56,7 @@ def _pairs(why: str) -> str:
 
 def statements() -> list[Sequence[str]]:
     """Zombie Chasing's section 5.2.2: four statements on each of two collectors."""
-    made: list[Sequence[str]] = [
+    table: list[Sequence[str]] = [
         ("gain, %", "published", "literal", "passing", "idle, the chosen one")
     ]
     under = rows_under("zombie.fig5")
@@ -65,10 +64,10 @@ def statements() -> list[Sequence[str]]:
     held = [0] * len(readings)
     for less, more in (("ZGC-GD", "GC-GD"), ("ZGC-CB", "GC-CB")):
         cells: dict[tuple[str, str], list[str]] = {}
-        for at, found in enumerate(readings):
-            row = {h: found[f"{less} below {more} at h = {h}, %"] for h in (3, 6, 10, 20, 50)}
+        for at, rows in enumerate(readings):
+            row = {h: rows[f"{less} below {more} at h = {h}, %"] for h in (3, 6, 10, 20, 50)}
             gains = [row[h] for h in (6, 10, 20)]
-            falls = found[f"{less}, gain from h = 6 to 50, %"]
+            falls = rows[f"{less}, gain from h = 6 to 50, %"]
             at_6 = f"{float(gains[0]['published']):g}, a gain, a gain"
             judged = (
                 ("h = 6, 10, 20", at_6, ", ".join(map(_value, gains)), all(map(_is_gain, gains))),
@@ -80,9 +79,11 @@ def statements() -> list[Sequence[str]]:
                 held[at] += holds
                 cell = f"{value}: {'holds' if holds else 'does not'}"
                 cells.setdefault((what, said), []).append(cell)
-        made += [(f"{less}, {what}", said, *each) for (what, said), each in cells.items()]
-    made.append(("statements that hold", "8 of 8", *(f"{count} of 8" for count in held)))
-    return made
+        table += [
+            (f"{less}, {what}", published, *each) for (what, published), each in cells.items()
+        ]
+    table.append(("statements that hold", "8 of 8", *(f"{count} of 8" for count in held)))
+    return table
 
 
 def _value(line: Mapping[str, str]) -> str:
@@ -135,8 +136,10 @@ def renewed(text: str) -> str:
 
 def documents() -> dict[Path, str]:
     """The documents that have such tables, and their texts."""
-    texts = {one: one.read_text(encoding="utf-8") for one in sorted((ROOT / "docs").glob("*.md"))}
-    return {one: text for one, text in texts.items() if PLACE.search(text)}
+    texts = {
+        path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").glob("*.md"))
+    }
+    return {path: text for path, text in texts.items() if PLACE.search(text)}
 
 
 def main() -> None:

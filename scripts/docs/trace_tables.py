@@ -49,7 +49,7 @@ class Cells:
     def counted(self) -> tuple[str, ...]:
         """The workloads that are not too gentle."""
         return tuple(
-            one for one in self.workloads if (self.figures[one, GREEDY, USUAL] or 0) >= GENTLE
+            work for work in self.workloads if (self.figures[work, GREEDY, USUAL] or 0) >= GENTLE
         )
 
     @cached_property
@@ -58,15 +58,15 @@ class Cells:
 
         Without hints of the host, a policy that listens to hints is the one that it extends.
         """
-        return tuple(one for one in self._twins if one != ORACLE)
+        return tuple(scheme for scheme in self._twins if scheme != ORACLE)
 
     @cached_property
     def _twins(self) -> Mapping[str, tuple[str, ...]]:
-        found: dict[tuple[float | None, ...], list[str]] = {}
+        twins: dict[tuple[float | None, ...], list[str]] = {}
         for scheme in self.schemes:
             line = (self.figures[w, scheme, s] for w in self.workloads for s in self.spares)
-            found.setdefault(tuple(line), []).append(scheme)
-        return {names[0]: tuple(names) for names in found.values()}
+            twins.setdefault(tuple(line), []).append(scheme)
+        return {names[0]: tuple(names) for names in twins.values()}
 
     def name(self, scheme: str) -> str:
         """A scheme with those whose every figure is the same."""
@@ -75,7 +75,7 @@ class Cells:
     @cached_property
     def roomy(self) -> tuple[str, ...]:
         """The counted workloads whose drives have room for every online scheme."""
-        return tuple(one for one in self.counted if not self.lacking(one))
+        return tuple(work for work in self.counted if not self.lacking(work))
 
     def lacking(self, work: str) -> tuple[str, ...]:
         """The online schemes for which a workload's drive is too small at some spare factor."""
@@ -87,53 +87,60 @@ class Cells:
 
     def ratios(self, scheme: str) -> dict[str, float]:
         """Write amplification against greedy's at ``USUAL``, by counted workload."""
-        made = {}
+        shares = {}
         for work in self.counted:
-            figure, greedy = (self.figures[work, one, USUAL] for one in (scheme, GREEDY))
+            figure, greedy = (self.figures[work, name, USUAL] for name in (scheme, GREEDY))
             if figure is not None and greedy is not None:
-                made[work] = figure / greedy
-        return made
+                shares[work] = figure / greedy
+        return shares
 
     def ranks(self, work: str, spare: float) -> dict[str, float]:
         """Places of the online schemes on a roomy workload, 1 the best; equals share a mean."""
-        figures = {one: self.figures[work, one, spare] or 0.0 for one in self.online}
+        figures = {scheme: self.figures[work, scheme, spare] or 0.0 for scheme in self.online}
         return {
-            one: (sum(other < figure for other in figures.values()) + 1) / 2
+            scheme: (sum(other < figure for other in figures.values()) + 1) / 2
             + sum(other <= figure for other in figures.values()) / 2
-            for one, figure in figures.items()
+            for scheme, figure in figures.items()
         }
 
     def mean_ranks(self, spare: float) -> dict[str, float]:
         """Places of the online schemes, mean over the roomy workloads."""
         each = [self.ranks(work, spare) for work in self.roomy]
-        return {one: mean(ranks[one] for ranks in each) for one in self.online}
+        return {scheme: mean(ranks[scheme] for ranks in each) for scheme in self.online}
+
+
+def lines_of(path: Path) -> list[dict[str, str]]:
+    """The lines of a file of results."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def cells(path: Path) -> Cells:
     """The cells of a file."""
-    with path.open(encoding="utf-8", newline="") as file:
-        lines = list(csv.DictReader(file))
-    usual = [one for one in lines if one["scheme"] == GREEDY and float(one["spare"]) == USUAL]
+    lines = lines_of(path)
+    usual = [line for line in lines if line["scheme"] == GREEDY and float(line["spare"]) == USUAL]
     return Cells(
         {
-            (one["workload"], one["scheme"], float(one["spare"])): float(one["write_amplification"])
-            if one["write_amplification"]
+            (line["workload"], line["scheme"], float(line["spare"])): float(
+                line["write_amplification"]
+            )
+            if line["write_amplification"]
             else None
-            for one in lines
+            for line in lines
         },
-        {one["workload"]: f"{one['blocks']} of {one['pages_per_block']}" for one in usual},
-        {one["workload"]: one["overwrite"] for one in usual},
+        {line["workload"]: f"{line['blocks']} of {line['pages_per_block']}" for line in usual},
+        {line["workload"]: line["overwrite"] for line in usual},
     )
 
 
-def kendall(one: Sequence[float], other: Sequence[float]) -> float:
+def kendall(first: Sequence[float], other: Sequence[float]) -> float:
     """Kendall's tau-b of two rankings: 1 the same, 0 unrelated, -1 reversed.
 
     >>> kendall([1, 2, 3], [1, 3, 2])
     0.3333333333333333
     """
-    pairs = list(combinations(range(len(one)), 2))
-    a = [_sign(one[i] - one[j]) for i, j in pairs]
+    pairs = list(combinations(range(len(first)), 2))
+    a = [_sign(first[i] - first[j]) for i, j in pairs]
     b = [_sign(other[i] - other[j]) for i, j in pairs]
     untied = math.sqrt(sum(map(abs, a)) * sum(map(abs, b)))
     return sum(x * y for x, y in zip(a, b, strict=True)) / untied if untied else math.nan
@@ -143,68 +150,68 @@ def _sign(value: float) -> int:
     return (value > 0) - (value < 0)
 
 
-def schemes(found: Cells) -> list[Sequence[str]]:
+def schemes(all_cells: Cells) -> list[Sequence[str]]:
     """Each scheme: ratios to greedy over the workloads, and mean ranks."""
-    ranks = [found.mean_ranks(spare) for spare in found.spares]
-    heads = (f"mean place at {100 * spare:g}%" for spare in found.spares)
-    made: list[Sequence[str]] = [("scheme", "median", "best", "worst", "workloads", *heads)]
-    order = sorted(found.online, key=lambda one: median(found.ratios(one).values()))
-    for one in (*order, ORACLE):
-        ratios = list(found.ratios(one).values())
-        places = ("" if one == ORACLE else f"{at[one]:.1f}" for at in ranks)
+    ranks = [all_cells.mean_ranks(spare) for spare in all_cells.spares]
+    heads = (f"mean place at {100 * spare:g}%" for spare in all_cells.spares)
+    table: list[Sequence[str]] = [("scheme", "median", "best", "worst", "workloads", *heads)]
+    order = sorted(all_cells.online, key=lambda scheme: median(all_cells.ratios(scheme).values()))
+    for name in (*order, ORACLE):
+        ratios = list(all_cells.ratios(name).values())
+        places = ("" if name == ORACLE else f"{at[name]:.1f}" for at in ranks)
         figures = (f"{figure:.3f}" for figure in (median(ratios), min(ratios), max(ratios)))
-        made.append((found.name(one), *figures, str(len(ratios)), *places))
-    return made
+        table.append((all_cells.name(name), *figures, str(len(ratios)), *places))
+    return table
 
 
-def workloads(found: Cells) -> list[Sequence[str]]:
+def workloads(all_cells: Cells) -> list[Sequence[str]]:
     """Each workload: greedy's figures, the best online scheme, the oracle, and what is left out."""
-    heads = (f"greedy at {100 * spare:g}%" for spare in found.spares)
+    heads = (f"greedy at {100 * spare:g}%" for spare in all_cells.spares)
     last = f"best at {100 * USUAL:g}%", "oracle", "remarks"
-    made: list[Sequence[str]] = [("workload", "blocks of pages", "writes a page", *heads, *last)]
-    for work in found.workloads:
-        greedy = (_text(found.figures[work, GREEDY, spare]) for spare in found.spares)
+    table: list[Sequence[str]] = [("workload", "blocks of pages", "writes a page", *heads, *last)]
+    for work in all_cells.workloads:
+        greedy = (_text(all_cells.figures[work, GREEDY, spare]) for spare in all_cells.spares)
         known = {
-            one: figure
-            for one in found.online
-            if (figure := found.figures[work, one, USUAL]) is not None
+            scheme: figure
+            for scheme in all_cells.online
+            if (figure := all_cells.figures[work, scheme, USUAL]) is not None
         }
         shown = ""
         if known:
             best = min(known, key=known.__getitem__)
-            shown = f"{known[best]:.3f}" + f" {best}" * (work in found.counted)
-        lacking = found.lacking(work)
-        gentle = bool(known) and work not in found.counted
+            shown = f"{known[best]:.3f}" + f" {best}" * (work in all_cells.counted)
+        lacking = all_cells.lacking(work)
+        gentle = bool(known) and work not in all_cells.counted
         remarks = ["too gentle"] * gentle
         if lacking:
             remarks.append(f"no room for {len(lacking)}")
-        oracle = _text(found.figures[work, ORACLE, USUAL])
-        drive = found.drives[work], found.overwrites[work]
-        made.append((work, *drive, *greedy, shown, oracle, "; ".join(remarks)))
-    return made
+        oracle = _text(all_cells.figures[work, ORACLE, USUAL])
+        drive = all_cells.drives[work], all_cells.overwrites[work]
+        table.append((work, *drive, *greedy, shown, oracle, "; ".join(remarks)))
+    return table
 
 
-def stability(found: Cells) -> list[Sequence[str]]:
+def stability(all_cells: Cells) -> list[Sequence[str]]:
     """How much rankings agree: between spare factors, and between workloads."""
-    made: list[Sequence[str]] = [("rankings of", "Kendall's tau", "least, most")]
-    for one, other in combinations(found.spares, 2):
-        a, b = found.mean_ranks(one), found.mean_ranks(other)
+    table: list[Sequence[str]] = [("rankings of", "Kendall's tau", "least, most")]
+    for first, other in combinations(all_cells.spares, 2):
+        a, b = all_cells.mean_ranks(first), all_cells.mean_ranks(other)
         tau = kendall(list(a.values()), list(b.values()))
-        made.append((f"mean places, {100 * one:g}% and {100 * other:g}%", f"{tau:.2f}", ""))
-    for one, other in combinations(found.spares, 2):
-        taus = [_tau(found.ranks(w, one), found.ranks(w, other)) for w in found.roomy]
-        name = f"one workload, {100 * one:g}% and {100 * other:g}%: median"
-        made.append((name, f"{median(taus):.2f}", f"{min(taus):.2f}, {max(taus):.2f}"))
-    each = [found.ranks(work, USUAL) for work in found.roomy]
+        table.append((f"mean places, {100 * first:g}% and {100 * other:g}%", f"{tau:.2f}", ""))
+    for first, other in combinations(all_cells.spares, 2):
+        taus = [_tau(all_cells.ranks(w, first), all_cells.ranks(w, other)) for w in all_cells.roomy]
+        name = f"one workload, {100 * first:g}% and {100 * other:g}%: median"
+        table.append((name, f"{median(taus):.2f}", f"{min(taus):.2f}, {max(taus):.2f}"))
+    each = [all_cells.ranks(work, USUAL) for work in all_cells.roomy]
     taus = [_tau(a, b) for a, b in combinations(each, 2)]
     if taus:
         name = f"two workloads, {100 * USUAL:g}%: median"
-        made.append((name, f"{median(taus):.2f}", f"{min(taus):.2f}, {max(taus):.2f}"))
-    return made
+        table.append((name, f"{median(taus):.2f}", f"{min(taus):.2f}, {max(taus):.2f}"))
+    return table
 
 
-def _tau(one: Mapping[str, float], other: Mapping[str, float]) -> float:
-    return kendall(list(one.values()), list(other.values()))
+def _tau(first: Mapping[str, float], other: Mapping[str, float]) -> float:
+    return kendall(list(first.values()), list(other.values()))
 
 
 def _text(figure: float | None) -> str:

@@ -38,10 +38,10 @@ def pages(text: str) -> list[Page]:
         ValueError: The numbers of the list are not 1, 2, 3 and so on.
 
     """
-    numbers = [int(found) for found in re.findall(r"^(\d+)\. ", text, re.M)]
+    numbers = [int(number) for number in re.findall(r"^(\d+)\. ", text, re.M)]
     if numbers != list(range(1, len(numbers) + 1)):
         raise ValueError(f"{FIRST}: the list is numbered {numbers}")
-    return [Page(found["title"], found["file"]) for found in ENTRY.finditer(text)]
+    return [Page(entry["title"], entry["file"]) for entry in ENTRY.finditer(text)]
 
 
 def last_line(order: list[Page], at: int) -> str:
@@ -64,23 +64,23 @@ def ordered(root: Path) -> dict[Path, str]:
     if sorted(page.file for page in order) != sorted(there):
         wrong = sorted({page.file for page in order} ^ there)
         raise ValueError(f"{FIRST}: {', '.join(wrong)} must be in the list and in the folder, once")
-    made = {}
+    files = {}
     for at, page in enumerate(order):
         text = (folder / page.file).read_text(encoding="utf-8")
         body = LAST.sub("", text).rstrip("\n")
-        made[FIRST.parent / page.file] = f"{body}\n\n{last_line(order, at)}\n"
+        files[FIRST.parent / page.file] = f"{body}\n\n{last_line(order, at)}\n"
     site = (root / SITE).read_text(encoding="utf-8")
     lines = "".join(f"      - {FIRST.parent}/{page.file}\n" for page in order)
-    made[SITE], found = NAVIGATED.subn(lines, site)
-    if found != 1:
+    files[SITE], count = NAVIGATED.subn(lines, site)
+    if count != 1:
         raise ValueError(f"{SITE}: no pages follow {FIRST}")
-    return made
+    return files
 
 
 def stale(root: Path) -> list[Path]:
     """The files whose order is not that of the list."""
-    made = ordered(root)
-    return [name for name, text in made.items() if (root / name).read_text("utf-8") != text]
+    files = ordered(root)
+    return [name for name, text in files.items() if (root / name).read_text("utf-8") != text]
 
 
 if __name__ == "__main__":

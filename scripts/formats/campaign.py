@@ -91,12 +91,12 @@ def traces(seed: int, folder: Path) -> dict[str, tuple[str | bytes, list[Row]]]:
         corpus.blktrace()
         corpus.srt()
         corpus.flashgc("example", 1, 0)
-    made: dict[str, tuple[str | bytes, list[Row]]] = {}
+    contents: dict[str, tuple[str | bytes, list[Row]]] = {}
     for file in sorted((folder / "expected").glob("*.csv")):
         content = (folder / "corpus" / file.stem / "example").read_bytes()
         requests = rows_of(file.read_text())
-        made[file.stem] = (content if file.stem in RECORDS else content.decode(), requests)
-    return made
+        contents[file.stem] = (content if file.stem in RECORDS else content.decode(), requests)
+    return contents
 
 
 def rows_of(text: str) -> list[Row]:
@@ -157,13 +157,13 @@ def repeated_names(text: str) -> str | None:
 
 def archive(*files: tuple[str, bytes]) -> bytes:
     """A tar file of the named files."""
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w") as tar:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
         for name, content in files:
             member = tarfile.TarInfo(name)
             member.size = len(content)
             tar.addfile(member, io.BytesIO(content))
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 def in_two_files(text: str) -> bytes:
@@ -215,30 +215,30 @@ def columns(change: Callable[[list[str], int], list[str] | None], *, named: bool
     """A change of the columns of every line; ``named`` if the names change as well."""
 
     def changed(text: str) -> str | None:
-        lines, made = text.splitlines(), []
+        lines, changed_lines = text.splitlines(), []
         separator = "," if lines[-1].count(",") > 2 else None
         for number, line in enumerate(lines):
             if number == 0 and has_names(text) and not named:
-                made.append(line)
+                changed_lines.append(line)
                 continue
             cells = [cell.strip() for cell in line.split(separator)]
             other = change(cells, number)
             if other is None:
                 return None
-            made.append((separator or " ").join(other))
-        return "\n".join(made) + "\n"
+            changed_lines.append((separator or " ").join(other))
+        return "\n".join(changed_lines) + "\n"
 
     return changed
 
 
-def swapped(one: int, other: int) -> Callable[[list[str], int], list[str] | None]:
+def swapped(first: int, other: int) -> Callable[[list[str], int], list[str] | None]:
     """Two columns in each other's place."""
 
     def change(cells: list[str], _: int) -> list[str] | None:
-        if max(one, other) >= len(cells):
+        if max(first, other) >= len(cells):
             return None
         cells = list(cells)
-        cells[one], cells[other] = cells[other], cells[one]
+        cells[first], cells[other] = cells[other], cells[first]
         return cells
 
     return change
@@ -262,9 +262,9 @@ def separated(by: str) -> Change:
 #: Changes of columns. A file with names may be read by them, and any other is to be refused.
 LAYOUTS: dict[str, Change] = {
     **{
-        f"columns {one + 1} and {other + 1} swapped": columns(swapped(one, other))
-        for one in range(5)
-        for other in range(one + 1, 5)
+        f"columns {at + 1} and {other + 1} swapped": columns(swapped(at, other))
+        for at in range(5)
+        for other in range(at + 1, 5)
     },
     "reversed": columns(lambda cells, _: cells[::-1]),
     "rotated": columns(lambda cells, _: cells[1:] + cells[:1]),
@@ -330,20 +330,20 @@ BYTES: dict[str, Callable[[bytes], bytes]] = {
 
 def outcome(content: str | bytes, expected: list[Row], folder: Path) -> str:
     """``right``, ``refused``, or what is wrong."""
-    file, made = folder / "mutated.trace", folder / "found.csv"
+    file, rows_file = folder / "mutated.trace", folder / "found.csv"
     file.write_bytes(content.encode() if isinstance(content, str) else content)
     try:
-        flashgc.trace_convert(file, made, native_devices=True)
+        flashgc.trace_convert(file, rows_file, native_devices=True)
     except flashgc.FlashgcError:
         return "refused"
-    found = [row for row in rows_of(made.read_text()) if row[1] != "F"]
-    if found == expected:
+    rows = [row for row in rows_of(rows_file.read_text()) if row[1] != "F"]
+    if rows == expected:
         return "right"
-    pairs = enumerate(zip(found, expected, strict=False))
-    differs = [at for at, (one, other) in pairs if one != other]
-    at = differs[0] if differs else min(len(found), len(expected))
+    pairs = enumerate(zip(rows, expected, strict=False))
+    differs = [at for at, (row, other) in pairs if row != other]
+    at = differs[0] if differs else min(len(rows), len(expected))
     form = flashgc.trace_stat(file).format
-    return f"as {form}: request {at}: {found[at : at + 1]} for {expected[at : at + 1]}"
+    return f"as {form}: request {at}: {rows[at : at + 1]} for {expected[at : at + 1]}"
 
 
 def campaign(seeds: range) -> tuple[dict[str, Counter[str]], list[str]]:
@@ -362,11 +362,11 @@ def campaign(seeds: range) -> tuple[dict[str, Counter[str]], list[str]]:
                     content = function(text)
                     if content is None or (content == text and change != "as it is"):
                         continue
-                    found = outcome(content, expected, folder)
-                    kind = found if found in ("right", "refused") else "wrong"
+                    verdict = outcome(content, expected, folder)
+                    kind = verdict if verdict in ("right", "refused") else "wrong"
                     counts.setdefault(name, Counter())[kind] += 1
                     if kind == "wrong":
-                        wrong.append(f"{name}, seed {seed}, {change}: {found}")
+                        wrong.append(f"{name}, seed {seed}, {change}: {verdict}")
                 if shows:
                     print(f"\rseed {seed}: {name:20}", end="", file=sys.stderr, flush=True)
     if shows:
@@ -378,11 +378,11 @@ def main() -> int:
     """Prints the outcomes of each format; exits with 1 if a file was read as something else."""
     parser = argparse.ArgumentParser(description="Mutates traces of every format.")
     parser.add_argument("--traces", type=int, default=6, help="traces of each format")
-    asked = parser.parse_args()
-    counts, wrong = campaign(range(1, asked.traces + 1))
+    given = parser.parse_args()
+    counts, wrong = campaign(range(1, given.traces + 1))
     print(f"{'format':14} {'right':>6} {'refused':>8} {'wrong':>6}")
-    for name, found in counts.items():
-        print(f"{name:14} {found['right']:6} {found['refused']:8} {found['wrong']:6}")
+    for name, tally in counts.items():
+        print(f"{name:14} {tally['right']:6} {tally['refused']:8} {tally['wrong']:6}")
     whole = sum(counts.values(), Counter())
     print(f"{'all':14} {whole['right']:6} {whole['refused']:8} {whole['wrong']:6}")
     for line in wrong:

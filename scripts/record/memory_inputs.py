@@ -131,14 +131,14 @@ def book(words: Words, pages: int) -> bytes:
         )
         kids.append(b"%d 0 R" % len(objects))
     objects[1] = b"<< /Type /Pages /Kids [%s] /Count %d >>" % (b" ".join(kids), pages)
-    made, starts = bytearray(b"%PDF-1.4\n"), []
+    text, starts = bytearray(b"%PDF-1.4\n"), []
     for index, content in enumerate(objects, 1):
-        starts.append(b"%010d 00000 n \n" % len(made))
-        made += b"%d 0 obj\n%s\nendobj\n" % (index, content)
-    end, size = len(made), len(objects) + 1
-    made += b"xref\n0 %d\n0000000000 65535 f \n" % size + b"".join(starts)
-    made += b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (size, end)
-    return bytes(made)
+        starts.append(b"%010d 00000 n \n" % len(text))
+        text += b"%d 0 obj\n%s\nendobj\n" % (index, content)
+    end, size = len(text), len(objects) + 1
+    text += b"xref\n0 %d\n0000000000 65535 f \n" % size + b"".join(starts)
+    text += b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (size, end)
+    return bytes(text)
 
 
 def main() -> None:

@@ -32,13 +32,13 @@ def references(program: str, number: int, work: Path) -> list[str]:
     """The references of a program as lines of Valgrind's lackey, in its own part of the memory."""
     text = work / f"{program}.csv"
     trace_convert(RECORDED / f"{program}.pages.zst", text, leave_out="references")
-    made = []
+    parts = []
     with text.open() as lines:
         next(lines)
         for line in lines:
             _, what, offset, _ = line.split(",", 3)
-            made.append(f" {'L' if what == 'R' else 'S'} {int(offset) + number * SPACE:x},1\n")
-    return made
+            parts.append(f" {'L' if what == 'R' else 'S'} {int(offset) + number * SPACE:x},1\n")
+    return parts
 
 
 def main(folder: Path) -> None:

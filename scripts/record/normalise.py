@@ -118,13 +118,13 @@ def check_totals(trace: Trace, before: list[int], after: list[int]) -> None:
     """Add a fault for each total that differs from the block layer's counter."""
     for op, fields in STAT_FIELDS.items():
         for name, index in fields.items():
-            expected, found = after[index] - before[index], getattr(trace.kinds[op], name)
+            expected, counted = after[index] - before[index], getattr(trace.kinds[op], name)
             if (op, name) == ("W", "requests"):
                 expected -= trace.bare_flushes
-            print(f"check: {op} {name}: trace {found}, block layer {expected}", file=sys.stderr)
-            if found != expected:
+            print(f"check: {op} {name}: trace {counted}, block layer {expected}", file=sys.stderr)
+            if counted != expected:
                 trace.faults.append(
-                    f"{op} {name}: trace has {found}, the block layer counted {expected}"
+                    f"{op} {name}: trace has {counted}, the block layer counted {expected}"
                 )
     if not trace.kinds["D"].requests:
         trace.faults.append("no discards: is the file system mounted with TRIM?")

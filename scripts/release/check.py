@@ -54,12 +54,12 @@ def output(*command: str | Path, folder: str) -> str:
     """
     left_out = ("PYTHON", "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR", "VIRTUAL_ENV")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(left_out)}
-    made = subprocess.run(
+    process = subprocess.run(
         [str(part) for part in command], cwd=folder, env=kept, capture_output=True, text=True
     )
-    if made.returncode:
-        raise SystemExit(f"error: {' '.join(map(str, command))}\n{made.stdout}{made.stderr}")
-    return made.stdout
+    if process.returncode:
+        raise SystemExit(f"error: {' '.join(map(str, command))}\n{process.stdout}{process.stderr}")
+    return process.stdout
 
 
 def check(package: Path, papers: Path | None) -> str:
@@ -110,10 +110,10 @@ def check_licences(package: Path) -> None:
             files = {name: wheel.read(name) for name in wheel.namelist()}
     else:
         with tarfile.open(package) as archive:
-            opened = {one.name: archive.extractfile(one) for one in archive.getmembers()}
+            opened = {member.name: archive.extractfile(member) for member in archive.getmembers()}
             files = {name: file.read() for name, file in opened.items() if file is not None}
-    found = {Path(name).name: text for name, text in files.items() if Path(name).name in LICENCES}
-    if found != {name: (ROOT / name).read_bytes() for name in LICENCES}:
+    texts = {Path(name).name: text for name, text in files.items() if Path(name).name in LICENCES}
+    if texts != {name: (ROOT / name).read_bytes() for name in LICENCES}:
         raise SystemExit(f"error: {package.name}: the licences are not in it")
 
 
@@ -126,11 +126,11 @@ def main(folder: Path) -> None:
     packages = [package for package in every if package not in papers]
     if not packages:
         raise SystemExit(f"error: {folder} has no packages; hint: make wheel sdist")
-    said = {}
+    answers = {}
     for at, package in enumerate(packages):
-        said[package.name] = check(package, papers[at % len(papers)] if papers else None)
-        print(f"{package.name}: {said[package.name]}", flush=True)
-    if len(set(said.values())) > 1:
+        answers[package.name] = check(package, papers[at % len(papers)] if papers else None)
+        print(f"{package.name}: {answers[package.name]}", flush=True)
+    if len(set(answers.values())) > 1:
         raise SystemExit("error: the packages do not say the same")
 
 

@@ -51,18 +51,18 @@ def _stopped(options: Given, draw: random.Random) -> Result:
 
 def campaign(count: int, first: int) -> int:
     """Tries ``count`` inputs and prints what is false; the exit code is 1 if anything is."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         for done, seed in enumerate(range(first, first + count)):
             for name, text, case in faults(seed, Path(folder)):
-                found[name] += 1
+                counts[name] += 1
                 print(f"seed {seed}: {name}: {text}\n  {case.given}", flush=True)
             if sys.stderr.isatty() and done % 20 == 19:
                 left = (time.monotonic() - begin) / (done + 1) * (count - done - 1)
                 print(f"\r{done + 1} of {count}, {left:.0f} s left ", end="", file=sys.stderr)
     seconds = time.monotonic() - begin
-    print(f"{count} inputs in {seconds:.0f} s: {sum(found.values())} false or missing sentences")
-    for name, times in found.most_common():
+    print(f"{count} inputs in {seconds:.0f} s: {sum(counts.values())} false or missing sentences")
+    for name, times in counts.most_common():
         print(f"  {name}: {times}")
-    return 1 if found else 0
+    return 1 if counts else 0

@@ -25,7 +25,7 @@ class Case:
 
     def has(self, name: str) -> bool:
         """True if the run has the finding."""
-        return any(one.id == name for one in self.result.findings)
+        return any(finding.id == name for finding in self.result.findings)
 
     @property
     def is_timed(self) -> bool:
@@ -68,8 +68,8 @@ def identical_runs(case: Case) -> Iterator[str]:
     values = case.result.run_values
     if not case.is_timed:
         yield from _equal(case, "identical-runs", len(values) > 1 and len(set(values)) == 1)
-    said = [one.claim for one in case.result.findings if one.id == "identical-runs"]
-    if any("no random numbers" in text for text in said):
+    claims = [finding.claim for finding in case.result.findings if finding.id == "identical-runs"]
+    if any("no random numbers" in text for text in claims):
         length = {"passes": 30} if case.is_trace else {"writes": "4x"}
         seeds = [case.again(runs=1, seed=seed, warmup="0", **length).digest for seed in (1, 2)]
         if seeds[0] != seeds[1]:
@@ -135,9 +135,9 @@ def burst(case: Case) -> Iterator[str]:
     result = case.result
     programs = result.host_pages + result.copied_pages
     freed = (result.erases + case.given["runs"]) * case.block
-    said = result.erases > 0 and programs > 0 and (programs - freed) / programs > 0.05
-    yield from _equal(case, "burst", said)
-    if said and result.steady:
+    expected = result.erases > 0 and programs > 0 and (programs - freed) / programs > 0.05
+    yield from _equal(case, "burst", expected)
+    if expected and result.steady:
         yield "steady in a burst"
 
 
@@ -145,20 +145,21 @@ def overload(case: Case) -> Iterator[str]:
     """Of a run twice as long more requests wait, about twice as many."""
     if not case.has("overload"):
         return
-    (one,) = (one for one in case.result.findings if one.id == "overload")
-    if one.evidence["offered_per_second"] <= one.evidence["sustainable_per_second"]:
+    (finding,) = (other for other in case.result.findings if other.id == "overload")
+    if finding.evidence["offered_per_second"] <= finding.evidence["sustainable_per_second"]:
         yield "overload below what the drive sustains"
     longer = case.again(requests=2 * case.given["requests"])
     waits = [two.evidence["outstanding"] for two in longer.findings if two.id == "overload"]
-    if not waits or waits[0] < 1.3 * one.evidence["outstanding"]:
-        yield f"overload, but of twice the requests {waits} wait for {one.evidence['outstanding']}"
+    if not waits or waits[0] < 1.3 * finding.evidence["outstanding"]:
+        waiting = finding.evidence["outstanding"]
+        yield f"overload, but of twice the requests {waits} wait for {waiting}"
 
 
 def unsteady(case: Case) -> Iterator[str]:
     """A run that is not steady has a doubt; one with a doubt about steadiness is not steady."""
     result = case.result
     moving = {"unsteady", "imprecise", "too-few-passes", "too-short", "burst", "pace-moves"}
-    doubts = [one.id for one in result.findings if one.gravity != "note"]
+    doubts = [finding.id for finding in result.findings if finding.gravity != "note"]
     if not result.steady and not doubts:
         yield "not steady, and no word of it"
     if result.steady and moving & set(doubts):
@@ -190,10 +191,10 @@ def large_enough(case: Case) -> Iterator[str]:
     if small or not greedy or case.is_timed or not case.result.steady:
         return
     more = {"writes": "20x", "warmup": "10x", "runs": 2}
-    one = case.again(**more)
+    result = case.again(**more)
     large = case.again(blocks=16 * case.given["blocks"], **more)
-    halves = [one.write_amplification_ci95 or 0.0, large.write_amplification_ci95 or 0.0]
-    above = one.write_amplification / large.write_amplification - 1
+    halves = [result.write_amplification_ci95 or 0.0, large.write_amplification_ci95 or 0.0]
+    above = result.write_amplification / large.write_amplification - 1
     if above > 0.02 + 2 * sum(halves) / large.write_amplification:
         yield f"large enough, and amplification is {above:.1%} above that of 16 times the blocks"
 
@@ -222,12 +223,12 @@ def few_rounds(case: Case) -> Iterator[str]:
     """A unit of collections went from mark to mark fewer than 20 times."""
     timed = case.result.config.timed or {}
     marks = (timed.get(key) or timed.get("gc_low") or 0 for key in ("gc_low", "gc_high"))
-    low, high = (int(str(one)) for one in marks)
+    low, high = (int(str(mark)) for mark in marks)
     pages = case.given["runs"] * case.given.get("planes", 1) * (high - low + 1) * case.block
     few = case.is_timed and high > low and case.result.host_pages / pages < 20
     written = case.result.host_pages > 0 < case.result.erases
-    said = few and written and not case.has("overload")
-    yield from _equal(case, "few-rounds", said)
+    expected = few and written and not case.has("overload")
+    yield from _equal(case, "few-rounds", expected)
     if few and case.result.steady and case.result.host_pages:
         yield "steady, with few rounds of collections"
 
@@ -235,11 +236,13 @@ def few_rounds(case: Case) -> Iterator[str]:
 def suspended_no_more(case: Case) -> Iterator[str]:
     """No operation is suspended no more if each may be suspended any number of times."""
     if case.has("suspended-no-more"):
-        (one,) = (one for one in case.result.findings if one.id == "suspended-no-more")
+        (result,) = (
+            finding for finding in case.result.findings if finding.id == "suspended-no-more"
+        )
         longer = case.again(suspend="most=1000000")
         if any(two.id == "suspended-no-more" for two in longer.findings):
             yield "suspended-no-more is said where all may be"
-        if not one.evidence["longest_wait_us"]:
+        if not result.evidence["longest_wait_us"]:
             yield "suspended-no-more without a wait"
     elif case.given.get("preemption") == "suspend":
         timing = case.result.timing
@@ -280,29 +283,29 @@ def ranked(case: Case, compared: Comparison) -> Iterator[str]:
         return
     first, last = (rank.result for rank in compared.ranking)
     low, high = first.run_values, last.run_values
-    said = {one.id: one for one in compared.findings}
+    findings = {finding.id: finding for finding in compared.findings}
     if len(low) != len(high) or not low:
         return
-    if ("equal-in-every-run" in said) != (low == high):
+    if ("equal-in-every-run" in findings) != (low == high):
         yield f"equal-in-every-run is wrong of {low} and {high}"
     pairs = [b - a for a, b in zip(low, high, strict=True)]
     mean, half = sum(pairs) / len(pairs), half_width(pairs) or 0.0
     if compared.ranking[1].basis != "runs":
         return
     inside = abs(mean) <= half and low != high
-    if ("inside-the-noise" in said) != inside:
+    if ("inside-the-noise" in findings) != inside:
         yield f"inside-the-noise is wrong of {mean:.4g} ± {half:.4g}"
-    if low != high and ("last-of-ranking" in said) == inside:
+    if low != high and ("last-of-ranking" in findings) == inside:
         yield f"last-of-ranking is wrong of {mean:.4g} ± {half:.4g}"
-    if "last-of-ranking" not in said:
+    if "last-of-ranking" not in findings:
         return
-    ratio = said["last-of-ranking"].evidence["ratio"]
+    ratio = findings["last-of-ranking"].evidence["ratio"]
     if not math.isclose(ratio, (sum(high) / sum(low)), rel_tol=1e-9):
         yield f"last-of-ranking says {ratio}, by hand {sum(high) / sum(low)}"
     if first.steady and last.steady:
-        victims = [one.policy for one in (first, last)]
-        long = [case.again(victim=one, writes="60x", warmup="30x", runs=3) for one in victims]
-        ends = [one.write_amplification for one in long]
+        victims = [rank.policy for rank in (first, last)]
+        long = [case.again(victim=victim, writes="60x", warmup="30x", runs=3) for victim in victims]
+        ends = [result.write_amplification for result in long]
         if ends[0] > (1 + TOLERANCE) * ends[1] + half:
             yield f"{victims[0]} is first, and {ends[0]:.4f} in a long run, last {ends[1]:.4f}"
 

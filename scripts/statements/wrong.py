@@ -94,11 +94,11 @@ def fails(folder: str, wrong: str, tests: list[str]) -> bool:
     )
     words = [sys.executable, "-c", program, "-q", "-x" if wrong else "-q", "-p", "no:cacheprovider"]
     path = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    made = subprocess.run(
+    process = subprocess.run(
         [*words, *tests], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path)}, check=False,
     )  # fmt: skip
-    return made.returncode == pytest.ExitCode.TESTS_FAILED
+    return process.returncode == pytest.ExitCode.TESTS_FAILED
 
 
 def main(part: str, files: list[str]) -> int:
@@ -111,19 +111,19 @@ def main(part: str, files: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         fails(folder, "", files or [*TESTS])
         times = dict(_pairs(Path(folder, "times")))
-        made: dict[str, dict[str, None]] = {}
+        tests_of: dict[str, dict[str, None]] = {}
         for id_, test in _pairs(Path(folder, "made")):
-            made.setdefault(id_, {})[test] = None
+            tests_of.setdefault(id_, {})[test] = None
         known = json.loads(NOTICED.read_text()) if NOTICED.exists() else {}
         seconds = {test: float(time) for time, test in times.items()}
         for rule in rules():
-            if part not in rule.id or (files and (rule.id in known or rule.id not in made)):
+            if part not in rule.id or (files and (rule.id in known or rule.id not in tests_of)):
                 continue
-            quickest = sorted(seconds.keys() & made.get(rule.id, {}), key=seconds.__getitem__)
+            quickest = sorted(seconds.keys() & tests_of.get(rule.id, {}), key=seconds.__getitem__)
             # The test that noticed it before comes first: it may be none of the quickest.
             last = seconds.keys() & {known.pop(rule.id, None)}
             tests = [*dict.fromkeys([*last, *quickest[:MOST]])]
-            notices = next((one for one in tests if fails(folder, rule.id, [one])), None)
+            notices = next((test for test in tests if fails(folder, rule.id, [test])), None)
             print(f"{rule.id}: {notices or f'not noticed by {len(tests)} tests'}", flush=True)
             if notices is not None:
                 known[rule.id] = notices

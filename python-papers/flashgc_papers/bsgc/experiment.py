@@ -84,10 +84,10 @@ CAPPED = {"CB": "cost-benefit:age=last_collection", "CAT": "cat:age=last_collect
 #: The specs of each policy, in every reading that is run.
 POLICIES = {
     "GA": ("greedy",),
-    "CB": (*(table(one)["CB"][0] for one in READINGS), CAPPED["CB"]),
-    "CAT": (*(table(one)["CAT"][0] for one in READINGS), CAPPED["CAT"]),
+    "CB": (*(table(reading)["CB"][0] for reading in READINGS), CAPPED["CB"]),
+    "CAT": (*(table(reading)["CAT"][0] for reading in READINGS), CAPPED["CAT"]),
     "EIGC": ("eigc",),
-    "BSGC": tuple(table(one)["FIFO+BSGC"][0] for one in READINGS),
+    "BSGC": tuple(table(reading)["FIFO+BSGC"][0] for reading in READINGS),
 }
 
 #: Erases a block bears, at each size; and seeds.
@@ -220,8 +220,8 @@ def in_percent_of_ga(measured: Measured, figure: str, trace: str, name: str) -> 
     """A figure in percent of GA's on the same writes."""
     ga = samples(measured, figure, trace, "GA")
     return Value.of([
-        100 * one / base
-        for one, base in zip(samples(measured, figure, trace, name), ga, strict=True)
+        100 * value / base
+        for value, base in zip(samples(measured, figure, trace, name), ga, strict=True)
     ])  # fmt: skip
 
 
@@ -234,7 +234,9 @@ def as_printed(measured: Measured, figure: str, trace: str, name: str) -> Value:
     if kind == "life":
         scale = PUBLISHED_ENDURANCE / ENDURANCE[measured.size]
         results = (measured.result(key(kind, trace, name, seed)) for seed in range(1, SEEDS + 1))
-        return Value.of([scale * busy_until(one, figure.replace(" ", "_")) for one in results])
+        return Value.of(
+            [scale * busy_until(result, figure.replace(" ", "_")) for result in results]
+        )
     if unit == "ms":
         return Value.of(samples(measured, figure, trace, name))
     return in_percent_of_ga(measured, figure, trace, name)
@@ -260,17 +262,17 @@ class Agreement:
     def __init__(self, published: Mapping[str, float], measured: Mapping[str, Value]) -> None:
         self.pairs = self.same = self.other = 0
         names = list(published)
-        for at, one in enumerate(names):
+        for at, first in enumerate(names):
             for two in names[at + 1 :]:
-                said = published[two] - published[one]
-                if abs(said) < _SAME * max(published[one], published[two]):
+                distance = published[two] - published[first]
+                if abs(distance) < _SAME * max(published[first], published[two]):
                     continue
                 self.pairs += 1
-                low, high = measured[one], measured[two]
-                found = high.mean - low.mean
-                if abs(found) > low.ci95 + high.ci95:
-                    self.same += (found > 0) == (said > 0)
-                    self.other += (found > 0) != (said > 0)
+                low, high = measured[first], measured[two]
+                difference = high.mean - low.mean
+                if abs(difference) > low.ci95 + high.ci95:
+                    self.same += (difference > 0) == (distance > 0)
+                    self.other += (difference > 0) != (distance > 0)
 
     @property
     def score(self) -> float:

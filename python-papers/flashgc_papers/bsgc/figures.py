@@ -92,10 +92,10 @@ class _PerTrace:
         ]
         if self._kind == "life":
             rows += [
-                made
+                row
                 for trace in HOT
                 for pair in ALLOCATED
-                for made in self._allocated(claim, measured, trace, *pair)
+                for row in self._allocated(claim, measured, trace, *pair)
             ]
         rows += policies.rows(claim, measured, self._figure)
         figures = [self._drawn(claim, measured)]
@@ -120,30 +120,30 @@ class _PerTrace:
         }
 
     def _order(self, claim: Claim, measured: Measured, trace: str) -> Row:
-        said = experiment.published(claim, trace)
+        published = experiment.published(claim, trace)
 
         def judge() -> tuple[str, Judgement]:
-            found = self._values(measured, trace)
-            text = experiment.ordered({name: one.mean for name, one in found.items()})
-            return text, Agreement(said, found).judge()
+            values = self._values(measured, trace)
+            text = experiment.ordered({name: value.mean for name, value in values.items()})
+            return text, Agreement(published, values).judge()
 
-        return row(f"{trace}, order", experiment.ordered(said), judge)
+        return row(f"{trace}, order", experiment.ordered(published), judge)
 
     def _beside_ga(self, claim: Claim, measured: Measured, trace: str, name: str) -> Row:
-        said = experiment.published(claim, trace)
-        percent = 100 * said[name] / said["GA"]
+        published = experiment.published(claim, trace)
+        percent = 100 * published[name] / published["GA"]
 
         def judge() -> tuple[Value, Judgement]:
-            found = experiment.in_percent_of_ga(measured, self._figure, trace, name)
+            value = experiment.in_percent_of_ga(measured, self._figure, trace, name)
             verdict, _ = (
-                verdicts.below(Value(100.0), found, ("GA", name))
+                verdicts.below(Value(100.0), value, ("GA", name))
                 if percent > 100
-                else verdicts.below(found, Value(100.0), (name, "GA"))
+                else verdicts.below(value, Value(100.0), (name, "GA"))
             )
             unit = FIGURES[self._figure][2]
             mean = Value.of(experiment.samples(measured, self._figure, trace, name)).mean
-            why = f"{mean:.4g} {unit}, published {said[name]:g} {PRINTED[self._figure]}"
-            return found, Judgement(verdict, why)
+            why = f"{mean:.4g} {unit}, published {published[name]:g} {PRINTED[self._figure]}"
+            return value, Judgement(verdict, why)
 
         return row(f"{trace}, {name}", round(percent, 1), judge, base=100)
 
@@ -151,12 +151,12 @@ class _PerTrace:
         self, claim: Claim, measured: Measured, trace: str, name: str, fifo: str
     ) -> list[Row]:
         """The rows that compare an allocation with FIFO, with one policy: its sign and its size."""
-        said = experiment.published(claim, trace)
+        published = experiment.published(claim, trace)
 
         def longer() -> tuple[str, Judgement]:
-            found = self._values(measured, trace)
-            text = f"{found[name].mean:.4g} and {found[fifo].mean:.4g}"
-            return text, verdicts.below(found[fifo], found[name], (fifo, name))
+            values = self._values(measured, trace)
+            text = f"{values[name].mean:.4g} and {values[fifo].mean:.4g}"
+            return text, verdicts.below(values[fifo], values[name], (fifo, name))
 
         def more() -> tuple[Value, Judgement]:
             pairs = zip(
@@ -164,10 +164,10 @@ class _PerTrace:
                 experiment.samples(measured, self._figure, trace, fifo),
                 strict=True,
             )
-            gain = Value.of([100 * (one / other - 1) for one, other in pairs])
+            gain = Value.of([100 * (ours / theirs - 1) for ours, theirs in pairs])
             return gain, verdicts.true(gain.low > 0, "")
 
-        percent = 100 * (said[name] / said[fifo] - 1)
+        percent = 100 * (published[name] / published[fifo] - 1)
         if percent < 1:  # Not published as longer: in trace 3 the system fails as soon with LIF.
             return []
         rows = [row(f"{trace}, {name} longer than {fifo}, %", round(percent, 1), more)]
@@ -176,37 +176,37 @@ class _PerTrace:
     def _absolute(self, measured: Measured, trace: str) -> str:
         unit = FIGURES[self._figure][2]
         try:
-            found = self._values(measured, trace)
+            values = self._values(measured, trace)
         except NotMeasuredError:
             return ""
-        said = ", ".join(f"{name} {one.mean:.4g}" for name, one in found.items())
-        return f"{trace}, measured in {unit}: {said}."
+        text = ", ".join(f"{name} {value.mean:.4g}" for name, value in values.items())
+        return f"{trace}, measured in {unit}: {text}."
 
     def _with_sfl(self, measured: Measured) -> str:
-        said = []
+        texts = []
         for trace in HOT:
             try:
-                found = {
+                lives = {
                     name: Value.of(experiment.samples(measured, self._figure, trace, name)).mean
                     for name in ("SFL+BSGC", *WITH_SFL)
                 }
             except NotMeasuredError:
                 return ""
-            said.append(f"{trace}: {', '.join(f'{name} {x:.4g}' for name, x in found.items())}")
-        return f"Every policy with SFL, in drive writes: {'; '.join(said)}."
+            texts.append(f"{trace}: {', '.join(f'{name} {x:.4g}' for name, x in lives.items())}")
+        return f"Every policy with SFL, in drive writes: {'; '.join(texts)}."
 
     def _drawn(self, claim: Claim, measured: Measured) -> Figure:
         cells = []
         for trace in HOT:
-            said = experiment.published(claim, trace)
+            published = experiment.published(claim, trace)
             for name in TABLE:
                 try:
-                    found = experiment.as_printed(measured, self._figure, trace, name)
+                    value = experiment.as_printed(measured, self._figure, trace, name)
                     share = experiment.in_percent_of_ga(measured, self._figure, trace, name)
                 except NotMeasuredError:
-                    found = share = Value(math.nan, math.nan)
-                percent = 100 * said[name] / said["GA"]
-                numbers = (said[name], found.mean, found.ci95, percent, share.mean, share.ci95)
+                    value = share = Value(math.nan, math.nan)
+                percent = 100 * published[name] / published["GA"]
+                numbers = (published[name], value.mean, value.ci95, percent, share.mean, share.ci95)
                 cells.append((trace, name, *numbers))
         unit = PRINTED[self._figure]
         columns = ("trace", "combination", f"published ({unit})", f"measured ({unit})", "ci95")
@@ -225,18 +225,18 @@ def _bars(table: Table, label: str) -> Drawing:
     def cells(trace: str) -> list[tuple[float, ...]]:
         return [tuple(map(float, line[5:8])) for line in table.rows if line[0] == trace]  # type: ignore[arg-type]
 
-    measured = {trace: [(one[1], one[2]) for one in cells(trace)] for trace in HOT}
-    published = {trace: [one[0] for one in cells(trace)] for trace in HOT}
+    measured = {trace: [(cell[1], cell[2]) for cell in cells(trace)] for trace in HOT}
+    published = {trace: [cell[0] for cell in cells(trace)] for trace in HOT}
     return bars([Bars(f"{label}, % of GA's", names, measured, published)], "combination")
 
 
 def _survival(measured: Measured) -> list[Figure]:
-    made = []
+    figures = []
     for trace in HOT:
         keys = [experiment.key("life", trace, name, 1) for name in TABLE]
-        if any(one not in measured.results for one in keys):
+        if any(key not in measured.results for key in keys):
             continue
-        results = [measured.results[one] for one in keys]
+        results = [measured.results[key] for key in keys]
         cells = tuple(
             (name, point, bad)
             for name, result in zip(TABLE, results, strict=True)
@@ -250,8 +250,8 @@ def _survival(measured: Measured) -> list[Figure]:
 
         table = Table(("combination", "drive writes", "bad blocks"), cells)
         caption = f"{trace}: how the blocks of one run fail, which the paper does not show"
-        made.append(Figure(f"bsgc.survival.{trace}", caption, table, draw))
-    return made
+        figures.append(Figure(f"bsgc.survival.{trace}", caption, table, draw))
+    return figures
 
 
 for _id, _figure in {
@@ -301,11 +301,11 @@ class TableFour(UnderReading):
     @staticmethod
     def _longest(measured: Measured, figure: str) -> Row:
         def judge() -> tuple[str, Judgement]:
-            found = {name: _mean_of_traces(measured, figure, name) for name in TABLE}
-            others = {name: one for name, one in found.items() if name != "SFL+BSGC"}
+            values = {name: _mean_of_traces(measured, figure, name) for name in TABLE}
+            others = {name: value for name, value in values.items() if name != "SFL+BSGC"}
             rival = max(others, key=lambda name: others[name].mean)
-            said = verdicts.below(others[rival], found["SFL+BSGC"], (rival, "SFL+BSGC"))
-            return max(found, key=lambda name: found[name].mean), said
+            judgement = verdicts.below(others[rival], values["SFL+BSGC"], (rival, "SFL+BSGC"))
+            return max(values, key=lambda name: values[name].mean), judgement
 
         return row(f"{figure}, longest", "SFL+BSGC", judge)
 
@@ -319,11 +319,11 @@ class TableFour(UnderReading):
         """All of ``less`` below all of ``more``: its highest below the lowest of the other."""
 
         def judge() -> tuple[str, Judgement]:
-            found = {name: _mean_of_traces(measured, figure, name) for name in (*less, *more)}
-            high = max(less, key=lambda name: found[name].mean)
-            low = min(more, key=lambda name: found[name].mean)
-            text = experiment.ordered({name: one.mean for name, one in found.items()})
-            return text, verdicts.below(found[high], found[low], (high, low))
+            values = {name: _mean_of_traces(measured, figure, name) for name in (*less, *more)}
+            high = max(less, key=lambda name: values[name].mean)
+            low = min(more, key=lambda name: values[name].mean)
+            text = experiment.ordered({name: value.mean for name, value in values.items()})
+            return text, verdicts.below(values[high], values[low], (high, low))
 
         lesser = " and ".join(less)
         greater = "all others" if len(more) > 3 else ", ".join(more)
@@ -356,10 +356,10 @@ class Gains(UnderReading):
                 }
                 ours = mean.pop("SFL+BSGC")
                 more = _MORE.get(figure)
-                gains = [ours / one - 1 if more else one / ours - 1 for one in mean.values()]
+                gains = [ours / value - 1 if more else value / ours - 1 for value in mean.values()]
                 seeds.append(100 * sum(gains) / len(gains))
-            found = Value.of(seeds)
-            return found, verdicts.true(found.low > 0, "")
+            gain = Value.of(seeds)
+            return gain, verdicts.true(gain.low > 0, "")
 
         return row(figure, percent, judge)
 
@@ -383,7 +383,7 @@ class Seconds(UnderReading):
         ]
         blocks, pages, erases = 2048, 64, experiment.PUBLISHED_ENDURANCE
         total = blocks * erases
-        longest = max(float(one) for _, *both in claim.rows for one in both)
+        longest = max(float(life) for _, *both in claim.rows for life in both)
         notes = (
             f"{blocks} blocks of {erases} erases bear {total / 1e6:.2f} million: "
             f"{total * 1.5e-3:.0f} s for the erases alone, and {total * pages * 0.8e-3:.0f} s for "
@@ -404,13 +404,13 @@ class Seconds(UnderReading):
 
         def judge() -> tuple[Value, Judgement]:
             figure = end.replace("_", " ")
-            found = experiment.as_printed(measured, figure, trace, "SFL+BSGC")
-            verdict, why = verdicts.equal(found, seconds, claim.tolerance)
+            value = experiment.as_printed(measured, figure, trace, "SFL+BSGC")
+            verdict, why = verdicts.equal(value, seconds, claim.tolerance)
             scaled = (
                 ""
                 if scale == 1
                 else f"; {scale:g} times that of {experiment.ENDURANCE[size]} erases"
             )
-            return found, Judgement(verdict, why + scaled)
+            return value, Judgement(verdict, why + scaled)
 
         return row(f"{trace}, {end.replace('_', ' ')}", seconds, judge)

@@ -25,14 +25,14 @@ def rows(claim: Claim, measured: Measured, figure: str) -> list[Row]:
 
 
 def _below(claim: Claim, measured: Measured, figure: str, trace: str, less: str, more: str) -> Row:
-    said = experiment.published(claim, trace)
+    published = experiment.published(claim, trace)
 
     def judge() -> tuple[Value, Judgement]:
         ours, theirs = (experiment.samples(measured, figure, trace, name) for name in (less, more))
         pairs = zip(ours, theirs, strict=True)
-        value = Value.of([100 * (1 - one / other) for one, other in pairs])
+        value = Value.of([100 * (1 - low / high) for low, high in pairs])
         means = (Value.of(each).mean for each in (ours, theirs))
         return value, verdicts.true(value.low > 0, " and ".join(f"{mean:.4g}" for mean in means))
 
-    percent = 100 * (1 - said[less] / said[more])
+    percent = 100 * (1 - published[less] / published[more])
     return row(f"{trace}, {less} below {more}, %", round(percent, 1), judge)

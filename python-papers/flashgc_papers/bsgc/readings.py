@@ -122,10 +122,10 @@ def hot_of(trace: str, skew: str) -> float:
 def surroundings(size: Size) -> list[Surrounding]:
     """The surroundings that are run at a size, the usual one first."""
     if size is Size.FULL:
-        return [Surrounding(*one) for one in itertools.product(FILLS, SKEWS, FRONTIERS)]
+        return [Surrounding(*answers) for answers in itertools.product(FILLS, SKEWS, FRONTIERS)]
     skews = ("area",) if size is Size.QUICK else ("area", "fitted")
     frontiers = FRONTIERS[:1] if size is Size.QUICK else (FRONTIERS[0], FRONTIERS[2])
-    return [Surrounding(*one) for one in itertools.product(FILLS, skews, frontiers)]
+    return [Surrounding(*answers) for answers in itertools.product(FILLS, skews, frontiers)]
 
 
 def _runs(around: Surrounding, victims: Mapping[str, Sequence[str]]) -> dict[str, Simulation]:
@@ -168,38 +168,47 @@ class Readings:
         """One run a reading, combination and trace."""
         simulations: dict[str, Simulation] = {}
         around = surroundings(size)
-        for one in around:
-            simulations |= _runs(one, {name: (victim,) for name, (victim, _) in TABLE.items()})
-        for one in _capped(size):
-            simulations |= _runs(one, {name: (victim,) for name, victim in CAPPED_AGES.items()})
+        for surrounding in around:
+            simulations |= _runs(
+                surrounding, {name: (victim,) for name, (victim, _) in TABLE.items()}
+            )
+        for surrounding in _capped(size):
+            simulations |= _runs(
+                surrounding, {name: (victim,) for name, victim in CAPPED_AGES.items()}
+            )
         if size is Size.FULL:
             simulations |= _runs(USUAL, {name: forms_of(name) for name in TABLE})
-        said = f"until the system fails, {ENDURANCE} erases a block, one run each; {len(around)} "
+        text = f"until the system fails, {ENDURANCE} erases a block, one run each; {len(around)} "
         left_out = {
             Size.QUICK: "hot ratios but one, frontiers but one, capped ages, other forms of the "
             "formulas",
             Size.DEFAULT: "hot ratios but two, other triggers, other forms of the formulas",
             Size.FULL: "",
         }[size]
-        return Task(simulations, settings=f"{said}readings of drive and trace", left_out=left_out)
+        return Task(simulations, settings=f"{text}readings of drive and trace", left_out=left_out)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """A row a reading, best first."""
         usual = {name: victim for name, (victim, _) in TABLE.items()}
         around = surroundings(measured.size)
-        rows = [_row(measured, str(one), dict.fromkeys(TABLE, one), usual) for one in around]
+        rows = [
+            _row(measured, str(surrounding), dict.fromkeys(TABLE, surrounding), usual)
+            for surrounding in around
+        ]
         rows += [
-            _row(measured, label, {name: one if name in OWN else other for name in TABLE}, usual)
-            for label, one, other in _apart(around)
+            _row(
+                measured, label, {name: reading if name in OWN else other for name in TABLE}, usual
+            )
+            for label, reading, other in _apart(around)
         ]
         rows += [
             _row(
                 measured,
-                f"{one}; capped ages of CB and CAT",
-                dict.fromkeys(TABLE, one),
+                f"{surrounding}; capped ages of CB and CAT",
+                dict.fromkeys(TABLE, surrounding),
                 {**usual, **CAPPED_AGES},
             )
-            for one in _capped(measured.size)
+            for surrounding in _capped(measured.size)
         ]
         notes: list[str] = []
         if measured.size is Size.FULL:
@@ -212,8 +221,8 @@ class Readings:
             notes += _best_forms(measured)
         if measured.size is not Size.QUICK:
             notes += _collections(measured)
-        rows.sort(key=lambda one: -one.measured.mean if isinstance(one.measured, Value) else 2)
-        figures = [_figure(rows)] if any(one.measured for one in rows) else []
+        rows.sort(key=lambda row: -row.measured.mean if isinstance(row.measured, Value) else 2)
+        figures = [_figure(rows)] if any(row.measured for row in rows) else []
         notes.append(
             "The score is Kendall's tau over the pairs of combinations whose published values "
             "differ by 1% or more, averaged over the figures of Table 4 and its traces; the "
@@ -225,10 +234,10 @@ class Readings:
 
 def _apart(around: Sequence[Surrounding]) -> Iterator[tuple[str, Surrounding, Surrounding]]:
     """Readings in which the authors' own policies keep copies apart, and the others do not."""
-    for one in around:
-        other = replace(one, frontier=one.frontier.replace("pool", "mixed"))
-        if one != other and other in around:
-            yield f"{one} for EIGC and BSGC, mixed for GA, CB and CAT", one, other
+    for surrounding in around:
+        other = replace(surrounding, frontier=surrounding.frontier.replace("pool", "mixed"))
+        if surrounding != other and other in around:
+            yield f"{surrounding} for EIGC and BSGC, mixed for GA, CB and CAT", surrounding, other
 
 
 def _changes() -> Iterator[tuple[str, dict[str, str]]]:
@@ -243,29 +252,34 @@ def scores(
     measured: Measured, around: Mapping[str, Surrounding], victims: Mapping[str, str]
 ) -> dict[str, dict[str, float]]:
     """By figure and trace, how far the order is the published one: 1 is all of it."""
-    made: dict[str, dict[str, float]] = {figure: {} for figure in CLAIMS}
+    by_figure: dict[str, dict[str, float]] = {figure: {} for figure in CLAIMS}
     for trace in HOT:
-        found = {
+        results = {
             name: measured.result(f"{around[name]} {trace} {name} {victim}")
             for name, victim in victims.items()
         }
-        first = {name: experiment.life("first_failure")(one) for name, one in found.items()}
+        first = {name: experiment.life("first_failure")(result) for name, result in results.items()}
         earliest = min(first.values())
         values = {
             "first failure": first,
             "system failure": {
-                n: experiment.life("system_failure")(one) for n, one in found.items()
+                n: experiment.life("system_failure")(result) for n, result in results.items()
             },
             "erase-count deviation": {
-                name: _deviation_at(experiment.series(one), earliest) for name, one in found.items()
+                name: _deviation_at(experiment.series(result), earliest)
+                for name, result in results.items()
             },
-            "page migrations": {name: experiment.migrations(one) for name, one in found.items()},
+            "page migrations": {
+                name: experiment.migrations(result) for name, result in results.items()
+            },
         }
         for figure, claim in CLAIMS.items():
             (published,) = claims().select((claim,))
             exact = {name: Value(number) for name, number in values[figure].items()}
-            made[figure][trace] = Agreement(experiment.published(published, trace), exact).score
-    return made
+            by_figure[figure][trace] = Agreement(
+                experiment.published(published, trace), exact
+            ).score
+    return by_figure
 
 
 def _deviation_at(series: Sequence[WearPoint], drive_writes: float) -> float:
@@ -281,7 +295,7 @@ def _deviation_at(series: Sequence[WearPoint], drive_writes: float) -> float:
 
 
 def _mean(score: Mapping[str, Mapping[str, float]]) -> float:
-    return sum(sum(one.values()) / len(one) for one in score.values()) / len(score)
+    return sum(sum(by_trace.values()) / len(by_trace) for by_trace in score.values()) / len(score)
 
 
 def _row(
@@ -293,7 +307,8 @@ def _row(
     def judge() -> tuple[Value, Judgement]:
         score = scores(measured, around, victims)
         parts = ", ".join(
-            f"{figure} {sum(one.values()) / len(one):+.2f}" for figure, one in score.items()
+            f"{figure} {sum(by_trace.values()) / len(by_trace):+.2f}"
+            for figure, by_trace in score.items()
         )
         mean = _mean(score)
         return Value(mean), Judgement(Verdict.MET if mean == 1 else Verdict.MISSED, parts)
@@ -314,7 +329,7 @@ def _best_forms(measured: Measured) -> list[str]:
             best.append((_mean(scores(measured, around, victims)), forms))
     except NotMeasuredError:
         return []
-    best.sort(key=lambda one: -one[0])
+    best.sort(key=lambda entry: -entry[0])
     score, forms = best[0]
     return [
         f"Of all {len(best)} combinations of the policies' forms ({USUAL}), the best score is "
@@ -328,7 +343,7 @@ def _collections(measured: Measured) -> list[str]:
     (claim,) = claims().select(("bsgc.fig8",))
     notes = []
     for trace in HOT:
-        said = experiment.published(claim, trace)
+        published = experiment.published(claim, trace)
         try:
             times = {
                 name: [
@@ -339,7 +354,7 @@ def _collections(measured: Measured) -> list[str]:
             }
         except NotMeasuredError:
             return []
-        each = ", ".join(f"{n} {said[n]:g}; {a:.2f}; {m:.2f}" for n, (a, m) in times.items())
+        each = ", ".join(f"{n} {published[n]:g}; {a:.2f}; {m:.2f}" for n, (a, m) in times.items())
         capped = ", ".join(
             f"{name} {experiment.response(measured.result(f'{apart} {trace} {name} {victim}')):.2f}"
             for name, victim in CAPPED_AGES.items()
@@ -353,8 +368,8 @@ def _collections(measured: Measured) -> list[str]:
 
 def _figure(rows: Sequence[Row]) -> Figure:
     cells = tuple(
-        (one.label, one.measured.mean if isinstance(one.measured, Value) else None, one.why)
-        for one in rows
+        (row.label, row.measured.mean if isinstance(row.measured, Value) else None, row.why)
+        for row in rows
     )
     table = Table(("reading", "score", "by figure"), cells)
     caption = "how much of the published order each reading gives: 1 is all of it, 0 is chance"
@@ -365,7 +380,7 @@ def _bars(table: Table) -> Drawing:
     from flashgc.plot.labels import header
     from flashgc.plot.look import COLOURS, drawing, new_figure
 
-    rows = [(str(one[0]), float(one[1])) for one in table.rows if one[1] is not None]
+    rows = [(str(row[0]), float(row[1])) for row in table.rows if row[1] is not None]
     with drawing() as style:
         medium, width = style.medium, style.size[0]
         figure = new_figure(width, (1.6 * len(rows) + 4) * medium.text / 72)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flashgc.terminal.render import AnyTable, Console
-    from flashgc_papers.reproduce.document import Reproduction, Told
+    from flashgc_papers.reproduce.document import PaperSummary, Reproduction
 
 STYLES = {
     Verdict.MET: "bold green",
@@ -41,33 +41,33 @@ STYLES = {
 }
 
 
-def show_claims(made: Reproduction, report: Path | None) -> None:
+def show_claims(reproduction: Reproduction, report: Path | None) -> None:
     """Prints what became of every claim, and where the page is."""
     out = console()
-    for name in made.papers:
-        _show_summary(out, made.summary(name))
-        for outcome in made.outcomes:
+    for name in reproduction.papers:
+        _show_summary(out, reproduction.summary(name))
+        for outcome in reproduction.outcomes:
             if outcome.claim.paper == name:
                 _show_claim(out, outcome)
                 out.print()
-    for unit, counted in (("claims", made.counts()), ("rows", made.rows())):
+    for unit, counted in (("claims", reproduction.counts()), ("rows", reproduction.rows())):
         counts = Text(f"{unit + ':':<8}", style="bold" if not is_plain(out) else "")
         parts = [(verdict, counted[verdict]) for verdict in Verdict if counted[verdict]]
         for place, (verdict, of_verdict) in enumerate(parts):
             counts.append(", " if place else "", style="default not bold")
             counts.append(f"{of_verdict} {verdict}", style=STYLES[verdict])
         out.print(counts)
-    for name in made.untold():
+    for name in reproduction.untold():
         out.print(f"no row tells from the right engine: {name}")
     if report is not None:
         out.print(f"page:   {report}", soft_wrap=True)
 
 
-def _show_summary(out: Console, told: Told | None) -> None:
+def _show_summary(out: Console, summary: PaperSummary | None) -> None:
     """Prints the paragraph on a whole paper, and the line on its chosen reading."""
-    if told is None:
+    if summary is None:
         return
-    for text in filter(None, (told.counts, told.paragraph, told.reading)):
+    for text in filter(None, (summary.counts, summary.paragraph, summary.reading)):
         out.print(_text(out, text), soft_wrap=is_plain(out))
         out.print()
 
@@ -80,25 +80,25 @@ def _show_claim(out: Console, outcome: Outcome) -> None:
     out.print(_text(out, claim.what), soft_wrap=is_plain(out))
     run = (("run with", task.settings), ("left out", task.left_out))
     if task.settings:
-        show(out, facts(out, [(name, _text(out, said)) for name, said in run if said]))
+        show(out, facts(out, [(name, _text(out, text)) for name, text in run if text]))
     if outcome.rows:
         out.print()
         show(out, _table(out, outcome))
         out.print()
-    told = [(str(outcome.verdict), outcome.why)]
+    verdicts = [(str(outcome.verdict), outcome.why)]
     if len(outcome.chosen) > 1:
-        told += _reasons(outcome.chosen)
-    told += [
+        verdicts += _reasons(outcome.chosen)
+    verdicts += [
         ("reading" if not place else f"under {name}", name if not place else str(verdict))
         for place, (name, verdict) in enumerate(outcome.under.items())
     ]
     for trial in outcome.trials:
         rows = f"{len(trial.told)} of {len(trial.met)} rows that agree detect it"
-        told.append((f"wrong: {trial.name}", trial.failed or rows))
+        verdicts.append((f"wrong: {trial.name}", trial.failed or rows))
     if claim.contradiction:
-        told.append(("paper", claim.contradiction))
-    told += [("note", note) for note in outcome.notes]
-    show(out, facts(out, [(name, _text(out, said)) for name, said in told]))
+        verdicts.append(("paper", claim.contradiction))
+    verdicts += [("note", note) for note in outcome.notes]
+    show(out, facts(out, [(name, _text(out, text)) for name, text in verdicts]))
 
 
 def _reasons(rows: tuple[Row, ...]) -> list[tuple[str, str]]:
@@ -119,14 +119,14 @@ def _table(out: Console, outcome: Outcome) -> AnyTable:
     numbers = any(line.difference for line in made_lines)
     columns = [(outcome.heading, LEFT), ("published", LEFT), ("measured", LEFT)]
     columns += [("diff.", RIGHT)] if numbers else []
-    made = table(out, [*columns, ("verdict", LEFT)])
-    made.columns[-1].no_wrap = True
+    grid = table(out, [*columns, ("verdict", LEFT)])
+    grid.columns[-1].no_wrap = True
     for line in made_lines:
         cells = [_text(out, cell) for cell in (line.row.label, line.published, line.measured)]
         cells += [Text(line.difference)] if numbers else []
         verdict = line.row.verdict
-        made.add_row(*cells, Text(str(verdict), style=STYLES[verdict]))
-    return made
+        grid.add_row(*cells, Text(str(verdict), style=STYLES[verdict]))
+    return grid
 
 
 def _text(out: Console, text: str, style: str = "") -> Text:
@@ -151,12 +151,12 @@ def show_list(what: tuple[str, ...], size: Size, *, as_json: bool) -> None:
             out.print()
         out.print(Text(paper.title, style="" if is_plain(out) else "bold cyan"))
         out.print(_text(out, paper.source, "dim"))
-        made = table(out, [("claim", LEFT), ("kind", LEFT), ("input", LEFT), ("needs", LEFT)])
-        made.columns[0].no_wrap = True
+        grid = table(out, [("claim", LEFT), ("kind", LEFT), ("input", LEFT), ("needs", LEFT)])
+        grid.columns[0].no_wrap = True
         for claim, needs in rows:
             if claim.paper == name:
-                made.add_row(claim.id, str(claim.kind), str(claim.input), needs)
-        show(out, made)
+                grid.add_row(claim.id, str(claim.kind), str(claim.input), needs)
+        show(out, grid)
 
 
 def _needs(claim: Claim, size: Size) -> str:

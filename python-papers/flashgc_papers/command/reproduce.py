@@ -101,7 +101,7 @@ def reproduce(
         return OK
     folder = Folder(out)
     with Bar(quiet=quiet) as bar:
-        made, work = perform(
+        reproduction, work = perform(
             what,
             size=size,
             cache=folder.cache,
@@ -112,22 +112,22 @@ def reproduce(
         )
     unwritten: OSError | None = work.unkept
     try:
-        folder.write(made)
+        folder.write(reproduction)
     except OSError as error:
         unwritten = error
     if as_json:
-        click.echo(made.to_json())
+        click.echo(reproduction.to_json())
     else:
-        show_claims(made, None if unwritten else folder.report)
+        show_claims(reproduction, None if unwritten else folder.report)
     if mutants and not built():
         warn(
             f"--mutants: faults in the engine's code were not run; hint: {BUILD}",
             quiet=quiet,
         )
-    for name, why in made.failed.items():
+    for name, why in reproduction.failed.items():
         warn(f"{name}: {why}", quiet=quiet)
-    if made.interrupted:
+    if reproduction.interrupted:
         warn("interrupted: give the same command again to go on", quiet=quiet)
     if unwritten is not None:
         raise unwritten
-    return INTERRUPTED if made.interrupted else FAILED if made.failed else OK
+    return INTERRUPTED if reproduction.interrupted else FAILED if reproduction.failed else OK

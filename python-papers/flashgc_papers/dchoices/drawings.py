@@ -24,9 +24,9 @@ def table_figure(claim: Claim, measured: Cells, frontiers: str) -> Figure:
     """A panel for each trace: write amplification over c for each spare factor."""
     lines = []
     for name, spare, *published in claim.rows:
-        for c, said in enumerate(published):
+        for c, published_cell in enumerate(published):
             value = measured(str(name), float(spare), c)
-            lines.append((name, spare, c, value.mean, value.ci95, said))
+            lines.append((name, spare, c, value.mean, value.ci95, published_cell))
     columns = ("trace", "S_f", "c", "write amplification", "ci95", "published")
     data = Table(columns, tuple(lines), keys=3)
     caption = f"Write amplification over the blocks in memory, c + d = 10, {frontiers}"
@@ -48,11 +48,11 @@ def _draw(data: Table) -> Drawing:
                 x, y, half = cells[:, :3].T
                 series.append(plot.Series(label, x, y, half, kind="both"))
                 points.setdefault(len(parts), []).extend(
-                    Point(float(c), float(said)) for c, said in cells[:, [0, 3]]
+                    Point(float(c), float(published)) for c, published in cells[:, [0, 3]]
                 )
         if series:
             parts.append(plot.Panel(series=series, title=str(name)))
-    made = plot.panels(parts, x_label="$c$, blocks in memory", at_ends=False)
-    for axes in made.axes:
+    figure = plot.panels(parts, x_label="$c$, blocks in memory", at_ends=False)
+    for axes in figure.axes:
         axes.set_xticks(range(1 + max(int(float(str(line[2]))) for line in data.rows)))
-    return marked(made, points)
+    return marked(figure, points)

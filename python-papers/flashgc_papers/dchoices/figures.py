@@ -54,11 +54,11 @@ class MemoryGrows:
             str(d): models("meanfield", pages_per_block=B, spare=SPARE, d=d, c=np.array(memory))
             for d in claim.facts["d"]
         }
-        said = ", ".join(map(str, points))
+        text = ", ".join(map(str, points))
         return Task(
             simulations,
             curves,
-            f"model at c = {memory[0]} to {memory[-1]}; simulated at c = {said}: {DRIVE}, "
+            f"model at c = {memory[0]} to {memory[-1]}; simulated at c = {text}: {DRIVE}, "
             f"{runs} runs",
             "simulated points between c = 0, 5 and 50" if size is Size.QUICK else "",
             whole=WHOLE,
@@ -67,9 +67,9 @@ class MemoryGrows:
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Every part of the statement, for each d."""
         rows = [
-            made
+            part
             for d in claim.facts["d"]
-            for made in (
+            for part in (
                 self._falls(claim, measured, d),
                 self._falls_simulated(claim, measured, d),
                 self._most_by(claim, measured, d),
@@ -182,14 +182,14 @@ def _draw_memory(data: Table, greedy: float) -> Drawing:
     )
 
 
-def _some(made: Any, label: str, x: Any, y: Any, error: Any = None, *, group: str) -> list[Any]:
+def _some(kind: Any, label: str, x: Any, y: Any, error: Any = None, *, group: str) -> list[Any]:
     """A series of the points that there are: a line, or points where there is an ``error``."""
     there = np.isfinite(y)
     if not there.any():
         return []
     if error is None:
-        return [made(label, x[there], y[there], group=group)]
-    return [made(label, x[there], y[there], error[there], kind="points", group=group)]
+        return [kind(label, x[there], y[there], group=group)]
+    return [kind(label, x[there], y[there], error[there], kind="points", group=group)]
 
 
 @runner("dchoices.fig2")
@@ -204,10 +204,10 @@ class LeastInMemory:
         """Distributions of the model; the same at every size."""
         points = {str(c): mean_field(b=B, spare=SPARE, d=self.D, c=c) for c in self.MEMORY}
         points["greedy"] = model("greedy", pages_per_block=B, spare=SPARE)
-        said = ", ".join(map(str, self.MEMORY))
+        text = ", ".join(map(str, self.MEMORY))
         return Task(
             computations=points,
-            settings=f"mean field at c = {said}; greedy in closed form; nothing is simulated",
+            settings=f"mean field at c = {text}; greedy in closed form; nothing is simulated",
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
@@ -220,10 +220,10 @@ class LeastInMemory:
 
         def steps_shrink() -> tuple[str, Judgement]:
             steps = [Value(step) for step in self._steps(measured)]
-            said = ", ".join(f"{step.mean:.4f}" for step in steps)
+            text = ", ".join(f"{step.mean:.4f}" for step in steps)
             return f"to {steps[-1].mean:.4f}", Judgement(
                 verdicts.falling(steps, names[1:]).verdict,
-                f"distance in total variation at each doubling of c: {said}",
+                f"distance in total variation at each doubling of c: {text}",
             )
 
         def greedy_stays_away() -> tuple[str, Judgement]:
@@ -248,7 +248,7 @@ class LeastInMemory:
 
     def _steps(self, measured: Measured) -> list[float]:
         memories = [self._memory(measured, c) for c in self.MEMORY]
-        return [_distance(one, two) for one, two in itertools.pairwise(memories)]
+        return [_distance(first, second) for first, second in itertools.pairwise(memories)]
 
     def _figures(self, measured: Measured) -> list[Figure]:
         shares = {
@@ -293,6 +293,6 @@ def _mean(shares: NDArray[np.float64]) -> float:
     return float(shares @ np.arange(len(shares)))
 
 
-def _distance(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
+def _distance(first: NDArray[np.float64], two: NDArray[np.float64]) -> float:
     """Total variation distance of two distributions, 0 to 1."""
-    return float(np.abs(one - two).sum() / 2)
+    return float(np.abs(first - two).sum() / 2)

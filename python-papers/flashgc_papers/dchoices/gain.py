@@ -66,11 +66,11 @@ class MemoryForChoices:
             for spare in self._simulated(size)
             for c in (0, 1)
         }
-        said = ", ".join(map(str, self._simulated(size)))
+        text = ", ".join(map(str, self._simulated(size)))
         return Task(
             simulations,
             grids,
-            f"model at {len(spares)} S_f and every c; c = 0 and 1 simulated at S_f = {said}: "
+            f"model at {len(spares)} S_f and every c; c = 0 and 1 simulated at S_f = {text}: "
             f"{DRIVE}, {runs} runs",
             "simulated points at other spare factors" if size is Size.QUICK else "",
             whole=WHOLE,
@@ -128,7 +128,7 @@ class MemoryForChoices:
             assert claim.lo is not None
             assert claim.hi is not None
             grid = measured.compute(f"10 {b}")
-            found = {
+            judged = {
                 spare: verdicts.least(
                     MEMORY[10], [Value(float(y)) for y in line], claim.lo, claim.hi, "c"
                 )
@@ -137,10 +137,10 @@ class MemoryForChoices:
             }
             others = [
                 f"at S_f = {spare:g} {why}"
-                for spare, (verdict, why) in found.items()
+                for spare, (verdict, why) in judged.items()
                 if verdict is not verdicts.Verdict.MET
             ]
-            text = f"{len(found) - len(others)} of {len(found)}"
+            text = f"{len(judged) - len(others)} of {len(judged)}"
             why = "; ".join([f"least at {text} spare factors", *others])
             return text, verdicts.true(not others, why)
 
@@ -247,14 +247,14 @@ def _draw(data: Table, printed: Sequence[Point]) -> Drawing:
         series = []
         for b in np.unique(cells[:, 1]):
             for c in _DRAWN:
-                one = cells[(cells[:, :3] == (total, b, c)).all(axis=1)]
+                curve = cells[(cells[:, :3] == (total, b, c)).all(axis=1)]
                 group = f"b = {b:g}, c = {c}"
-                if not len(one):
+                if not len(curve):
                     continue
-                series.append(plot.Series("model", one[:, 3], one[:, 4], group=group))
-                there = np.isfinite(one[:, 5])
+                series.append(plot.Series("model", curve[:, 3], curve[:, 4], group=group))
+                there = np.isfinite(curve[:, 5])
                 if there.any():
-                    points = one[there]
+                    points = curve[there]
                     series.append(
                         plot.Series(
                             "simulation",
@@ -266,8 +266,8 @@ def _draw(data: Table, printed: Sequence[Point]) -> Drawing:
                         )
                     )
         parts.append(plot.Panel(series=series, title=f"c + d = {total:g}"))
-    made = plot.panels(
+    figure = plot.panels(
         parts, x_label="spare factor $S_f$", y_label="reduction in write amplification (%)",
         at_ends=False,
     )  # fmt: skip
-    return marked(made, {0: printed})
+    return marked(figure, {0: printed})

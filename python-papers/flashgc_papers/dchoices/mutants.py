@@ -14,10 +14,10 @@ def _choices(changed: Callable[[int, int], str]) -> Change:
     """Changes the policy of d choices and c blocks of memory."""
 
     def change(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        found = re.fullmatch(r"d-choices:d=(\d+),c=(\d+)", str(options.get("victim")))
-        if found is None:
+        match = re.fullmatch(r"d-choices:d=(\d+),c=(\d+)", str(options.get("victim")))
+        if match is None:
             return None
-        return {**options, "victim": changed(int(found[1]), int(found[2]))}
+        return {**options, "victim": changed(int(match[1]), int(match[2]))}
 
     return change
 
@@ -48,8 +48,8 @@ def _overprovision(given: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def _remembering(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The simulations of uniform writes with memory, as they are: those of traces take too long."""
-    found = re.fullmatch(r"d-choices:d=\d+,c=([1-9]\d*)", str(options.get("victim")))
-    return options if found and options.get("workload") == "uniform" else None
+    match = re.fullmatch(r"d-choices:d=\d+,c=([1-9]\d*)", str(options.get("victim")))
+    return options if match and options.get("workload") == "uniform" else None
 
 
 def _any_params(params: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -64,12 +64,12 @@ class ManyChoices(UnderReading):
             for trace, c, _, _ in self._curves(claim)
             for d in self._choices(size)
         }
-        said = ", ".join(map(str, self._choices(size)))
+        text = ", ".join(map(str, self._choices(size)))
         points = "every other d" if size is Size.QUICK else ""
         left = (standins.left_out(size, self.reading), points)
         return Task(
             simulations,
-            settings=f"d = {said}; {standins.settings(size, self.reading)}",
+            settings=f"d = {text}; {standins.settings(size, self.reading)}",
             left_out="; ".join(part for part in left if part),
             whole=standins.whole(size),
         )
@@ -107,7 +107,7 @@ class ManyChoices(UnderReading):
             results = [measured.result(self._key(trace, c, d)) for d in choices_]
             values = [measured.value(self._key(trace, c, d)) for d in choices_]
             best = min(range(len(values)), key=lambda at: values[at].mean)
-            gaps = [paired(one, results[best]) for one in results]
+            gaps = [paired(result, results[best]) for result in results]
             near = [at for at, gap in enumerate(gaps) if gap.mean <= gap.ci95 or at == best]
             # The optimum lies between the neighbours of those that cannot be told apart.
             low = choices_[max(near[0] - 1, 0)]
@@ -132,13 +132,13 @@ class ManyChoices(UnderReading):
     @staticmethod
     def _turns(results: list[Result]) -> int:
         """Return the number of turns of a curve, steps inside their intervals left out."""
-        steps = [paired(two, one) for one, two in itertools.pairwise(results)]
+        steps = [paired(after, before) for before, after in itertools.pairwise(results)]
         signs = [step.mean > 0 for step in steps if abs(step.mean) > step.ci95]
-        return sum(one != two for one, two in itertools.pairwise(signs))
+        return sum(before != after for before, after in itertools.pairwise(signs))
 
     def _memory(self, claim: Claim, measured: Measured, trace: Published) -> Row:
         choices_ = self._choices(measured.size)
-        memory = [c for one, c, _, _ in self._curves(claim) if one == trace]
+        memory = [c for own, c, _, _ in self._curves(claim) if own == trace]
         standing = standins.stand_in(trace)
 
         def least(c: int) -> tuple[Result, int]:
@@ -149,7 +149,7 @@ class ManyChoices(UnderReading):
         def judge() -> tuple[str, Judgement]:
             without, d_without = least(0)
             with_, d_with, c = min(
-                ((*least(c), c) for c in memory if c), key=lambda one: one[0].write_amplification
+                ((*least(c), c) for c in memory if c), key=lambda best: best[0].write_amplification
             )
             gain = paired(with_, without)
             text = percent(gain, without.write_amplification)
@@ -201,8 +201,8 @@ def _draw(data: Table, standing: list[str], curves: Curves) -> Drawing:
             )
             lo, hi = optima[str(name), int(str(c))]
             height = float(np.interp((lo + hi) / 2, cells[:, 0], cells[:, 1]))
-            one = Point((lo + hi) / 2, height, half_x=(hi - lo) / 2)
-            points.setdefault(len(parts), []).append(one)
+            point = Point((lo + hi) / 2, height, half_x=(hi - lo) / 2)
+            points.setdefault(len(parts), []).append(point)
         title = f"{name}, stand-in" if name in standing else str(name)
         parts.append(plot.Panel(series=series, title=title))
     return marked(plot.panels(parts, x_label="$d$, blocks drawn", at_ends=False), points)

@@ -149,7 +149,7 @@ def _proportions(parts: tuple[float, ...]) -> str:
 
 
 @dataclass(frozen=True)
-class Found:
+class TraceFile:
     """A trace that is there, whole."""
 
     path: Path
@@ -169,7 +169,7 @@ class Missing:
     counted: tuple[str, ...] = ()
 
 
-def find(trace: Published) -> Found | Missing:
+def find(trace: Published) -> TraceFile | Missing:
     """Looks for a trace in the folder that the environment names.
 
     A file is the trace if its name says so and it has as many page requests as the paper's, within
@@ -182,7 +182,7 @@ def find(trace: Published) -> Found | Missing:
 
 
 @functools.cache
-def _search(trace: Published, folder: str) -> Found | Missing:
+def _search(trace: Published, folder: str) -> TraceFile | Missing:
     rejected, counted = [], []
     for path in sorted(Path(folder).rglob(f"*{trace.word}*")):
         if not path.is_file():
@@ -198,7 +198,7 @@ def _search(trace: Published, folder: str) -> Found | Missing:
             "is every page that it touches (covered)"
         )
         if abs(stat.page_requests / trace.requests - 1) <= WHOLE:
-            return Found(path, stat, counted[-1])
+            return TraceFile(path, stat, counted[-1])
         rejected.append(
             f"{path.name} has {stat.page_requests} page requests, the trace {trace.requests}"
         )
@@ -212,24 +212,24 @@ def _counts(stat: TraceStat) -> str:
 
 def paging(claim: Claim, used: str) -> list[str]:
     """Notes on how a table counts a trace's requests, and what that makes of the files there."""
-    said = (
+    text = (
         f"Requests of a trace are paged as section 5 has it for all tables, offsets rounded down "
         f"to 4 KiB and sizes split: here with --paging {used}"
     )
     if used == REPLAYED:
-        said += (
+        text += (
             f"; Tables 2 and 3 count the same requests with --paging {COUNTED}, the drive has "
             "U = b floor(x/b) of the x pages"
         )
     files: list[str] = []
-    for found in map(find, traces(claim)):
-        files += [found.counted] if isinstance(found, Found) else found.counted
-    return [said, *files]
+    for trace_file in map(find, traces(claim)):
+        files += [trace_file.counted] if isinstance(trace_file, TraceFile) else trace_file.counted
+    return [text, *files]
 
 
 def wanted(claim: Claim) -> list[str]:
     """Notes on the traces of a claim that are missing, and which files to put where."""
-    missing = [found.why for found in map(find, traces(claim)) if isinstance(found, Missing)]
+    missing = [source.why for source in map(find, traces(claim)) if isinstance(source, Missing)]
     if not missing:
         return []
     return [
@@ -263,22 +263,22 @@ def drive(
     ``wider`` by that factor.
     """
     requests, pages = reading["requests"][size], round(times * reading["pages"][size])
-    found = find(trace)
-    if isinstance(found, Found):
+    file = find(trace)
+    if isinstance(file, TraceFile):
         source: dict[str, object] = {
-            "workload": str(found.path),
+            "workload": str(file.path),
             # "Numbered" in the paper means in order of first access.
             "paging": REPLAYED,
             "numbering": "first-touch",
         }
     else:
         active = reading["active"]
-        made = (
+        generator = (
             workload(trace, run)
             if active is None
             else moving(trace, pages, wider * active[trace.name], run)
         )
-        source = {"workload": made, "blocks": round(pages / B / (1 - spare))}
+        source = {"workload": generator, "blocks": round(pages / B / (1 - spare))}
         requests = round(times * requests)
     return simulation(
         **source,
@@ -295,7 +295,7 @@ def drive(
 
 def stand_in(trace: Published) -> str:
     """The word for a stand-in in rows; empty where the workload is the trace itself."""
-    if isinstance(find(trace), Found):
+    if isinstance(find(trace), TraceFile):
         return ""
     return "a stand-in"
 
@@ -328,11 +328,11 @@ def whole(size: Size) -> str:
 
 def notes(claim: Claim) -> list[str]:
     """Notes on the stand-ins, on how traces are read, and on those that are missing."""
-    said = []
+    lines = []
     if any(stand_in(trace) for trace in traces(claim)):
-        said.append(
+        lines.append(
             "A stand-in is made from Tables 2 and 3: classes of pages, hot to cold, and pages that "
             "are only read. The tables say neither how many pages there are, nor which are "
             "requested together or at one time: the readings do"
         )
-    return said + paging(claim, REPLAYED) + wanted(claim)
+    return lines + paging(claim, REPLAYED) + wanted(claim)

@@ -19,7 +19,7 @@ from flashgc_papers.claims import Claim
 from flashgc_papers.dchoices import standins
 from flashgc_papers.dchoices.drawings import table_figure
 from flashgc_papers.dchoices.experiment import choices
-from flashgc_papers.dchoices.standins import Found, Missing, Published
+from flashgc_papers.dchoices.standins import Missing, Published, TraceFile
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import Reading, runner_under
 from flashgc_papers.reproduce.runner import (
@@ -40,18 +40,18 @@ from flashgc_papers.reproduce.verdicts import Judgement, Value
 SIZE = 0.25
 
 
-def paired(one: Result, other: Result) -> Value:
+def paired(first: Result, other: Result) -> Value:
     """By how much ``one`` is above ``other``, from runs of the same seeds, with its 95% interval.
 
     The runs share their workloads, so that their differences vary less than they do.
     """
-    differences = [a - b for a, b in zip(one.run_values, other.run_values, strict=True)]
+    differences = [a - b for a, b in zip(first.run_values, other.run_values, strict=True)]
     mean = statistics.fmean(differences)
-    spread = statistics.stdev(one.run_values) if len(differences) > 1 else 0.0
-    if one.write_amplification_ci95 is None or not spread:
+    spread = statistics.stdev(first.run_values) if len(differences) > 1 else 0.0
+    if first.write_amplification_ci95 is None or not spread:
         return Value(mean, math.nan)
     # Student's t over the root of the number of runs is in the interval that there is.
-    return Value(mean, one.write_amplification_ci95 / spread * statistics.stdev(differences))
+    return Value(mean, first.write_amplification_ci95 / spread * statistics.stdev(differences))
 
 
 def percent(difference: Value, base: float) -> str:
@@ -74,8 +74,8 @@ class _Statistics:
 
     def task(self, claim: Claim, _size: Size) -> Task:
         """The statistics of each trace that is there."""
-        found = {trace.name: standins.find(trace) for trace in standins.traces(claim)}
-        there = {name: one for name, one in found.items() if isinstance(one, Found)}
+        sources = {trace.name: standins.find(trace) for trace in standins.traces(claim)}
+        there = {name: source for name, source in sources.items() if isinstance(source, TraceFile)}
         if not there:
             return Task(
                 not_run=". ".join(
@@ -105,8 +105,8 @@ class _Statistics:
             for trace in standins.traces(claim)
             for column in range(1, len(claim.columns))
         ]
-        said = [*standins.paging(claim, standins.COUNTED), *standins.wanted(claim)]
-        return conclude(claim, measured, rows, heading="trace, column", notes=said)
+        notes = [*standins.paging(claim, standins.COUNTED), *standins.wanted(claim)]
+        return conclude(claim, measured, rows, heading="trace, column", notes=notes)
 
     def _row(self, claim: Claim, measured: Measured, trace: Published, column: int) -> Row:
         name = claim.columns[column]
@@ -114,9 +114,9 @@ class _Statistics:
         published = float(claim.rows[at][column])
 
         def judge() -> tuple[Value, Judgement]:
-            found = standins.find(trace)
-            if isinstance(found, Missing):
-                raise NotMeasuredError(found.why)
+            source = standins.find(trace)
+            if isinstance(source, Missing):
+                raise NotMeasuredError(source.why)
             value = Value(self.numbers(measured.compute(trace.name).stat)[column - 1])
             # The paper prints two decimals: 0.01 is anything up to 0.015.
             printed = Value(round(value.mean, 2))
@@ -221,9 +221,9 @@ class _Memory:
                 simulations[f"{trace.name} {name}"] = self._simulated(
                     trace, shorter, _AT[0], self.FRONTIER, _AT[1], **options
                 )
-        said = (standins.settings(size, self._reading), standins.left_out(size, self._reading))
+        words = (standins.settings(size, self._reading), standins.left_out(size, self._reading))
         whole = standins.whole(size)
-        return Task(simulations, settings=said[0], left_out=said[1], whole=whole)
+        return Task(simulations, settings=words[0], left_out=words[1], whole=whole)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """A row a cell, and what the table is to show."""
@@ -231,14 +231,16 @@ class _Memory:
         for cells in _cells(claim):
             rows += [self._row(claim, measured, cells, c) for c in range(len(cells.published))]
             rows += self._further(measured, cells)
-        said = standins.notes(claim)
+        notes = standins.notes(claim)
         for trace in self._replaced(claim):
-            said += self._varied(measured, trace)
+            notes += self._varied(measured, trace)
         words = self.WORDS
         if replaced := [trace.name for trace in self._replaced(claim)]:
             words += f"; stand-ins, not the traces: {', '.join(replaced)}"
         figures = [table_figure(claim, functools.partial(self._cell, measured), words)]
-        return conclude(claim, measured, rows, heading="trace, S_f, c", figures=figures, notes=said)
+        return conclude(
+            claim, measured, rows, heading="trace, S_f, c", figures=figures, notes=notes
+        )
 
     def _cell(self, measured: Measured, trace: str, spare: float, c: int) -> Value:
         cells = _Cells(standins.published()[trace], spare, ())
@@ -299,8 +301,8 @@ class _Memory:
         level = base.write_amplification
         change = Value(step.mean / level * 100, step.ci95 / level * 100)
         verdict, why = verdicts.sized(change, wanted)
-        said = f"{percent(step, level)} from c = {c - 1}, published {wanted:+.2f}%"
-        return Judgement(verdict, f"{said}: {why}")
+        text = f"{percent(step, level)} from c = {c - 1}, published {wanted:+.2f}%"
+        return Judgement(verdict, f"{text}: {why}")
 
     def _varied(self, measured: Measured, trace: Published) -> list[str]:
         spare, c = _AT
@@ -342,9 +344,9 @@ class TwoFrontiers(_Memory):
         def judge() -> tuple[str, Judgement]:
             shares, met = [], True
             for c in range(len(cells.published)):
-                one = measured.result(cells.key("single", c))
-                gain = paired(measured.result(cells.key("double", c)), one)
-                shares.append(gain.mean / one.write_amplification * 100)
+                result = measured.result(cells.key("single", c))
+                gain = paired(measured.result(cells.key("double", c)), result)
+                shares.append(gain.mean / result.write_amplification * 100)
                 met &= gain.mean < 0 and abs(gain.mean) > gain.ci95
             text = f"{min(shares):+.0f} to {max(shares):+.0f}%"
             why = "" if met or not standing else f": {self._reading['lacks']}"

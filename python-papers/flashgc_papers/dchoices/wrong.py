@@ -24,9 +24,9 @@ class WorstRemembered:
     def pick(self, blocks: Blocks) -> int:
         """Return the best of the drawn and the stored blocks."""
         counts = blocks.counts
-        found = dict.fromkeys(blocks.draw(self.d))
-        found |= dict.fromkeys(block for block in self.stored if counts[block] < _CLOSED)
-        ranked = sorted(found, key=counts.__getitem__)
+        drawn = dict.fromkeys(blocks.draw(self.d))
+        drawn |= dict.fromkeys(block for block in self.stored if counts[block] < _CLOSED)
+        ranked = sorted(drawn, key=counts.__getitem__)
         self.stored = self.kept(ranked[1:])
         return ranked[0]
 

@@ -133,7 +133,7 @@ class States:
             if (met := figures(result, side).during_collection)
         }
         may = [f"{side}s" for side, us in longest.items() if us <= bound]
-        found = " and ".join(may) or "nothing" if counts.started else "no collection"
+        text = " and ".join(may) or "nothing" if counts.started else "no collection"
         entered = {2: counts.entered_s2, 3: counts.entered_s3}
         why = ", ".join(
             f"99 of 100 {side}s that met a collection took at most {us:.0f} us"
@@ -141,4 +141,4 @@ class States:
         )
         if state in entered:
             why += f"; state {state} was entered {entered[state]} times"
-        return found, verdicts.true(found == expected, why or "nothing was collected")
+        return text, verdicts.true(text == expected, why or "nothing was collected")

@@ -83,14 +83,14 @@ def clock(result: Result) -> Timing:
 
 def figures(result: Result, of: str = "all") -> Latency:
     """The response times of a result."""
-    found = clock(result).latency_us.of(of)
-    assert found is not None
-    return found
+    latency = clock(result).latency_us.of(of)
+    assert latency is not None
+    return latency
 
 
 def over_runs(measured: Measured, name: str, key: str, scale: float = 1.0) -> Value:
     """A figure of all response times, mean over the runs of a simulation."""
-    return of_runs([scale * getattr(figures(one), key) for one in measured.runs(name)])
+    return of_runs([scale * getattr(figures(run), key) for run in measured.runs(name)])
 
 
 def mean(measured: Measured, name: str) -> Value:
@@ -101,7 +101,7 @@ def mean(measured: Measured, name: str) -> Value:
 def falls(measured: Measured, key: str, less: str, more: str) -> Value:
     """By how many percent a figure of all response times falls; runs of a seed are compared."""
     runs = zip(measured.runs(less), measured.runs(more), strict=True)
-    pairs = [(getattr(figures(one), key), getattr(figures(other), key)) for one, other in runs]
+    pairs = [(getattr(figures(run), key), getattr(figures(other), key)) for run, other in runs]
     shares = [100 * (1 - low / high) if high else math.nan for low, high in pairs]
     return of_runs(shares)
 

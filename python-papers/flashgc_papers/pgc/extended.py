@@ -117,7 +117,7 @@ class Extended(UnderReading):
 
     def _collecting(self, measured: Measured) -> str:
         """The share of the time in which dies collect, in words."""
-        said = []
+        texts = []
         for times in self.reading["rates"]:
             key = f"{_at_rate(times)} pgc on the bus"
             try:
@@ -125,8 +125,8 @@ class Extended(UnderReading):
             except NotMeasuredError:
                 return "it was not measured for how much of the time dies collect"
             share = f"{100 * sum(shares) / len(shares):.1f}% of the time"
-            said.append(f"{share} at {times} times the rate" if times > 1 else share)
-        return f"dies collect for {', '.join(said)}"
+            texts.append(f"{share} at {times} times the rate" if times > 1 else share)
+        return f"dies collect for {', '.join(texts)}"
 
     @staticmethod
     def _larger(measured: Measured, published: Mapping[str, float]) -> Row:
@@ -135,8 +135,8 @@ class Extended(UnderReading):
             text = f"{small.mean:.2f}% and {large.mean:.2f}%"
             return text, verdicts.below(small, large, ("8 KB", "64 KB"))
 
-        said = " and ".join(f"{-published[kb]:g}%" for kb in ("8", "64"))
-        return row("64 KB requests gain more in the mean than 8 KB", said, judge)
+        published_text = " and ".join(f"{-published[kb]:g}%" for kb in ("8", "64"))
+        return row("64 KB requests gain more in the mean than 8 KB", published_text, judge)
 
     @staticmethod
     def _merged(measured: Measured, name: str, most: float) -> Row:
@@ -152,7 +152,7 @@ class Extended(UnderReading):
 
         def judge() -> tuple[str, Judgement]:
             shares = {name: _merged_share(measured, name)[0] for name in BURSTY}
-            name = max(shares, key=lambda one: shares[one])
+            name = max(shares, key=lambda trace: shares[trace])
             return f"{shares[name]:.4f}%", verdicts.true(0 < shares[name] < most, f"of {name}")
 
         return row("most merged commands of a trace", f"some, under {most:g}%", judge)
@@ -184,7 +184,7 @@ def _faster(arrivals: str, times: int) -> str:
     >>> _faster("bursts:mean=1ms,on=0.5ms,off=6ms", 4)
     'bursts:mean=0.25ms,on=0.125ms,off=1.5ms'
     """
-    return re.sub(r"([\d.]+)ms", lambda found: f"{float(found[1]) / times:.6g}ms", arrivals)
+    return re.sub(r"([\d.]+)ms", lambda match: f"{float(match[1]) / times:.6g}ms", arrivals)
 
 
 def _on_the_bus(
@@ -194,10 +194,10 @@ def _on_the_bus(
 
     Copy-back would leave little to overlap and nothing to share.
     """
-    made: dict[str, Simulation] = {}
+    simulations: dict[str, Simulation] = {}
     if "runs" in options:
         options = {**options, "runs": HEAVY_RUNS_BESIDE}
     for preemption in ("pgc", "pgc+pipeline", "pgc+merge+pipeline"):
         key = f"{name} pgc on the bus" if preemption == "pgc" else f"{name} {preemption}"
-        made |= timed(key, requests, size, reading, preemption, copy_back="no", **options)
-    return made
+        simulations |= timed(key, requests, size, reading, preemption, copy_back="no", **options)
+    return simulations

@@ -125,8 +125,8 @@ class Synthetic(UnderReading):
             text = ", ".join(f"{gain.mean:.1f}%" for gain in gains)
             return text, verdicts.rising(gains, [f"{value:g}" for value in values])
 
-        said = ", ".join(f"{value:g}" for value in values)
-        return row(f"{name} {said}", "the gain in mean response time grows", judge)
+        joined = ", ".join(f"{value:g}" for value in values)
+        return row(f"{name} {joined}", "the gain in mean response time grows", judge)
 
     @staticmethod
     def _slowdown(measured: Measured, claim: Claim, preemption: str) -> Value:
@@ -135,11 +135,11 @@ class Synthetic(UnderReading):
             measured.runs(f"reads (%) {value} {preemption}") for value in claim.facts["reads"]
         )
         pairs = zip(few, many, strict=True)
-        return Value.of([figures(one).mean / figures(other).mean for one, other in pairs])
+        return Value.of([figures(run).mean / figures(other).mean for run, other in pairs])
 
     def _more_without(self, measured: Measured, claim: Claim) -> Row:
         def judge() -> tuple[str, Judgement]:
-            without, with_ = (self._slowdown(measured, claim, one) for one in ("none", "pgc"))
+            without, with_ = (self._slowdown(measured, claim, mode) for mode in ("none", "pgc"))
             text = f"{without.mean:.2f}x without, {with_.mean:.2f}x with"
             return text, verdicts.below(with_, without, ("with", "without"))
 
@@ -161,14 +161,14 @@ class Synthetic(UnderReading):
         most = erase + TIMES["program"] + TIMES["read"]
 
         def judge() -> tuple[Value, Judgement]:
-            met = [figures(one, "read").during_collection for one in measured.runs(SHORT)]
-            reads = [one for one in met if one is not None]
+            met = [figures(run, "read").during_collection for run in measured.runs(SHORT)]
+            reads = [latency for latency in met if latency is not None]
             if not reads:
                 raise NotMeasuredError("no read met a collection")
-            longest = Value(max(one.max for one in reads) / 1e3)
+            longest = Value(max(latency.max for latency in reads) / 1e3)
             verdict, why = verdicts.within(longest, erase, most)
-            said = f"{why}; {sum(one.requests for one in reads)} reads met a collection"
-            return longest, Judgement(verdict, said)
+            reason = f"{why}; {sum(latency.requests for latency in reads)} reads met a collection"
+            return longest, Judgement(verdict, reason)
 
         label = "requests of one page, the longest read that meets a collection, in ms"
         return row(label, f"{erase:g} to {most:g}: it waits for an erase", judge)
@@ -180,14 +180,14 @@ class Synthetic(UnderReading):
                 for preemption in ("none", "pgc"):
                     key = f"{name} {value} {preemption}"
                     try:
-                        one = mean(measured, key)
+                        response = mean(measured, key)
                     except NotMeasuredError:
                         continue
                     cells = (
                         over_runs(measured, key, "deviation", 1e-3).mean,
                         max(figures(run).max for run in measured.runs(key)) / 1e3,
                     )
-                    lines.append((name, value, preemption, one.mean, one.ci95, *cells))
+                    lines.append((name, value, preemption, response.mean, response.ci95, *cells))
         if not lines:
             return []
         columns = (

@@ -80,16 +80,16 @@ WRITING, READING = ("Financial", "Cello"), ("TPC-H", "OpenMail")
 def workloads(reading: Reading) -> dict[str, tuple[str, dict[str, Any]]]:
     """The stand-ins by name: requests, and options of their runs, such as when they come."""
     (claim,) = claims().select(("pgc.traces",))
-    made = {}
+    by_name = {}
     for name, kilobytes, reads, _ in claim.rows:
         size = reading["sizes"].format(f"{float(kilobytes) * 1000:g}B")
         footprint = reading["footprint"][name]
         runs = {"runs": HEAVY_RUNS} if reading["heavy"] else {}
-        made[str(name)] = (
+        by_name[str(name)] = (
             f"disksim:size={size},sequential=0%,reads={float(reads):g}%,footprint={footprint:g}%",
             {"arrivals": ARRIVALS[str(name)], **runs},
         )
-    return made
+    return by_name
 
 
 def bursty(arrivals: tuple[float, float, float], writes: float, within: float) -> float:
@@ -122,8 +122,8 @@ def _writes_a_second(claim: Claim) -> str:
 def part() -> Path | None:
     """The public part of Financial, where it is at hand."""
     folder = os.environ.get(FOLDER)
-    found = Path(folder) / PART if folder else None
-    return found if found is not None and found.exists() else None
+    path = Path(folder) / PART if folder else None
+    return path if path is not None and path.exists() else None
 
 
 def _draw(data: Table, facts: Mapping[str, Mapping[str, float]]) -> Drawing:
@@ -230,16 +230,16 @@ class Traces(UnderReading):
             for preemption in ("none", "pgc"):
                 key = f"{name} {preemption}"
                 try:
-                    one = over_runs(measured, key, "mean", 1e-3)
+                    value = over_runs(measured, key, "mean", 1e-3)
                     two = over_runs(measured, key, "variance", 1e-6)
                     gains = [
                         falls(measured, of, key, f"{name} none") for of in ("mean", "variance")
                     ]
                 except NotMeasuredError:
-                    one = two = Value(math.nan, math.nan)
-                    gains = [one, two]
+                    value = two = Value(math.nan, math.nan)
+                    gains = [value, two]
                 changes = [cell for gain in gains for cell in (-gain.mean, gain.ci95)]
-                values = (one.mean, one.ci95, two.mean, two.ci95)
+                values = (value.mean, value.ci95, two.mean, two.ci95)
                 lines.append((name, preemption, *values, *changes))
         columns = ("trace", "preemption", "mean (ms)", "ci95", "variance (ms2)", "variance ci95")
         changed = ("change of the mean (%)", "ci95", "change of the variance (%)", "ci95")
@@ -279,8 +279,8 @@ class Traces(UnderReading):
         def judge() -> tuple[str, Judgement]:
             without, with_ = (
                 [
-                    met.mean / 1e3 if (met := figures(one).during_collection) else math.nan
-                    for one in measured.runs(f"{name} {preemption}")
+                    met.mean / 1e3 if (met := figures(run).during_collection) else math.nan
+                    for run in measured.runs(f"{name} {preemption}")
                 ]
                 for preemption in ("none", "pgc")
             )

@@ -121,13 +121,13 @@ class Variability(UnderReading):
 
     @staticmethod
     def _varies(measured: Measured, writes: int, depth: int) -> Value:
-        found = []
+        coefficients = []
         for result in measured.runs(f"{writes} {depth}"):
             series = clock(result).over_time
             sides = [np.array(side.bytes_per_second) for side in (series.read, series.write)]
             whole = (sides[0] + sides[1])[1:-1]  # the ends are not whole
-            found.append(float(np.std(whole) / np.mean(whole)))
-        return Value.of(found)
+            coefficients.append(float(np.std(whole) / np.mean(whole)))
+        return Value.of(coefficients)
 
     def _by_writes(self, measured: Measured, depth: int) -> Row:
         def judge() -> tuple[str, Judgement]:
@@ -135,8 +135,8 @@ class Variability(UnderReading):
             text = ", ".join(f"{value.mean:.3f}" for value in values)
             return text, verdicts.rising(values, [f"{writes}%" for writes in WRITES])
 
-        said = ", ".join(f"{writes}%" for writes in WRITES)
-        return row(f"queue depth {depth}, writes {said}", "varies more", judge)
+        joined = ", ".join(f"{writes}%" for writes in WRITES)
+        return row(f"queue depth {depth}, writes {joined}", "varies more", judge)
 
     def _by_depth(self, measured: Measured, writes: int) -> Row:
         def judge() -> tuple[str, Judgement]:

@@ -22,7 +22,7 @@ from flashgc_papers.reproduce.verdicts import Value, Verdict
 
 
 @dataclass(frozen=True)
-class Told:
+class PaperSummary:
     """A paper's counts, a paragraph on it, and a line on its chosen reading."""
 
     #: Claims and rows by verdict, under each reading.
@@ -64,9 +64,9 @@ class Reproduction:
     def untold(self) -> list[str]:
         """Wrong engines that no row of any claim tells from the right one, by paper."""
         ran = [(o.claim.paper, t) for o in self.outcomes for t in o.trials if not t.failed]
-        told = {(paper, trial.name) for paper, trial in ran if trial.told}
+        noticing = {(paper, trial.name) for paper, trial in ran if trial.told}
         names = dict.fromkeys((paper, trial.name) for paper, trial in ran)
-        return [f"{paper}: {name}" for paper, name in names if (paper, name) not in told]
+        return [f"{paper}: {name}" for paper, name in names if (paper, name) not in noticing]
 
     def counts(self, paper: str = "") -> dict[str, int]:
         """Return the number of claims with each verdict: of one paper, or of all."""
@@ -93,36 +93,36 @@ class Reproduction:
     def readings(self, paper: str) -> tuple[Reading, ...]:
         """The readings of a paper that its claims here ran under, the chosen one first."""
         ran = {name for outcome in self._of(paper) for name in outcome.under}
-        return tuple(one for one in readings_of(paper) if one.name in ran)
+        return tuple(reading for reading in readings_of(paper) if reading.name in ran)
 
     @functools.cached_property
     def by_id(self) -> Mapping[str, Outcome]:
         """The outcomes by the ids of their claims."""
-        return {one.claim.id: one for one in self.outcomes}
+        return {outcome.claim.id: outcome for outcome in self.outcomes}
 
     def statements(self, paper: str) -> list[Line]:
         """The statements of a paper, each beside what was measured."""
         return table(paper, self.by_id)
 
-    def summary(self, paper: str) -> Told | None:
+    def summary(self, paper: str) -> PaperSummary | None:
         """The words on a paper; nothing where it was not asked for whole, or was interrupted."""
         if not whole(paper, self.by_id) or self.interrupted:
             return None
-        first, *others = [one.name for one in self.readings(paper)] or [""]
+        first, *others = [reading.name for reading in self.readings(paper)] or [""]
         claims = f"{len(self._of(paper))} claims: {_listed(self.counts(paper))}."
         rows = f"{sum(self.rows(paper).values())} rows"
         rows += f" under {first}" if first else ""
         rows += f": {_listed(self.rows(paper))}"
         beside = [f"; {self.rows_under(paper, name)} count under {name}" for name in others]
         line = reading_line(paper, self.by_id)
-        return Told(
+        return PaperSummary(
             f"{claims} {rows}{''.join(beside)}.",
             paragraph(paper, self.by_id),
             line and f"{first}: {line}",
         )
 
     def _of(self, paper: str) -> list[Outcome]:
-        return [one for one in self.outcomes if paper in ("", one.claim.paper)]
+        return [outcome for outcome in self.outcomes if paper in ("", outcome.claim.paper)]
 
     def digest(self, claim: Claim) -> str:
         """Digest of a claim's simulations, the same on every machine; empty without simulations."""
@@ -149,23 +149,23 @@ class Reproduction:
                     "source": paper.source,
                     "counts": self.counts(paper.name),
                     "rows": self.rows(paper.name),
-                    "summary": None if told is None else dataclasses.asdict(told),
+                    "summary": None if summary is None else dataclasses.asdict(summary),
                     "statements": [
-                        dict(zip(COLUMNS, one.cells, strict=True))
-                        for one in self.statements(paper.name)
+                        dict(zip(COLUMNS, line.cells, strict=True))
+                        for line in self.statements(paper.name)
                     ],
                     "readings": [
                         {
-                            "name": one.name,
-                            "what": one.what,
-                            "argument": one.argument,
-                            "counts": self.under(paper.name, one.name),
+                            "name": reading.name,
+                            "what": reading.what,
+                            "argument": reading.argument,
+                            "counts": self.under(paper.name, reading.name),
                         }
-                        for one in self.readings(paper.name)
+                        for reading in self.readings(paper.name)
                     ],
                 }
                 for paper in self.papers.values()
-                for told in [self.summary(paper.name)]
+                for summary in [self.summary(paper.name)]
             ],
             "claims": [self._claim(outcome) for outcome in self.outcomes],
         }
@@ -189,7 +189,7 @@ class Reproduction:
             "settings": task.settings,
             "left_out": task.left_out,
             "heading": outcome.heading,
-            "rows": [_row(one) for one in outcome.rows],
+            "rows": [_row(row) for row in outcome.rows],
             "notes": list(outcome.notes),
             "figures": [figure.name for figure in outcome.figures],
             "digest": self.digest(claim),
@@ -215,35 +215,35 @@ def _counted(verdicts: Iterable[Verdict]) -> dict[str, int]:
 
 def commands(outcome: Outcome) -> list[str]:
     """Return the commands that give a claim's numbers one by one, each once."""
-    simulations = (one.command() for one in outcome.task.simulations.values())
-    computations = (one.command for one in outcome.task.computations.values() if one.command)
+    simulations = (simulation.command() for simulation in outcome.task.simulations.values())
+    computations = (work.command for work in outcome.task.computations.values() if work.command)
     return list(dict.fromkeys((*computations, *simulations)))
 
 
-def _row(one: Row) -> dict[str, Any]:
-    value = one.measured if isinstance(one.measured, Value) else None
+def _row(row: Row) -> dict[str, Any]:
+    value = row.measured if isinstance(row.measured, Value) else None
     return {
-        "label": one.label,
-        "reading": one.reading or None,
-        "published": one.published,
-        "published_ci95": one.published_ci95,
-        "measured": one.measured if value is None else value.mean,
+        "label": row.label,
+        "reading": row.reading or None,
+        "published": row.published,
+        "published_ci95": row.published_ci95,
+        "measured": row.measured if value is None else value.mean,
         "measured_ci95": value.ci95 if value is not None and value.simulated else None,
-        "difference": one.difference,
-        "verdict": str(one.verdict),
-        "why": one.why,
-        "stand_in": one.stand_in,
-        "uncounted": one.uncounted,
-        "runs": None if one.runs is None else one.runs._asdict(),
+        "difference": row.difference,
+        "verdict": str(row.verdict),
+        "why": row.why,
+        "stand_in": row.stand_in,
+        "uncounted": row.uncounted,
+        "runs": None if row.runs is None else row.runs._asdict(),
     }
 
 
 def rows_table(outcome: Outcome) -> Table:
     """The rows of a claim, as data."""
-    made = [_row(one) for one in outcome.rows]
+    cells = [_row(row) for row in outcome.rows]
     columns = ("label", "reading", "published", "published_ci95", "measured", "measured_ci95",
                "difference", "verdict", "why", "stand_in", "uncounted")  # fmt: skip
-    return Table(columns, tuple(tuple(one[name] for name in columns) for one in made))
+    return Table(columns, tuple(tuple(row[name] for name in columns) for row in cells))
 
 
 def to_csv(table: Table) -> str:

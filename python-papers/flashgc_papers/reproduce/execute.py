@@ -47,10 +47,10 @@ class Work(Rounds):
 
     def perform(self) -> None:
         """Runs everything; Ctrl-C stops, and what there is stays."""
-        every = [one for some in self._wanted.values() for one in some.values()]
-        simulating = sum(one.cost for one in self.look(every).values())
+        every = [simulation for some in self._wanted.values() for simulation in some.values()]
+        simulating = sum(simulation.cost for simulation in self.look(every).values())
         computing = sum(
-            one.seconds for task in self._tasks.values() for one in task.computations.values()
+            work.seconds for task in self._tasks.values() for work in task.computations.values()
         )
         with self.ending():
             self._compute(computing, computing + simulating)
@@ -61,8 +61,8 @@ class Work(Rounds):
         """Return the results of the task of the claim ``name``."""
         results = {
             key: Result.from_dict(kept)
-            for key, one in self._wanted[name].items()
-            if isinstance(kept := self.of(one.config), dict)
+            for key, simulation in self._wanted[name].items()
+            if isinstance(kept := self.of(simulation.config), dict)
         }
         reason = self.failed.get(name, "interrupted")
         return Measured(size, self._tasks[name], results, self._computed[name], reason)

@@ -38,7 +38,7 @@ class Fit:
 
     def covers(self, label: str, reading: str) -> bool:
         """Return true if the row ``label`` under ``reading`` is one of them."""
-        named = not self.rows or any(fnmatch.fnmatchcase(label, one) for one in self.rows)
+        named = not self.rows or any(fnmatch.fnmatchcase(label, pattern) for pattern in self.rows)
         return named and (not self.under or reading in self.under)
 
 
@@ -51,7 +51,7 @@ def fits() -> tuple[Fit, ...]:
 def parse(text: str, place: str) -> tuple[Fit, ...]:
     """Reads a file of fits; raises :class:`flashgc.ConfigError`, naming the claim."""
     ids = [claim.id for claim in claims().claims]
-    made = []
+    covered = []
     for at, raw in entries(text, place, "fit", "claim", _KEYS):
         for key in ("claim", "why"):
             if not raw.get(key):
@@ -59,8 +59,8 @@ def parse(text: str, place: str) -> tuple[Fit, ...]:
         if raw["claim"] not in ids:
             raise ConfigError(f"{at}: unknown claim; hint: {suggest(raw['claim'], ids)}")
         lists = {key: tuple(raw.get(key, ())) for key in ("under", "rows")}
-        made.append(Fit(raw["claim"], raw["why"], **lists))
-    return tuple(made)
+        covered.append(Fit(raw["claim"], raw["why"], **lists))
+    return tuple(covered)
 
 
 def fitted(claim: Claim, row: Row) -> Row:

@@ -39,18 +39,22 @@ class Folder:
         """The page."""
         return self.path / "report.html"
 
-    def write(self, made: Reproduction) -> None:
+    def write(self, reproduction: Reproduction) -> None:
         """Writes the page and the documents, each whole or not at all; raises :class:`OSError`."""
-        figures = {figure.name: drawn(figure) for one in made.outcomes for figure in one.figures}
-        self._write("results.json", made.to_json() + "\n")
-        for outcome in made.outcomes:
+        figures = {
+            figure.name: drawn(figure)
+            for outcome in reproduction.outcomes
+            for figure in outcome.figures
+        }
+        self._write("results.json", reproduction.to_json() + "\n")
+        for outcome in reproduction.outcomes:
             if outcome.rows:
                 self._write(f"tables/{outcome.claim.id}.csv", to_csv(rows_table(outcome)))
             for figure in outcome.figures:
                 self._write(f"figures/{figure.name}.csv", to_csv(figure.data))
                 self._write(f"figures/{figure.name}.svg", figures[figure.name])
-        self._write("report.html", page(made, figures))
-        self._write("statements.md", markdown(made))
+        self._write("report.html", page(reproduction, figures))
+        self._write("statements.md", markdown(reproduction))
 
     def _write(self, name: str, text: str) -> None:
         _files.write(str(self.path / name), text)

@@ -18,44 +18,44 @@ if TYPE_CHECKING:
     from flashgc_papers.reproduce.runner import Measured, Row
 
 
-def graded(claim: Claim, measured: Measured, one: Row) -> Row:
+def graded(claim: Claim, measured: Measured, row: Row) -> Row:
     """The row with the verdict that it keeps, and with the runs that it rests on."""
-    return fitted(claim, _settled(measured, _in_kind(claim, one)))
+    return fitted(claim, _settled(measured, _in_kind(claim, row)))
 
 
-def _in_kind(claim: Claim, one: Row) -> Row:
+def _in_kind(claim: Claim, row: Row) -> Row:
     stands_in = claim.input in (Input.RIG, Input.LIVE) or (
-        claim.input is Input.TRACE and one.stand_in
+        claim.input is Input.TRACE and row.stand_in
     )
-    if one.verdict is not Verdict.MET or not stands_in:
-        return one
-    if isinstance(one.measured, Value) and one.least is not None:
-        verdict, size = beyond(one.measured, one.least)
+    if row.verdict is not Verdict.MET or not stands_in:
+        return row
+    if isinstance(row.measured, Value) and row.least is not None:
+        verdict, size = beyond(row.measured, row.least)
     elif (
-        isinstance(one.measured, Value)
-        and not isinstance(one.published, str)
-        and one.base is not None
+        isinstance(row.measured, Value)
+        and not isinstance(row.published, str)
+        and row.base is not None
     ):
-        verdict, size = sized(one.measured, float(one.published), base=one.base)
+        verdict, size = sized(row.measured, float(row.published), base=row.base)
     else:
-        return replace(one, verdict=Verdict.IN_KIND)
+        return replace(row, verdict=Verdict.IN_KIND)
     kind = Verdict.IN_KIND if verdict is Verdict.MET else Verdict.MISSED
-    return replace(one, verdict=kind, why=f"{one.why}; {size}" if one.why else size)
+    return replace(row, verdict=kind, why=f"{row.why}; {size}" if row.why else size)
 
 
-def _settled(measured: Measured, one: Row) -> Row:
+def _settled(measured: Measured, row: Row) -> Row:
     """The row with its runs; it does not count as met where some of them still move."""
-    keys = [key for key in measured.results if key in one.taken or not one.taken]
+    keys = [key for key in measured.results if key in row.taken or not row.taken]
     runs = runs_of([measured.results[key] for key in keys])
-    if one.verdict not in COUNTED or not runs.moving or measured.task.whole:
-        return replace(one, runs=runs)
+    if row.verdict not in COUNTED or not runs.moving or measured.task.whole:
+        return replace(row, runs=runs)
     why = f"{runs.moving} of {runs.all} runs still move"
-    return replace(one, runs=runs, verdict=Verdict.UNSTEADY, uncounted=why)
+    return replace(row, runs=runs, verdict=Verdict.UNSTEADY, uncounted=why)
 
 
 def verdict_of(claim: Claim, rows: Sequence[Row]) -> Verdict:
     """The verdict on a claim with these rows; none is missed where its paper excludes it."""
-    verdict = together([one.verdict for one in rows])
+    verdict = together([row.verdict for row in rows])
     is_excluded = verdict is Verdict.MISSED and claim.contradiction
     return Verdict.CONTRADICTED if is_excluded else verdict
 
@@ -64,11 +64,11 @@ def reason_of(rows: Sequence[Row]) -> str:
     """The reason of the only row, or how many rows have each verdict."""
     if len(rows) == 1:
         return rows[0].reason
-    counts = {verdict: sum(one.verdict is verdict for one in rows) for verdict in Verdict}
+    counts = {verdict: sum(row.verdict is verdict for row in rows) for verdict in Verdict}
     if len(rows) in counts.values():
         return f"all {len(rows)} rows"
-    said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
-    return f"{said} of {len(rows)} rows"
+    text = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    return f"{text} of {len(rows)} rows"
 
 
 def doubts(measured: Measured) -> list[str]:
@@ -81,18 +81,18 @@ def _unsettled(measured: Measured) -> list[str]:
         return [f"Nothing has to be steady: {measured.task.whole}."] if measured.results else []
     runs = runs_of([*measured.results.values()])
     parts = [(runs.moving, "still move"), (runs.unknown, "are not known to be steady")]
-    said = " and ".join(f"{count} {what}" for count, what in parts if count)
-    return [f"Of the {runs.all} simulations {said}."] if said else []
+    text = " and ".join(f"{count} {what}" for count, what in parts if count)
+    return [f"Of the {runs.all} simulations {text}."] if text else []
 
 
 def _findings(results: Mapping[str, Result]) -> list[str]:
-    found = Counter(
+    counts = Counter(
         id_
         for result in results.values()
-        for id_ in {one.id for one in result.findings if one.gravity != NOTE}
+        for id_ in {finding.id for finding in result.findings if finding.gravity != NOTE}
     )
-    if not found:
+    if not counts:
         return []
-    ranked = sorted(found.items(), key=lambda one: (-one[1], one[0]))
-    said = ", ".join(f"{id_} of {count}" for id_, count in ranked)
-    return [f"Findings of the {len(results)} simulations that doubt their figures: {said}."]
+    ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    text = ", ".join(f"{id_} of {count}" for id_, count in ranked)
+    return [f"Findings of the {len(results)} simulations that doubt their figures: {text}."]

@@ -15,19 +15,23 @@ has the reason. `{command}` of flashgc {version} made this file.
 """
 
 
-def markdown(made: Reproduction) -> str:
+def markdown(reproduction: Reproduction) -> str:
     """The whole document; the same reproduction gives the same text."""
-    parts = [_HEAD.format(command=made.command, version=made.version)]
-    for paper in made.papers.values():
-        told = made.summary(paper.name)
-        found = [one.cells for one in made.statements(paper.name)]
+    parts = [_HEAD.format(command=reproduction.command, version=reproduction.version)]
+    for paper in reproduction.papers.values():
+        summary = reproduction.summary(paper.name)
+        lines = [statement.cells for statement in reproduction.statements(paper.name)]
         head = [f"## {paper.title}", paper.source + "."]
-        if told is not None:
-            said = (told.counts, told.paragraph, told.reading and f"Reading {told.reading}")
-            head += filter(None, said)
+        if summary is not None:
+            texts = (
+                summary.counts,
+                summary.paragraph,
+                summary.reading and f"Reading {summary.reading}",
+            )
+            head += filter(None, texts)
         parts.append("\n\n".join(head))
-        if found:
-            parts.append(_table(found))
+        if lines:
+            parts.append(_table(lines))
     return "\n".join(f"{part}\n" for part in parts)
 
 

@@ -70,9 +70,9 @@ class Mutant:
 def mutants_of(paper: str) -> tuple[Mutant, ...]:
     """The mutants of a paper."""
     papers.load(paper)
-    found = importlib.import_module(f"{papers.__name__}.{paper}.mutants").MUTANTS
-    assert isinstance(found, tuple)
-    return found
+    mutants = importlib.import_module(f"{papers.__name__}.{paper}.mutants").MUTANTS
+    assert isinstance(mutants, tuple)
+    return mutants
 
 
 def swap(key: str, words: Mapping[str, str]) -> Change:
@@ -99,22 +99,22 @@ def changed(task: Task, mutant: Mutant) -> Task:
     """Return the parts of a task that a mutant changes: to be run again, or none."""
     simulations = {
         key: Simulation(options)
-        for key, one in task.simulations.items()
-        if (options := mutant.options(one.options)) is not None
-        and (mutant.engine or mutant.policies or options != one.options)
+        for key, simulation in task.simulations.items()
+        if (options := mutant.options(simulation.options)) is not None
+        and (mutant.engine or mutant.policies or options != simulation.options)
     }
     computations = {
         key: other
-        for key, one in task.computations.items()
-        if (other := _computed(one, mutant)) is not None
+        for key, computation in task.computations.items()
+        if (other := _computed(computation, mutant)) is not None
     }
     return Task(simulations, computations)
 
 
-def _computed(one: Computation, mutant: Mutant) -> Computation | None:
-    if one.remade is None or (params := mutant.params(one.params)) is None:
+def _computed(computation: Computation, mutant: Mutant) -> Computation | None:
+    if computation.remade is None or (params := mutant.params(computation.params)) is None:
         return None
-    return one.remade(**params)
+    return computation.remade(**params)
 
 
 def attempts(
@@ -132,7 +132,7 @@ def attempts(
     ``only`` is a part of the names of the mutants that are tried.
     """
     known = {
-        paper: tuple(one for one in mutants_of(paper) if only in one.name)
+        paper: tuple(mutant for mutant in mutants_of(paper) if only in mutant.name)
         for paper in dict.fromkeys(claim.paper for claim in chosen)
     }
     wanted = {
@@ -146,13 +146,13 @@ def attempts(
     for engine, faults in _together(mutant for mutant, _ in wanted.values()).items():
         if faults[0].engine not in ("", *built()):
             continue
-        parts = {" ".join(key): part for key, (one, part) in wanted.items() if one in faults}
+        parts = {" ".join(key): part for key, (name, part) in wanted.items() if name in faults}
         work = _work(faults[0], parts, cache=cache and cache.of(engine), jobs=jobs, show=progress)
         works |= dict.fromkeys(parts, work)
         if work.interrupted:
             break
     stopped = any(work.interrupted for work in works.values())
-    made: dict[str, tuple[Trial, ...]] = {}
+    by_claim: dict[str, tuple[Trial, ...]] = {}
     for claim in chosen:
         trials = []
         for mutant in known[claim.paper]:
@@ -164,8 +164,8 @@ def attempts(
                 trials.append(Trial(mutant.name, mutant.what, failed=why))
                 continue
             trials.append(_trial(claim, mutant, right[claim.id], works[key], key))
-        made[claim.id] = tuple(trials)
-    return made, stopped
+        by_claim[claim.id] = tuple(trials)
+    return by_claim, stopped
 
 
 def _under_chosen(claim: Claim, part: Task) -> Task | None:
@@ -179,11 +179,11 @@ def _together(mutants: Iterable[Mutant]) -> dict[str, list[Mutant]]:
 
     Those that are another configuration do. A fault in the code, or a policy in Python, is alone.
     """
-    made: dict[str, list[Mutant]] = {}
+    together: dict[str, list[Mutant]] = {}
     for mutant in mutants:
         written = label(mutant.name, mutant.policies) if mutant.policies else ""
-        made.setdefault(mutant.engine or written, []).append(mutant)
-    return made
+        together.setdefault(mutant.engine or written, []).append(mutant)
+    return together
 
 
 def _work(
@@ -228,7 +228,7 @@ def _trial(claim: Claim, mutant: Mutant, right: Measured, work: Work, key: str) 
 
 
 def _rows(runner: Runner, claim: Claim, measured: Measured) -> Mapping[str, Row]:
-    return {one.key: one for one in runner.judge(claim, measured).chosen}
+    return {row.key: row for row in runner.judge(claim, measured).chosen}
 
 
 def compared(mutant: Mutant, right: Mapping[str, Row], wrong: Mapping[str, Row]) -> Trial:
@@ -257,27 +257,27 @@ def compared(mutant: Mutant, right: Mapping[str, Row], wrong: Mapping[str, Row])
 
 def weighed(outcome: Outcome, trials: tuple[Trial, ...]) -> Outcome:
     """The outcome in which rows that tell no mutant from the right engine do not count as met."""
-    tried = [one for one in trials if not one.failed]
+    tried = [trial for trial in trials if not trial.failed]
     if not tried:
         return replace(outcome, trials=trials)
-    decide = {one.key for one in outcome.chosen}
-    rows = tuple(_weighed(one, tried) if one.key in decide else one for one in outcome.rows)
+    decide = {row.key for row in outcome.chosen}
+    rows = tuple(_weighed(row, tried) if row.key in decide else row for row in outcome.rows)
     return conclude_again(replace(outcome, trials=trials), rows)
 
 
-def _weighed(one: Row, tried: Sequence[Trial]) -> Row:
-    told = [trial.name for trial in tried if one.key in trial.told]
-    fooled = [trial.name for trial in tried if one.key in trial.fooled]
-    why = [one.why] if one.why else []
-    if one.verdict in AS_PUBLISHED:
-        if not told:
+def _weighed(row: Row, tried: Sequence[Trial]) -> Row:
+    noticing = [trial.name for trial in tried if row.key in trial.told]
+    fooled = [trial.name for trial in tried if row.key in trial.fooled]
+    why = [row.why] if row.why else []
+    if row.verdict in AS_PUBLISHED:
+        if not noticing:
             why.append(f"met by all {len(tried)} wrong engines too")
-            verdict = Verdict.BLIND if one.verdict in COUNTED else one.verdict
-            return replace(one, verdict=verdict, why="; ".join(why))
-        why.append(f"not met by {_listed(told)}")
+            verdict = Verdict.BLIND if row.verdict in COUNTED else row.verdict
+            return replace(row, verdict=verdict, why="; ".join(why))
+        why.append(f"not met by {_listed(noticing)}")
     elif fooled:
         why.append(f"met by the wrong {_listed(fooled)}")
-    return replace(one, why="; ".join(why))
+    return replace(row, why="; ".join(why))
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -42,7 +42,7 @@ def drawn(figure: Figure) -> str:
     return to_svg(figure.draw(), prefix=figure.name.replace(".", "-"), label=figure.caption)
 
 
-def page(made: Reproduction, figures: Mapping[str, str]) -> str:
+def page(reproduction: Reproduction, figures: Mapping[str, str]) -> str:
     """The page; ``figures`` are drawn, by name. The same reproduction gives the same bytes."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE),
@@ -53,7 +53,7 @@ def page(made: Reproduction, figures: Mapping[str, str]) -> str:
     )
     environment.filters.update(data_uri=data_uri, typeset=typeset)
     return environment.get_template("page.html.j2").render(
-        made=made,
+        made=reproduction,
         figures=figures,
         style=(HERE / "page.css").read_text(encoding="utf-8"),
         commands=commands,
@@ -62,15 +62,19 @@ def page(made: Reproduction, figures: Mapping[str, str]) -> str:
         csv=lambda outcome: to_csv(rows_table(outcome)),
         figure_csv=lambda figure: to_csv(figure.data),
         meanings=MEANINGS,
-        verdicts=_seen(made),
+        verdicts=_seen(reproduction),
         roughly=f"{ROUGHLY:g}",
     )
 
 
-def _seen(made: Reproduction) -> list[str]:
+def _seen(reproduction: Reproduction) -> list[str]:
     """Return the verdicts that a claim or a row has, under any reading, in their order."""
-    seen = {row.verdict for one in made.outcomes for row in one.rows}
-    seen |= {verdict for one in made.outcomes for verdict in (one.verdict, *one.under.values())}
+    seen = {row.verdict for outcome in reproduction.outcomes for row in outcome.rows}
+    seen |= {
+        verdict
+        for outcome in reproduction.outcomes
+        for verdict in (outcome.verdict, *outcome.under.values())
+    }
     return [str(verdict) for verdict in Verdict if verdict in seen]
 
 

@@ -60,8 +60,8 @@ class UnderReading:
 
 def under_chosen(paper: str, part: Mapping[str, V]) -> dict[str, V]:
     """The part of a task that runs under the chosen reading; all of it where its claim has none."""
-    others = tuple(_key(one.name, "") for one in readings_of(paper)[1:])
-    return {key: made for key, made in part.items() if not key.startswith(others)}
+    others = tuple(_key(reading.name, "") for reading in readings_of(paper)[1:])
+    return {key: value for key, value in part.items() if not key.startswith(others)}
 
 
 def runner_under(claim_id: str) -> Callable[[Callable[[Reading], T]], Callable[[Reading], T]]:
@@ -103,7 +103,7 @@ class _Under:
 
     def task(self, claim: Claim, size: Size) -> Task:
         """The tasks under all readings; equal simulations of several run once."""
-        tasks = {name: one.task(claim, size) for name, one in self.runners.items()}
+        tasks = {name: runner.task(claim, size) for name, runner in self.runners.items()}
         first = next(iter(tasks.values()))
         if first.not_run:
             return first
@@ -111,21 +111,21 @@ class _Under:
         return replace(
             first,
             left_out="; ".join(part for part in less if part),
-            simulations=_joined({name: one.simulations for name, one in tasks.items()}),
-            computations=_joined({name: one.computations for name, one in tasks.items()}),
+            simulations=_joined({name: task.simulations for name, task in tasks.items()}),
+            computations=_joined({name: task.computations for name, task in tasks.items()}),
         )
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """The outcome under the first reading, with the rows and verdicts of the others."""
         outcomes = {
-            name: one.judge(claim, _part(measured, name, one.task(claim, measured.size)))
-            for name, one in self.runners.items()
+            name: runner.judge(claim, _part(measured, name, runner.task(claim, measured.size)))
+            for name, runner in self.runners.items()
         }
         first = next(iter(outcomes.values()))
         rows = tuple(
-            replace(row, reading=name) for name, one in outcomes.items() for row in one.rows
+            replace(row, reading=name) for name, outcome in outcomes.items() for row in outcome.rows
         )
-        under = {name: one.verdict for name, one in outcomes.items()}
+        under = {name: outcome.verdict for name, outcome in outcomes.items()}
         return conclude_again(replace(first, task=measured.task, under=under), rows)
 
 
@@ -135,7 +135,7 @@ def _key(reading: str, key: str) -> str:
 
 def _joined(parts: Mapping[str, Mapping[str, V]]) -> dict[str, V]:
     """The parts of all readings in one mapping."""
-    return {_key(name, key): made for name, one in parts.items() for key, made in one.items()}
+    return {_key(name, key): value for name, part in parts.items() for key, value in part.items()}
 
 
 def _of(reading: str, keys: Iterable[str], joined: Mapping[str, V]) -> dict[str, V]:

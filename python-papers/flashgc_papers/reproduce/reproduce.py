@@ -57,9 +57,9 @@ def reproduce(
         trials, interrupted = attempts(
             chosen, tasks, measured, cache=cache, jobs=jobs, progress=progress
         )
-        outcomes = tuple(weighed(one, trials.get(one.claim.id, ())) for one in outcomes)
+        outcomes = tuple(weighed(outcome, trials.get(outcome.claim.id, ())) for outcome in outcomes)
     papers = {name: known.papers[name] for name in dict.fromkeys(claim.paper for claim in chosen)}
-    made = Reproduction(
+    reproduction = Reproduction(
         size,
         what,
         version(),
@@ -71,7 +71,7 @@ def reproduce(
         mutants,
         readings,
     )
-    return made, work
+    return reproduction, work
 
 
 def select(what: tuple[str, ...], readings: str) -> tuple[Claim, ...]:

@@ -44,13 +44,15 @@ class Size(StrEnum):
     FULL = "full"
 
 
-def seeded(key: str, one: Simulation) -> dict[str, Simulation]:
+def seeded(key: str, simulation: Simulation) -> dict[str, Simulation]:
     """The runs of a simulation one by one, so that each of their figures has an interval.
 
     :meth:`Measured.runs` finds them again by ``key``.
     """
-    runs = range(1, one.options["runs"] + 1)
-    return {f"{key} run {n}": Simulation({**one.options, "runs": 1, "seed": n}) for n in runs}
+    runs = range(1, simulation.options["runs"] + 1)
+    return {
+        f"{key} run {n}": Simulation({**simulation.options, "runs": 1, "seed": n}) for n in runs
+    }
 
 
 @dataclass(frozen=True)
@@ -145,10 +147,10 @@ class Measured:
 
     def runs(self, key: str) -> list[Result]:
         """The results of :func:`seeded`; raises :class:`NotMeasuredError` unless all are there."""
-        wanted = [one for one in self.task.simulations if one.rpartition(" run ")[0] == key]
+        wanted = [name for name in self.task.simulations if name.rpartition(" run ")[0] == key]
         if not wanted:
             raise NotMeasuredError(self.reason)
-        return [self.result(one) for one in wanted]
+        return [self.result(name) for name in wanted]
 
     def value(self, key: str) -> Value:
         """Write amplification of a simulation with its interval, in pages as papers count it."""
@@ -327,7 +329,7 @@ class Outcome:
     def chosen(self) -> tuple[Row, ...]:
         """Return the rows that decide the verdict: those under the chosen reading."""
         name = next(iter(self.under), "")
-        return tuple(one for one in self.rows if one.reading in ("", name))
+        return tuple(row for row in self.rows if row.reading in ("", name))
 
     @property
     def rows_met(self) -> int:
@@ -337,12 +339,12 @@ class Outcome:
 
 def held(rows: Sequence[Row]) -> int:
     """Return the number of rows that are as published, whether they count or not."""
-    return sum(one.verdict in AS_PUBLISHED for one in rows)
+    return sum(row.verdict in AS_PUBLISHED for row in rows)
 
 
 def met(rows: Sequence[Row]) -> int:
     """Return the number of rows that are met, or met in kind."""
-    return sum(one.verdict in COUNTED for one in rows)
+    return sum(row.verdict in COUNTED for row in rows)
 
 
 def conclude(
@@ -362,7 +364,7 @@ def conclude(
     for figure in figures:
         # Files and the page have the figures of all papers by their names.
         assert figure.name.startswith(claim.paper), figure.name
-    graded = tuple(grading.graded(claim, measured, one) for one in rows)
+    graded = tuple(grading.graded(claim, measured, row) for row in rows)
     return Outcome(
         claim,
         measured.size,
@@ -378,14 +380,14 @@ def conclude(
 
 def conclude_again(outcome: Outcome, rows: tuple[Row, ...]) -> Outcome:
     """The outcome with other verdicts of its rows."""
-    rows = tuple(fitted(outcome.claim, one) for one in rows)
+    rows = tuple(fitted(outcome.claim, row) for row in rows)
     under = {
-        name: grading.verdict_of(outcome.claim, [one for one in rows if one.reading == name])
+        name: grading.verdict_of(outcome.claim, [row for row in rows if row.reading == name])
         for name in outcome.under
     }
-    made = replace(outcome, rows=rows, under=under)
-    verdict = grading.verdict_of(made.claim, made.chosen)
-    return replace(made, verdict=verdict, why=grading.reason_of(made.chosen))
+    changed = replace(outcome, rows=rows, under=under)
+    verdict = grading.verdict_of(changed.claim, changed.chosen)
+    return replace(changed, verdict=verdict, why=grading.reason_of(changed.chosen))
 
 
 def not_run(claim: Claim, size: Size, task: Task, why: str) -> Outcome:
@@ -410,16 +412,16 @@ R = TypeVar("R", bound=Callable[..., Runner])
 def runner(claim_id: str) -> Callable[[R], R]:
     """Registers a class as the runner of a claim."""
 
-    def register(made: R) -> R:
-        _RUNNERS[claim_id] = made()
-        return made
+    def register(runner_class: R) -> R:
+        _RUNNERS[claim_id] = runner_class()
+        return runner_class
 
     return register
 
 
-def register_runner(claim_id: str, made: Runner) -> None:
+def register_runner(claim_id: str, instance: Runner) -> None:
     """Registers the runner of a claim."""
-    _RUNNERS[claim_id] = made
+    _RUNNERS[claim_id] = instance
 
 
 def runner_of(claim: Claim) -> Runner | None:

@@ -14,7 +14,7 @@ from flashgc._core import ConfigError, suggest
 from flashgc_papers.claims import Input, claims
 from flashgc_papers.entries import entries, text_of
 from flashgc_papers.reproduce.runner import NotMeasuredError, Row
-from flashgc_papers.reproduce.told import Outcomes, Rows
+from flashgc_papers.reproduce.selection import Outcomes, Rows
 from flashgc_papers.reproduce.verdicts import COUNTED, Value, Verdict
 from flashgc_papers.reproduce.words import lines
 
@@ -66,9 +66,9 @@ class Line:
     @property
     def cells(self) -> tuple[str, ...]:
         """Return the cells under :data:`COLUMNS`."""
-        one = self.statement
-        said = (self.reading, self.published, self.measured, self.verdict, self.cause)
-        return (one.place, one.what, one.claim, *said)
+        statement = self.statement
+        figures = (self.reading, self.published, self.measured, self.verdict, self.cause)
+        return (statement.place, statement.what, statement.claim, *figures)
 
 
 @functools.cache
@@ -81,17 +81,19 @@ def parse(text: str, place: str) -> tuple[Statement, ...]:
     """Reads a file of statements; raises :class:`flashgc.ConfigError`, naming the statement."""
     known = claims()
     ids = [claim.id for claim in known.claims]
-    made = []
+    parsed = []
     for at, raw in entries(text, place, "statement", "what", _KEYS):
-        one = Statement(**{**raw, "rows": tuple(raw.get("rows", ()))})
-        if one.paper not in known.papers:
-            raise ConfigError(f"{at}: there is no [paper.{one.paper}]")
-        if bool(one.claim) == bool(one.reason):
+        statement = Statement(**{**raw, "rows": tuple(raw.get("rows", ()))})
+        if statement.paper not in known.papers:
+            raise ConfigError(f"{at}: there is no [paper.{statement.paper}]")
+        if bool(statement.claim) == bool(statement.reason):
             raise ConfigError(f"{at}: found a claim and a reason, or neither; expected one of them")
-        if one.claim and one.claim not in ids:
-            raise ConfigError(f"{at}: unknown claim '{one.claim}'; hint: {suggest(one.claim, ids)}")
-        made.append(one)
-    return tuple(made)
+        if statement.claim and statement.claim not in ids:
+            raise ConfigError(
+                f"{at}: unknown claim '{statement.claim}'; hint: {suggest(statement.claim, ids)}"
+            )
+        parsed.append(statement)
+    return tuple(parsed)
 
 
 def table(paper: str, outcomes: Outcomes) -> list[Line]:
@@ -99,35 +101,37 @@ def table(paper: str, outcomes: Outcomes) -> list[Line]:
 
     Those without a claim are there where all of the paper's claims are.
     """
-    of_paper = [one for one in statements() if one.paper == paper]
+    of_paper = [statement for statement in statements() if statement.paper == paper]
     whole = all(claim.id in outcomes for claim in claims().select((paper,)))
-    return [_line(one, outcomes) for one in of_paper if one.claim in outcomes or whole]
+    return [
+        _line(statement, outcomes) for statement in of_paper if statement.claim in outcomes or whole
+    ]
 
 
-def _line(one: Statement, outcomes: Outcomes) -> Line:
-    if not one.claim:
-        return Line(one, "", one.published, "", UNCLAIMED, one.reason)
-    outcome = outcomes[one.claim]
+def _line(statement: Statement, outcomes: Outcomes) -> Line:
+    if not statement.claim:
+        return Line(statement, "", statement.published, "", UNCLAIMED, statement.reason)
+    outcome = outcomes[statement.claim]
     reading = next(iter(outcome.under), "")
     try:
-        rows = Rows.of(outcomes, one.claim, one.rows)
+        rows = Rows.of(outcomes, statement.claim, statement.rows)
     except NotMeasuredError as missing:
-        return Line(one, reading, one.published, "", str(Verdict.NOT_RUN), str(missing))
-    verdict = rows.verdict if one.rows else outcome.verdict
+        return Line(statement, reading, statement.published, "", str(Verdict.NOT_RUN), str(missing))
+    verdict = rows.verdict if statement.rows else outcome.verdict
     missed = verdict not in COUNTED
     return Line(
-        one,
+        statement,
         reading,
-        one.published or _published(rows.rows),
+        statement.published or _published(rows.rows),
         _measured(rows),
         str(verdict),
-        _cause(one, rows, verdict, reading) if missed else "",
+        _cause(statement, rows, verdict, reading) if missed else "",
     )
 
 
 def _published(rows: Sequence[Row]) -> str:
-    said = [line.published for line in lines(rows)]
-    text = "; ".join(said if len(set(said)) > 1 else said[:1])
+    texts = [line.published for line in lines(rows)]
+    text = "; ".join(texts if len(set(texts)) > 1 else texts[:1])
     return text if len(rows) <= FEW and len(text) <= SHORT else ""
 
 
@@ -166,10 +170,10 @@ def _short(row: Row) -> str:
     return text
 
 
-def _cause(one: Statement, rows: Rows, verdict: Verdict, reading: str) -> str:
+def _cause(statement: Statement, rows: Rows, verdict: Verdict, reading: str) -> str:
     """The argument that the file has, the contradiction, or why the rows were missed."""
     replayed = rows.claim.input is Input.TRACE and not any(row.stand_in for row in rows.rows)
-    argued = one.cause if one.under in ("", reading) and not replayed else ""
+    argued = statement.cause if statement.under in ("", reading) and not replayed else ""
     if verdict is Verdict.CONTRADICTED:
         return argued or rows.claim.contradiction
     if verdict is Verdict.MISSED and argued:

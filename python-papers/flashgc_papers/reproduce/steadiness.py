@@ -76,16 +76,16 @@ def runs_of(results: Sequence[Result]) -> Runs:
     life is whole, and is asked nothing.
     """
     groups: dict[str, list[Result]] = {}
-    for one in results:
-        if "until" not in one.config.length:
-            groups.setdefault(repr(dataclasses.replace(one.config, seed=0)), []).append(one)
+    for result in results:
+        if "until" not in result.config.length:
+            groups.setdefault(repr(dataclasses.replace(result.config, seed=0)), []).append(result)
     far = statistics.NormalDist().inv_cdf(1 - 0.025 / max(len(groups), 1)) / _Z95
     moving = unknown = 0
     for seeds in groups.values():
         if _move(seeds, far):
             moving += len(seeds)
         else:
-            unknown += sum(not one.steady for one in seeds)
+            unknown += sum(not result.steady for result in seeds)
     return Runs(len(results), moving, unknown)
 
 
@@ -94,15 +94,15 @@ _Z95 = statistics.NormalDist().inv_cdf(0.975)
 
 def _move(seeds: Sequence[Result], far: float) -> bool:
     """True if a figure of runs of several seeds changes by more than ``far`` times chance."""
-    tests = [one.steadiness for one in seeds]
-    changes = zip(*((one.amplification, one.transient, one.pace) for one in tests), strict=True)
+    tests = [result.steadiness for result in seeds]
+    changes = zip(*((test.amplification, test.transient, test.pace) for test in tests), strict=True)
     return any(_told(change, far) for change in changes) or any(
-        one.id in _MOVING for result in seeds for one in result.findings
+        finding.id in _MOVING for result in seeds for finding in result.findings
     )
 
 
 def _told(changes: Sequence[Drift | None], far: float) -> bool:
-    known = [one for one in changes if one is not None]
+    known = [change for change in changes if change is not None]
     if not known:
         return False
     mean = statistics.fmean(one.drift for one in known)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from flashgc_papers.claims import claims
 from flashgc_papers.entries import document
 from flashgc_papers.reproduce.runner import NotMeasuredError
-from flashgc_papers.reproduce.told import Outcomes, Rows
+from flashgc_papers.reproduce.selection import Outcomes, Rows
 from flashgc_papers.reproduce.verdicts import Verdict
 
 #: A claim, and patterns of the labels of its rows; without patterns all of its rows.
@@ -52,7 +52,9 @@ class Sentence:
 
     def told(self, outcomes: Outcomes) -> str:
         """The sentence with its figures, or nothing where it does not hold of ``outcomes``."""
-        if self.under and not any(_chosen(one.under) == self.under for one in outcomes.values()):
+        if self.under and not any(
+            _chosen(outcome.under) == self.under for outcome in outcomes.values()
+        ):
             return ""
         try:
             rows = {
@@ -77,7 +79,7 @@ class Sentence:
     def _fields(self) -> set[str]:
         """The names of the rows with a figure in the text."""
         parts = (field for _, field, _, _ in string.Formatter().parse(self.text) if field)
-        return {one.partition(".")[0] for one in parts}
+        return {part.partition(".")[0] for part in parts}
 
 
 #: The verdicts of rows that are as published and do not count.
@@ -88,9 +90,9 @@ def remark(about: Iterable[Rows]) -> str:
     """The remark on rows that are as published and do not count, or nothing."""
     verdicts = [row.verdict for some in about for row in some.rows]
     parts = [
-        str(one) if set(verdicts) == {one} else f"in part {one}"
-        for one in UNCOUNTED
-        if one in verdicts
+        str(verdict) if set(verdicts) == {verdict} else f"in part {verdict}"
+        for verdict in UNCOUNTED
+        if verdict in verdicts
     ]
     return f" [{' and '.join(parts)}: not counted as met]" if parts else ""
 

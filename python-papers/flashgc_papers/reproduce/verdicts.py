@@ -66,7 +66,7 @@ class Value:
         """
         n = len(values)
         mean = sum(values) / n
-        square = sum((one - mean) ** 2 for one in values) / (n - 1)
+        square = sum((value - mean) ** 2 for value in values) / (n - 1)
         return cls(mean, _T95[n] * math.sqrt(square / n))
 
     @classmethod
@@ -130,8 +130,8 @@ def equal(measured: Value, published: float, tol: Tolerance) -> Judgement:
     if not limit:
         why = "equal" if inside else f"{off:+.4g}"
     else:
-        said = signed_percent(off / published) if tol.relative else f"{off:+.4g}"
-        why = f"{said}, {'within' if inside else 'beyond'} {tol}"
+        distance = signed_percent(off / published) if tol.relative else f"{off:+.4g}"
+        why = f"{distance}, {'within' if inside else 'beyond'} {tol}"
     if limit and measured.ci95 > limit:
         why += "; the interval is wider than that, more runs would tell"
     return Judgement(Verdict.MET if inside else Verdict.MISSED, why)
@@ -204,9 +204,9 @@ def over(measured: Value, least: float, why: str = "") -> Judgement:
     """
     if measured.low > least:
         return Judgement(Verdict.MET, why)
-    told = f"not told from {least:g}" if measured.high > least else f"below {least:g}"
-    said = f"{measured} is {told}"
-    return Judgement(Verdict.MISSED, f"{why}; {said}" if why else said)
+    place = f"not told from {least:g}" if measured.high > least else f"below {least:g}"
+    text = f"{measured} is {place}"
+    return Judgement(Verdict.MISSED, f"{why}; {text}" if why else text)
 
 
 def beyond(measured: Value, least: float) -> Judgement:

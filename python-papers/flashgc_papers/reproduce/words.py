@@ -21,9 +21,9 @@ class Line:
 
 def lines(rows: Sequence[Row]) -> list[Line]:
     """Rows of a claim in words; published numbers with as many decimals as any of them has."""
-    numbers = [one.published for one in rows if not isinstance(one.published, str)]
+    numbers = [row.published for row in rows if not isinstance(row.published, str)]
     digits = max((_decimals(number) for number in numbers), default=0)
-    return [Line(one, _published(one, digits), _measured(one), _difference(one)) for one in rows]
+    return [Line(row, _published(row, digits), _measured(row), _difference(row)) for row in rows]
 
 
 @dataclass(frozen=True)
@@ -36,42 +36,46 @@ class Group:
 
 def groups(outcome: Outcome) -> list[tuple[str, list[Group]]]:
     """The rows of a claim in words, by reading, the chosen one first, and by verdict."""
-    made = lines(outcome.rows)
-    names = dict.fromkeys(one.row.reading for one in made)
-    return [(name, _by_verdict([one for one in made if one.row.reading == name])) for name in names]
-
-
-def _by_verdict(made: Sequence[Line]) -> list[Group]:
-    """Rows that hold come first, then those that do not, each in their order."""
-    found = [
-        Group(verdict, [one for one in made if one.row.verdict is verdict]) for verdict in Verdict
+    written = lines(outcome.rows)
+    names = dict.fromkeys(line.row.reading for line in written)
+    return [
+        (name, _by_verdict([line for line in written if line.row.reading == name]))
+        for name in names
     ]
-    return [one for one in found if one.lines]
+
+
+def _by_verdict(written: Sequence[Line]) -> list[Group]:
+    """Rows that hold come first, then those that do not, each in their order."""
+    several = [
+        Group(verdict, [line for line in written if line.row.verdict is verdict])
+        for verdict in Verdict
+    ]
+    return [group for group in several if group.lines]
 
 
 def tally(rows: Sequence[Row]) -> list[tuple[Verdict, int]]:
     """The number of rows with each verdict that there is."""
-    found = [(verdict, sum(row.verdict is verdict for row in rows)) for verdict in Verdict]
-    return [(verdict, count) for verdict, count in found if count]
+    counts = [(verdict, sum(row.verdict is verdict for row in rows)) for verdict in Verdict]
+    return [(verdict, count) for verdict, count in counts if count]
 
 
 def _decimals(number: float) -> int:
     return min(4, len(f"{number!r}".partition(".")[2]))
 
 
-def _published(one: Row, digits: int) -> str:
-    if isinstance(one.published, str):
-        return one.published
-    half = "" if one.published_ci95 is None else f" ±{one.published_ci95:.{digits}f}"
-    return f"{one.published:.{digits}f}{half}"
+def _published(row: Row, digits: int) -> str:
+    if isinstance(row.published, str):
+        return row.published
+    half = "" if row.published_ci95 is None else f" ±{row.published_ci95:.{digits}f}"
+    return f"{row.published:.{digits}f}{half}"
 
 
-def _measured(one: Row) -> str:
-    if isinstance(one.measured, Value):
-        half = f" ±{one.measured.ci95:.4f}" if one.measured.simulated else ""
-        return f"{one.measured.mean:.4f}{half}"
-    return one.measured or "-"
+def _measured(row: Row) -> str:
+    if isinstance(row.measured, Value):
+        half = f" ±{row.measured.ci95:.4f}" if row.measured.simulated else ""
+        return f"{row.measured.mean:.4f}{half}"
+    return row.measured or "-"
 
 
-def _difference(one: Row) -> str:
-    return "" if one.difference is None else signed_percent(one.difference)
+def _difference(row: Row) -> str:
+    return "" if row.difference is None else signed_percent(row.difference)

@@ -39,7 +39,7 @@ class Written(Work):
 
     def _engine(self, missing: dict[str, Wanted], what: str, *, leave_out: bool) -> None:
         del leave_out
-        for key, one in missing.items():
+        for key, simulation in missing.items():
             control = Control()
 
             def show(engine: Control) -> None:
@@ -48,9 +48,9 @@ class Written(Work):
 
             named: dict[str, tuple[str, object]] = {
                 option: (f"python:{policy.__name__}", policy)
-                for option, policy in self._policies(one.config).items()
+                for option, policy in self._policies(simulation.config).items()
             }
-            config = {**one.config, **{option: name for option, (name, _) in named.items()}}
+            config = {**simulation.config, **{option: name for option, (name, _) in named.items()}}
             simulated = _engine.simulate(
                 [config], jobs=1, progress=show, control=control, policies={0: named}
             )
@@ -58,7 +58,7 @@ class Written(Work):
             if control.cancelled:
                 self.interrupted = True
                 return
-            self._keep(key, one, simulated.results[0])
+            self._keep(key, simulation, simulated.results[0])
 
 
 def label(name: str, policies: Policies) -> str:

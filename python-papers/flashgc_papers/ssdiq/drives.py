@@ -85,32 +85,34 @@ class Figure:
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """A row for each drive, its writes and the size that is simulated."""
-        said = {(str(name), str(writes)): float(value) for name, writes, value in claim.rows}
+        published = {(str(name), str(writes)): float(value) for name, writes, value in claim.rows}
         rows = [
-            self._row(claim, measured, label(name, writes, parts), said[str(name), str(writes)])
+            self._row(
+                claim, measured, label(name, writes, parts), published[str(name), str(writes)]
+            )
             for name, writes, parts in _sizes(claim, measured.size)
         ]
         return conclude(claim, measured, rows, heading="drive and writes", notes=NOTES)
 
-    def _row(self, claim: Claim, measured: Measured, key: str, said: float) -> Row:
+    def _row(self, claim: Claim, measured: Measured, key: str, published: float) -> Row:
         def judge() -> tuple[Value, Judgement]:
             value = self.value(measured, key)
-            return value, judgement(claim, value, said)
+            return value, judgement(claim, value, published)
 
-        if not _ends(claim, said):
-            return row(key, said, judge)
-        return row(key, f"over {said:g}", judge, least=said)
+        if not _ends(claim, published):
+            return row(key, published, judge)
+        return row(key, f"over {published:g}", judge, least=published)
 
 
-def judgement(claim: Claim, value: Value, said: float) -> Judgement:
+def judgement(claim: Claim, value: Value, published: float) -> Judgement:
     """Judge ``value`` beside a published figure; the end of a histogram is a lower bound."""
-    if _ends(claim, said):
-        return verdicts.over(value, said, "the published histogram ends there")
-    return verdicts.equal(value, said, claim.tolerance)
+    if _ends(claim, published):
+        return verdicts.over(value, published, "the published histogram ends there")
+    return verdicts.equal(value, published, claim.tolerance)
 
 
-def _ends(claim: Claim, said: float) -> bool:
-    return said == claim.facts.get("histogram_end")
+def _ends(claim: Claim, published: float) -> bool:
+    return published == claim.facts.get("histogram_end")
 
 
 NOTES = (
@@ -162,12 +164,12 @@ def _share(parts: int) -> str:
 
 def _sizes(claim: Claim, size: Size) -> list[tuple[Cell, Cell, int]]:
     """The rows with the parts of the drive that are simulated."""
-    made: list[tuple[Cell, Cell, int]] = []
+    sizes: list[tuple[Cell, Cell, int]] = []
     for name, writes, _ in claim.rows:
-        made.append((name, writes, PRESET))
+        sizes.append((name, writes, PRESET))
         if writes == "zipf 0.8" and LARGER[size]:
-            made.append((name, writes, LARGER[size]))
-    return made
+            sizes.append((name, writes, LARGER[size]))
+    return sizes
 
 
 def _percentile(measured: Measured, key: str, name: str) -> Value:

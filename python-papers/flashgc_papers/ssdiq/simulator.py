@@ -64,21 +64,21 @@ class _Column:
             notes=self.notes(claim),
         )
 
-    def _row(self, claim: Claim, measured: Measured, skew: Cell, said: Cell) -> Row:
+    def _row(self, claim: Claim, measured: Measured, skew: Cell, printed: Cell) -> Row:
         def judge() -> tuple[Value, Judgement]:
             value = self.value(measured, workloads(claim)[skew])
-            return value, verdicts.equal(value, float(said), claim.tolerance)
+            return value, verdicts.equal(value, float(printed), claim.tolerance)
 
-        return row(label(claim, skew), float(said), judge)
+        return row(label(claim, skew), float(printed), judge)
 
     def _figures(self, claim: Claim, measured: Measured) -> list[Figure]:
         lines: list[tuple[Cell, Cell, float, float]] = []
-        for skew, said in published(claim).rows:
+        for skew, printed in published(claim).rows:
             try:
                 value = self.value(measured, workloads(claim)[skew])
             except NotMeasuredError:
                 value = Value(math.nan, math.nan)
-            lines.append((skew, said, value.mean, value.ci95))
+            lines.append((skew, printed, value.mean, value.ci95))
         data = Table((published(claim).columns[0], "published", self.ours, "ci95"), tuple(lines))
         caption = f"{claim.what}, by the {self.ours} and as published"
         return [Figure(claim.id, caption, data, functools.partial(_draw, data))]
@@ -115,10 +115,10 @@ class _Optimum(_Column):
 
     def task(self, claim: Claim, _size: Size) -> Task:
         """An optimum for each skew; the same at every size."""
-        found = {name: experiment.separation(name) for name in workloads(claim).values()}
+        optima = {name: experiment.separation(name) for name in workloads(claim).values()}
         return Task(
-            computations=found,
-            settings=f"{len(found)} optima of pools cleaned by greedy, at every size the same",
+            computations=optima,
+            settings=f"{len(optima)} optima of pools cleaned by greedy, at every size the same",
         )
 
 
@@ -225,9 +225,11 @@ def label(claim: Claim, skew: Cell) -> str:
 def _draw(data: Table) -> Drawing:
     from flashgc.plot import Series, against
 
-    skews, said, ours, halves = zip(*data.rows, strict=True)
+    skews, printed, ours, halves = zip(*data.rows, strict=True)
     series = [Series(data.columns[2], skews, ours, halves, kind="both")]
     names = {"zipf": "exponent", "hot share": "share of the writes to the hot pages"}
-    made = against(series, x_label=names[data.columns[0]])
-    points = [Point(float(skew), float(one)) for skew, one in zip(skews, said, strict=True)]
-    return marked(made, {0: points})
+    figure = against(series, x_label=names[data.columns[0]])
+    points = [
+        Point(float(skew), float(number)) for skew, number in zip(skews, printed, strict=True)
+    ]
+    return marked(figure, {0: points})

@@ -30,8 +30,8 @@ def over_schemes(
     from flashgc import plot
 
     at = list(range(len(schemes)))
-    made = [_panel(label, at, curves, lines=False) for label, curves in parts.items()]
-    figure = plot.panels(made, x_label="scheme", at_ends=False)
+    panels = [_panel(label, at, curves, lines=False) for label, curves in parts.items()]
+    figure = plot.panels(panels, x_label="scheme", at_ends=False)
     figure.axes[-1].set_xticks(at, [scheme.replace("LDA-GC", "LDA-\nGC") for scheme in schemes])
     points = {
         place: [ranged(schemes.index(name), *ends) for name, ends in published[label].items()]
@@ -45,8 +45,8 @@ def over_sizes(parts: Mapping[str, Curves], sizes: Sequence[int], x_label: str) 
     """A panel a part, by its label, over sizes that double."""
     from flashgc import plot
 
-    made = [_panel(label, sizes, curves, lines=True) for label, curves in parts.items()]
-    figure = plot.panels(made, x_label=x_label, x_log=True, at_ends=False)
+    panels = [_panel(label, sizes, curves, lines=True) for label, curves in parts.items()]
+    figure = plot.panels(panels, x_label=x_label, x_log=True, at_ends=False)
     for axes in figure.axes:
         axes.set_xticks(list(sizes), [str(size) for size in sizes])
         axes.set_xticks([], minor=True)

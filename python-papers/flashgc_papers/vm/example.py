@@ -76,7 +76,7 @@ class Figures:
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Pages migrated, what that costs, and pages that change their state."""
-        rows = [self._moved(claim, measured, *one) for one in claim.rows]
+        rows = [self._moved(claim, measured, *row) for row in claim.rows]
         rows += [self._cost(measured, scheme, cost) for scheme, cost in COST_MS.items()]
         # P1 and P9 turn dirty; LDA-BM copies P1; LDE writes P2 and makes it clean.
         for scheme, key, published, what in (
@@ -161,8 +161,8 @@ class States:
     def _row(self, measured: Measured, before: str, column: str, published: str) -> Row:
         def judge() -> tuple[str, Judgement]:
             result = measured.result(f"{before} {column}")
-            made, flushed = swap(result, "made_dirty"), swap(result, "flushed")
-            dirty = made > 0 or (before.endswith("dirty") and not flushed)
+            dirtied, flushed = swap(result, "made_dirty"), swap(result, "flushed")
+            dirty = dirtied > 0 or (before.endswith("dirty") and not flushed)
             after = "dirty" if dirty else "clean"
             return after, verdicts.true(after == published, f"{before} becomes {after}")
 

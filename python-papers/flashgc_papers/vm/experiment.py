@@ -89,14 +89,16 @@ class Recorded:
 
 def alone(passes: int = PASSES) -> Recorded:
     """The programs, each in a memory of its own."""
-    made = programs()
-    return Recorded(made, passes, f"{len(made)} programs, each {passes} times in a row")
+    recordings = programs()
+    return Recorded(recordings, passes, f"{len(recordings)} programs, each {passes} times in a row")
 
 
 def together() -> Recorded:
     """The mixtures, once: they are large enough."""
-    made = mixtures()
-    return Recorded(made, 1, f"five programs that take turns, once, in {len(made)} orders")
+    recordings = mixtures()
+    return Recorded(
+        recordings, 1, f"five programs that take turns, once, in {len(recordings)} orders"
+    )
 
 
 def drive(

@@ -89,9 +89,9 @@ class _Schemes(UnderReading):
         figure, shares = FIGURES[heading], {}
         for name in programs():
             base = figure(measured.result(f"{name} DU-GC{on}"))
-            found = figure(measured.result(f"{name} {scheme}{on}"))
+            value = figure(measured.result(f"{name} {scheme}{on}"))
             if base:
-                shares[name] = found / base
+                shares[name] = value / base
         return shares
 
     def mean(self, measured: Measured, heading: str, scheme: str, on: str = "") -> float:
@@ -125,7 +125,9 @@ class _Schemes(UnderReading):
 
         labels = {heading: f"{heading}, DU-GC = 1" for heading in headings}
         parts = {
-            label: {name: [known(heading, name, one) for one in schemes] for name in programs()}
+            label: {
+                name: [known(heading, name, scheme) for scheme in schemes] for name in programs()
+            }
             for heading, label in labels.items()
         }
         printed = {
@@ -148,8 +150,8 @@ class InputOutputTime(_Schemes):
             for name, path in programs().items()
             for scheme in ("DU-GC", "DA-GC")
         }
-        made = super().task(claim, size)
-        return dataclasses.replace(made, simulations={**made.simulations, **mapped})
+        whole = super().task(claim, size)
+        return dataclasses.replace(whole, simulations={**whole.simulations, **mapped})
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """A row for each inequality, and one for what each scheme saves."""
@@ -179,11 +181,11 @@ class InputOutputTime(_Schemes):
 
     def _below(self, measured: Measured, less: str, more: str) -> Row:
         def judge() -> tuple[str, Judgement]:
-            one, other = (self.relative(measured, "I/O time", name) for name in (less, more))
-            means = [statistics.fmean(shares.values()) for shares in (one, other)]
-            wins = sum(one[name] < other[name] for name in one)
+            first, other = (self.relative(measured, "I/O time", name) for name in (less, more))
+            means = [statistics.fmean(shares.values()) for shares in (first, other)]
+            wins = sum(first[name] < other[name] for name in first)
             text = f"{means[0]:.3f} against {means[1]:.3f}"
-            why = f"{text} of DU-GC; so on {wins} of {len(one)} programs"
+            why = f"{text} of DU-GC; so on {wins} of {len(first)} programs"
             return text, verdicts.true(means[0] < means[1], why)
 
         return row(f"{less} below {more}", "less", judge, stand_in=STAND_IN)
@@ -202,8 +204,8 @@ class InputOutputTime(_Schemes):
         def judge() -> tuple[Value, Judgement]:
             shares = self.relative(measured, "I/O time", "DA-GC", on=MAPPED)
             mean = statistics.fmean(shares.values())
-            said = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
-            why = f"of DU-GC, with {PAGE_MAPPED_SPARE} spare: {said}"
+            by_program = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
+            why = f"of DU-GC, with {PAGE_MAPPED_SPARE} spare: {by_program}"
             return Value(mean), verdicts.true(mean < 1, why)
 
         label = "DA-GC below DU-GC on a page map"
@@ -283,11 +285,11 @@ class Parts(_Schemes):
             *(self._row(measured, "dirty evictions", name, evicted) for name in ldas[3:]),
             *(self._row(measured, "collections", name, 1) for name in ("DA-GC", *ldas[:3])),
             *(self._row(measured, "collections", name, less_often) for name in ldas[3:]),
-            *(self._row(measured, one, name, -1) for one in each[:2] for name in ldas[3:]),
+            *(self._row(measured, heading, name, -1) for heading in each[:2] for name in ldas[3:]),
             *(self._row(measured, "cost each", name, -1) for name in ("DA-GC", *ldas)),
             *(self._below(measured, "migrations each", *pair) for pair in _FEWER_MIGRATIONS),
             *(self._below(measured, "cost each", "LDA-GC5", name) for name in _DEARER),
-            *(self._row(measured, one, "DA-GC", 1) for one in merged),
+            *(self._row(measured, heading, "DA-GC", 1) for heading in merged),
             *(self._row(measured, "full merges", name, -1) for name in ldas[2:]),
         ]
 
@@ -295,9 +297,9 @@ class Parts(_Schemes):
         """A figure of one scheme below another's, on the mean."""
 
         def judge() -> tuple[str, Judgement]:
-            one, other = (self.mean(measured, heading, name) for name in (less, more))
-            text = f"{one:.3f} against {other:.3f}"
-            return text, verdicts.true(one < other, f"{text} of DU-GC")
+            first, other = (self.mean(measured, heading, name) for name in (less, more))
+            text = f"{first:.3f} against {other:.3f}"
+            return text, verdicts.true(first < other, f"{text} of DU-GC")
 
         label = f"{heading}, {less} below {more}"
         return row(label, "less", judge, stand_in=STAND_IN)
@@ -312,13 +314,13 @@ class Parts(_Schemes):
             if not shares:
                 return "none", verdicts.true(False, "DU-GC makes none")
             change = Value(100 * (statistics.fmean(shares.values()) - 1))
-            said = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
+            by_program = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
             if isinstance(published, int):
                 met, why = change.mean * published > 0, ""
             else:
                 verdict, why = verdicts.sized(change, *published)
                 met, why = verdict is verdicts.Verdict.MET, f"{why}; "
-            return change, verdicts.true(met, f"{why}of DU-GC: {said}")
+            return change, verdicts.true(met, f"{why}of DU-GC: {by_program}")
 
         if isinstance(published, int):
             words = "more" if published > 0 else "fewer"

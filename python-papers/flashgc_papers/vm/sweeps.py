@@ -62,19 +62,19 @@ class Sizes(UnderReading):
 
     def task(self, _claim: Claim, _size: Size) -> Task:
         """A run an order, scheme and point."""
-        made, reading, recorded = {}, self.reading, together()
+        simulations, reading, recorded = {}, self.reading, together()
         for name, path in recorded.recordings.items():
             for scheme in self.COMPARED:
                 spec = SCHEMES[scheme]
                 for cache in CACHES:
-                    made[f"{name} {scheme} cache {cache}"] = drive(
+                    simulations[f"{name} {scheme} cache {cache}"] = drive(
                         path, spec, reading, cache=cache, passes=recorded.passes
                     )
                 for logs in LOG_BLOCKS:
-                    made[f"{name} {scheme} logs {logs}"] = drive(
+                    simulations[f"{name} {scheme} logs {logs}"] = drive(
                         path, spec, reading, logs=logs, passes=recorded.passes
                     )
-        return task(made, recorded)
+        return task(simulations, recorded)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Judge if the gain rises along each, and what N_dup does."""
@@ -212,7 +212,7 @@ class _Windows(UnderReading):
     def task(self, _claim: Claim, size: Size) -> Task:
         """A run a recording and window."""
         recorded = self.recorded()
-        made = task(
+        simulations = task(
             {
                 f"{name} {window}": drive(
                     path,
@@ -227,8 +227,8 @@ class _Windows(UnderReading):
             },
             recorded,
         )
-        few = "" if size is not Size.QUICK or made.not_run else "most sizes of the window"
-        return dataclasses.replace(made, left_out=few)
+        few = "" if size is not Size.QUICK or simulations.not_run else "most sizes of the window"
+        return dataclasses.replace(simulations, left_out=few)
 
     @staticmethod
     def share(measured: Measured, name: str, window: str) -> float:
@@ -262,7 +262,9 @@ class VictimWindow(_Windows):
         return Value.of([self.share(measured, name, str(window)) for name in mixtures()])
 
     def _falls(self, measured: Measured) -> Row:
-        windows = [int(one) for one in self.windows(measured.size) if int(one) <= STATED[1]]
+        windows = [
+            int(window) for window in self.windows(measured.size) if int(window) <= STATED[1]
+        ]
 
         def judge() -> tuple[str, Judgement]:
             series = [self._mean(measured, window) for window in windows]
@@ -276,9 +278,11 @@ class VictimWindow(_Windows):
         first, middle, last = STATED
 
         def judge() -> tuple[str, Judgement]:
-            one, two, three = (self._mean(measured, window).mean for window in STATED)
-            text = f"{one - two:.3f} and {abs(two - three):.3f}"
-            return text, verdicts.true(abs(two - three) < one - two, "of the unlimited one's time")
+            first, two, three = (self._mean(measured, window).mean for window in STATED)
+            text = f"{first - two:.3f} and {abs(two - three):.3f}"
+            return text, verdicts.true(
+                abs(two - three) < first - two, "of the unlimited one's time"
+            )
 
         label = f"change from {first} to {middle}, and from {middle} to {last}"
         return row(label, "marginal from 32 on", judge, stand_in=STAND_IN)

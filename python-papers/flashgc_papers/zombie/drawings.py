@@ -93,7 +93,7 @@ def _table(
         (
             at,
             *(cell for name in names for cell in written(name, at)),
-            *(cell for one in each for cell in saved(*one, at)),
+            *(cell for pair in each for cell in saved(*pair, at)),
         )
         for at in axis.points
     )
@@ -128,12 +128,12 @@ def _draw(
             part["reference_lines"] = saving.bounds
             points[len(parts)] = list(saving.published)
             parts.append(part)
-    made = plot.panels(parts, x_label=axis.label, x_log=axis.log, at_ends=False)
+    figure = plot.panels(parts, x_label=axis.label, x_log=axis.log, at_ends=False)
     if axis.log:
-        for axes in made.axes:
+        for axes in figure.axes:
             axes.set_xticks(list(axis.points), [f"{at:g}" for at in axis.points])
             axes.set_xticks([], minor=True)
-    return marked(made, points)
+    return marked(figure, points)
 
 
 def _panel(table: Table, columns: Mapping[str, str], label: str) -> Panel:

@@ -68,7 +68,7 @@ class Example:
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Copies of both collections, and that the hints came true."""
-        rows = [self._copies(claim, measured, *one) for one in claim.rows]
+        rows = [self._copies(claim, measured, *row) for row in claim.rows]
         rows.append(self._zombies(measured))
         rows += [self._bounded(claim, measured, side) for side in BOUNDS]
         return conclude(claim, measured, rows, heading="policy")
@@ -103,9 +103,9 @@ class Example:
             zombies = measured.result("z-greedy").zombies
             if zombies is None:
                 raise NotMeasuredError("no hints are kept")
-            told, true = zombies.marked, zombies.overwritten
-            why = f"{told} pages became zombies, {true} of them were overwritten"
-            return Value(told), verdicts.true(told == true == ZOMBIES, why)
+            marked, true = zombies.marked, zombies.overwritten
+            why = f"{marked} pages became zombies, {true} of them were overwritten"
+            return Value(marked), verdicts.true(marked == true == ZOMBIES, why)
 
         return row("z-greedy, zombies", ZOMBIES, judge)
 

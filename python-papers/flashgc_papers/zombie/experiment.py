@@ -166,7 +166,7 @@ def key(name: str, h: float, cache: float = 4, reads: float = 0.5) -> str:
 
 def amplifications(measured: Measured, name: str) -> list[float]:
     """Write amplification in pages, run by run."""
-    return [one.page_amplification for one in measured.runs(name)]
+    return [run.page_amplification for run in measured.runs(name)]
 
 
 def amplification(measured: Measured, name: str) -> Value:
@@ -184,7 +184,7 @@ def gain(measured: Measured, less: str, more: str) -> Value:
 
 def saved(less: Sequence[float], more: Sequence[float]) -> Value:
     """By how many percent values are below others, in pairs."""
-    return Value.of([100 * (1 - one / other) for one, other in zip(less, more, strict=True)])
+    return Value.of([100 * (1 - low / high) for low, high in zip(less, more, strict=True)])
 
 
 def overhead(measured: Measured, less: str, more: str) -> Value:
@@ -193,7 +193,7 @@ def overhead(measured: Measured, less: str, more: str) -> Value:
     pairs = list(zip(*runs, strict=True))
     if any(other <= 1 for _, other in pairs):
         raise NotMeasuredError("nothing was collected")
-    return Value.of([100 * (1 - (one - 1) / (other - 1)) for one, other in pairs])
+    return Value.of([100 * (1 - (low - 1) / (high - 1)) for low, high in pairs])
 
 
 def gain_row(

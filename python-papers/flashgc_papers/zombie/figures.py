@@ -54,12 +54,12 @@ def runs_over_h(
     points: tuple[float, ...] = ALL_H,
 ) -> dict[str, Simulation]:
     """The runs of each collector and h."""
-    made: dict[str, Simulation] = {}
+    simulations: dict[str, Simulation] = {}
     for name in names:
         for h in points:
-            one = micro(size, reading, name, h, cache=cache, banks=banks)
-            made |= seeded(key(name, h, cache), one)
-    return made
+            simulation = micro(size, reading, name, h, cache=cache, banks=banks)
+            simulations |= seeded(key(name, h, cache), simulation)
+    return simulations
 
 
 @runner_under("zombie.fig5")
@@ -68,8 +68,8 @@ class Locality(UnderReading):
 
     def task(self, claim: Claim, size: Size) -> Task:
         """A drive a collector and h."""
-        made = runs_over_h(size, self.reading, cache=claim.facts["cache"])
-        return Task(made, settings=settings(size), left_out=left_out(size))
+        simulations = runs_over_h(size, self.reading, cache=claim.facts["cache"])
+        return Task(simulations, settings=settings(size), left_out=left_out(size))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Gains, how they go with h, and where there are none."""
@@ -155,10 +155,10 @@ class Memory(UnderReading):
         """A drive a collector, h and size of the cache."""
         small, large = claim.facts["caches"]
         points = claim.facts["outperforms"] if size is Size.QUICK else ALL_H
-        made = runs_over_h(size, self.reading, cache=small, points=tuple(points))
-        made |= runs_over_h(size, self.reading, cache=large, points=(claim.facts["h"],))
+        simulations = runs_over_h(size, self.reading, cache=small, points=tuple(points))
+        simulations |= runs_over_h(size, self.reading, cache=large, points=(claim.facts["h"],))
         less = left_out(size, more="; a cache of 2 GiB at h = 3 and 50")
-        return Task(made, settings=settings(size), left_out=less)
+        return Task(simulations, settings=settings(size), left_out=less)
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """The gain with each cache, and that more is more."""
@@ -231,16 +231,18 @@ class Memory(UnderReading):
         better, faster = "ZGC-CB", "ZGC-GD"
 
         def writes() -> tuple[str, Judgement]:
-            one, other = (amplification(measured, key(name, h, small)) for name in (better, faster))
-            judged = verdicts.below(one, other, (better, faster))
-            return f"{one.mean:.3f} and {other.mean:.3f}", judged
+            first, other = (
+                amplification(measured, key(name, h, small)) for name in (better, faster)
+            )
+            judged = verdicts.below(first, other, (better, faster))
+            return f"{first.mean:.3f} and {other.mean:.3f}", judged
 
         def takes() -> tuple[str, Judgement]:
-            one, other = (
+            first, other = (
                 Value.of(seconds(measured, key(name, h, small))) for name in (better, faster)
             )
-            judged = verdicts.below(other, one, (faster, better))
-            return f"{one.mean:.0f} s and {other.mean:.0f} s", judged
+            judged = verdicts.below(other, first, (faster, better))
+            return f"{first.mean:.0f} s and {other.mean:.0f} s", judged
 
         at = f"{better} beside {faster}, cache {small} GiB, h = {h}"
         return [
@@ -256,8 +258,8 @@ class Banks(UnderReading):
     def task(self, claim: Claim, size: Size) -> Task:
         """A drive a collector and h, collected bank by bank."""
         banks = claim.facts["banks"]
-        made = runs_over_h(size, self.reading, banks=banks)
-        return Task(made, settings=settings(size, banks), left_out=left_out(size, banks))
+        simulations = runs_over_h(size, self.reading, banks=banks)
+        return Task(simulations, settings=settings(size, banks), left_out=left_out(size, banks))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """The gains where there are some with four banks."""
@@ -301,8 +303,8 @@ class ZombieBlock(UnderReading):
     def task(self, claim: Claim, size: Size) -> Task:
         """A drive a collector and h."""
         points = tuple(claim.facts["h"]) if size is Size.QUICK else ALL_H
-        made = runs_over_h(size, self.reading, self.NAMES, points=points)
-        return Task(made, settings=settings(size), left_out=left_out(size, more="; other h"))
+        simulations = runs_over_h(size, self.reading, self.NAMES, points=points)
+        return Task(simulations, settings=settings(size), left_out=left_out(size, more="; other h"))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """With it against without, where it is worth most and less."""
@@ -313,10 +315,10 @@ class ZombieBlock(UnderReading):
             published: tuple[float | str, float | str] = (most, f"below {few}")
             if less == "ZGC-CB":
                 published = ("a gain", "less")
-            for h, said in zip((first, second), published, strict=True):
+            for h, printed_value in zip((first, second), published, strict=True):
                 label = f"{less} below {more} at h = {h}, %"
                 limit = few if (less, h) == ("ZGC-GD", second) else 100
-                rows.append(self._gain(measured, label, said, limit, (less, more, h)))
+                rows.append(self._gain(measured, label, printed_value, limit, (less, more, h)))
             rows.append(self._less(measured, less, (first, second)))
         rows.append(printed_row(measured, key("ZGC-CB", first)))
         printed = [Point(first, most, of="ZGC-GD"), Point(second, few, bound="below")]
@@ -333,7 +335,7 @@ class ZombieBlock(UnderReading):
     def _gain(
         measured: Measured,
         label: str,
-        said: float | str,
+        published: float | str,
         limit: float,
         names: tuple[str, str, float],
     ) -> Row:
@@ -344,13 +346,13 @@ class ZombieBlock(UnderReading):
             holds = (value.low > 0 or limit < 100) and value.high >= 0 and value.mean < limit
             return value, verdicts.true(holds, both(measured, key(less, h), key(more, h)))
 
-        return row(label, said, judge)
+        return row(label, published, judge)
 
     @staticmethod
     def _less(measured: Measured, less: str, points: tuple[float, float]) -> Row:
         def judge() -> tuple[str, Judgement]:
-            one, other = (gain(measured, key(less, h), key(f"{less}-NZ", h)) for h in points)
-            judged = verdicts.below(other, one, (f"h = {points[1]}", f"h = {points[0]}"))
-            return f"{one.mean:.1f} to {other.mean:.1f}", judged
+            first, other = (gain(measured, key(less, h), key(f"{less}-NZ", h)) for h in points)
+            judged = verdicts.below(other, first, (f"h = {points[1]}", f"h = {points[0]}"))
+            return f"{first.mean:.1f} to {other.mean:.1f}", judged
 
         return row(f"{less}, worth of the zombie block from h = 6 to 20, %", "falls", judge)

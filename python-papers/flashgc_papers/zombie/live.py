@@ -61,14 +61,18 @@ COLUMNS = {
 
 def sessions_of(done: Sequence[Session], workload: str, collector: str) -> list[Session]:
     """The sessions of a workload and a collector, by repetition."""
-    found = [one for one in done if (one["workload"], one["collector"]) == (workload, collector)]
-    if len(found) < 2:
+    sessions = [
+        session
+        for session in done
+        if (session["workload"], session["collector"]) == (workload, collector)
+    ]
+    if len(sessions) < 2:
         raise NotMeasuredError("interrupted")
-    return sorted(found, key=lambda one: one["repetition"])
+    return sorted(sessions, key=lambda session: session["repetition"])
 
 
 def _values(done: Sequence[Session], workload: str, collector: str, key: str) -> list[float]:
-    return [float(one[key]) for one in sessions_of(done, workload, collector)]
+    return [float(session[key]) for session in sessions_of(done, workload, collector)]
 
 
 def amplification(done: Sequence[Session], workload: str, collector: str) -> Value:
@@ -127,7 +131,7 @@ def replay_row(measured: Measured) -> Row:
 
     def judge() -> tuple[str, Judgement]:
         done = measured.compute("sessions")
-        same = sum(one["totals"] == one["replayed"] for one in done)
+        same = sum(session["totals"] == session["replayed"] for session in done)
         text = f"{same} of {len(done)} sessions"
         return text, verdicts.true(same == len(done), "host pages, copies and erases are equal")
 
@@ -169,11 +173,11 @@ class Live:
         rows.append(known_row(measured, "tpcc", facts["known"]))
         for h in plan.h:
             published = facts["micro_gains"] if h == facts["micro_h"] else ["over 0"] * 2
-            for (z, gc), one in zip(PAIRS, published, strict=True):
+            for (z, gc), percent in zip(PAIRS, published, strict=True):
                 if h in facts["few_at"]:
                     rows.append(_few_row(measured, f"micro-{h}", z, gc, facts["few"]))
                 else:
-                    rows.append(_gain_row(measured, f"micro-{h}", z, gc, one))
+                    rows.append(_gain_row(measured, f"micro-{h}", z, gc, percent))
         rows.append(replay_row(measured))
         return conclude(
             claim, measured, rows, figures=_figures(measured, plan), notes=_notes(measured, plan)
@@ -182,15 +186,15 @@ class Live:
 
 def _mean(sessions: Sequence[Session], *keys: str) -> float | None:
     """The mean of what is under these keys of the sessions; nothing where one has it not."""
-    found: list[float] = []
-    for one in sessions:
-        told: Any = one
+    values: list[float] = []
+    for session in sessions:
+        value: Any = session
         for key in keys:
-            told = None if told is None else told.get(key)
-        if told is None:
+            value = None if value is None else value.get(key)
+        if value is None:
             return None
-        found.append(told)
-    return statistics.fmean(found)
+        values.append(value)
+    return statistics.fmean(values)
 
 
 def _figures(measured: Measured, plan: Plan) -> list[Figure]:
@@ -210,7 +214,7 @@ def _figures(measured: Measured, plan: Plan) -> list[Figure]:
             cells.append((workload, name, value.mean, value.ci95, *means))
     columns = ("workload", "collector", "write amplification", "ci95", *COLUMNS)
     table = Table(columns, tuple(cells))
-    shown = {name: one for name, one in values.items() if name != "greedy"}
+    shown = {name: value for name, value in values.items() if name != "greedy"}
     draw: Any = functools.partial(_draw, workloads, shown)
     caption = "Write amplification on a living system, with and without the host's hints"
     return [Figure("zombie-live", caption, table, draw), *_over_time(done, workloads)]
@@ -219,9 +223,9 @@ def _figures(measured: Measured, plan: Plan) -> list[Figure]:
 def _over_time(done: Sequence[Session], workloads: Sequence[str]) -> list[Figure]:
     """Dirty and known pages in the course of the first session of ZGC-GD of each workload."""
     first = {
-        one["workload"]: one["samples"]
-        for one in reversed(done)
-        if one["collector"] == "ZGC-GD" and one["samples"]
+        session["workload"]: session["samples"]
+        for session in reversed(done)
+        if session["collector"] == "ZGC-GD" and session["samples"]
     }
     shown = {workload: first[workload] for workload in workloads if workload in first}
     if not shown:
@@ -249,10 +253,10 @@ def _draw_known(shown: dict[str, list[list[float]]]) -> Drawing:
         }
 
     parts = [panel(workload, samples) for workload, samples in shown.items()]
-    made = plot.panels(parts, x_label="seconds", y_label="pages", at_ends=False)
-    for axes in made.axes:
+    figure = plot.panels(parts, x_label="seconds", y_label="pages", at_ends=False)
+    for axes in figure.axes:
         axes.set_ylim(bottom=0)
-    return made
+    return figure
 
 
 def _draw(workloads: tuple[str, ...], values: dict[str, list[tuple[float, float]]]) -> Drawing:
@@ -266,13 +270,13 @@ def _notes(measured: Measured, plan: Plan) -> list[str]:
         "zombie.transactions has them on a drive with a clock."
     ]
     for workload in plan.workloads:
-        said = []
+        texts = []
         for name in plan.collectors:
             try:
                 value = amplification(done, workload, name)
             except NotMeasuredError:
                 continue
-            said.append(f"{name} {value.mean:.3f} ±{value.ci95:.3f}")
-        if said:
-            notes.append(f"Write amplification, {workload}: {', '.join(said)}.")
+            texts.append(f"{name} {value.mean:.3f} ±{value.ci95:.3f}")
+        if texts:
+            notes.append(f"Write amplification, {workload}: {', '.join(texts)}.")
     return notes

@@ -38,8 +38,8 @@ class Knowledge(UnderReading):
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """A drive a share of reads."""
-        made = over_reads(size, self.reading, ("ZGC-GD",))
-        return Task(made, settings=settings(size), left_out=left_out(size))
+        simulations = over_reads(size, self.reading, ("ZGC-GD",))
+        return Task(simulations, settings=settings(size), left_out=left_out(size))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """The share rises, and comes near all; so does the volume."""
@@ -51,7 +51,7 @@ class Knowledge(UnderReading):
     @staticmethod
     def _known(measured: Measured, reads: float) -> tuple[Value, Value]:
         """Zombies that the drive knows of: MB, and percent of what is dirty."""
-        each = [known(one) for one in measured.runs(key("ZGC-GD", 6, 4, reads))]
+        each = [known(run) for run in measured.runs(key("ZGC-GD", 6, 4, reads))]
         volume, share = zip(*each, strict=True)
         return Value.of(volume), Value.of(share)
 
@@ -108,8 +108,8 @@ class Notices(UnderReading):
         """Drives that get one knowledge by three ways, and drives that do not heed it."""
         simulations: dict[str, Simulation] = {}
         for name, way in self.WAYS:
-            one = micro(size, self.reading, name, 6, hints=way)
-            simulations |= seeded(f"{name} {way}", one)
+            simulation = micro(size, self.reading, name, 6, hints=way)
+            simulations |= seeded(f"{name} {way}", simulation)
         return Task(simulations, settings=settings(size), left_out=left_out(size))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
@@ -168,7 +168,7 @@ class Notices(UnderReading):
     @staticmethod
     def _commands(measured: Measured) -> Row:
         def judge() -> tuple[Value, Judgement]:
-            hosts = [host_of(one) for one in measured.runs("ZGC-GD command")]
+            hosts = [host_of(run) for run in measured.runs("ZGC-GD command")]
             commands, due = (
                 sum(getattr(host.hints, name) for host in hosts) for name in ("commands", "due")
             )

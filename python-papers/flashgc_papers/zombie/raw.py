@@ -95,12 +95,12 @@ class Raw:
         facts, plan = claim.facts, PLANS[measured.size]
         name = plan.workloads[0]
         rows = [
-            gain_row(measured, name, pair, (what, of, -1), one)
+            gain_row(measured, name, pair, (what, of, -1), percent)
             for what, of, published in (
                 ("less time, %", elapsed, facts["times"]),
                 ("less write amplification, %", amplification, facts["gains"]),
             )
-            for pair, one in zip(PAIRS, published, strict=True)
+            for pair, percent in zip(PAIRS, published, strict=True)
         ]
         rows += [known_row(measured, name, facts["known"])]
         rows += [valid_row(measured), replay_row(measured)]
@@ -118,12 +118,12 @@ _NOTES = [
 def _told(done: Sequence[Session], workload: str, name: str) -> float | None:
     """The share of the hinted pages of which the drive with the clock was told; none without."""
     counts = [
-        (one["clock"]["told_pages"], one["clock"]["hinted_pages"])
-        for one in done
-        if (one["workload"], one["collector"]) == (workload, name)
+        (session["clock"]["told_pages"], session["clock"]["hinted_pages"])
+        for session in done
+        if (session["workload"], session["collector"]) == (workload, name)
     ]
     hinted = sum(each for _, each in counts)
-    return sum(told for told, _ in counts) / hinted if hinted and name.startswith("Z") else None
+    return sum(count for count, _ in counts) / hinted if hinted and name.startswith("Z") else None
 
 
 def _figures(measured: Measured, plan: Plan) -> list[Figure]:
@@ -133,19 +133,23 @@ def _figures(measured: Measured, plan: Plan) -> list[Figure]:
     values: dict[str, dict[str, Value]] = {}
     for name in plan.collectors:
         try:
-            known = values_of(done, workload, name, lambda one: float(one["known_share"] or 0.0))
-            late = max(values_of(done, workload, name, lambda one: one["clock"]["late_share"]))
-            found = {
+            known = values_of(
+                done, workload, name, lambda session: float(session["known_share"] or 0.0)
+            )
+            late = max(
+                values_of(done, workload, name, lambda session: session["clock"]["late_share"])
+            )
+            means = {
                 what: Value.of(values_of(done, workload, name, of))
                 for what, of in _READINGS.items()
             }
         except NotMeasuredError:
             continue
-        values[name] = found
-        told = _told(done, workload, name)
-        for what, value in found.items():
+        values[name] = means
+        heard = _told(done, workload, name)
+        for what, value in means.items():
             share = sum(known) / len(known)
-            cells.append((name, what, value.mean, value.ci95, share, told, late))
+            cells.append((name, what, value.mean, value.ci95, share, heard, late))
     columns = ("collector", "of", "mean", "ci95", "known", "told", "late at most")
     caption = (
         "The micro-benchmark on a block device above a drive with a clock, with and without the "
@@ -153,7 +157,7 @@ def _figures(measured: Measured, plan: Plan) -> list[Figure]:
     )
     panels = [
         Bars(what, (workload,), {
-            name: [(found[what].mean, found[what].ci95)] for name, found in values.items()
+            name: [(value[what].mean, value[what].ci95)] for name, value in values.items()
         })
         for what in _READINGS
     ]  # fmt: skip

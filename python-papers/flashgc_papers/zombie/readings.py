@@ -95,15 +95,15 @@ class Readings:
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """The runs of each change, collector and h."""
-        made: dict[str, Simulation] = {}
+        simulations: dict[str, Simulation] = {}
         for change in changes(size):
             for name in FOUR:
                 for h in POINTS:
-                    one = micro(size, changed(change), name, h, **CHANGES[change][1])
-                    made |= seeded(_key(change, name, h), one)
+                    simulation = micro(size, changed(change), name, h, **CHANGES[change][1])
+                    simulations |= seeded(_key(change, name, h), simulation)
         few = f"; changes but {len(FEW)}"
-        said = f"{len(changes(size))} changes; {settings(size)} unless it says otherwise"
-        return Task(made, settings=said, left_out=left_out(size, more=few))
+        text = f"{len(changes(size))} changes; {settings(size)} unless it says otherwise"
+        return Task(simulations, settings=text, left_out=left_out(size, more=few))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Two rows a change: the statements that hold, and how much is written."""
@@ -132,16 +132,16 @@ class Readings:
 
     def _row(self, measured: Measured, change: str) -> Row:
         def judge() -> tuple[str, Judgement]:
-            missed, said = [], []
+            missed, texts = [], []
             for less, more in PAIRS:
                 gains = {
                     h: gain(measured, _key(change, less, h), _key(change, more, h)) for h in POINTS
                 }
                 missed += [f"{less}: {text}" for text, holds in STATEMENTS if not holds(gains)]
                 each = ", ".join(f"{value.mean:.0f}" for value in gains.values())
-                said.append(f"{less} {each}")
+                texts.append(f"{less} {each}")
             total = len(STATEMENTS) * len(PAIRS)
-            why = f"gains in % at h = {_POINTS}: {'; '.join(said)}"
+            why = f"gains in % at h = {_POINTS}: {'; '.join(texts)}"
             if missed:
                 why += f". Not so: {'; '.join(missed)}"
             verdict = Verdict.MISSED if missed else Verdict.MET
@@ -238,18 +238,20 @@ class Oracle:
     @staticmethod
     def _row(measured: Measured, less: str, more: str, h: int) -> Row:
         def judge() -> tuple[Value | str, Judgement]:
-            told = counted_gain(measured, f"{less} {h} riding", f"{more} {h}").mean
+            saved = counted_gain(measured, f"{less} {h} riding", f"{more} {h}").mean
             foretold = {
                 far: counted_gain(measured, f"{less} {h} oracle {far:g}", f"{more} {h}").mean
                 for far in horizons(measured.size)
             }
             best = max(foretold.values())
             each = ", ".join(f"{value:.1f} at {far:g}%" for far, value in foretold.items())
-            why = f"hints save {told:.1f}% of {more}'s writes, the oracle {each} of the drive ahead"
+            why = (
+                f"hints save {saved:.1f}% of {more}'s writes, the oracle {each} of the drive ahead"
+            )
             if not best > 0:
                 return "nothing saved", Judgement(Verdict.MISSED, why)
-            return Value(100 * told / best), Judgement(
-                Verdict.MET if best >= told else Verdict.MISSED, why
+            return Value(100 * saved / best), Judgement(
+                Verdict.MET if best >= saved else Verdict.MISSED, why
             )
 
         return row(f"{less}, h = {h}, % of the oracle's gain", "at most all", judge)

@@ -36,11 +36,13 @@ READS = (0, 0.2, 0.5, 1, 2)
 
 def over_reads(size: Size, reading: Reading, names: tuple[str, ...]) -> dict[str, Simulation]:
     """The runs of each collector and share of reads, h = 6."""
-    made: dict[str, Simulation] = {}
+    simulations: dict[str, Simulation] = {}
     for name in names:
         for reads in READS:
-            made |= seeded(key(name, 6, 4, reads), micro(size, reading, name, 6, reads=reads))
-    return made
+            simulations |= seeded(
+                key(name, 6, 4, reads), micro(size, reading, name, 6, reads=reads)
+            )
+    return simulations
 
 
 @runner_under("zombie.fig8")
@@ -49,12 +51,12 @@ class Reads(UnderReading):
 
     def task(self, _claim: Claim, size: Size) -> Task:
         """A drive a collector and share of reads."""
-        made = over_reads(size, self.reading, FOUR)
-        return Task(made, settings=settings(size), left_out=left_out(size))
+        simulations = over_reads(size, self.reading, FOUR)
+        return Task(simulations, settings=settings(size), left_out=left_out(size))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """ZGC's falls, and most time is saved with few reads."""
-        printed = [self._printed(measured, *map(float, map(str, one))) for one in claim.rows]
+        printed = [self._printed(measured, *map(float, map(str, row))) for row in claim.rows]
         printed += [self._between(claim, measured, reads) for reads in READS[1:-1]]
         falls = [self._falls(measured, name) for name in ("ZGC-CB", "ZGC-GD")]
         best = [self._best(measured, claim.facts["best_time"], *pair) for pair in PAIRS]

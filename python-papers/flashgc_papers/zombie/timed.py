@@ -49,7 +49,7 @@ def seconds(measured: Measured, name: str) -> list[float]:
 def saved(measured: Measured, less: str, more: str) -> Value:
     """By how many percent ``less`` is done earlier than ``more``; runs of a seed are compared."""
     pairs = zip(seconds(measured, less), seconds(measured, more), strict=True)
-    return Value.of([100 * (1 - one / other) for one, other in pairs])
+    return Value.of([100 * (1 - low / high) for low, high in pairs])
 
 
 def taken(measured: Measured, less: str, more: str) -> str:

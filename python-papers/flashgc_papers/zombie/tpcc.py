@@ -139,7 +139,7 @@ def _rate(
     def judge() -> tuple[Value, Judgement]:
         taken = [seconds(measured, name) for name in (less, more)]
         value = Value.of([100 * (slow / fast - 1) for fast, slow in zip(*taken, strict=True)])
-        means = [statistics.fmean(one) for one in taken]
+        means = [statistics.fmean(times) for times in taken]
         why = f"as many in {means[0]:.0f} s as {more.partition(' ')[0]} in {means[1]:.0f} s"
         return value, verdicts.over(value, above, why)
 
@@ -155,18 +155,18 @@ class Database(UnderReading):
         points = [("TPC-C1", cache) for cache in claim.facts["caches"]]
         points.append(("TPC-C2", claim.facts["caches"][-1]))
         simulations = {
-            _key(name, one, cache): database(size, self.reading, one, cache, name)
+            _key(name, collector_, cache): database(size, self.reading, collector_, cache, name)
             for name, cache in points
-            for one in FOUR
+            for collector_ in FOUR
         }
-        for one in ("ZGC-GD", "ZGC-CB"):
+        for collector_ in ("ZGC-GD", "ZGC-CB"):
             late = f"piggyback:late={DELAY}"
-            simulations[f"{one} late"] = database(
-                size, self.reading, one, claim.facts["caches"][-1], hints=late
+            simulations[f"{collector_} late"] = database(
+                size, self.reading, collector_, claim.facts["caches"][-1], hints=late
             )
-        for one in FOUR:
-            clocked = transactions(size, self.reading, one, SPARES["TPC-C1"])
-            simulations |= seeded(f"{one} timed", clocked)
+        for collector_ in FOUR:
+            clocked = transactions(size, self.reading, collector_, SPARES["TPC-C1"])
+            simulations |= seeded(f"{collector_} timed", clocked)
         return Task(
             simulations,
             settings=database_settings(size),
@@ -179,11 +179,11 @@ class Database(UnderReading):
         rows = []
         for (less, more), published in zip(PAIRS, claim.facts["gains"], strict=True):
             label = f"{less} below {more}, TPC-C1, cache {large} GiB, %"
-            keys = [_key("TPC-C1", one, large) for one in (less, more)]
+            keys = [_key("TPC-C1", collector_, large) for collector_ in (less, more)]
             rows.append(gain_row(measured, label, published, *keys))
             rows.append(self._less(measured, less, more, small, large))
             label = f"{less} below {more}, TPC-C2, cache {large} GiB, %"
-            keys = [_key("TPC-C2", one, large) for one in (less, more)]
+            keys = [_key("TPC-C2", collector_, large) for collector_ in (less, more)]
             rows.append(gain_row(measured, label, "a gain", *keys))
             label = f"{less} below {more}, TPC-C1, with a late log daemon, %"
             keys = [f"{less} late", _key("TPC-C1", more, large)]
@@ -209,13 +209,13 @@ class Database(UnderReading):
     @staticmethod
     def _less(measured: Measured, less: str, more: str, small: float, large: float) -> Row:
         def judge() -> tuple[str, Judgement]:
-            one, other = (
+            first, other = (
                 gain(measured, _key("TPC-C1", less, cache), _key("TPC-C1", more, cache))
                 for cache in (small, large)
             )
-            text = f"{one.mean:.1f} to {other.mean:.1f}"
+            text = f"{first.mean:.1f} to {other.mean:.1f}"
             names = (f"{small} GiB", f"{large} GiB")
-            return text, verdicts.below(one, other, names)
+            return text, verdicts.below(first, other, names)
 
         return row(f"{less}, gain from {small} to {large} GiB, %", "rises", judge)
 
@@ -239,13 +239,13 @@ class SixteenBanks(UnderReading):
         banks, cache = claim.facts["banks"], claim.facts["cache"]
         simulations: dict[str, Simulation] = {}
         for name, spare in SPARES.items():
-            for one in FOUR:
-                simulations[_key(name, one, cache)] = database(
-                    size, self.reading, one, cache, name, banks=banks
+            for collector_ in FOUR:
+                simulations[_key(name, collector_, cache)] = database(
+                    size, self.reading, collector_, cache, name, banks=banks
                 )
                 if size is not Size.QUICK:
-                    clocked = transactions(size, self.reading, one, spare, banks)
-                    simulations |= seeded(f"{one} {name} timed", clocked)
+                    clocked = transactions(size, self.reading, collector_, spare, banks)
+                    simulations |= seeded(f"{collector_} {name} timed", clocked)
         return Task(
             simulations,
             settings=database_settings(size, banks),
@@ -258,16 +258,16 @@ class SixteenBanks(UnderReading):
         rows = []
         for name in SPARES:
             above = better if name == "TPC-C2" else 0
-            said = f"over {above}" if above else "a gain"
+            text = f"over {above}" if above else "a gain"
             for less, more in PAIRS:
                 label = f"{name}, {less} below {more}, %"
-                keys = [_key(name, one, cache) for one in (less, more)]
-                rows.append(gain_row(measured, label, said, *keys, above=above))
+                keys = [_key(name, collector_, cache) for collector_ in (less, more)]
+                rows.append(gain_row(measured, label, text, *keys, above=above))
                 if measured.size is Size.QUICK:
                     continue
                 names = f"{less} {name} timed", f"{more} {name} timed"
                 label = f"{name}, {less}, more transactions a second, %"
-                rows.append(_rate(measured, label, said, above, *names))
+                rows.append(_rate(measured, label, text, above, *names))
         return conclude(claim, measured, rows, figures=self._figures(claim, measured))
 
     @staticmethod
@@ -276,16 +276,16 @@ class SixteenBanks(UnderReading):
         cache = claim.facts["cache"]
         lines = []
         for name in SPARES:
-            for one in FOUR:
-                written = measured.get(_key(name, one, cache))
+            for collector_ in FOUR:
+                written = measured.get(_key(name, collector_, cache))
                 try:
                     base, taken = (
                         statistics.fmean(seconds(measured, f"{each} {name} timed"))
-                        for each in ("GC-GD", one)
+                        for each in ("GC-GD", collector_)
                     )
                 except NotMeasuredError:
                     base = taken = math.nan
-                lines.append((name, one, written.mean, written.ci95, base / taken))
+                lines.append((name, collector_, written.mean, written.ci95, base / taken))
         columns = (
             "database",
             "collector",
@@ -303,12 +303,12 @@ def _bars(data: Table) -> Drawing:
 
     def panel(value: int, half: int | None) -> Bars:
         series = {
-            one: [
+            collector_: [
                 (float(line[value] or 0), 0.0 if half is None else float(line[half] or 0))
                 for line in data.rows
-                if line[1] == one
+                if line[1] == collector_
             ]
-            for one in FOUR
+            for collector_ in FOUR
         }
         return Bars(data.columns[value], databases, series)
 

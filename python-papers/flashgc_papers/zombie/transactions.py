@@ -97,7 +97,7 @@ def elapsed(session: Session) -> float:
 
 def values_of(done: Sequence[Session], workload: str, collector: str, of: Reading) -> list[float]:
     """Return the readings of the sessions of a workload and a collector, by repetition."""
-    return [of(one) for one in sessions_of(done, workload, collector)]
+    return [of(session) for session in sessions_of(done, workload, collector)]
 
 
 def gain(
@@ -108,7 +108,9 @@ def gain(
     Up with the ``sign`` 1, and down with -1.
     """
     taken = [values_of(done, workload, name, of) for name in pair]
-    return Value.of([100 * sign * (one / other - 1) for one, other in zip(*taken, strict=True)])
+    return Value.of(
+        [100 * sign * (first / second - 1) for first, second in zip(*taken, strict=True)]
+    )
 
 
 def sessions(claim: Claim, plan: Plan, clock: Clock) -> Study:
@@ -117,7 +119,7 @@ def sessions(claim: Claim, plan: Plan, clock: Clock) -> Study:
     def call(folder: Path, show: Show) -> list[Session]:
         from flashgc_papers.zombie.living import study
 
-        return [{**one, "slower": clock.slower} for one in study.run(plan, folder, show)]
+        return [{**session, "slower": clock.slower} for session in study.run(plan, folder, show)]
 
     return Study(f"flashgc reproduce {claim.id}", call)
 
@@ -161,8 +163,8 @@ class Transactions:
             (micro, "less time, %", elapsed, -1, facts["micro_times"]),
             (micro, "less write amplification, %", amplification, -1, facts["micro_gains"]),
         ):
-            for pair, one in zip(PAIRS, published, strict=True):
-                rows.append(gain_row(measured, workload, pair, (what, of, sign), one))
+            for pair, percent in zip(PAIRS, published, strict=True):
+                rows.append(gain_row(measured, workload, pair, (what, of, sign), percent))
         rows.append(known_row(measured, "tpcc", facts["known"]))
         rows += [valid_row(measured), replay_row(measured)]
         plan = PLANS[measured.size]
@@ -198,7 +200,7 @@ def valid_row(measured: Measured) -> Row:
     def judge() -> tuple[str, Judgement]:
         done = measured.compute("sessions")
         valid = sum(map(is_valid, done))
-        again = sum(one["tried"] - 1 for one in done)
+        again = sum(session["tried"] - 1 for session in done)
         text = f"{valid} of {len(done)} sessions"
         why = f"at most {LATE:.1%} of the answers are late; {again} runs were thrown away"
         return text, verdicts.true(valid == len(done), why)
@@ -225,17 +227,19 @@ def _figures(measured: Measured, plan: Plan) -> list[Figure]:
         for name in plan.collectors:
             try:
                 shares = values_of(
-                    done, workload, name, lambda one: float(one["known_share"] or 0.0)
+                    done, workload, name, lambda session: float(session["known_share"] or 0.0)
                 )
-                found = {
+                means = {
                     what: Value.of(values_of(done, workload, name, of))
                     for what, of in _READINGS[workload.partition("-")[0]].items()
                 }
             except NotMeasuredError:
                 continue
-            values[workload, name] = found
-            late = max(values_of(done, workload, name, lambda one: one["clock"]["late_share"]))
-            for what, value in found.items():
+            values[workload, name] = means
+            late = max(
+                values_of(done, workload, name, lambda session: session["clock"]["late_share"])
+            )
+            for what, value in means.items():
                 known = sum(shares) / len(shares)
                 cells.append((workload, name, what, value.mean, value.ci95, known, late))
     columns = ("workload", "collector", "of", "mean", "ci95", "known", "late at most")
@@ -246,10 +250,10 @@ def _figures(measured: Measured, plan: Plan) -> list[Figure]:
     )
     panels = []
     for workload in dict.fromkeys(workload for workload, _ in values):
-        of = {name: found for (one, name), found in values.items() if one == workload}
+        of = {name: column for (own, name), column in values.items() if own == workload}
         panels += [
             Bars(f"{workload}, {what}", (workload,), {
-                name: [(found[what].mean, found[what].ci95)] for name, found in of.items()
+                name: [(column[what].mean, column[what].ci95)] for name, column in of.items()
             })
             for what in next(iter(of.values()))
         ]  # fmt: skip

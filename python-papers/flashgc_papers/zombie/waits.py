@@ -56,9 +56,9 @@ class Waits(UnderReading):
     def task(self, _claim: Claim, size: Size) -> Task:
         """TPC-C1 on the drive with a clock."""
         simulations: dict[str, Simulation] = {}
-        for one in FOUR:
-            clocked = transactions(size, self.reading, one, SPARES["TPC-C1"])
-            simulations |= seeded(f"{one} timed", clocked)
+        for collector in FOUR:
+            clocked = transactions(size, self.reading, collector, SPARES["TPC-C1"])
+            simulations |= seeded(f"{collector} timed", clocked)
         return Task(simulations, settings=database_settings(size), left_out=database_left_out(size))
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
@@ -74,8 +74,8 @@ class Waits(UnderReading):
                 # The paper's own table has one wait that contradicts its sentence.
                 if change < -least:
                     label = f"waits, {label}"
-                    said = f"over {least:g} shorter"
-                    over.append(self._row(measured, label, said, str(event), pair, least))
+                    text = f"over {least:g} shorter"
+                    over.append(self._row(measured, label, text, str(event), pair, least))
         notes = [
             "A read is that of a page that is not in the cache. A free buffer is waited for while "
             "the page that makes room is written. A write is waited for by an update of its page; "
@@ -101,8 +101,8 @@ class Waits(UnderReading):
         def judge() -> tuple[Value, Judgement]:
             runs = (measured.runs(f"{name} timed") for name in pair)
             each = [
-                100 * (mean_wait(one, event) / mean_wait(other, event) - 1)
-                for one, other in zip(*runs, strict=True)
+                100 * (mean_wait(run, event) / mean_wait(other, event) - 1)
+                for run, other in zip(*runs, strict=True)
             ]
             change = Value.of(each)
             why = f"at most {change.high:+.1f}% with its interval"
@@ -117,16 +117,16 @@ class Waits(UnderReading):
             try:
                 means = {
                     name: Value.of(
-                        [mean_wait(one, str(event)) for one in measured.runs(f"{name} timed")]
+                        [mean_wait(run, str(event)) for run in measured.runs(f"{name} timed")]
                     ).mean
                     for name in FOUR
                 }
             except NotMeasuredError:
                 continue
-            said = ", ".join(f"{name} {mean:.4g}" for name, mean in means.items())
+            texts = ", ".join(f"{name} {mean:.4g}" for name, mean in means.items())
             published = dict(zip(claim.columns[1:], waits, strict=True))
             wanted = ", ".join(f"{name} {wait}" for name, wait in published.items())
-            notes.append(f"{str(event).capitalize()}, ms: {said} (published: {wanted}).")
+            notes.append(f"{str(event).capitalize()}, ms: {texts} (published: {wanted}).")
         return notes
 
 
@@ -147,7 +147,7 @@ class Written(UnderReading):
         """A drive for each way to write back, hinted as late as the statement says."""
         return Task(
             {
-                said: database(
+                timer: database(
                     size,
                     self.reading,
                     "GC-GD",
@@ -155,7 +155,7 @@ class Written(UnderReading):
                     timers=timers,
                     hints=f"perfect:late={self._late(claim)}",
                 )
-                for said, timers in TIMERS.items()
+                for timer, timers in TIMERS.items()
             },
             settings=database_settings(size),
             left_out=database_left_out(size),
@@ -171,14 +171,14 @@ class Written(UnderReading):
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """The share of each way."""
-        rows = [self._row(claim, measured, said) for said in TIMERS]
+        rows = [self._row(claim, measured, timer) for timer in TIMERS]
         return conclude(claim, measured, rows, heading="written back with")
 
-    def _row(self, claim: Claim, measured: Measured, said: str) -> Row:
+    def _row(self, claim: Claim, measured: Measured, published: str) -> Row:
         limit, least = claim.facts["seconds"], claim.lo
 
         def judge() -> tuple[Value, Judgement]:
-            host = host_of(measured.result(said))
+            host = host_of(measured.result(published))
             rate = RATE / BANKS
             taken = (host.reads + host.writes) / rate
             commands = (host.drive_reads + host.drive_writes) / taken
@@ -190,4 +190,4 @@ class Written(UnderReading):
             holds = share > least and late <= limit
             return Value(share), verdicts.true(holds, why)
 
-        return row(f"{said}, % in {limit:g} s", f"over {least:g}", judge, least=least)
+        return row(f"{published}, % in {limit:g} s", f"over {least:g}", judge, least=least)

@@ -72,13 +72,13 @@ def scored(benefit: Benefit) -> Policies:
     def policies(config: Mapping[str, Any]) -> Mapping[str, type]:
         aged = str(config["victim"]).startswith("z-cost-benefit")
         given = {"benefit": staticmethod(benefit), "aged": aged}
-        made: dict[str, type] = {"victim": type("Scored", (Scored,), given)}
+        classes: dict[str, type] = {"victim": type("Scored", (Scored,), given)}
         placement = str(config["placement"])
         if "zombie-block=yes" not in placement:
             regions = re.search(r"regions=(\d+)", placement)
             assert regions is not None
-            made["placement"] = type("Apart", (Apart,), {"classes": int(regions[1])})
-        return made
+            classes["placement"] = type("Apart", (Apart,), {"classes": int(regions[1])})
+        return classes
 
     return policies
 

@@ -97,21 +97,21 @@ def run(
             clock = plan.clock, past
         traces.append(work / "session.flashgc.zst")
         with opened(file, work / "mount", traces[-1], clock=clock) as mount:
-            told = load.measured(mount)
-        told["totals"] = stand.closed(file)
+            outcome = load.measured(mount)
+        outcome["totals"] = stand.closed(file)
         whole = keep or work / "whole.flashgc.zst"
         _core.trace_join(whole, traces)
-        told["replayed"] = replayed(whole, file)
+        outcome["replayed"] = replayed(whole, file)
         if isinstance(load, _Database):
             # Without the clock: the check reads whole tables.
             with opened(file, work / "mount", work / "after.flashgc.zst") as mount:
                 load.check(mount)
-    if told["replayed"] != told["totals"]:
+    if outcome["replayed"] != outcome["totals"]:
         raise DriveError(
-            f"the replay of {workload} on {collector} counts {told['replayed']}, the drive "
-            f"{told['totals']}: this is a fault of flashgc, please report it"
+            f"the replay of {workload} on {collector} counts {outcome['replayed']}, the drive "
+            f"{outcome['totals']}: this is a fault of flashgc, please report it"
         )
-    return {"workload": workload, "collector": collector, "repetition": repetition, **told}
+    return {"workload": workload, "collector": collector, "repetition": repetition, **outcome}
 
 
 def replayed(trace: Path, file: Path) -> dict[str, int]:
@@ -210,22 +210,28 @@ class _Database:
             measured = _measured(before, mount.stat())
             counts = hints.counts()
         # The server has ended without a checkpoint, which would write back all of its buffers.
-        shares = [one.share for one in samples if one.share is not None and one.seconds >= begin]
+        shares = [
+            sample.share
+            for sample in samples
+            if sample.share is not None and sample.seconds >= begin
+        ]
         return {
             **measured,
             "transactions": result.transactions,
             "transactions_per_second": result.tps,
             "mean_ms": {kind.name: kind.mean_ms for kind in result.kinds},
             "known_share": sum(shares) / len(shares) if shares else None,
-            "samples": [[one.seconds, one.dirty, one.known, one.zombies] for one in samples],
+            "samples": [
+                [sample.seconds, sample.dirty, sample.known, sample.zombies] for sample in samples
+            ],
             "follower": counts,
         }
 
     def check(self, mount: stand.Mounted) -> None:
         """Checks the database, which recovers first; an error says what is inconsistent."""
         with self._started(mount, "after") as cluster:
-            found = tpcc.check(cluster)
-        broken = [one.what for one in found if not one.holds]
+            faults = tpcc.check(cluster)
+        broken = [sample.what for sample in faults if not sample.holds]
         if broken:
             raise DriveError(f"the database is inconsistent: {'; '.join(broken)}")
 
@@ -303,7 +309,7 @@ class _Micro:
         return {
             **measured,
             "seconds": seconds,
-            "samples": [[one.seconds, one.dirty, None, one.zombies] for one in samples],
+            "samples": [[sample.seconds, sample.dirty, None, sample.zombies] for sample in samples],
             "known_share": _known(samples),
             "follower": {
                 "cpu_seconds": last.cpu_seconds, "events": last.events, "lost": last.lost,
@@ -313,5 +319,5 @@ class _Micro:
 
 def _known(samples: Sequence[Any]) -> float | None:
     """Zombies of the drive as a share of what was dirty. The drive may have heard of more since."""
-    dirty = sum(one.dirty for one in samples)
-    return sum(min(one.zombies, one.dirty) for one in samples) / dirty if dirty else None
+    dirty = sum(sample.dirty for sample in samples)
+    return sum(min(sample.zombies, sample.dirty) for sample in samples) / dirty if dirty else None

@@ -73,9 +73,9 @@ def run(plan: Plan, folder: Path, show: Show) -> list[dict[str, Any]]:
     home = folder / _digest(plan)
     home.mkdir(parents=True, exist_ok=True)
     wanted = sessions(plan)
-    results = {one: _kept(home / f"{one.name}.json") for one in wanted}
-    missing = [one for one in wanted if not _is_done(plan, results[one])]
-    images = {one.workload for one in missing}
+    results = {name: _kept(home / f"{name.name}.json") for name in wanted}
+    missing = [name for name in wanted if not _is_done(plan, results[name])]
+    images = {name.workload for name in missing}
     whole = len(missing) + IMAGE * len(images)
     done = 0.0
 
@@ -92,32 +92,32 @@ def run(plan: Plan, folder: Path, show: Show) -> list[dict[str, Any]]:
         for name in sorted(images):
             states[name] = session.image_of(plan, name, home / name, part(IMAGE))
             done += IMAGE
-        for one in missing:
-            state = states[one.workload]
-            while not _is_done(plan, results[one]):
-                tried = (results[one] or {}).get("tried", 0) + 1
+        for task in missing:
+            state = states[task.workload]
+            while not _is_done(plan, results[task]):
+                tried = (results[task] or {}).get("tried", 0) + 1
                 told = session.run(
-                    plan, one.workload, one.collector, one.repetition, state, part(1)
+                    plan, task.workload, task.collector, task.repetition, state, part(1)
                 )
                 told = {**told, "tried": tried}
-                _files.write(str(home / f"{one.name}.json"), json.dumps(told, indent=1))
-                results[one] = told
+                _files.write(str(home / f"{task.name}.json"), json.dumps(told, indent=1))
+                results[task] = told
             done += 1
-    return [told for told in results.values() if told is not None]
+    return [outcome for outcome in results.values() if outcome is not None]
 
 
-def _is_done(plan: Plan, told: Mapping[str, Any] | None) -> bool:
-    if told is None:
+def _is_done(plan: Plan, outcome: Mapping[str, Any] | None) -> bool:
+    if outcome is None:
         return False
-    return plan.clock is None or is_valid(told) or told["tried"] >= plan.clock.tries
+    return plan.clock is None or is_valid(outcome) or outcome["tried"] >= plan.clock.tries
 
 
 def _kept(path: Path) -> dict[str, Any] | None:
     try:
-        told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        outcome: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return told
+    return outcome
 
 
 def _digest(plan: Plan) -> str:

@@ -39,7 +39,7 @@ class Rows:
         rows = tuple(
             row
             for row in outcome.chosen
-            if not patterns or any(fnmatch.fnmatchcase(row.label, one) for one in patterns)
+            if not patterns or any(fnmatch.fnmatchcase(row.label, pattern) for pattern in patterns)
         )
         if not rows:
             missing = "no such row at this size" if outcome.rows else outcome.why
