@@ -82,6 +82,17 @@ def test_nothing_of_flashgc_needs_the_papers(python: Any) -> None:
     assert needing == set()
 
 
+def test_papers_have_what_is_private_in_flashgc_from_one_module(python: Any) -> None:
+    private = {
+        module
+        for module, uses in python.uses.items()
+        if module[0] == "flashgc_papers"
+        for names in uses
+        if names[0] == "flashgc" and any(name.startswith("_") for name in names)
+    }
+    assert private == {("flashgc_papers", "engine")}
+
+
 def test_nothing_else_needs_the_command(python: Any) -> None:
     """The command of the papers stands in a folder of that name."""
     command = ("flashgc", "command")

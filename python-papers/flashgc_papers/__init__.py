@@ -40,6 +40,8 @@ opens no figure and prints nothing:
 - ``conclude`` also takes the runs that a row's function takes from ``Measured``: where one still
   moves, the row is unsteady. Runs that are all of the paper's experiment say so in the task's
   ``whole``. A published "over N" is the row's ``least``.
+- What a paper leaves open has readings in ``readings.toml``. A runner of
+  :func:`~flashgc_papers.reproduce.readings.runner_under` runs under each of them.
 - Rows by which a reading, a preset or a parameter was chosen stand in ``fits.toml``.
 - Published numbers come from the claim (``rows``, ``value``, ``facts``), never from a runner. In
   figures they are :class:`~flashgc_papers.published.Point`.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.resources
 import math
 import tomllib
 from collections.abc import Mapping
@@ -11,7 +10,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from flashgc._core import ConfigError, suggest
+from flashgc import ConfigError
+from flashgc_papers import entries
+from flashgc_papers.engine import suggest
 
 W = TypeVar("W", bound=StrEnum)
 
@@ -179,8 +180,7 @@ def _names(name: str, claim: Claim) -> bool:
 @functools.cache
 def claims() -> Claims:
     """The claims that flashgc comes with."""
-    file = importlib.resources.files("flashgc_papers") / "claims.toml"
-    return parse(file.read_text(encoding="utf-8"), "claims.toml")
+    return parse(entries.text_of("claims.toml"), "claims.toml")
 
 
 def parse(text: str, place: str) -> Claims:
@@ -192,12 +192,12 @@ def parse(text: str, place: str) -> Claims:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{place}: {error}") from None
-    _known(place, document, ("paper", "claim"))
+    entries.check(place, document, ("paper", "claim"))
     papers = {}
     for name, raw in document.get("paper", {}).items():
         keys = ("title", "source")
         at = f"{place}: paper '{name}'"
-        _known(at, raw, keys)
+        entries.check(at, raw, keys)
         papers[name] = Paper(name, *(_text(at, raw, key) for key in keys))
     by_id: dict[str, Claim] = {}
     for number, raw in enumerate(document.get("claim", []), start=1):
@@ -218,7 +218,7 @@ _OPTIONAL = ("tol", "value", "lo", "hi", "holds", "columns", "rows", "facts", "n
 
 def _claim(at: str, raw: dict[str, Any]) -> Claim:
     at = f"{at} '{raw.get('id', '?')}'"
-    _known(at, raw, ("id", "what", "kind", "input", *_OPTIONAL))
+    entries.check(at, raw, ("id", "what", "kind", "input", *_OPTIONAL))
     kind = _word(at, raw, "kind", Kind)
     try:
         tol = None if "tol" not in raw else Tolerance.parse(str(raw["tol"]))
@@ -235,28 +235,16 @@ def _claim(at: str, raw: dict[str, Any]) -> Claim:
         missing = [key for key in keys if kind is needs and key not in raw]
         if missing:
             raise ConfigError(f"{at}: {missing[0]} is missing, which kind '{kind}' needs")
-    return Claim(
-        id=_text(at, raw, "id"),
-        what=_text(at, raw, "what"),
-        kind=kind,
-        input=_word(at, raw, "input", Input),
-        tol=tol,
-        value=raw.get("value"),
-        lo=raw.get("lo"),
-        hi=raw.get("hi"),
-        holds=raw.get("holds", ""),
-        columns=columns,
-        rows=rows,
-        facts=raw.get("facts", {}),
-        note=raw.get("note", ""),
-        contradiction=raw.get("contradiction", ""),
-    )
-
-
-def _known(at: str, raw: dict[str, Any], keys: tuple[str, ...]) -> None:
-    for key in raw:
-        if key not in keys:
-            raise ConfigError(f"{at}: unknown key '{key}'; hint: {suggest(key, list(keys))}")
+    checked: dict[str, Any] = {
+        "id": _text(at, raw, "id"),
+        "what": _text(at, raw, "what"),
+        "kind": kind,
+        "input": _word(at, raw, "input", Input),
+        "tol": tol,
+        "columns": columns,
+        "rows": rows,
+    }
+    return Claim(**{**raw, **checked})
 
 
 def _text(at: str, raw: dict[str, Any], key: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from flashgc import ConfigError
-from flashgc._core import suggest
+from flashgc_papers.engine import suggest
 
 
 def document(name: str) -> dict[str, Any]:

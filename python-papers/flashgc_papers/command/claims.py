@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flashgc._documents import dumps
 from flashgc.terminal.render import (
     LEFT,
     RIGHT,
@@ -19,6 +18,7 @@ from flashgc.terminal.render import (
     unicode,
 )
 from flashgc_papers.claims import Claim, claims
+from flashgc_papers.engine import dumps
 from flashgc_papers.reproduce.runner import Outcome, Row, Size, runner_of
 from flashgc_papers.reproduce.verdicts import Verdict
 from flashgc_papers.reproduce.words import lines

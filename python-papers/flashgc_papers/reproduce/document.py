@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flashgc._documents import Json, dumps
 from flashgc_papers.claims import Claim, Paper
+from flashgc_papers.engine import Json, dumps
 from flashgc_papers.reproduce.readings import Reading, readings_of
 from flashgc_papers.reproduce.runner import Measured, Outcome, Row, Size, Table, met
 from flashgc_papers.reproduce.statements import COLUMNS, Line, table

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from flashgc import FlashgcError
-from flashgc._faults import describe
 from flashgc.described import Simulation
 from flashgc.results import Result
 from flashgc.store.cache import Cache
 from flashgc.studies.rounds import Rounds, Wanted
 from flashgc.studies.study import Progress, without_unit
+from flashgc_papers.engine import describe
 from flashgc_papers.reproduce.runner import Computation, Measured, Size, Study, Task
 
 #: Page programs a second of one core, to weigh simulations against computations in progress.

@@ -11,8 +11,9 @@ import functools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from flashgc._core import ConfigError, suggest
+from flashgc import ConfigError
 from flashgc_papers.claims import Claim, Input, claims
+from flashgc_papers.engine import suggest
 from flashgc_papers.entries import entries, text_of
 from flashgc_papers.reproduce.verdicts import Verdict
 

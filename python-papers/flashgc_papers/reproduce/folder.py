@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from flashgc import ConfigError, _files
+from flashgc import ConfigError
 from flashgc.store.cache import Cache
+from flashgc_papers.engine import write
 from flashgc_papers.reproduce.document import Reproduction, rows_table, to_csv
 from flashgc_papers.reproduce.markdown import markdown
 from flashgc_papers.reproduce.page import drawn, page
@@ -57,4 +58,4 @@ class Folder:
         self._write("statements.md", markdown(reproduction))
 
     def _write(self, name: str, text: str) -> None:
-        _files.write(str(self.path / name), text)
+        write(str(self.path / name), text)

@@ -16,12 +16,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import flashgc_papers as papers
-from flashgc import _core
-from flashgc._faults import describe
 from flashgc.described import Simulation
 from flashgc.store.cache import Cache
 from flashgc.studies.study import Progress
 from flashgc_papers.claims import Claim
+from flashgc_papers.engine import core, describe
 from flashgc_papers.reproduce.execute import Work
 from flashgc_papers.reproduce.readings import under_chosen
 from flashgc_papers.reproduce.runner import (
@@ -92,7 +91,7 @@ def swap(key: str, words: Mapping[str, str]) -> Change:
 
 def built() -> tuple[str, ...]:
     """The faults that this engine has in its code; none in a release."""
-    return tuple(_core.mutants()) if hasattr(_core, "mutants") else ()
+    return tuple(core.mutants()) if hasattr(core, "mutants") else ()
 
 
 def changed(task: Task, mutant: Mutant) -> Task:
@@ -200,12 +199,12 @@ def _work(
     else:
         work = Work(parts, cache=cache, jobs=jobs, progress=show)
     if mutant.engine:
-        _core.choose_mutant(mutant.engine)
+        core.choose_mutant(mutant.engine)
     try:
         work.perform()
     finally:
         if mutant.engine:
-            _core.choose_mutant(None)
+            core.choose_mutant(None)
     return work
 
 

@@ -10,8 +10,9 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flashgc._core import ConfigError, suggest
+from flashgc import ConfigError
 from flashgc_papers.claims import Input, claims
+from flashgc_papers.engine import suggest
 from flashgc_papers.entries import entries, text_of
 from flashgc_papers.reproduce.runner import NotMeasuredError, Row
 from flashgc_papers.reproduce.selection import Outcomes, Rows

@@ -11,11 +11,10 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from flashgc import _engine
-from flashgc._core import Control
 from flashgc.store.cache import Cache
 from flashgc.studies.rounds import Wanted
 from flashgc.studies.study import Progress
+from flashgc_papers.engine import Control, engine
 from flashgc_papers.reproduce.execute import Work
 from flashgc_papers.reproduce.runner import Task
 
@@ -51,7 +50,7 @@ class Written(Work):
                 for option, policy in self._policies(simulation.config).items()
             }
             config = {**simulation.config, **{option: name for option, (name, _) in named.items()}}
-            simulated = _engine.simulate(
+            simulated = engine.simulate(
                 [config], jobs=1, progress=show, control=control, policies={0: named}
             )
             self._programs += control.programs

@@ -8,15 +8,13 @@ waits for a drive with the times of flash (``--realtime``).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from flashgc.device.live.plan import MIB, Clock, Plan
-from flashgc_papers.bars import Bars, bars
+from flashgc_papers.bars import bars
 from flashgc_papers.claims import Claim
 from flashgc_papers.reproduce.runner import (
     Figure,
     Measured,
-    NotMeasuredError,
     Outcome,
     Size,
     Table,
@@ -24,7 +22,6 @@ from flashgc_papers.reproduce.runner import (
     conclude,
     runner,
 )
-from flashgc_papers.reproduce.verdicts import Value
 from flashgc_papers.zombie.experiment import PAIRS
 from flashgc_papers.zombie.live import Session, known_row, replay_row
 from flashgc_papers.zombie.transactions import (
@@ -32,9 +29,10 @@ from flashgc_papers.zombie.transactions import (
     amplification,
     elapsed,
     gain_row,
+    panels,
     sessions,
+    summary,
     valid_row,
-    values_of,
 )
 
 
@@ -129,37 +127,18 @@ def _told(done: Sequence[Session], workload: str, name: str) -> float | None:
 def _figures(measured: Measured, plan: Plan) -> list[Figure]:
     done = measured.computed.get("sessions", [])
     [workload] = plan.workloads
-    cells: list[tuple[Any, ...]] = []
-    values: dict[str, dict[str, Value]] = {}
-    for name in plan.collectors:
-        try:
-            known = values_of(
-                done, workload, name, lambda session: float(session["known_share"] or 0.0)
-            )
-            late = max(
-                values_of(done, workload, name, lambda session: session["clock"]["late_share"])
-            )
-            means = {
-                what: Value.of(values_of(done, workload, name, of))
-                for what, of in _READINGS.items()
-            }
-        except NotMeasuredError:
-            continue
-        values[name] = means
-        heard = _told(done, workload, name)
-        for what, value in means.items():
-            share = sum(known) / len(known)
-            cells.append((name, what, value.mean, value.ci95, share, heard, late))
+    every = {name: summary(done, workload, name, _READINGS) for name in plan.collectors}
+    summaries = {name: each for name, each in every.items() if each is not None}
+    cells = [
+        (name, what, value.mean, value.ci95, each.known, _told(done, workload, name), each.late)
+        for name, each in summaries.items()
+        for what, value in each.means.items()
+    ]
     columns = ("collector", "of", "mean", "ci95", "known", "told", "late at most")
     caption = (
         "The micro-benchmark on a block device above a drive with a clock, with and without the "
         "host's hints"
     )
-    panels = [
-        Bars(what, (workload,), {
-            name: [(value[what].mean, value[what].ci95)] for name, value in values.items()
-        })
-        for what in _READINGS
-    ]  # fmt: skip
+    parts = panels(summaries, workload, _READINGS)
     data = Table(columns, tuple(cells), keys=2)
-    return [Figure("zombie-raw", caption, data, lambda: bars(panels, "workload"))]
+    return [Figure("zombie-raw", caption, data, lambda: bars(parts, "workload"))]

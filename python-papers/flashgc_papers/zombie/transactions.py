@@ -5,8 +5,8 @@ The host waits for a drive with the times of flash (``--realtime``), which hears
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -219,42 +219,67 @@ _READINGS: dict[str, dict[str, Reading]] = {
 }
 
 
+@dataclass(frozen=True)
+class Summary:
+    """The sessions of a workload and a collector."""
+
+    #: The mean of each reading.
+    means: Mapping[str, Value]
+    #: The share of the dirty pages that the drive knew.
+    known: float
+    #: The largest share of late answers of a session.
+    late: float
+
+
+def summary(
+    done: Sequence[Session], workload: str, collector: str, readings: Mapping[str, Reading]
+) -> Summary | None:
+    """The sessions of a workload and a collector; ``None`` where they were interrupted."""
+
+    def values(of: Reading) -> list[float]:
+        return values_of(done, workload, collector, of)
+
+    try:
+        known = values(lambda session: float(session["known_share"] or 0.0))
+        late = max(values(lambda session: session["clock"]["late_share"]))
+        means = {what: Value.of(values(of)) for what, of in readings.items()}
+    except NotMeasuredError:
+        return None
+    return Summary(means, sum(known) / len(known), late)
+
+
+def panels(
+    summaries: Mapping[str, Summary], workload: str, readings: Iterable[str], before: str = ""
+) -> list[Bars]:
+    """A panel a reading, with the bar of each collector."""
+    return [
+        Bars(before + what, (workload,), {
+            name: [(each.means[what].mean, each.means[what].ci95)]
+            for name, each in summaries.items()
+        })
+        for what in readings
+    ]  # fmt: skip
+
+
 def _figures(measured: Measured, plan: Plan) -> list[Figure]:
     done = measured.computed.get("sessions", [])
     cells: list[tuple[Any, ...]] = []
-    values: dict[tuple[str, str], dict[str, Value]] = {}
+    parts: list[Bars] = []
     for workload in ("tpcc", *(f"micro-{h}" for h in plan.h)):
-        for name in plan.collectors:
-            try:
-                shares = values_of(
-                    done, workload, name, lambda session: float(session["known_share"] or 0.0)
-                )
-                means = {
-                    what: Value.of(values_of(done, workload, name, of))
-                    for what, of in _READINGS[workload.partition("-")[0]].items()
-                }
-            except NotMeasuredError:
-                continue
-            values[workload, name] = means
-            late = max(
-                values_of(done, workload, name, lambda session: session["clock"]["late_share"])
-            )
-            for what, value in means.items():
-                known = sum(shares) / len(shares)
-                cells.append((workload, name, what, value.mean, value.ci95, known, late))
+        readings = _READINGS[workload.partition("-")[0]]
+        every = {name: summary(done, workload, name, readings) for name in plan.collectors}
+        summaries = {name: each for name, each in every.items() if each is not None}
+        for name, each in summaries.items():
+            cells += [
+                (workload, name, what, value.mean, value.ci95, each.known, each.late)
+                for what, value in each.means.items()
+            ]
+        if summaries:
+            parts += panels(summaries, workload, readings, f"{workload}, ")
     columns = ("workload", "collector", "of", "mean", "ci95", "known", "late at most")
-    table = Table(columns, tuple(cells))
     caption = (
         "A TPC-C-like load and the micro-benchmark above a drive with a clock, with and without "
         "the host's hints"
     )
-    panels = []
-    for workload in dict.fromkeys(workload for workload, _ in values):
-        of = {name: column for (own, name), column in values.items() if own == workload}
-        panels += [
-            Bars(f"{workload}, {what}", (workload,), {
-                name: [(column[what].mean, column[what].ci95)] for name, column in of.items()
-            })
-            for what in next(iter(of.values()))
-        ]  # fmt: skip
-    return [Figure("zombie-transactions", caption, table, lambda: bars(panels, "workload"))]
+    table = Table(columns, tuple(cells))
+    return [Figure("zombie-transactions", caption, table, lambda: bars(parts, "workload"))]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from flashgc import DriveError, _core
+from flashgc import DriveError
 from flashgc.device import mounts, programs
 from flashgc.device.hints.page_cache import PageCache
 from flashgc.device.hints.postgres import Hints
@@ -22,6 +22,7 @@ from flashgc.device.pace import Pace
 from flashgc.device.postgres import tpcc
 from flashgc.device.postgres.cluster import Cluster
 from flashgc.device.scratch import scratch
+from flashgc_papers.engine import device_configuration, trace_join
 
 #: Seconds between two samples of what is known, of the database and of the micro-benchmark.
 EVERY, OFTEN = 2.0, 0.25
@@ -92,7 +93,7 @@ def run(
             with opened(file, work / "mount", traces[-1]) as mount:
                 load.before(mount)
             past = work / "past.flashgc.zst"
-            _core.trace_join(past, traces)
+            trace_join(past, traces)
             past.chmod(0o644)
             clock = plan.clock, past
         traces.append(work / "session.flashgc.zst")
@@ -100,7 +101,7 @@ def run(
             outcome = load.measured(mount)
         outcome["totals"] = stand.closed(file)
         whole = keep or work / "whole.flashgc.zst"
-        _core.trace_join(whole, traces)
+        trace_join(whole, traces)
         outcome["replayed"] = replayed(whole, file)
         if isinstance(load, _Database):
             # Without the clock: the check reads whole tables.
@@ -119,7 +120,7 @@ def replayed(trace: Path, file: Path) -> dict[str, int]:
     from flashgc.device.options_of import options_of
     from flashgc.simulation import run as simulated
 
-    described = json.loads(_core.device_configuration(file))
+    described = json.loads(device_configuration(file))
     result = simulated(str(trace), **options_of(described))
     return {
         "host_pages_written": result.host_pages,

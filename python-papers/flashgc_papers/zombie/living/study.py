@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flashgc import _core, _files
-from flashgc._core import Control
+import flashgc
 from flashgc.device import mounts
 from flashgc.device.hints.page_cache import check_tracepoints
 from flashgc.device.hints.stream import load
@@ -19,6 +18,7 @@ from flashgc.device.live.plan import Plan, is_valid
 from flashgc.device.pace import Pace, terminating
 from flashgc.device.postgres.cluster import programs
 from flashgc.progress import Show
+from flashgc_papers.engine import Control, write
 from flashgc_papers.zombie.living import session
 
 #: The weight of making an image, in sessions, for the progress.
@@ -100,7 +100,7 @@ def run(plan: Plan, folder: Path, show: Show) -> list[dict[str, Any]]:
                     plan, task.workload, task.collector, task.repetition, state, part(1)
                 )
                 told = {**told, "tried": tried}
-                _files.write(str(home / f"{task.name}.json"), json.dumps(told, indent=1))
+                write(str(home / f"{task.name}.json"), json.dumps(told, indent=1))
                 results[task] = told
             done += 1
     return [outcome for outcome in results.values() if outcome is not None]
@@ -124,5 +124,5 @@ def _digest(plan: Plan) -> str:
     """Return the digest of all that a session depends on: not of how many there are."""
     numbers = ("repetitions", "micro_repetitions")
     planned = {key: value for key, value in plan.to_dict().items() if key not in numbers}
-    text = json.dumps([planned, _core.version()], sort_keys=True)
+    text = json.dumps([planned, flashgc.version()], sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
