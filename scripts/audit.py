@@ -98,8 +98,7 @@ def is_allowed(expression: str, allowed: Iterable[str]) -> bool:
             word = f"{word} WITH {words.pop(0) if words else ''}"
         return word in known
 
-    found = any_of()
-    return found and not words
+    return any_of() and not words
 
 
 def crates(metadata: Mapping[str, Any], deny: Mapping[str, Any]) -> list[str]:
@@ -165,9 +164,9 @@ def licence_of(facts: Any) -> str:
     if facts.get("License-Expression"):
         return str(facts["License-Expression"])
     named = [
-        one.rpartition("::")[2].strip()
-        for one in facts.get_all("Classifier") or []
-        if one.startswith("License :: ")
+        entry.rpartition("::")[2].strip()
+        for entry in facts.get_all("Classifier") or []
+        if entry.startswith("License :: ")
     ]
     named = [word for word in named if word != "OSI Approved"] or [facts.get("License") or "none"]
     return " AND ".join(WORDS.get(word, word.splitlines()[0]) for word in named)

@@ -315,7 +315,7 @@ def test_a_fit_is_said_in_the_terminal_the_page_the_json_the_table_and_the_state
 def test_a_sentence_on_rows_that_do_not_count_says_so(verdict: Verdict) -> None:
     outcomes = whole("zombie")
     sentence = Sentence("It holds.", {"all": ("zombie.fig6",)}, met=("all",))
-    assert sentence.told(outcomes) == "It holds."
+    assert sentence.filled(outcomes) == "It holds."
 
     def told(labels: int) -> str:
         fig6 = outcomes["zombie.fig6"]
@@ -323,14 +323,14 @@ def test_a_sentence_on_rows_that_do_not_count_says_so(verdict: Verdict) -> None:
             replace(one, verdict=verdict if at < labels else IN_KIND)
             for at, one in enumerate(fig6.rows)
         ]
-        return sentence.told({**outcomes, "zombie.fig6": replace(fig6, rows=tuple(rows))})
+        return sentence.filled({**outcomes, "zombie.fig6": replace(fig6, rows=tuple(rows))})
 
     assert told(1) == f"It holds. [in part {verdict}: not counted as met]"
     assert told(10_000) == f"It holds. [{verdict}: not counted as met]"
     # A figure of such a row is remarked as well; rows that only decide on printing are not.
     about = {"all": ("zombie.table3",)}
-    assert "[in part" not in Sentence("None.", about).told(outcomes)
-    shown = Sentence("{all.held} hold.", about).told(outcomes)
+    assert "[in part" not in Sentence("None.", about).filled(outcomes)
+    shown = Sentence("{all.held} hold.", about).filled(outcomes)
     assert shown == "12 hold. [fitted: not counted as met]"
 
 

@@ -56,7 +56,8 @@ def _registries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def judged(*order: Reading, computed: dict[str, float] | None = None) -> Outcome:
-    runner_under(order, CLAIM.id)(Runner)
+    readings._OF_PAPERS[CLAIM.paper] = order
+    runner_under(CLAIM.id)(Runner)
     under = runner_of(CLAIM)
     assert under is not None
     task = under.task(CLAIM, Size.QUICK)

@@ -66,18 +66,18 @@ def test_a_sentence_with_a_condition_that_does_not_hold_is_not_printed(paper: st
     rests_on = [*so.met, *so.missed]
     if not rests_on:
         return
-    assert so.told(holds)
+    assert so.filled(holds)
     for name in rests_on:
         against = Verdict.MISSED if name in so.met else Verdict.IN_KIND
-        assert so.told(flipped(so, name, holds, against)) == ""
-        assert so.told(flipped(so, name, holds, Verdict.NOT_RUN)) == ""
+        assert so.filled(flipped(so, name, holds, against)) == ""
+        assert so.filled(flipped(so, name, holds, Verdict.NOT_RUN)) == ""
 
 
 @pytest.mark.parametrize(("paper", "at"), EVERY)
 def test_a_sentence_on_rows_is_not_printed_where_nothing_was_measured(paper: str, at: int) -> None:
     sentence = sentences(paper)[at]
     if sentence.about and (sentence.met or sentence.missed or "mean" in sentence.text):
-        assert sentence.told(empty(paper)) == ""
+        assert sentence.filled(empty(paper)) == ""
 
 
 def test_figures_are_read_from_the_rows() -> None:
@@ -86,13 +86,13 @@ def test_figures_are_read_from_the_rows() -> None:
         {"gain": ("zombie.fig5", "ZGC-GD below GC-GD at h = 6, %")},
     )
     published = whole("zombie")
-    assert gain.told(published) == "It is 47.3 (47.3)."
+    assert gain.filled(published) == "It is 47.3 (47.3)."
 
     def other(row: Row) -> Row:
         return replace(as_published(row), measured=Value(12.34))
 
     changed = {**published, "zombie.fig5": invented(published["zombie.fig5"], other)}
-    assert gain.told(changed) == "It is 12.3 (47.3)."
+    assert gain.filled(changed) == "It is 12.3 (47.3)."
 
 
 def test_every_measured_figure_of_a_summary_is_a_field() -> None:

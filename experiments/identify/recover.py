@@ -75,12 +75,12 @@ class Study:
         measured = [self.bench.measured(drive, self.workloads) for drive in drives]
         search, identified = self.identified(measured)
         cases = []
-        for one, before in zip(drives, identified, strict=True):
+        for drive, before in zip(drives, identified, strict=True):
             if len(before.alike) > 1 and len(cases) < most:
                 further = deciding.further(before, search)
                 if further and further[0].pairs_told_apart:
-                    other = random.Random(one.case).choice(further[1:])
-                    cases.append((one, before, further[0], other))
+                    other = random.Random(drive.case).choice(further[1:])
+                    cases.append((drive, before, further[0], other))
         longer = [
             self.bench.measured(drive, (*self.workloads, further.workload))
             for drive, _, *both in cases

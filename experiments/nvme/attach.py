@@ -82,7 +82,7 @@ def play() -> Play:
         f". /setup\n{STEPS.strip()}",
         (),
         ("9p", "9pnet_virtio", "ext4"),
-        said=(
+        wanted=(
             ("the block device has another name", ("ext4 on /dev/nvme0n1 in /tmp/mnt",)),
             ("the file system has rights of root", ("nosuid,nodev",)),
             ("a stream has other pages", ("1  a*                2 198",)),
@@ -90,6 +90,6 @@ def play() -> Play:
             ("exec was not killed", ("code 137",)),
         ),
         texts=(("/setup", SETUP), ("/flashgc", FLASHGC), ("/left", LEFT), ("/soon", SOON)),
-        made={"capacity": "64MiB"},
+        drive={"capacity": "64MiB"},
         shares=True,
     )

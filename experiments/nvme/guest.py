@@ -71,7 +71,7 @@ def main() -> int:
         file = Path(scratch) / "drive.flash"
         if given.play == "kill":
             return killed(root, initramfs, file, play, given.timeout)
-        with Device.create(file, **play.made) as drive:
+        with Device.create(file, **play.drive) as drive:
             address, name = drive.serve_nvme_tcp("127.0.0.1:0")
             words = machine.words(root, initramfs, address, name, play.cores, shares=play.shares)
             printed = machine.boot(root, words, given.timeout)
@@ -101,7 +101,7 @@ def verdict(play: Play, printed: list[str]) -> int:
         wrong.append("the guest did not come to its end")
     if "I/O Error" in whole:
         wrong.append("the drive refused what the kernel sent")
-    wrong += [what for what, texts in play.said if not any(text in whole for text in texts)]
+    wrong += [what for what, texts in play.wanted if not any(text in whole for text in texts)]
     for what in wrong:
         print(f"error: {what}", file=sys.stderr)
     return int(bool(wrong))
@@ -117,7 +117,7 @@ def served(file: Path, address: str) -> tuple[subprocess.Popen[str], list[str]]:
 
 def killed(root: Path, initramfs: Path, file: Path, play: Play, timeout: float) -> int:
     """Kill the target as the guest writes, and start it again. Return 1 if flushed data are old."""
-    Device.create(file, **play.made).close()
+    Device.create(file, **play.drive).close()
     target, (address, name) = served(file, "127.0.0.1:0")
     guest = subprocess.Popen(
         machine.words(root, initramfs, address, name), env=machine.environment(root),

@@ -62,15 +62,15 @@ def unpacked(cache: Path) -> Path:
 
 def closure(names: tuple[str, ...]) -> list[str]:
     """Return the packages with those that they depend on."""
-    found: set[str] = set()
+    whole: set[str] = set()
     ahead = set(names)
     while ahead:
-        found |= ahead
+        whole |= ahead
         words = ("apt-cache", "depends", "--important", *sorted(ahead))
         shown = subprocess.run(words, check=True, capture_output=True, text=True).stdout
         needed = re.findall(r"^ +(?:Pre)?Depends: ([a-z0-9.+-]+)$", shown, re.MULTILINE)
-        ahead = set(needed) - found - LEFT_OUT
-    return sorted(found)
+        ahead = set(needed) - whole - LEFT_OUT
+    return sorted(whole)
 
 
 def library_path(root: Path) -> str:

@@ -21,8 +21,9 @@ class Play:
     #: Beginnings of the steps that must fail.
     failing: tuple[str, ...] = ()
     #: Each text, or one of several, that the guest must print, with what is wrong without it.
-    said: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    made: dict[str, str] = field(default_factory=lambda: {"capacity": "512MiB"})
+    wanted: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    #: The options of the drive.
+    drive: dict[str, str] = field(default_factory=lambda: {"capacity": "512MiB"})
     cores: int = 2
     #: True if the guest has the files of this machine, which it cannot change.
     shares: bool = False
@@ -225,21 +226,21 @@ PLAYS = {
             "nvme read /dev/nvme0n1 -s 99999999",
             "nvme fdp update /dev/nvme0n1 -n 1 --pids=1,9",
         ),
-        said=(
+        wanted=(
             ("a read beyond the end got another status", ("LBA Out of Range", "LBA_RANGE")),
             ("a wrong identifier is no event", ("Invalid Placement Identifier",)),
             ("an update of a handle is no event", ("Reclaim Unit Not Fully Written",)),
             ("an update of no handle got another status", ("Invalid Field", "INVALID_FIELD")),
             ("data differ after the second connection", ("/mnt/two: OK",)),
         ),
-        made={"capacity": "256MiB", "placement": "fdp:handles=4,persistent=1"},
+        drive={"capacity": "256MiB", "placement": "fdp:handles=4,persistent=1"},
     ),
     "smoke": Play(
         SMOKE,
         (NVME, *EXT4),
         ("ext4",),
-        said=(("data differ", ("/mnt/two: OK",)), ("no drive is listed", ("flashgc",))),
-        made={"capacity": "64MiB"},
+        wanted=(("data differ", ("/mnt/two: OK",)), ("no drive is listed", ("flashgc",))),
+        drive={"capacity": "64MiB"},
     ),
     "kill": Play(
         killed(),
@@ -256,6 +257,6 @@ PLAYS = {
     ),
     "verify": Play(
         verified(), (NVME, "usr/bin/fio"), (), cores=4,
-        said=(("there are fewer than 4 queues of I/O", ("\n5\n",)),),
+        wanted=(("there are fewer than 4 queues of I/O", ("\n5\n",)),),
     ),
 }  # fmt: skip

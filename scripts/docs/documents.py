@@ -166,24 +166,24 @@ def steady(text: str) -> list[str]:
     return lines
 
 
-def agrees(printed: str, found: str) -> bool:
-    """Whether a document shows what was found, but for what it leaves out."""
-    return _placed(steady(printed), steady(found), lambda a, b: a == b) is not None
+def agrees(printed: str, now: str) -> bool:
+    """Returns `True` if a document shows the output of now, but for what it leaves out."""
+    return _placed(steady(printed), steady(now), lambda a, b: a == b) is not None
 
 
-def agrees_in_words(printed: str, found: str) -> bool:
-    """Whether the lines of a document begin with the words that were found."""
+def agrees_in_words(printed: str, now: str) -> bool:
+    """Returns `True` if the lines of a document begin with the words of now."""
 
     def words(text: str) -> list[str]:
         first = (re.split(r"\s{2,}", line.strip())[0] for line in text.splitlines())
         return [word if word == LEFT_OUT else _words(word) for word in first]
 
-    return _placed(words(printed), words(found), lambda a, b: a == b) is not None
+    return _placed(words(printed), words(now), lambda a, b: a == b) is not None
 
 
 @cache
 def can(needs: str | None) -> bool:
-    """Whether blocks that need this can be run here."""
+    """Returns `True` if blocks that need this can be run here."""
     from flashgc import DriveError
     from flashgc.device import mounts
     from flashgc.device.live import demo
@@ -198,18 +198,18 @@ def can(needs: str | None) -> bool:
     return True
 
 
-def renewed(printed: str, found: str) -> str:
-    """The output that was found, with the same lines left out as before.
+def renewed(printed: str, now: str) -> str:
+    """The output of now, with the same lines left out as before.
 
     Lines are recognised by their words without figures. Where they cannot be, nothing is left out.
     """
-    before, now = printed.splitlines(), found.splitlines()
-    if agrees(printed, found):
+    before, after = printed.splitlines(), now.splitlines()
+    if agrees(printed, now):
         return printed
-    places = _placed(steady(printed), steady(found), lambda a, b: _words(a) == _words(b))
+    places = _placed(steady(printed), steady(now), lambda a, b: _words(a) == _words(b))
     if places is None:
-        return found
-    lines = [LEFT_OUT if place is None else now[place] for place in places]
+        return now
+    lines = [LEFT_OUT if place is None else after[place] for place in places]
     assert len(lines) == len(before)
     return "".join(f"{line.rstrip()}\n" for line in lines)
 

@@ -1,4 +1,4 @@
-"""Copies what the site is made of into one folder, with the places of the repository.
+"""Copies what the site is gathered of into one folder, with the places of the repository.
 
 So every link between documents is the same in the repository and on the site.
 """
@@ -29,15 +29,15 @@ def gather(target: Path) -> list[Path]:
     """The files of the site, relative to the repository, now fresh in ``target``."""
     if target.exists():
         shutil.rmtree(target)
-    made = []
+    gathered = []
     for pattern in SOURCES:
         for path in sorted(ROOT.glob(pattern)):
             if path.is_file() and "__pycache__" not in path.parts:
                 copied = target / path.relative_to(ROOT)
                 copied.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, copied)
-                made.append(path.relative_to(ROOT))
-    return made
+                gathered.append(path.relative_to(ROOT))
+    return gathered
 
 
 if __name__ == "__main__":

@@ -75,10 +75,10 @@ def statements() -> list[Sequence[str]]:
                 ("h = 50", row[50]["published"], _value(row[50]), row[50]["verdict"] in HOLDS),
                 ("h = 3", "none", _value(row[3]), row[3]["verdict"] in HOLDS),
             )
-            for what, said, value, holds in judged:
+            for what, printed, value, holds in judged:
                 held[at] += holds
                 cell = f"{value}: {'holds' if holds else 'does not'}"
-                cells.setdefault((what, said), []).append(cell)
+                cells.setdefault((what, printed), []).append(cell)
         table += [
             (f"{less}, {what}", published, *each) for (what, published), each in cells.items()
         ]

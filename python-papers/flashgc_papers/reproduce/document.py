@@ -51,13 +51,13 @@ class Reproduction:
     #: True if wrong engines were asked for the same.
     mutants: bool = False
     #: The readings that were asked for, ``all`` or ``chosen``; empty if the size decided.
-    asked: str = ""
+    readings_wanted: str = ""
 
     @property
     def command(self) -> str:
         """Return the command that runs it again."""
         flags = [] if self.size is Size.DEFAULT else [f"--{self.size}"]
-        flags += [f"--readings {self.asked}"] if self.asked else []
+        flags += [f"--readings {self.readings_wanted}"] if self.readings_wanted else []
         flags += ["--mutants"] if self.mutants else []
         return " ".join(("flashgc reproduce", *self.what, *flags))
 

@@ -6,7 +6,6 @@ claims together; a claim is met if it is met under that one. The others stand be
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -45,10 +44,16 @@ class Reading:
         return self.answers.get(name)
 
 
-@functools.cache
+#: The readings of each paper, the chosen one first.
+_OF_PAPERS = {
+    paper: tuple(Reading(**entry) for entry in entries)
+    for paper, entries in document("readings.toml").items()
+}
+
+
 def readings_of(paper: str) -> tuple[Reading, ...]:
     """The readings of a paper, the chosen one first; none where it leaves nothing open."""
-    return tuple(Reading(**entry) for entry in document("readings.toml").get(paper, ()))
+    return _OF_PAPERS.get(paper, ())
 
 
 class UnderReading:

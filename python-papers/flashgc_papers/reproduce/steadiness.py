@@ -105,6 +105,6 @@ def _told(changes: Sequence[Drift | None], far: float) -> bool:
     known = [change for change in changes if change is not None]
     if not known:
         return False
-    mean = statistics.fmean(one.drift for one in known)
-    half = math.hypot(*(one.ci95 for one in known)) / len(known)
+    mean = statistics.fmean(change.drift for change in known)
+    half = math.hypot(*(change.ci95 for change in known)) / len(known)
     return abs(mean) > max(far * half, _NOTHING)

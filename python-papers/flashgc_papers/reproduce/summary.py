@@ -29,7 +29,7 @@ class Sentence:
     ``text`` has fields as ``str.format`` has them: ``{gain.mean:.1f}`` is the measured number of
     the rows named ``gain``, and :class:`Rows` has what else there is.
 
-    >>> Sentence("The gain is {gain.mean:.1f}%.", {"gain": ("zombie.fig5", "*h = 6*")}).told({})
+    >>> Sentence("The gain is {gain.mean:.1f}%.", {"gain": ("zombie.fig5", "*h = 6*")}).filled({})
     ''
     """
 
@@ -50,7 +50,7 @@ class Sentence:
     #: The reading that must be the chosen one; empty for any.
     under: str = ""
 
-    def told(self, outcomes: Outcomes) -> str:
+    def filled(self, outcomes: Outcomes) -> str:
         """The sentence with its figures, or nothing where it does not hold of ``outcomes``."""
         if self.under and not any(
             _chosen(outcome.under) == self.under for outcome in outcomes.values()
@@ -129,12 +129,12 @@ def whole(paper: str, outcomes: Outcomes) -> bool:
 
 def reading_line(paper: str, outcomes: Outcomes) -> str:
     """The line on the chosen reading of a paper, or nothing."""
-    return summaries()[paper].reading.told(outcomes) if whole(paper, outcomes) else ""
+    return summaries()[paper].reading.filled(outcomes) if whole(paper, outcomes) else ""
 
 
 def paragraph(paper: str, outcomes: Outcomes) -> str:
     """The paragraph on a paper, or nothing where only a part of it was asked for."""
     if not whole(paper, outcomes):
         return ""
-    texts = (sentence.told(outcomes) for sentence in summaries()[paper].sentences)
+    texts = (sentence.filled(outcomes) for sentence in summaries()[paper].sentences)
     return " ".join(filter(None, texts))

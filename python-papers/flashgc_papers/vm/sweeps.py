@@ -244,7 +244,7 @@ class VictimWindow(_Windows):
 
     def windows(self, size: Size) -> list[str]:
         """Windows of the statement alone at the quick size, all of the paper's at the others."""
-        return [str(one) for one in (WINDOWS if size is not Size.QUICK else STATED)]
+        return [str(window) for window in (WINDOWS if size is not Size.QUICK else STATED)]
 
     def judge(self, claim: Claim, measured: Measured) -> Outcome:
         """Judge if time falls up to 32 log blocks, and changes by less beyond."""

@@ -83,7 +83,7 @@ def amplification(done: Sequence[Session], workload: str, collector: str) -> Val
 def gain(done: Sequence[Session], workload: str, less: str, more: str) -> Value:
     """By how many percent ``less`` writes less than ``more``, repetition by repetition."""
     taken = [_values(done, workload, name, "write_amplification") for name in (less, more)]
-    return Value.of([100 * (1 - one / other) for one, other in zip(*taken, strict=True)])
+    return Value.of([100 * (1 - low / high) for low, high in zip(*taken, strict=True)])
 
 
 def _gain_row(

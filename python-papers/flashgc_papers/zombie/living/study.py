@@ -96,12 +96,12 @@ def run(plan: Plan, folder: Path, show: Show) -> list[dict[str, Any]]:
             state = states[task.workload]
             while not _is_done(plan, results[task]):
                 tried = (results[task] or {}).get("tried", 0) + 1
-                told = session.run(
+                measurement = session.run(
                     plan, task.workload, task.collector, task.repetition, state, part(1)
                 )
-                told = {**told, "tried": tried}
-                write(str(home / f"{task.name}.json"), json.dumps(told, indent=1))
-                results[task] = told
+                measurement = {**measurement, "tried": tried}
+                write(str(home / f"{task.name}.json"), json.dumps(measurement, indent=1))
+                results[task] = measurement
             done += 1
     return [outcome for outcome in results.values() if outcome is not None]
 
