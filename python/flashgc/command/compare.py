@@ -10,40 +10,20 @@ from typing import Any
 import click
 
 from flashgc.command import output, several
-from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
+from flashgc.command.declaring import command
+from flashgc.command.entrance import INTERRUPTED, OK
 from flashgc.command.options import (
     Asked,
     GroupedCommand,
     asked,
     experiment_options,
-    output_options,
-    plot_kind_option,
-    plot_option,
-    results_option,
 )
 from flashgc.options import several as listed
 
 
-@click.command(
-    cls=GroupedCommand,
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc compare --victim fifo --victim greedy --victim d-choices:d=10,c=1
-  flashgc compare --victim greedy --frontier single --frontier double
-  flashgc compare --frontier pool --gc-preset gc-gd --gc-preset zgc-gd
-  flashgc compare --workload TRACE.csv.zst --spare 7% --plot ranking.pdf
-  flashgc compare --victim greedy --victim python:mine.py:pick
-  flashgc compare --mapping page --mapping fast --mapping bast
-  flashgc compare old.toml new.toml
-  flashgc compare monday.json today.json""",
-)
+@command(cls=GroupedCommand)
 @click.argument("experiments", nargs=-1, metavar="[EXPERIMENT]...", type=click.Path(path_type=Path))
 @experiment_options(several=True)
-@results_option
-@plot_option
-@plot_kind_option
-@output_options
 def compare(
     experiments: tuple[Path, ...],
     results: str | None,
@@ -66,6 +46,24 @@ def compare(
     An EXPERIMENT is a TOML file with the sections below; options override it. Several experiments
     are compared with each other, each with only the policies that it names. Saved results (.json of
     --out, .results) are compared without a new run.
+
+    Options:
+      --results
+      --plot
+      --plot-kind
+      --json
+      --out
+      --quiet
+
+    Examples:
+      flashgc compare --victim fifo --victim greedy --victim d-choices:d=10,c=1
+      flashgc compare --victim greedy --frontier single --frontier double
+      flashgc compare --frontier pool --gc-preset gc-gd --gc-preset zgc-gd
+      flashgc compare --workload TRACE.csv.zst --spare 7% --plot ranking.pdf
+      flashgc compare --victim greedy --victim python:mine.py:pick
+      flashgc compare --mapping page --mapping fast --mapping bast
+      flashgc compare old.toml new.toml
+      flashgc compare monday.json today.json
     """
     from flashgc import plot
     from flashgc.command.show.findings import warn_of

@@ -5,22 +5,21 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from flashgc.command.entrance import CONTEXT
+from flashgc.command.declaring import command
 
 SHELLS = ("bash", "zsh", "fish")
 
 
-@click.command(
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  eval "$(flashgc completion bash)"      in ~/.bashrc
-  eval "$(flashgc completion zsh)"       in ~/.zshrc
-  flashgc completion fish > ~/.config/fish/completions/flashgc.fish""",
-)
+@command()
 @click.argument("shell", metavar="bash|zsh|fish", shell_complete=lambda *_: list(SHELLS))
 def completion(shell: str) -> None:
-    """Print a script that completes commands, options and policy names in your shell."""
+    """Print a script that completes commands, options and policy names in your shell.
+
+    Examples:
+      eval "$(flashgc completion bash)"      in ~/.bashrc
+      eval "$(flashgc completion zsh)"       in ~/.zshrc
+      flashgc completion fish > ~/.config/fish/completions/flashgc.fish
+    """
     from flashgc._core import ConfigError, suggest
     from flashgc.command.entrance import cli
 

@@ -7,53 +7,19 @@ from typing import Any
 
 import click
 
-from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
+from flashgc.command.declaring import command
+from flashgc.command.entrance import INTERRUPTED, OK
 from flashgc.command.options import (
     GroupedCommand,
     asked,
     experiment_options,
-    output_options,
-    results_option,
 )
 
 
-@click.command(
-    cls=GroupedCommand,
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc find spare --wanted "write_amplification<2"
-  flashgc find spare --wanted WA<1.5 --workload TRACE.csv.zst --victim cost-benefit
-  flashgc find victim.d --from 1 --to 64 --wanted WA<3 --victim d-choices
-  flashgc find arrivals.rate --from 1000 --to 50000 --step 500 \\
-    --wanted "read_p99_us<2000" --drive timed --device mlc --capacity 4GiB \\
-    --workload uniform:read=0.7 --arrivals poisson:rate=1000
-  flashgc find queue-depth --from 1 --to 256 --factor 2 \\
-    --wanted "requests_per_second>=20000" experiment.toml""",
-)
+@command(cls=GroupedCommand, wanted={"required": True})
 @click.argument("option")
 @click.argument("experiment", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--wanted",
-    multiple=True,
-    metavar="FIGURE<NUMBER",
-    required=True,
-    help="Condition that must hold; also <=, > and >=. Repeat for several conditions, which must "
-    "all hold.",
-)
-@click.option("--from", "low", metavar="VALUE", help="First value. [default: 2% for spare]")
-@click.option("--to", "high", metavar="VALUE", help="Last value. [default: 60% for spare]")
-@click.option(
-    "--step",
-    metavar="VALUE",
-    help="Distance from one value to the next. [default: 1 for whole numbers, 0.1% for spare]",
-)
-@click.option(
-    "--factor", metavar="NUMBER", help="Factor from one value to the next, instead of --step."
-)
 @experiment_options(several=False)
-@results_option
-@output_options
 def find(
     option: str,
     experiment: Path | None,
@@ -68,13 +34,128 @@ def find(
     quiet: bool,
     **typed: Any,
 ) -> int:
-    """Find the value of OPTION from which, or up to which, a drive is good enough.
+    r"""Find the value of OPTION from which, or up to which, a drive is good enough.
 
     OPTION is a number, such as spare, or a parameter of a spec, such as victim.d. The command
     bisects its values, so the condition should begin to hold at one value and hold from there on.
     Each value runs 5 times, unless --runs says otherwise, with the same seeds.
 
     EXPERIMENT is a TOML file with the sections below; options override it.
+
+    Options:
+      --wanted FIGURE<NUMBER
+          Condition that must hold; also <=, > and >=. Repeat for several conditions, which
+          must all hold.
+      --from VALUE as low
+          First value. [default: 2% for spare]
+      --to VALUE as high
+          Last value. [default: 60% for spare]
+      --step VALUE
+          Distance from one value to the next. [default: 1 for whole numbers, 0.1% for spare]
+      --factor NUMBER
+          Factor from one value to the next, instead of --step.
+      --workload
+      --request-size
+      --flush-every
+      --streams
+      --format
+      --alignment-offset
+      --on-bad-line
+      --devices
+      --blkparse-action
+      --columns
+      --layout
+      --disorder
+      --relations
+      --paging
+      --numbering
+      --arrivals
+      --tenant
+      --rate-scale
+      --drive
+      --blocks
+      --capacity
+      --pages-per-block
+      --page-size
+      --mapping-unit
+      --power-protection
+      --spare
+      --endurance
+      --times
+      --fill
+      --overprovision
+      --device
+      --channels
+      --ways
+      --dies
+      --planes
+      --striping
+      --scheduling
+      --multi-plane
+      --cache-commands
+      --slc
+      --slc-times
+      --bits-per-cell
+      --flush-after
+      --read-retry
+      --host-bandwidth
+      --host-overhead
+      --write-cache
+      --serial-overwrites
+      --queue-depth
+      --arbitration
+      --mapping
+      --victim
+      --frontier
+      --allocation
+      --wear-levelling
+      --placement
+      --gc-preset
+      --gc-domain
+      --gc-low
+      --gc-high
+      --gc-hard
+      --preemption
+      --suspend
+      --victim-search-time
+      --preemption-poll-time
+      --copy-back
+      --gc-holds-domain
+      --idle
+      --write-pacing
+      --host-cache
+      --hints
+      --vm-page-cache
+      --page-policy
+      --scheme
+      --writes
+      --collections
+      --requests
+      --passes
+      --until
+      --warmup
+      --runs
+      --seed
+      --jobs
+      --resolution
+      --worst
+      --timeline
+      --trace-events
+      --window
+      --results
+      --json
+      --out
+      --quiet
+
+    Examples:
+      flashgc find spare --wanted "write_amplification<2"
+      flashgc find spare --wanted WA<1.5 --workload TRACE.csv.zst --victim cost-benefit
+      flashgc find victim.d --from 1 --to 64 --wanted WA<3 --victim d-choices
+      flashgc find arrivals.rate --from 1000 --to 50000 --step 500 \
+        --wanted "read_p99_us<2000" --drive timed --device mlc --capacity 4GiB \
+        --workload uniform:read=0.7 --arrivals poisson:rate=1000
+      flashgc find queue-depth --from 1 --to 256 --factor 2 \
+        --wanted "requests_per_second>=20000" experiment.toml
     """
     from flashgc.command.show.find import show_found
     from flashgc.command.show.findings import warn_each

@@ -6,42 +6,16 @@ from typing import Any
 
 import click
 
-from flashgc.command.common import RETRY, complete
-from flashgc.command.entrance import CONTEXT, OK
+from flashgc.command.declaring import command
+from flashgc.command.entrance import OK
 from flashgc.command.options import GroupedCommand, asked, experiment_options, table_options
 from flashgc.studies.fleets.fleet import RESULTS, UNUSED
 from flashgc.studies.fleets.volumes import BY
 
 
-@click.command(
-    cls=GroupedCommand,
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc fleet TENCENT.tgz --victim greedy --victim cost-benefit --spare 7%
-  flashgc fleet DAY-1.csv.gz DAY-2.csv.gz --format alibaba --victim greedy
-  flashgc fleet MSR/*.csv.gz --by file --victim greedy --victim fifo
-  flashgc fleet TRACE.csv.zst --victim greedy --out table.csv
-
-To go on after a stop, give the same command again.""",
-)
+@command(cls=GroupedCommand, constants={"RESULTS": RESULTS}, by=BY)
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
 @experiment_options(several=True, without=UNUSED)
-@click.option(
-    "--by",
-    metavar="WORD",
-    default="volume",
-    shell_complete=complete(lambda: BY),
-    help="Requests that form a volume: all with one volume (device) number (volume), or all of "
-    "one file (file). [default: volume]",
-)
-@click.option(
-    "--results",
-    metavar="FILE",
-    default=RESULTS,
-    help=f"File in which results are kept. [default: {RESULTS}]",
-)
-@RETRY
 @table_options(": one row per volume and policy")
 def fleet(
     traces: tuple[str, ...],
@@ -59,6 +33,25 @@ def fleet(
     report shows how write amplification is distributed over the volumes: the median, the 95th
     percentile, the worst, and that of all bytes together. It shows the same figures for the
     lifetime.
+
+    Options:
+      --by WORD
+          Requests that form a volume: all with one volume (device) number (volume), or all of
+          one file (file). [default: volume]
+      --results FILE
+          File in which results are kept. [default: {RESULTS}]
+      --retry
+      --out
+      --json
+      --quiet
+
+    Examples:
+      flashgc fleet TENCENT.tgz --victim greedy --victim cost-benefit --spare 7%
+      flashgc fleet DAY-1.csv.gz DAY-2.csv.gz --format alibaba --victim greedy
+      flashgc fleet MSR/*.csv.gz --by file --victim greedy --victim fifo
+      flashgc fleet TRACE.csv.zst --victim greedy --out table.csv
+
+    To go on after a stop, give the same command again.
     """
     from flashgc import tables
     from flashgc._core import ConfigError

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-from click.shell_completion import CompletionItem
-
 from flashgc import _ctrl_c
 from flashgc.command import output
-from flashgc.command.common import complete
-from flashgc.command.entrance import CONTEXT
+from flashgc.command.declaring import command
 from flashgc.command.options import (
     GroupedCommand,
     asked,
     experiment_options,
     folder_option,
-    output_options,
-    plot_option,
 )
 from flashgc.command.workload import one_workload, workload
 from flashgc.studies.gaps.couples import USUAL
@@ -27,62 +21,22 @@ from flashgc.studies.gaps.task import ERRORS, SIGMAS, UNUSED
 FOLDER = "flashgc-gap"
 
 
-def _couples(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
+def _couples() -> tuple[str, ...]:
     from flashgc.registry import gc_presets, policies
 
-    names = [*USUAL, *(one.name for one in gc_presets()), *(one.name for one in policies())]
-    return [CompletionItem(one) for one in dict.fromkeys(names) if one.startswith(incomplete)]
+    names = (*USUAL, *(one.name for one in gc_presets()), *(one.name for one in policies()))
+    return tuple(dict.fromkeys(names))
 
 
-@click.command(
+@command(
     cls=GroupedCommand,
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc gap TRACE.csv.zst --spare 7%
-  flashgc gap hotcold:f=0.1,r=0.9 --blocks 1000 --pages-per-block 64
-  flashgc gap zipf --couples sepbit-cb --couples "fifo + dac:regions=8"
-  flashgc gap zipf --sigma 0.5,1,1.5,2,3 --plot gap.pdf
-  flashgc gap uniform --blocks 200 --classes 8
-
-To go on after a stop, give the same command again.""",
+    constants={"USUAL": "; ".join(USUAL), "SIGMAS": ",".join(f"{one:g}" for one in SIGMAS)},
+    couples=_couples,
+    errors=ERRORS,
 )
 @workload
 @experiment_options(several=True, searched=(), without=UNUSED)
-@click.option(
-    "--couples",
-    metavar="COUPLE",
-    multiple=True,
-    shell_complete=_couples,
-    help="A victim policy, optionally with + and a placement, or a GC preset. Repeat for "
-    f"several; greedy always runs. [default: {'; '.join(USUAL)}]",
-)
-@click.option(
-    "--classes",
-    metavar="N",
-    help="Classes of remaining life for clairvoyance and predictors. [default: 16]",
-)
-@click.option(
-    "--horizon",
-    metavar="NUMBER",
-    help="Distance that these see ahead, in pages written per logical page. [default: 8]",
-)
-@click.option(
-    "--sigma",
-    metavar="LIST",
-    help="Errors of the predictors: standard deviations of the logarithm of a predicted life. "
-    f"[default: {','.join(f'{one:g}' for one in SIGMAS)}]",
-)
-@click.option(
-    "--errors",
-    metavar="WORD",
-    shell_complete=complete(lambda: ERRORS),
-    help="Unit that has its own prediction error: each page write (write), each request "
-    "(request), or a row for each of the two (both). [default: write; for a trace both]",
-)
 @folder_option(FOLDER)
-@plot_option
-@output_options
 def gap(
     workload: str | None,
     by_option: str | None,
@@ -105,6 +59,36 @@ def gap(
     a page is overwritten, clairvoyance, and the lower bound, which is no copies. All have the pool
     frontier and the same writes. Clairvoyance is what a drive with this knowledge reaches. It is
     not a lower bound.
+
+    Options:
+      --couples COUPLE
+          A victim policy, optionally with + and a placement, or a GC preset. Repeat for several;
+          greedy always runs. [default: {USUAL}]
+      --classes N
+          Classes of remaining life for clairvoyance and predictors. [default: 16]
+      --horizon NUMBER
+          Distance that these see ahead, in pages written per logical page. [default: 8]
+      --sigma LIST
+          Errors of the predictors: standard deviations of the logarithm of a predicted life.
+          [default: {SIGMAS}]
+      --errors WORD
+          Unit that has its own prediction error: each page write (write), each request
+          (request), or a row for each of the two (both). [default: write; for a trace both]
+      --cache
+      --resume
+      --plot
+      --json
+      --out
+      --quiet
+
+    Examples:
+      flashgc gap TRACE.csv.zst --spare 7%
+      flashgc gap hotcold:f=0.1,r=0.9 --blocks 1000 --pages-per-block 64
+      flashgc gap zipf --couples sepbit-cb --couples "fifo + dac:regions=8"
+      flashgc gap zipf --sigma 0.5,1,1.5,2,3 --plot gap.pdf
+      flashgc gap uniform --blocks 200 --classes 8
+
+    To go on after a stop, give the same command again.
     """
     from flashgc.command.ended import code_of
     from flashgc.command.show.findings import warn_each

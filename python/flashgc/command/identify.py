@@ -8,9 +8,7 @@ import click
 
 from flashgc._core import ConfigError
 from flashgc.command import output
-from flashgc.command.common import JOBS
-from flashgc.command.entrance import CONTEXT
-from flashgc.command.options import output_options, plot_option
+from flashgc.command.declaring import command
 
 
 def _error(_context: Any, _parameter: Any, value: str) -> float:
@@ -25,81 +23,8 @@ def _error(_context: Any, _parameter: Any, value: str) -> float:
     return share
 
 
-@click.command(
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc identify drive.csv
-  flashgc identify drive.csv --hold-out --plot drive.svg
-  flashgc identify drive.csv --what-if spare=+5% --what-if "cost-benefit pool"
-  flashgc identify two-drives.csv --same-hardware
-  flashgc identify drive.csv --scheme "greedy mixed" --scheme "fifo pool"
-
-\b
-A row of MEASUREMENTS.csv is a workload and its write amplification:
-  workload,write_amplification
-  uniform,2.22
-  80/20,2.51
-  zipf:theta=0.8,2.49
-
-To go on after a stop, give the same command again.""",
-)
+@command(error={"callback": _error, "type": str})
 @click.argument("measurements", type=click.Path())
-@click.option(
-    "--drive",
-    metavar="NAME",
-    multiple=True,
-    help="Identify this drive of the file. Repeat for several.  [default: all of them]",
-)
-@click.option(
-    "--relative",
-    is_flag=True,
-    help="Compare only the shape: each curve may be multiplied by a factor.",
-)
-@click.option(
-    "--same-hardware",
-    is_flag=True,
-    help="Find one scheme for all drives of the file, with a spare factor for each.",
-)
-@click.option("--hold-out", is_flag=True, help="Predict each point from all others.")
-@click.option(
-    "--what-if",
-    metavar="CHANGE",
-    multiple=True,
-    help="Predict the drive with a change: spare=+5%, spare=20%, a scheme, or both. Repeat for "
-    "several.",
-)
-@click.option(
-    "--scheme",
-    metavar="SCHEME",
-    multiple=True,
-    help="Try only this victim policy, frontier and placement, with blanks between them; N/16 "
-    "stands for a part of the blocks. Repeat for several.  [default: 60 of them]",
-)
-@click.option(
-    "--error",
-    metavar="SHARE",
-    callback=_error,
-    default="2%",
-    help="Relative error of each measurement that gives none.  [default: 2%]",
-)
-@click.option("--quick", is_flag=True, help="Simulate a smaller drive, in about a minute.")
-@click.option(
-    "--blocks",
-    metavar="N",
-    type=int,
-    help="Blocks of the simulated drive.  [default: 512, and the best with 256 to 2048 too]",
-)
-@click.option(
-    "--cache",
-    metavar="DIR",
-    type=click.Path(),
-    default="flashgc-identify",
-    help="Folder for finished simulations.  [default: flashgc-identify]",
-)
-@JOBS
-@plot_option
-@output_options
 def identify(
     measurements: str,
     drive: tuple[str, ...],
@@ -118,12 +43,57 @@ def identify(
     out: str | None,
     quiet: bool,
 ) -> int:
-    """Find the garbage collection of a drive whose write amplification was measured.
+    r"""Find the garbage collection of a drive whose write amplification was measured.
 
     MEASUREMENTS is a CSV file. The command simulates every scheme (a victim policy with a write
     frontier, and perhaps a placement) on the workloads of the file, with many spare factors. It
     ranks the schemes by their error over the curve. It says which schemes the measurement cannot
     tell apart, which workload would, and how often a scheme outside the list looks like one of it.
+
+    Options:
+      --drive NAME
+          Identify this drive of the file. Repeat for several.  [default: all of them]
+      --relative
+          Compare only the shape: each curve may be multiplied by a factor.
+      --same-hardware
+          Find one scheme for all drives of the file, with a spare factor for each.
+      --hold-out
+          Predict each point from all others.
+      --what-if CHANGE
+          Predict the drive with a change: spare=+5%, spare=20%, a scheme, or both. Repeat for
+          several.
+      --scheme SCHEME
+          Try only this victim policy, frontier and placement, with blanks between them; N/16
+          stands for a part of the blocks. Repeat for several.  [default: 60 of them]
+      --error SHARE
+          Relative error of each measurement that gives none.  [default: 2%]
+      --quick
+          Simulate a smaller drive, in about a minute.
+      --blocks N
+          Blocks of the simulated drive.  [default: 512, and the best with 256 to 2048 too]
+      --cache DIR
+          Folder for finished simulations.  [default: flashgc-identify]
+      --jobs
+      --plot
+      --json
+      --out
+      --quiet
+
+    Examples:
+      flashgc identify drive.csv
+      flashgc identify drive.csv --hold-out --plot drive.svg
+      flashgc identify drive.csv --what-if spare=+5% --what-if "cost-benefit pool"
+      flashgc identify two-drives.csv --same-hardware
+      flashgc identify drive.csv --scheme "greedy mixed" --scheme "fifo pool"
+
+    \b
+    A row of MEASUREMENTS.csv is a workload and its write amplification:
+      workload,write_amplification
+      uniform,2.22
+      80/20,2.51
+      zipf:theta=0.8,2.49
+
+    To go on after a stop, give the same command again.
     """
     from flashgc.command.ended import code_of
     from flashgc.command.show.identify import show_identification

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import click
@@ -14,8 +14,8 @@ from flashgc._core import ConfigError
 from flashgc._documents import Json, dumps
 from flashgc.command import output
 from flashgc.command.common import JSON
+from flashgc.command.declaring import SHARED, options_of
 from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK, Suggesting
-from flashgc.command.options import output_options, plot_option
 from flashgc.command.policies import plain
 from flashgc.command.show import model as views
 from flashgc.command.show.results import deliver
@@ -33,72 +33,79 @@ from flashgc.model import (
 from flashgc.registry import generators
 from flashgc.units import parse_count, parse_share
 
-
-@dataclasses.dataclass(frozen=True)
-class Parameter:
-    """A parameter of a model, as it is typed."""
-
-    metavar: str
-    help: str
-    #: Reads the text; the second argument is the option, for messages.
-    read: Callable[[str, str], Any] = lambda text, _: text
-    words: tuple[str, ...] = ()
-
-
 #: Workloads whose pages' frequencies the models know.
 WORKLOADS = ("uniform", "hotcold", "zipf", "classes")
 
-PARAMETERS = {
-    "pages_per_block": Parameter("N", "Pages per block. [default: 64]", parse_count),
-    "spare": Parameter(
-        "SHARE",
-        "Spare factor 1 - U/N: share of the physical space (10%, 0.1). [default: 10%]",
-        parse_share,
-    ),
-    "overprovision": Parameter(
-        "SHARE", "Over-provisioning (N - U)/U (28%, 0.28), instead of --spare.", parse_share
-    ),
-    "d": Parameter("N", "Blocks drawn per collection. [default: 10]", parse_count),
-    "c": Parameter("N", "Blocks stored for later collections. [default: 0]", parse_count),
-    "window": Parameter(
-        "SHARE",
-        "Window: share of the blocks, oldest first, that the policy chooses from. [default: 10%]",
-        parse_share,
-    ),
-    "workload": Parameter(
-        "SPEC",
-        "Workload: uniform, hotcold:f=0.2,r=0.8, zipf:theta=0.99, "
-        "classes:pages=1/9/90,shares=60/30/10. [default: uniform]",
-        words=tuple(entry.usage for entry in generators() if entry.name in WORKLOADS),
-    ),
-    "frontier": Parameter(
-        "WORD",
-        "Write frontier: single, double. [default: single]",
-        words=("single", "double"),
-    ),
-    "ties": Parameter(
-        "WORD",
-        "Choice among the blocks with the fewest valid pages: a random one (random), or the one "
-        "that lost a page last (latest). Hot and cold data only. [default: latest]",
-        words=("random", "latest"),
-    ),
-    "cleaner": Parameter(
-        "WORD",
-        "Policy that cleans each pool: greedy, fifo, desnoyers. [default: greedy]",
-        words=("greedy", "fifo", "desnoyers"),
-    ),
-    "blocks": Parameter(
-        "N",
-        "Physical blocks, for --validate and for the pages of zipf. [default: 10000]",
-        parse_count,
-    ),
-}
-
-#: Numbers that are no parameters of a model.
-ACTIONS = ("wanted", "within", "transient", "drive_writes", "runs", "seed")
 
 #: Blocks stored that ``--within`` looks at if nobody says otherwise.
 STORED = "0,1,2,5"
+
+
+def _options(validate: bool, distribution: bool) -> None:
+    """Parameters of models, and what is asked besides the write amplification.
+
+    Options:
+      --pages-per-block N
+          Pages per block. [default: 64]
+      --spare SHARE
+          Spare factor 1 - U/N: share of the physical space (10%, 0.1). [default: 10%]
+      --overprovision SHARE
+          Over-provisioning (N - U)/U (28%, 0.28), instead of --spare.
+      --d N
+          Blocks drawn per collection. [default: 10]
+      --c N
+          Blocks stored for later collections. [default: 0]
+      --window SHARE
+          Window: share of the blocks, oldest first, that the policy chooses from. [default: 10%]
+      --workload SPEC
+          Workload: uniform, hotcold:f=0.2,r=0.8, zipf:theta=0.99,
+          classes:pages=1/9/90,shares=60/30/10. [default: uniform]
+      --frontier WORD
+          Write frontier: single, double. [default: single]
+      --ties WORD
+          Choice among the blocks with the fewest valid pages: a random one (random), or the one
+          that lost a page last (latest). Hot and cold data only. [default: latest]
+      --cleaner WORD
+          Policy that cleans each pool: greedy, fifo, desnoyers. [default: greedy]
+      --blocks N
+          Physical blocks, for --validate and for the pages of zipf. [default: 10000]
+      --wanted WA
+          Solve for the spare factor that gives a write amplification of WA.
+      --within SHARE
+          Solve for the smallest d within SHARE of greedy, for each of several --c ({STORED}).
+      --transient WORD
+          Follow the drive to its steady state after it was filled at random or sequentially:
+          random, sequential.
+      --drive-writes X
+          Length of --transient in drive writes. [default: 10]
+      --validate
+          Simulate the same drive and compare.
+      --runs N
+          Runs of the simulation. [default: 4]
+      --seed N
+          Seed of the simulation's first run. [default: 1]
+      --distribution
+          Print the shares of blocks by their valid pages.
+    """
+
+
+OPTIONS = {
+    option.opts[0].removeprefix("--").replace("-", "_"): option
+    for option in options_of(
+        _options,
+        {"STORED": STORED},
+        workload=tuple(entry.usage for entry in generators() if entry.name in WORKLOADS),
+        frontier=("single", "double"),
+        ties=("random", "latest"),
+        cleaner=("greedy", "fifo", "desnoyers"),
+        transient=("random", "sequential"),
+    )
+}
+#: The readers of the parameters that are no words.
+READERS: Mapping[str, Callable[[str, str], Any]] = {
+    **dict.fromkeys(("pages_per_block", "d", "c", "blocks"), parse_count),
+    **dict.fromkeys(("spare", "overprovision", "window"), parse_share),
+}
 
 #: Examples of each model's help, without ``flashgc model NAME``.
 EXAMPLES = {
@@ -148,78 +155,23 @@ def model(context: click.Context, as_json: bool) -> None:
 
 def command_of(info: Model) -> click.Command:
     """The command of one model."""
-
-    def callback(**typed: Any) -> int:
-        return answer(info, **typed)
-
     names = ["pages_per_block", "spare", "overprovision", *info.takes]
     if info.policy is not None and "blocks" not in names:
         names.append("blocks")
-    options: list[click.Parameter] = [_option(name) for name in names]
-    made = click.Command(
+    names += ["wanted"]
+    names += ["within", "transient", "drive_writes"] if info.name == "meanfield" else []
+    names += ["validate", "runs", "seed"] if info.policy is not None else []
+    shared = [SHARED[flag] for flag in ("--plot", "--json", "--out", "--quiet")]
+    return click.Command(
         info.name,
-        params=options,
-        callback=callback,
+        params=[*(OPTIONS[name] for name in (*names, "distribution")), *shared],
+        callback=lambda **typed: answer(info, **typed),
         help=_help(info),
         short_help=info.summary,
         epilog="\b\nExamples:\n"
         + "\n".join(f"  flashgc model {info.name} {text}" for text in EXAMPLES[info.name]),
         context_settings=CONTEXT,
     )
-    for decorate in (output_options, plot_option, *reversed(_actions(info))):
-        decorate(made.callback)
-    made.params += reversed(made.callback.__dict__.pop("__click_params__"))
-    return made
-
-
-def _option(name: str) -> click.Option:
-    parameter = PARAMETERS[name]
-    return click.Option(
-        [f"--{name.replace('_', '-')}", name],
-        metavar=parameter.metavar,
-        help=parameter.help,
-        shell_complete=lambda _context, _parameter, typed: [
-            word for word in parameter.words if word.startswith(typed)
-        ],
-    )
-
-
-def _actions(info: Model) -> list[Callable[[Any], Any]]:
-    """The options that ask something else than the write amplification."""
-    wanted = "Solve for the spare factor that gives a write amplification of WA."
-    actions = [click.option("--wanted", metavar="WA", help=wanted)]
-    if info.name == "meanfield":
-        within = (
-            f"Solve for the smallest d within SHARE of greedy, for each of several --c ({STORED})."
-        )
-        course = (
-            "Follow the drive to its steady state after it was filled at random or sequentially: "
-            "random, sequential."
-        )
-        actions += [
-            click.option("--within", metavar="SHARE", help=within),
-            click.option(
-                "--transient",
-                metavar="WORD",
-                help=course,
-                shell_complete=lambda *_: ["random", "sequential"],
-            ),
-            click.option(
-                "--drive-writes",
-                metavar="X",
-                help="Length of --transient in drive writes. [default: 10]",
-            ),
-        ]
-    if info.policy is not None:
-        actions += [
-            click.option("--validate", is_flag=True, help="Simulate the same drive and compare."),
-            click.option("--runs", metavar="N", help="Runs of the simulation. [default: 4]"),
-            click.option(
-                "--seed", metavar="N", help="Seed of the simulation's first run. [default: 1]"
-            ),
-        ]
-    shown = "Print the shares of blocks by their valid pages."
-    return [*actions, click.option("--distribution", is_flag=True, help=shown)]
 
 
 def _help(info: Model) -> str:
@@ -231,7 +183,7 @@ def _help(info: Model) -> str:
 @contextlib.contextmanager
 def _named_as_typed() -> Iterator[None]:
     """Messages that begin with a parameter begin with the option instead."""
-    places = {name: f"--{name.replace('_', '-')}" for name in (*PARAMETERS, *ACTIONS)}
+    places = {name: f"--{name.replace('_', '-')}" for name in OPTIONS}
     places |= {
         "pages per block": "--pages-per-block",
         "hot and cold": "--workload",
@@ -340,7 +292,7 @@ def _check_shown(asked: Asked, result: ModelResult) -> None:
 
 def _read(given: dict[str, str]) -> dict[str, Any]:
     return {
-        name: PARAMETERS[name].read(text, f"--{name.replace('_', '-')}")
+        name: READERS[name](text, f"--{name.replace('_', '-')}") if name in READERS else text
         for name, text in given.items()
     }
 

@@ -14,7 +14,8 @@ import click
 
 from flashgc._core import ConfigError, tenant_texts
 from flashgc.command import output
-from flashgc.command.common import JSON, QUIET, F, complete, with_options
+from flashgc.command.common import F, complete, with_options
+from flashgc.command.declaring import adds
 from flashgc.options import (
     ALTERNATIVES,
     OPTIONS,
@@ -171,31 +172,19 @@ def experiment_options(
 
 def table_options(rows: str = "") -> Callable[[F], F]:
     """Adds ``--out`` for a table, of which ``rows`` tells, ``--json`` and ``--quiet``."""
-    out = click.option(
-        "--out",
-        metavar="FILE",
-        type=click.Path(),
-        callback=output.table,
-        help=f"Write a tidy table to FILE, as .csv, .json, .md, .parquet or .tex{rows}.",
-    )
-    return lambda command: out(JSON(QUIET(command)))
 
+    @adds(constants={"ROWS": rows}, out={"callback": output.table})
+    def options(out: str | None) -> None:
+        """A table.
 
-def output_options(command: F) -> F:
-    """Adds ``--json``, ``--out`` and ``--quiet`` to a command."""
-    for decorator in (
-        QUIET,
-        click.option(
-            "--out",
-            metavar="FILE",
-            type=click.Path(),
-            callback=output.option("result.json"),
-            help="Write the JSON document to FILE as well.",
-        ),
-        JSON,
-    ):
-        command = decorator(command)
-    return command
+        Options:
+          --out FILE
+              Write a tidy table to FILE, as .csv, .json, .md, .parquet or .tex{ROWS}.
+          --json
+          --quiet
+        """
+
+    return options
 
 
 def folder_option(usual: str) -> Callable[[F], F]:
@@ -206,55 +195,18 @@ def folder_option(usual: str) -> Callable[[F], F]:
             raise ConfigError(f"--cache: the name is empty; hint: give a folder, such as {usual}")
         return value
 
-    def decorate(command: F) -> F:
-        command = click.option(
-            "--resume/--no-resume",
-            default=True,
-            help="Use the results that earlier work kept, or run everything again. [default: "
-            "--resume]",
-        )(command)
-        return click.option(
-            "--cache",
-            metavar="DIR",
-            default=usual,
-            callback=folder,
-            help=f"Folder that keeps finished simulations. [default: {usual}]",
-        )(command)
+    @adds(constants={"USUAL": usual}, cache={"callback": folder, "type": str})
+    def options(cache: str, resume: bool) -> None:
+        """Kept simulations.
 
-    return decorate
+        Options:
+          --cache DIR
+              Folder that keeps finished simulations. [default: {USUAL}]
+          --resume/--no-resume
+              Use the results that earlier work kept, or run everything again. [default: --resume]
+        """
 
-
-def results_option(command: F) -> F:
-    """Adds ``--results`` to a command."""
-    return click.option(
-        "--results",
-        metavar="FILE",
-        help="Keep the results in FILE, and do not repeat runs whose results FILE has.",
-    )(command)
-
-
-def plot_kind_option(command: F) -> F:
-    """Adds ``--plot-kind`` to a command."""
-    return click.option(
-        "--plot-kind",
-        metavar="WORD",
-        shell_complete=complete(lambda: tuple(output.KINDS)),
-        help="Content of --plot: amplification, histogram (of erases), evolution (of wear) or "
-        "survival (of blocks). [default: amplification; with --until and a failure, "
-        "evolution for one run and survival for several]",
-    )(command)
-
-
-def plot_option(command: F) -> F:
-    """Adds ``--plot`` to a command."""
-    return click.option(
-        "--plot",
-        "picture",
-        metavar="FILE",
-        type=click.Path(),
-        callback=output.picture,
-        help="Draw the result to FILE, as .svg, .pdf or .png.",
-    )(command)
+    return options
 
 
 @dataclass(frozen=True)

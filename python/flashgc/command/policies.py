@@ -11,8 +11,7 @@ from typing import Any
 import click
 
 from flashgc import presets, registry
-from flashgc.command.common import JSON
-from flashgc.command.entrance import CONTEXT
+from flashgc.command.declaring import command
 from flashgc.registry import Entry
 
 
@@ -65,22 +64,22 @@ KINDS = (
 )
 
 
-@click.command(
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc policies
-  flashgc policies d-choices""",
-)
+@command()
 @click.argument(
     "name", required=False, shell_complete=lambda *_: [entry.name for _, entry in everything()]
 )
-@JSON
 def policies(name: str | None, as_json: bool) -> None:
     """List policies, mappings, workloads and more, or describe those called NAME.
 
     If two have the same name, as the victim policy and the block allocation fifo, both are
     described. The JSON document describes the first.
+
+    Options:
+      --json
+
+    Examples:
+      flashgc policies
+      flashgc policies d-choices
     """
     from flashgc._documents import dumps
 

@@ -6,43 +6,11 @@ from pathlib import Path
 
 import click
 
-from flashgc.command.common import JSON, QUIET
-from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK
+from flashgc.command.declaring import command
+from flashgc.command.entrance import INTERRUPTED, OK
 
 
-@click.command(
-    context_settings={**CONTEXT, "ignore_unknown_options": True, "allow_interspersed_args": False},
-    epilog="""\b
-Examples:
-  flashgc trace record -o sort.pages.zst -- sort /usr/share/dict/words
-  flashgc trace record -o pdf.pages --page-size 4KiB -- pdftoppm in.pdf out
-
-Valgrind must be installed. The program runs some hundred times slower. Programs
-that it starts are not recorded. Ctrl-C ends both and keeps the trace so far.""",
-)
-@click.option(
-    "--output",
-    "-o",
-    "target",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="The trace to write: .pages, optionally followed by .zst or .gz.",
-)
-@click.option("--page-size", metavar="SIZE", default="2KiB", help="Size of a page. [default: 2KiB]")
-@click.option(
-    "--filter",
-    "filter_",
-    metavar="PAGES",
-    default="64",
-    help="Leave out references that make no difference to an LRU memory of at least this many "
-    "pages; 0 keeps all. [default: 64]",
-)
-@click.option(
-    "--accesses", metavar="N", help="Stop after this many accesses. [default: the program's end]"
-)
-@JSON
-@QUIET
+@command(context={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("program", nargs=-1, required=True, metavar="PROGRAM [ARGUMENT]...")
 def record(
     target: Path,
@@ -56,6 +24,26 @@ def record(
     """Record the pages of memory that PROGRAM reads and writes.
 
     Instruction fetches and loads are reads, stores and modifications are writes.
+
+    Options:
+      --output, -o FILE as target
+          The trace to write: .pages, optionally followed by .zst or .gz.
+      --page-size SIZE
+          Size of a page. [default: 2KiB]
+      --filter PAGES as filter_
+          Leave out references that make no difference to an LRU memory of at least this many
+          pages; 0 keeps all. [default: 64]
+      --accesses N
+          Stop after this many accesses. [default: the program's end]
+      --json
+      --quiet
+
+    Examples:
+      flashgc trace record -o sort.pages.zst -- sort /usr/share/dict/words
+      flashgc trace record -o pdf.pages --page-size 4KiB -- pdftoppm in.pdf out
+
+    Valgrind must be installed. The program runs some hundred times slower. Programs
+    that it starts are not recorded. Ctrl-C ends both and keeps the trace so far.
     """
     from flashgc._core import ConfigError, Control
     from flashgc.recording import describe_exit, trace_record

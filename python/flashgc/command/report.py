@@ -7,32 +7,31 @@ from pathlib import Path
 import click
 
 from flashgc.command.common import where
-from flashgc.command.entrance import CONTEXT, OK
+from flashgc.command.declaring import command
+from flashgc.command.entrance import OK
 
 
-@click.command(
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc report grid.results
-  flashgc report grid.results -o page.html --where "spare<10%"
-
-The page shows the question of the grid, a table to sort and to search, and
-pictures to zoom. For each cell it has the figures, the digest and the command
-that runs it again. It is one file, which needs no network.""",
-)
+@command()
 @click.argument("results", type=click.Path(path_type=Path))
-@click.option(
-    "--out",
-    "-o",
-    "target",
-    metavar="FILE",
-    help="The page to write. [default: RESULTS with the ending .html]",
-)
 @where("results")
-@click.option("--quiet", "-q", is_flag=True, help="No progress, and no line about the page.")
 def report(results: Path, target: str | None, where: tuple[str, ...], quiet: bool) -> int:
-    """Make one HTML page of the RESULTS that `flashgc sweep` keeps."""
+    """Make one HTML page of the RESULTS that `flashgc sweep` keeps.
+
+    Options:
+      --out, -o FILE as target
+          The page to write. [default: RESULTS with the ending .html]
+      --where
+      --quiet, -q
+          No progress, and no line about the page.
+
+    Examples:
+      flashgc report grid.results
+      flashgc report grid.results -o page.html --where "spare<10%"
+
+    The page shows the question of the grid, a table to sort and to search, and
+    pictures to zoom. For each cell it has the figures, the digest and the command
+    that runs it again. It is one file, which needs no network.
+    """
     from flashgc.reports.asked import cells
     from flashgc.studies.sweep.report import ENDING, write_page
     from flashgc.terminal.progress import Bar

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import click
 
-from flashgc.command.entrance import CONTEXT
+from flashgc.command.declaring import command
 
 #: The distribution that has the command, and the entry point that names it.
 PAPERS, COMMANDS = "flashgc-papers", "flashgc.commands"
@@ -26,11 +26,7 @@ def _installed() -> click.Command | None:
     return command
 
 
-@click.command(
-    "reproduce",
-    add_help_option=False,
-    context_settings={**CONTEXT, "ignore_unknown_options": True},
-)
+@command("reproduce", context={"ignore_unknown_options": True}, settings={"add_help_option": False})
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def _absent(words: tuple[str, ...]) -> int:
     """Repeat published experiments, and compare the papers' results with the measured ones."""

@@ -8,34 +8,30 @@ import click
 
 from flashgc.command import output
 from flashgc.command.common import where
-from flashgc.command.entrance import CONTEXT, OK
+from flashgc.command.declaring import command
+from flashgc.command.entrance import OK
 
 
-@click.group(context_settings=CONTEXT, short_help="List, export, merge and prune kept results.")
+@command(cls=click.Group, settings={"short_help": "List, export, merge and prune kept results."})
 def results() -> None:
     """Results in the file that `flashgc sweep` keeps."""
 
 
-@results.command(
-    name="list",
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc results list grid.results
-  flashgc results list grid.results --where victim=greedy --where "spare<0.1"
-  flashgc results list grid.results --out table.csv""",
-)
+@command("list", group=results, out={"callback": output.table})
 @click.argument("file", type=click.Path(path_type=Path))
 @where("results")
-@click.option(
-    "--out",
-    metavar="FILE",
-    type=click.Path(),
-    callback=output.table,
-    help="Write the table to FILE, as .csv, .json, .md, .parquet or .tex.",
-)
 def list_(file: Path, where: tuple[str, ...], out: str | None) -> int:
-    """List results, the newest last."""
+    """List results, the newest last.
+
+    Options:
+      --out FILE
+          Write the table to FILE, as .csv, .json, .md, .parquet or .tex.
+
+    Examples:
+      flashgc results list grid.results
+      flashgc results list grid.results --where victim=greedy --where "spare<0.1"
+      flashgc results list grid.results --out table.csv
+    """
     from flashgc import foreign, tables
     from flashgc.store import Store
     from flashgc.store.file import EMPTY
@@ -67,7 +63,7 @@ def list_(file: Path, where: tuple[str, ...], out: str | None) -> int:
     return OK
 
 
-@results.command(name="show", context_settings=CONTEXT)
+@command("show", group=results)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("key")
 def show_one(file: Path, key: str) -> int:
@@ -94,17 +90,15 @@ def show_one(file: Path, key: str) -> int:
     return OK
 
 
-@results.command(
-    name="merge",
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc results merge grid.results part-1.results part-2.results""",
-)
+@command(group=results)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("others", nargs=-1, required=True, type=click.Path(path_type=Path))
 def merge(file: Path, others: tuple[Path, ...]) -> int:
-    """Copy the results of OTHERS to FILE; a result wins over an error of the same cell."""
+    """Copy the results of OTHERS to FILE; a result wins over an error of the same cell.
+
+    Examples:
+      flashgc results merge grid.results part-1.results part-2.results
+    """
     from flashgc.store import Store
 
     with Store(file, "FILE") as store:
@@ -114,21 +108,21 @@ def merge(file: Path, others: tuple[Path, ...]) -> int:
     return OK
 
 
-@results.command(
-    name="export",
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc results export grid.results copy.results""",
-)
+@command(group=results)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("copy", type=click.Path(path_type=Path))
-@click.option("--quiet", "-q", is_flag=True, help="No progress.")
 def export(file: Path, copy: Path, quiet: bool) -> int:
     """Copy a FILE of results to COPY, also while a sweep writes it.
 
     The copy has every result that is complete now. A file that is in use has its last results in a
     second file beside it, so cp would miss them.
+
+    Options:
+      --quiet, -q
+          No progress.
+
+    Examples:
+      flashgc results export grid.results copy.results
     """
     from flashgc.store import Store
     from flashgc.store.export import export as write_copy
@@ -141,22 +135,19 @@ def export(file: Path, copy: Path, quiet: bool) -> int:
     return OK
 
 
-@results.command(name="prune", context_settings=CONTEXT)
+@command(group=results)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--failed", is_flag=True, help="Delete errors, so that a sweep runs these cells again."
-)
-@click.option(
-    "--other-versions", is_flag=True, help="Delete the results of other builds of flashgc."
-)
-@click.option(
-    "--where",
-    multiple=True,
-    metavar="COLUMN=VALUE",
-    help="Delete the results for which this holds, as in list.",
-)
 def prune(file: Path, failed: bool, other_versions: bool, where: tuple[str, ...]) -> int:
-    """Delete results, and give their space back."""
+    """Delete results, and give their space back.
+
+    Options:
+      --failed
+          Delete errors, so that a sweep runs these cells again.
+      --other-versions
+          Delete the results of other builds of flashgc.
+      --where COLUMN=VALUE
+          Delete the results for which this holds, as in list.
+    """
     from flashgc._core import ConfigError
     from flashgc.store import Store
     from flashgc.store.query import conditions

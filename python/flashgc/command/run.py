@@ -8,57 +8,18 @@ import click
 
 from flashgc._core import ConfigError
 from flashgc.command import output
-from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK, fail
+from flashgc.command.declaring import command
+from flashgc.command.entrance import FAILED, INTERRUPTED, OK, fail
 from flashgc.command.options import (
     GroupedCommand,
     asked,
     experiment_options,
-    output_options,
-    plot_kind_option,
-    plot_option,
-    results_option,
 )
 
 
-@click.command(
-    cls=GroupedCommand,
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc run --workload uniform --victim greedy --spare 7%
-  flashgc run --workload zipf:theta=0.99 --until precision=0.1%
-  flashgc run --workload TRACE.csv.zst --victim greedy --passes 5 --json
-  flashgc run --victim fifo --plot fifo.svg
-  flashgc run --writes 1000x --checkpoint run.ckpt
-  flashgc run --resume run.ckpt
-  flashgc run experiment.toml --seed 2
-  flashgc run experiment.toml --results mine.results""",
-)
+@command(cls=GroupedCommand)
 @click.argument("experiment", required=False, type=click.Path())
 @experiment_options(several=False)
-@click.option(
-    "--checkpoint",
-    metavar="FILE",
-    type=click.Path(),
-    help="Save the state of the runs in FILE, so that --resume can go on; FILE,every=TIME says "
-    "how often. [default: every=5min]",
-)
-@click.option(
-    "--resume",
-    metavar="FILE",
-    type=click.Path(),
-    help="Go on from the checkpoint in FILE with its configuration, and keep FILE up to date.",
-)
-@click.option(
-    "--expect",
-    metavar="DIGEST|FILE",
-    help="Exit with 1 if the digest is another; with the JSON FILE of a result, say what differs "
-    "first.",
-)
-@results_option
-@plot_option
-@plot_kind_option
-@output_options
 def run(
     experiment: str | None,
     checkpoint: str | None,
@@ -75,6 +36,32 @@ def run(
     """Run one drive on one workload and report its write amplification.
 
     EXPERIMENT is a TOML file with the sections below; options override it.
+
+    Options:
+      --checkpoint FILE
+          Save the state of the runs in FILE, so that --resume can go on; FILE,every=TIME says
+          how often. [default: every=5min]
+      --resume FILE
+          Go on from the checkpoint in FILE with its configuration, and keep FILE up to date.
+      --expect DIGEST|FILE
+          Exit with 1 if the digest is another; with the JSON FILE of a result, say what
+          differs first.
+      --results
+      --plot
+      --plot-kind
+      --json
+      --out
+      --quiet
+
+    Examples:
+      flashgc run --workload uniform --victim greedy --spare 7%
+      flashgc run --workload zipf:theta=0.99 --until precision=0.1%
+      flashgc run --workload TRACE.csv.zst --victim greedy --passes 5 --json
+      flashgc run --victim fifo --plot fifo.svg
+      flashgc run --writes 1000x --checkpoint run.ckpt
+      flashgc run --resume run.ckpt
+      flashgc run experiment.toml --seed 2
+      flashgc run experiment.toml --results mine.results
     """
     from flashgc import checkpoints, plot
     from flashgc.command.show.findings import warn_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from flashgc.command.entrance import CONTEXT
+from flashgc.command.declaring import command
 from flashgc.options import (
     SECTIONS,
     TENANT_KEYS,
@@ -19,16 +19,15 @@ from flashgc.options import (
 )
 
 
-@click.command(
-    context_settings=CONTEXT,
-    epilog="""\b
-Example:
-  flashgc schema > experiment.schema.json
-Editors then complete and check a file that begins with
-  #:schema experiment.schema.json""",
-)
+@command()
 def schema() -> None:
-    """Print the JSON schema of experiment files, for editors that complete and check."""
+    """Print the JSON schema of experiment files, for editors that complete and check.
+
+    Example:
+      flashgc schema > experiment.schema.json
+    Editors then complete and check a file that begins with
+      #:schema experiment.schema.json
+    """
     click.echo(schema_text())
 
 

@@ -6,55 +6,13 @@ from pathlib import Path
 
 import click
 
-from flashgc.command.common import RETRY
-from flashgc.command.entrance import CONTEXT, OK
+from flashgc.command.declaring import command
+from flashgc.command.entrance import OK
 from flashgc.command.options import table_options
 
 
-@click.command(
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc sweep grid.toml
-  flashgc sweep grid.toml --dry-run
-  flashgc sweep grid.toml --out table.csv
-  flashgc sweep grid.toml --shard 3/8      # one of 8 parts, for a job array
-  flashgc results merge grid.results part-*.results
-
-\b
-A grid is an experiment file in which any option may be a list or a range:
-  [drive]
-  spare = { from = "5%", to = "30%", step = "5%" }
-  [gc]
-  victim = ["greedy", "fifo", "d-choices:d=10"]
-  [run]
-  seed = [1, 2, 3]
-  [[sweep.leave_out]]
-  gc.victim = "fifo"
-  drive.spare = "<10%"
-
-To go on after a stop, give the same command again.""",
-)
+@command()
 @click.argument("grid", type=click.Path(path_type=Path))
-@click.option(
-    "--results",
-    metavar="FILE",
-    help="File in which results are kept. [default: GRID with the ending .results]",
-)
-@click.option(
-    "--jobs",
-    metavar="N",
-    default="0",
-    help="Cells to run side by side; 0 runs one per core. [default: 0]",
-)
-@click.option(
-    "--on", metavar="ADDRESS", help="Run on the workers of a Dask scheduler: dask://HOST:8786."
-)
-@click.option("--shard", metavar="I/N", help="Run the I-th of N parts of the cells.")
-@RETRY
-@click.option(
-    "--dry-run", is_flag=True, help="Say what would run and for how long, and run nothing."
-)
 @table_options()
 def sweep(
     grid: Path,
@@ -68,10 +26,47 @@ def sweep(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Run every cell of a GRID of experiments, and keep every result.
+    r"""Run every cell of a GRID of experiments, and keep every result.
 
     A cell whose result is kept is not run again, so after you add a value, only the new cells run.
     A cell that cannot run is listed with the reason. If a cell fails, its error is kept.
+
+    Options:
+      --results FILE
+          File in which results are kept. [default: GRID with the ending .results]
+      --jobs N
+          Cells to run side by side; 0 runs one per core. [default: 0]
+      --on ADDRESS
+          Run on the workers of a Dask scheduler: dask://HOST:8786.
+      --shard I/N
+          Run the I-th of N parts of the cells.
+      --retry
+      --dry-run
+          Say what would run and for how long, and run nothing.
+      --out
+      --json
+      --quiet
+
+    Examples:
+      flashgc sweep grid.toml
+      flashgc sweep grid.toml --dry-run
+      flashgc sweep grid.toml --out table.csv
+      flashgc sweep grid.toml --shard 3/8      # one of 8 parts, for a job array
+      flashgc results merge grid.results part-*.results
+
+    \b
+    A grid is an experiment file in which any option may be a list or a range:
+      [drive]
+      spare = { from = "5%", to = "30%", step = "5%" }
+      [gc]
+      victim = ["greedy", "fifo", "d-choices:d=10"]
+      [run]
+      seed = [1, 2, 3]
+      [[sweep.leave_out]]
+      gc.victim = "fifo"
+      drive.spare = "<10%"
+
+    To go on after a stop, give the same command again.
     """
     from flashgc import tables
     from flashgc._core import ConfigError

@@ -4,46 +4,52 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 import click
 
 from flashgc._core import Control
-from flashgc.command.entrance import CONTEXT, FAILED, OK, enter
+from flashgc.command.declaring import adds, command
+from flashgc.command.entrance import FAILED, OK, enter
 from flashgc.device.pace import Pace
 from flashgc.device.postgres import tpcc
 from flashgc.terminal.progress import Bars
 from flashgc.units import format_count, parse_count
 
 
-def _dsn(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option(
-        "--dsn",
-        required=True,
-        help="Connection string of libpq for the database: 'host=/tmp dbname=tpcc'.",
-    )(command)
+@adds()
+def _dsn(dsn: str) -> None:
+    """The database.
+
+    Options:
+      --dsn
+          Connection string of libpq for the database: 'host=/tmp dbname=tpcc'.
+    """
 
 
-@click.group(context_settings=CONTEXT)
+@command(cls=click.Group)
 def cli() -> None:
     """A TPC-C-like load on PostgreSQL. Not audited: its figures are not TPC-C results."""
 
 
-@cli.command()
+@command(group=cli, items={"default": "1e5"}, customers={"default": "3000"})
 @_dsn
-@click.option(
-    "--warehouses", default="1", help="Number of warehouses, each of some 100 MB. [default: 1]"
-)
-@click.option("--items", default="1e5", help="Number of items. [default: the standard's 100,000]")
-@click.option(
-    "--customers", default="3000", help="Customers per district. [default: the standard's 3,000]"
-)
-@click.option("--seed", default="1", help="Seed of the rows. [default: 1]")
-@click.option("--replace", is_flag=True, help="Remove the schema tpcc if it exists.")
 def load(dsn: str, warehouses: str, items: str, customers: str, seed: str, replace: bool) -> int:
-    """Make the schema tpcc and fill its tables."""
+    """Make the schema tpcc and fill its tables.
+
+    Options:
+      --warehouses
+          Number of warehouses, each of some 100 MB. [default: 1]
+      --items
+          Number of items. [default: the standard's 100,000]
+      --customers
+          Customers per district. [default: the standard's 3,000]
+      --seed
+          Seed of the rows. [default: 1]
+      --replace
+          Remove the schema tpcc if it exists.
+    """
     size = tpcc.Size(
         parse_count(warehouses, "--warehouses"),
         parse_count(items, "--items"),
@@ -59,14 +65,20 @@ def load(dsn: str, warehouses: str, items: str, customers: str, seed: str, repla
     return OK
 
 
-@cli.command()
+@command(group=cli)
 @_dsn
-@click.option("--seconds", type=float, default=60.0, help="[default: 60]")
-@click.option("--clients", default="8", help="[default: 8]")
-@click.option("--seed", default="1", help="Seed of the clients' transactions. [default: 1]")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def run(dsn: str, seconds: float, clients: str, seed: str, as_json: bool) -> int:
-    """Run the transactions, then check the conditions."""
+    """Run the transactions, then check the conditions.
+
+    Options:
+      --seconds
+          [default: 60]
+      --clients
+          [default: 8]
+      --seed
+          Seed of the clients' transactions. [default: 1]
+      --json
+    """
     with Bars(quiet=False) as bars:
         result = tpcc.run(
             dsn,
@@ -89,11 +101,14 @@ def run(dsn: str, seconds: float, clients: str, seed: str, as_json: bool) -> int
     return OK if result.is_consistent else FAILED
 
 
-@cli.command()
+@command(group=cli)
 @_dsn
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def check(dsn: str, as_json: bool) -> int:
-    """Check the consistency conditions 1 to 4 of the standard's clause 3.3.2."""
+    """Check the consistency conditions 1 to 4 of the standard's clause 3.3.2.
+
+    Options:
+      --json
+    """
     found = tpcc.check(dsn)
     if as_json:
         click.echo(json.dumps([asdict(one) for one in found], indent=2))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flashgc.command.common import JSON, QUIET, F, complete
-from flashgc.command.entrance import CONTEXT, INTERRUPTED, OK, Suggesting
+from flashgc.command.common import F, complete
+from flashgc.command.declaring import command
+from flashgc.command.entrance import INTERRUPTED, OK, Suggesting
 from flashgc.command.options import FLAGS, help_text
 from flashgc.options import PATHS, choices
 
@@ -48,36 +49,39 @@ def _reading(*paths: str) -> Callable[[F], F]:
     return decorate
 
 
-@click.group(
-    cls=Suggesting,
-    lazy={"record": "flashgc.command.record:record"},
-    context_settings=CONTEXT,
-)
+@command(cls=Suggesting, settings={"lazy": {"record": "flashgc.command.record:record"}})
 def trace() -> None:
     """Look at, convert, make and record traces."""
 
 
-@trace.command(
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc trace stat TRACE.csv.gz
-  flashgc trace stat TRACE --format spc --page-size 16KiB --json""",
-)
+def _pagings() -> tuple[str, ...]:
+    """The words of ``--paging``."""
+    from typing import get_args
+
+    from flashgc.traces import AllPages
+
+    return get_args(AllPages)
+
+
+@command(group=trace, paging=_pagings)
 @click.argument("path", type=click.Path(path_type=Path))
 @_reading(*READ, *PAGED)
-@click.option(
-    "--paging",
-    metavar="covered|rounded",
-    help="Pages of a request that does not begin and end at page boundaries: all that it "
-    "touches, or as many as its size needs. [default: covered]",
-    shell_complete=lambda *_: _pagings(),
-)
-@click.option("--explain", is_flag=True, help="Show what speaks for and against each format.")
-@JSON
-@QUIET
 def stat(path: Path, explain: bool, as_json: bool, quiet: bool, **options: Any) -> int:
-    """Count what a trace has: requests, pages, overwrites, locality."""
+    """Count what a trace has: requests, pages, overwrites, locality.
+
+    Options:
+      --paging covered|rounded
+          Pages of a request that does not begin and end at page boundaries: all that it
+          touches, or as many as its size needs. [default: covered]
+      --explain
+          Show what speaks for and against each format.
+      --json
+      --quiet
+
+    Examples:
+      flashgc trace stat TRACE.csv.gz
+      flashgc trace stat TRACE --format spc --page-size 16KiB --json
+    """
     from flashgc._core import Control, TraceError
     from flashgc._documents import dumps
     from flashgc.command.show.results import deliver
@@ -298,51 +302,10 @@ def reference_rows(stat: TraceStat, working_set: WorkingSets) -> list[tuple[str,
     return rows
 
 
-@trace.command(
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc trace convert web_0.csv.gz web_0.flashgc.zst
-  flashgc trace convert disk.blkparse trace.csv
-  flashgc trace convert program.lackey.zst program.pages.zst --filter 64
-  pg_waldump 000000010000000000000001 > wal.txt
-  flashgc trace convert wal.txt wal.csv --as-dirty""",
-)
+@command(group=trace, leave_out=("drive-size", "references"))
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))
 @_reading(*READ)
-@click.option(
-    "--native-devices",
-    is_flag=True,
-    help="Keep the device numbers of the trace; do not replace them by their ranks.",
-)
-@click.option(
-    "--as-dirty",
-    is_flag=True,
-    help="Turn every write into a dirty event: the host has changed the page in its cache.",
-)
-@click.option(
-    "--leave-out",
-    metavar="WHAT",
-    help="Copy the trace without what TARGET's format has no place for: drive-size (of the drive "
-    "that was recorded), references (the fact that these are references to memory), or both with "
-    "a comma.",
-    shell_complete=lambda *_: ["drive-size", "references"],
-)
-@click.option(
-    "--page-size",
-    metavar="SIZE",
-    help="Size of a page in .pages. [default: that of a .pages SOURCE, or else 2KiB]",
-)
-@click.option(
-    "--filter",
-    "filter_",
-    metavar="PAGES",
-    help="Leave out of .pages the references that make no difference to an LRU memory of at "
-    "least this many pages. [default: that of a .pages SOURCE, or else 0]",
-)
-@JSON
-@QUIET
 def convert(
     source: Path,
     target: Path,
@@ -358,6 +321,30 @@ def convert(
 
     TARGET's name chooses: .csv, .flashgc or, for references to memory, .pages;
     perhaps followed by .zst or .gz.
+
+    Options:
+      --native-devices
+          Keep the device numbers of the trace; do not replace them by their ranks.
+      --as-dirty
+          Turn every write into a dirty event: the host has changed the page in its cache.
+      --leave-out WHAT
+          Copy the trace without what TARGET's format has no place for: drive-size (of the
+          drive that was recorded), references (the fact that these are references to memory),
+          or both with a comma.
+      --page-size SIZE
+          Size of a page in .pages. [default: that of a .pages SOURCE, or else 2KiB]
+      --filter PAGES as filter_
+          Leave out of .pages the references that make no difference to an LRU memory of at
+          least this many pages. [default: that of a .pages SOURCE, or else 0]
+      --json
+      --quiet
+
+    Examples:
+      flashgc trace convert web_0.csv.gz web_0.flashgc.zst
+      flashgc trace convert disk.blkparse trace.csv
+      flashgc trace convert program.lackey.zst program.pages.zst --filter 64
+      pg_waldump 000000010000000000000001 > wal.txt
+      flashgc trace convert wal.txt wal.csv --as-dirty
     """
     from flashgc._core import Control
     from flashgc.terminal.progress import Bar
@@ -395,24 +382,9 @@ def convert(
     return OK
 
 
-@trace.command(
-    context_settings=CONTEXT,
-    epilog="""\b
-Example:
-  flashgc trace synth hotcold:f=0.2,r=0.8 made.csv --pages 1e5 --requests 1e6""",
-)
+@command(group=trace)
 @click.argument("workload")
 @click.argument("target", type=click.Path(path_type=Path))
-@click.option("--pages", metavar="N", required=True, help="Logical pages.")
-@click.option(
-    "--requests", metavar="N", required=True, help="Number of requests, of one page each."
-)
-@click.option("--page-size", metavar="SIZE", default="4KiB", help="Size of a page. [default: 4KiB]")
-@click.option(
-    "--interval", metavar="NS", default="1000", help="Nanoseconds between requests. [default: 1000]"
-)
-@click.option("--seed", metavar="N", default="1", help="Seed of the generator. [default: 1]")
-@click.option("--quiet", "-q", is_flag=True, help="No progress.")
 def synth(
     workload: str,
     target: Path,
@@ -427,6 +399,23 @@ def synth(
 
     TARGET's name chooses the format: .csv, .flashgc or, for references to memory,
     .pages; perhaps followed by .zst or .gz.
+
+    Options:
+      --pages N
+          Logical pages.
+      --requests N
+          Number of requests, of one page each.
+      --page-size SIZE
+          Size of a page. [default: 4KiB]
+      --interval NS
+          Nanoseconds between requests. [default: 1000]
+      --seed N
+          Seed of the generator. [default: 1]
+      --quiet, -q
+          No progress.
+
+    Example:
+      flashgc trace synth hotcold:f=0.2,r=0.8 made.csv --pages 1e5 --requests 1e6
     """
     from flashgc._core import Control, check
     from flashgc.terminal.progress import Bar
@@ -449,11 +438,14 @@ def synth(
     return INTERRUPTED if control.cancelled else OK
 
 
-@trace.command(context_settings=CONTEXT)
+@command(group=trace)
 @click.argument("name", required=False)
-@JSON
 def formats(name: str | None, as_json: bool) -> None:
-    """List the trace formats that can be read, or describe one by NAME."""
+    """List the trace formats that can be read, or describe one by NAME.
+
+    Options:
+      --json
+    """
     import dataclasses
 
     from flashgc._core import check
@@ -480,11 +472,14 @@ def formats(name: str | None, as_json: bool) -> None:
     show(out, made)
 
 
-@trace.command(context_settings=CONTEXT)
+@command(group=trace)
 @click.argument("name", required=False)
-@JSON
 def layouts(name: str | None, as_json: bool) -> None:
-    """List the layouts that ship, or print the file of NAME."""
+    """List the layouts that ship, or print the file of NAME.
+
+    Options:
+      --json
+    """
     import dataclasses
 
     from flashgc._core import ConfigError
@@ -509,12 +504,3 @@ def layouts(name: str | None, as_json: bool) -> None:
     for layout in chosen:
         made.add_row(layout.name, layout.program)
     show(out, made)
-
-
-def _pagings() -> list[str]:
-    """The words of ``--paging``."""
-    from typing import get_args
-
-    from flashgc.traces import AllPages
-
-    return list(get_args(AllPages))

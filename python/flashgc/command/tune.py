@@ -5,20 +5,15 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import click
-from click.shell_completion import CompletionItem
-
 from flashgc import _ctrl_c
 from flashgc._core import ConfigError
 from flashgc.command import output
-from flashgc.command.entrance import CONTEXT
+from flashgc.command.declaring import command
 from flashgc.command.options import (
     GroupedCommand,
     asked,
     experiment_options,
     folder_option,
-    output_options,
-    plot_option,
 )
 from flashgc.command.workload import one_workload, workload
 from flashgc.studies.tuning.objective import OBJECTIVES
@@ -30,10 +25,6 @@ from flashgc.studies.tuning.tune import HOLD_BACK
 FOLDER = "flashgc-tune"
 
 
-def _objectives(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
-    return [CompletionItem(name) for name in OBJECTIVES if name.startswith(incomplete)]
-
-
 def _save(context: Any, parameter: Any, value: str | None) -> str | None:
     """Refuses a file that exists and is no experiment: it would be lost."""
     if value is not None and os.path.isfile(value) and not value.lower().endswith(".toml"):
@@ -43,51 +34,19 @@ def _save(context: Any, parameter: Any, value: str | None) -> str | None:
     return output.option("best.toml")(context, parameter, value)
 
 
-@click.command(
+@command(
     cls=GroupedCommand,
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc tune TRACE.csv.zst --spare 7% --frontier pool
-  flashgc tune hotcold:f=0.2,r=0.8 --budget 200 --save best.toml
-  flashgc tune zipf --victim d-choices --frontier pool --time 10min
-  flashgc tune TRACE.csv.zst --objective p99.9-read --device tlc
-  flashgc tune uniform --objective life --endurance 100 --blocks 500
-
-To go on after a stop, give the same command again.""",
+    constants={
+        "OBJECTIVES": ", ".join(OBJECTIVES),
+        "BUDGET": BUDGET,
+        "HOLD_BACK": f"{HOLD_BACK:.0%}",
+    },
+    objective=tuple(OBJECTIVES),
+    save={"callback": _save},
 )
 @workload
 @experiment_options(several=True, searched=SEARCHED, without=UNUSED)
-@click.option(
-    "--objective",
-    metavar="WORD",
-    default="write-amplification",
-    shell_complete=_objectives,
-    help=f"Figure to optimise: {', '.join(OBJECTIVES)} (a drive with an --endurance). [default: "
-    "write-amplification]",
-)
-@click.option(
-    "--budget",
-    metavar="N",
-    help=f"Configurations to try, the defaults included. [default: {BUDGET}]",
-)
-@click.option("--time", metavar="TIME", help="Time to search for, instead of --budget: 10min.")
-@click.option(
-    "--hold-back",
-    metavar="SHARE",
-    help="Share at the end of a trace that the search does not see; the best are checked on it. "
-    f"For a generator, other seeds are held back. [default: {HOLD_BACK:.0%}]",
-)
-@click.option(
-    "--save",
-    metavar="FILE",
-    type=click.Path(),
-    callback=_save,
-    help="Write the winner to FILE, for flashgc run.",
-)
 @folder_option(FOLDER)
-@plot_option
-@output_options
 def tune(
     workload: str | None,
     by_option: str | None,
@@ -110,6 +69,35 @@ def tune(
     defaults, and with configurations drawn at random. From each rung, the best third goes on to
     longer runs on the same writes. The ranking says which differences are within noise. The best
     few are checked on writes that the search has not seen.
+
+    Options:
+      --objective WORD
+          Figure to optimise: {OBJECTIVES} (a drive with an --endurance). [default:
+          write-amplification]
+      --budget N
+          Configurations to try, the defaults included. [default: {BUDGET}]
+      --time TIME
+          Time to search for, instead of --budget: 10min.
+      --hold-back SHARE
+          Share at the end of a trace that the search does not see; the best are checked on it.
+          For a generator, other seeds are held back. [default: {HOLD_BACK}]
+      --save FILE
+          Write the winner to FILE, for flashgc run.
+      --cache
+      --resume
+      --plot
+      --json
+      --out
+      --quiet
+
+    Examples:
+      flashgc tune TRACE.csv.zst --spare 7% --frontier pool
+      flashgc tune hotcold:f=0.2,r=0.8 --budget 200 --save best.toml
+      flashgc tune zipf --victim d-choices --frontier pool --time 10min
+      flashgc tune TRACE.csv.zst --objective p99.9-read --device tlc
+      flashgc tune uniform --objective life --endurance 100 --blocks 500
+
+    To go on after a stop, give the same command again.
     """
     from flashgc.command.ended import code_of
     from flashgc.command.show.findings import warn_each

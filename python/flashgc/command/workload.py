@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
 import click
 
 from flashgc._core import ConfigError
+from flashgc.command.common import F
+from flashgc.command.declaring import adds
 
-Made = TypeVar("Made", bound=Callable[..., Any])
 
-
-def workload(function: Made) -> Made:
+def workload(command: F) -> F:
     """Gives a command the argument WORKLOAD and the option of its name."""
-    option = click.option(
-        "--workload", "by_option", metavar="SPEC", help="WORKLOAD, as `flashgc run` takes it."
-    )
-    return click.argument("workload", required=False)(option(function))
+    return click.argument("workload", required=False)(_by_option(command))
+
+
+@adds()
+def _by_option(by_option: str | None) -> None:
+    """The workload by an option.
+
+    Options:
+      --workload SPEC as by_option
+          WORKLOAD, as `flashgc run` takes it.
+    """
 
 
 def one_workload(given: str | None, by_option: str | None) -> tuple[str, str]:

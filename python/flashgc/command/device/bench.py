@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flashgc.command.common import JSON, QUIET
-from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK
+from flashgc.command.declaring import command
+from flashgc.command.entrance import FAILED, INTERRUPTED, OK
 
 if TYPE_CHECKING:
     from flashgc.device.benching import Bench, Folder, Outcome, Run
@@ -29,75 +29,8 @@ DOCUMENT, PAGE, PICTURE = "bench.json", "page.html", "cells.svg"
 COSTS = ("units_per_second", "host_bytes_per_unit", "write_amplification", "write_p99")
 
 
-@click.command(
-    "bench",
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc device bench sqlite.toml
-  flashgc device bench sqlite.toml --wanted 'flash_bytes_per_unit<20KiB'
-  flashgc device bench sqlite.toml --json >baseline.json
-  flashgc device bench sqlite.toml --baseline baseline.json --tolerance 5%
-  flashgc device bench sqlite.toml --against "page_size=16384 autocheckpoint=4MiB"
-
-A second call goes on where the first one stopped. Exit codes: 0; 1 if a run
-failed; 2 for bad input; 3 if a budget was missed or a figure is worse than the
-baseline's; 130 if it was stopped. Needs root, FUSE and loop devices.""",
-)
+@command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--out",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Keep runs, drives, page and document in DIR. [default: FILE without .toml, and .bench]",
-)
-@click.option(
-    "--wanted",
-    "limits",
-    metavar="LIMIT",
-    multiple=True,
-    help="Limit that the mean of a figure must keep in every cell: 'flash_bytes_per_unit<20KiB', "
-    "'write_p99<=2ms'; or in some: 'victim=greedy: write_amplification<1.5'. Repeat for several.",
-)
-@click.option(
-    "--baseline",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Compare with the JSON document of an earlier bench.",
-)
-@click.option(
-    "--tolerance",
-    metavar="SHARE",
-    default="2%",
-    help="Change to the worse that --baseline allows. [default: 2%]",
-)
-@click.option(
-    "--figure",
-    "figures",
-    metavar="NAME",
-    multiple=True,
-    help="Figure that --baseline compares; repeat for several. [default: flash_bytes_per_unit, "
-    "host_bytes_per_unit and write_amplification, which depend little on the machine's speed]",
-)
-@click.option(
-    "--against",
-    metavar="CELL",
-    help="Compare all cells with this one: its number in the table, or its settings, such as "
-    "'victim=greedy size=4096'. [default: against in FILE, or the first]",
-)
-@click.option(
-    "--summary",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Append a summary in Markdown to FILE, such as $GITHUB_STEP_SUMMARY.",
-)
-@click.option(
-    "--resume/--no-resume",
-    default=True,
-    help="Use the runs that an earlier call finished, or run all again. [default: --resume]",
-)
-@JSON
-@QUIET
 def bench(
     file: Path,
     out: Path | None,
@@ -115,6 +48,43 @@ def bench(
 
     FILE is a TOML file with a command, the pattern that finds the units of its work in what it
     prints, and the settings that vary: those of the command and those of the drive.
+
+    Options:
+      --out DIR
+          Keep runs, drives, page and document in DIR. [default: FILE without .toml, and
+          .bench]
+      --wanted LIMIT as limits
+          Limit that the mean of a figure must keep in every cell:
+          'flash_bytes_per_unit<20KiB', 'write_p99<=2ms'; or in some: 'victim=greedy:
+          write_amplification<1.5'. Repeat for several.
+      --baseline FILE
+          Compare with the JSON document of an earlier bench.
+      --tolerance SHARE
+          Change to the worse that --baseline allows. [default: 2%]
+      --figure NAME as figures
+          Figure that --baseline compares; repeat for several. [default: flash_bytes_per_unit,
+          host_bytes_per_unit and write_amplification, which depend little on the machine's
+          speed]
+      --against CELL
+          Compare all cells with this one: its number in the table, or its settings, such as
+          'victim=greedy size=4096'. [default: against in FILE, or the first]
+      --summary FILE
+          Append a summary in Markdown to FILE, such as $GITHUB_STEP_SUMMARY.
+      --resume/--no-resume
+          Use the runs that an earlier call finished, or run all again. [default: --resume]
+      --json
+      --quiet
+
+    Examples:
+      flashgc device bench sqlite.toml
+      flashgc device bench sqlite.toml --wanted 'flash_bytes_per_unit<20KiB'
+      flashgc device bench sqlite.toml --json >baseline.json
+      flashgc device bench sqlite.toml --baseline baseline.json --tolerance 5%
+      flashgc device bench sqlite.toml --against "page_size=16384 autocheckpoint=4MiB"
+
+    A second call goes on where the first one stopped. Exit codes: 0; 1 if a run
+    failed; 2 for bad input; 3 if a budget was missed or a figure is worse than the
+    baseline's; 130 if it was stopped. Needs root, FUSE and loop devices.
     """
     from flashgc.command.show.findings import warn_each
     from flashgc.device import benching

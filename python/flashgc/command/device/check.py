@@ -7,36 +7,34 @@ from pathlib import Path
 
 import click
 
-from flashgc.command.common import JSON
-from flashgc.command.entrance import CONTEXT, FAILED, OK
+from flashgc.command.declaring import command
+from flashgc.command.entrance import FAILED, OK
 
 #: Damaged pages that are named.
 NAMED = 8
 
 
-@click.command(
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc device check drive.flash
-  flashgc device check drive.flash --from-oob
-
-The exit code is 1 if a page is damaged or the two maps differ.""",
-)
+@command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--from-oob",
-    is_flag=True,
-    help="Build the map only from the out-of-band records, for a drive whose checkpoint or "
-    "journal is damaged.",
-)
-@JSON
-@click.option("--quiet", is_flag=True, help="Show no progress.")
 def check(file: Path, from_oob: bool, as_json: bool, quiet: bool) -> int:
     """Read every page of the drive in FILE, and compare its two maps.
 
     One map comes from the checkpoint and the journal, the other from the out-of-band records. The
     command writes nothing and loads no policy in Python. The drive must not be served.
+
+    Options:
+      --from-oob
+          Build the map only from the out-of-band records, for a drive whose checkpoint or
+          journal is damaged.
+      --json
+      --quiet
+          Show no progress.
+
+    Examples:
+      flashgc device check drive.flash
+      flashgc device check drive.flash --from-oob
+
+    The exit code is 1 if a page is damaged or the two maps differ.
     """
     from flashgc import _core
     from flashgc.command.show.results import deliver

@@ -6,63 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flashgc.command.common import JSON
-from flashgc.command.entrance import CONTEXT, FAILED, INTERRUPTED, OK
+from flashgc.command.declaring import command
+from flashgc.command.entrance import FAILED, INTERRUPTED, OK
 from flashgc.command.stopping import until_stopped
 
 if TYPE_CHECKING:
     from flashgc.device.campaign.report import Level
 
 
-@click.command(
-    "crash-test",
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc device crash-test
-  flashgc device crash-test --level images --images 1000000
-  flashgc device crash-test --level fuzz --seed 17 --operations 1e8
-  flashgc device crash-test --level files --fs ext4,xfs,btrfs --cuts 300
-  flashgc device crash-test --level postgres --seconds 600
-  flashgc device crash-test --level hints --seconds 300
-
-The exit code is 1 if a promise was broken. Ctrl-C ends a level and keeps its
-results so far. The levels with file systems need root, FUSE and loop devices.
-Their mounts are removed when the command ends, or else when the next one begins.""",
-)
-@click.option(
-    "--level",
-    metavar="LEVEL[,LEVEL]",
-    default="all",
-    help="Levels to run: images, fuzz, kill, files, databases, postgres, hints, or all of them. "
-    "[default: all]",
-)
-@click.option(
-    "--images", metavar="N", help="Number of images of the level images. [default: 100,000]"
-)
-@click.option(
-    "--operations", metavar="N", help="Number of steps of the level fuzz. [default: 200,000]"
-)
-@click.option(
-    "--kills", metavar="N", help="Number of servers that the level kill kills. [default: 50]"
-)
-@click.option("--cuts", metavar="N", help="Number of cuts of each file system. [default: 50]")
-@click.option(
-    "--seconds",
-    metavar="S",
-    type=click.FloatRange(min=0.1),
-    default=30.0,
-    help="Seconds for the levels postgres and hints, and for each database. [default: 30]",
-)
-@click.option("--seed", metavar="S", default="1", help="The first seed. [default: 1]")
-@click.option(
-    "--fs",
-    metavar="FS[,FS]",
-    default="ext4",
-    help="File systems of the level files: ext4, xfs, btrfs. [default: ext4]",
-)
-@JSON
-@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@command(seconds={"type": click.FloatRange(min=0.1)})
 def crash_test(
     level: str,
     images: str | None,
@@ -79,6 +31,40 @@ def crash_test(
 
     Flushed data must not be lost. A page must not be torn, older than its last flush, or another
     page's. Damage must be an error that the drive counts.
+
+    Options:
+      --level LEVEL[,LEVEL]
+          Levels to run: images, fuzz, kill, files, databases, postgres, hints, or all of
+          them. [default: all]
+      --images N
+          Number of images of the level images. [default: 100,000]
+      --operations N
+          Number of steps of the level fuzz. [default: 200,000]
+      --kills N
+          Number of servers that the level kill kills. [default: 50]
+      --cuts N
+          Number of cuts of each file system. [default: 50]
+      --seconds S
+          Seconds for the levels postgres and hints, and for each database. [default: 30]
+      --seed S
+          The first seed. [default: 1]
+      --fs FS[,FS]
+          File systems of the level files: ext4, xfs, btrfs. [default: ext4]
+      --json
+      --quiet, -q
+          No progress.
+
+    Examples:
+      flashgc device crash-test
+      flashgc device crash-test --level images --images 1000000
+      flashgc device crash-test --level fuzz --seed 17 --operations 1e8
+      flashgc device crash-test --level files --fs ext4,xfs,btrfs --cuts 300
+      flashgc device crash-test --level postgres --seconds 600
+      flashgc device crash-test --level hints --seconds 300
+
+    The exit code is 1 if a promise was broken. Ctrl-C ends a level and keeps its
+    results so far. The levels with file systems need root, FUSE and loop devices.
+    Their mounts are removed when the command ends, or else when the next one begins.
     """
     import json
 

@@ -7,28 +7,17 @@ from typing import Any
 
 import click
 
-from flashgc.command.common import JSON
+from flashgc.command.declaring import command
 from flashgc.command.device.options import drive_options, past_options, planned
-from flashgc.command.entrance import CONTEXT, OK
+from flashgc.command.entrance import OK
 from flashgc.command.options import GroupedCommand
 
 
-@click.command(
-    cls=GroupedCommand,
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc device create drive.flash --capacity 8GiB --spare 7% --victim greedy
-  flashgc device create drive.flash --gc-preset zgc-gd --durability power
-  flashgc device create aged.flash --capacity 4GiB --fill 72% --aged uniform
-
-The file is sparse: it takes room on the disk only as the drive is written.""",
-)
+@command(cls=GroupedCommand)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("experiment", required=False, type=click.Path(path_type=Path))
 @drive_options
 @past_options
-@JSON
 def create(
     file: Path,
     experiment: Path | None,
@@ -40,6 +29,16 @@ def create(
     """Make a drive in FILE: an empty one, or one with a past.
 
     EXPERIMENT is a TOML file with the sections [drive] and [gc]; options override it.
+
+    Options:
+      --json
+
+    Examples:
+      flashgc device create drive.flash --capacity 8GiB --spare 7% --victim greedy
+      flashgc device create drive.flash --gc-preset zgc-gd --durability power
+      flashgc device create aged.flash --capacity 4GiB --fill 72% --aged uniform
+
+    The file is sparse: it takes room on the disk only as the drive is written.
     """
     from flashgc._documents import dumps
     from flashgc.command.show.results import deliver

@@ -7,67 +7,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flashgc.command.common import JSON, complete
-from flashgc.command.entrance import BROKEN, CONTEXT, INTERRUPTED, OK
+from flashgc.command.declaring import command
+from flashgc.command.entrance import BROKEN, INTERRUPTED, OK
 from flashgc.command.stopping import until_stopped
 
 if TYPE_CHECKING:
     from flashgc.device.cutting.running import Outcome, Smallest
 
 
-@click.command(
-    "cut-test",
-    context_settings={**CONTEXT, "ignore_unknown_options": False, "allow_interspersed_args": False},
-    epilog="""\b
-Examples:
-  flashgc device cut-test --check "python $PWD/cut_wrong.py check" \\
-    -- python $PWD/cut_wrong.py folder
-  flashgc device cut-test --cuts 1000 --keep runs --check "sh $PWD/check.sh" \\
-    -- sh $PWD/work.sh
-
-The command's working directory is the new file system, and so is its TMPDIR. It
-writes a line into the file $FLASHGC_ACK after each promise, for example
-"acknowledged 17". The check runs by sh in the same folder after the cut.
-$FLASHGC_ACKED is a file with the lines before the cut, $FLASHGC_LAST the last
-one. Its exit code is 0 if every promise holds, and may say which one does not.
-
-The exit code is 3 if a promise was broken. Ctrl-C ends the cuts and keeps the
-results so far. Needs root, FUSE and loop devices.""",
+@command(
+    context={"ignore_unknown_options": False, "allow_interspersed_args": False},
+    fs=("ext4", "xfs", "btrfs"),
 )
-@click.option(
-    "--check",
-    metavar="'COMMAND'",
-    required=True,
-    help="Shell command that looks at the files after a cut; exit code 0 if all is there.",
-)
-@click.option("--cuts", metavar="N", default="200", help="Number of power cuts. [default: 200]")
-@click.option(
-    "--timeout",
-    metavar="TIME",
-    default="60s",
-    help="Time for one check; a longer one breaks a promise. [default: 60s]",
-)
-@click.option("--seed", metavar="S", default="1", help="Seed of the cuts. [default: 1]")
-@click.option(
-    "--fs",
-    metavar="WORD",
-    default="ext4",
-    shell_complete=complete(lambda: ("ext4", "xfs", "btrfs")),
-    help="File system to make: ext4, xfs or btrfs. [default: ext4]",
-)
-@click.option(
-    "--capacity",
-    metavar="SIZE",
-    help="Physical size of the drive. [default: 256MiB; for xfs 400MiB]",
-)
-@click.option(
-    "--keep",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Keep the recording and the results in DIR. A second call with the same DIR goes on.",
-)
-@JSON
-@click.option("--quiet", "-q", is_flag=True, help="No progress.")
 @click.argument("command", nargs=-1, required=True, metavar="-- COMMAND [ARGUMENT]...")
 def cut_test(
     command: tuple[str, ...],
@@ -81,11 +32,45 @@ def cut_test(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Run COMMAND on a recorded drive, cut the power again and again, and check its promises.
+    r"""Run COMMAND on a recorded drive, cut the power again and again, and check its promises.
 
     The command runs once. Each cut makes the drive as a loss of power may leave it: writes since
     the last flush are lost, reordered or torn at 4 KiB. The file system is mounted again, and the
     check runs. The smallest cut that breaks a promise is shown.
+
+    Options:
+      --check 'COMMAND'
+          Shell command that looks at the files after a cut; exit code 0 if all is there.
+      --cuts N
+          Number of power cuts. [default: 200]
+      --timeout TIME
+          Time for one check; a longer one breaks a promise. [default: 60s]
+      --seed S
+          Seed of the cuts. [default: 1]
+      --fs WORD
+          File system to make: ext4, xfs or btrfs. [default: ext4]
+      --capacity SIZE
+          Physical size of the drive. [default: 256MiB; for xfs 400MiB]
+      --keep DIR
+          Keep the recording and the results in DIR. A second call with the same DIR goes on.
+      --json
+      --quiet, -q
+          No progress.
+
+    Examples:
+      flashgc device cut-test --check "python $PWD/cut_wrong.py check" \
+        -- python $PWD/cut_wrong.py folder
+      flashgc device cut-test --cuts 1000 --keep runs --check "sh $PWD/check.sh" \
+        -- sh $PWD/work.sh
+
+    The command's working directory is the new file system, and so is its TMPDIR. It
+    writes a line into the file $FLASHGC_ACK after each promise, for example
+    "acknowledged 17". The check runs by sh in the same folder after the cut.
+    $FLASHGC_ACKED is a file with the lines before the cut, $FLASHGC_LAST the last
+    one. Its exit code is 0 if every promise holds, and may say which one does not.
+
+    The exit code is 3 if a promise was broken. Ctrl-C ends the cuts and keeps the
+    results so far. Needs root, FUSE and loop devices.
     """
     from flashgc._core import ConfigError, Control
     from flashgc.checkpoints import parse_time

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flashgc.command.common import JSON
+from flashgc.command.declaring import command
 from flashgc.command.device.options import (
     OWN,
     RealtimeCommand,
@@ -22,7 +22,6 @@ from flashgc.command.device.options import (
     serving_options,
 )
 from flashgc.command.device.up import filesystem_options, mount_words
-from flashgc.command.entrance import CONTEXT
 from flashgc.command.options import Asked, Named, asked
 from flashgc.device.making import OPTIONS
 
@@ -37,126 +36,16 @@ if TYPE_CHECKING:
 LEFT_BEHIND = 125
 
 
-@click.command(
+@command(
     "exec",
     cls=RealtimeCommand,
-    context_settings={**CONTEXT, "ignore_unknown_options": False, "allow_interspersed_args": False},
-    epilog="""\b
-Examples:
-  flashgc device exec -- fio --name=w --rw=randwrite --size=200m --loops=5
-  flashgc device exec --fs xfs --capacity 2GiB --victim greedy -- ./benchmark.sh
-  flashgc device exec --compare greedy,d-choices,cost-benefit -- ./benchmark.sh
-  flashgc device exec --record writes.flashgc.zst -- make -j4
-  flashgc device exec --realtime --device mlc --preemption pgc -- ./benchmark.sh
-  flashgc device exec --user postgres --copy-in ./sql -- /bin/sh load.sh
-
-The command's working directory is the new file system, and so is its TMPDIR.
-Files named in ARGUMENT are looked for there: name yours with their full paths,
-or copy them in. A line that the command writes into the pipe $FLASHGC_MARK
-begins a phase with that name, with figures of its own; so does
-flashgc device mark NAME.
-
-flashgc exits with the command's exit code, or with 125 if that is 0 and
-processes that the command left behind had to be ended. Needs root, FUSE and
-loop devices; with --host nvme-tcp the module nvme-tcp.""",
+    context={"ignore_unknown_options": False, "allow_interspersed_args": False},
 )
 @drive_options
 @past_options
-@click.option(
-    "--from",
-    "source",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Run on a copy of the drive in FILE, of flashgc device create, which stays as it is. Not "
-    "with --by-file, --group, --compare, --record and --realtime, which need its past request by "
-    "request.",
-)
 @realtime_options(with_drive=True)
 @filesystem_options
 @serving_options
-@click.option(
-    "--user",
-    metavar="NAME",
-    help="Run COMMAND as this user, who owns the working directory. PostgreSQL refuses to run as "
-    "root. [default: whoever runs flashgc]",
-)
-@click.option(
-    "--server-user",
-    metavar="NAME",
-    help="Run the drive's server as this user. [default: flashgc or nobody]",
-)
-@click.option(
-    "--copy-in",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Copy the files of DIR into the working directory before anything is measured.",
-)
-@click.option(
-    "--postgres-log",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Begin a phase with every checkpoint and behind every automatic vacuum that this log of a "
-    "PostgreSQL server names. Its path is from the working directory.",
-)
-@click.option(
-    "--wait",
-    is_flag=True,
-    help="Wait for the processes that COMMAND leaves behind. [default: end them, SIGTERM first]",
-)
-@click.option(
-    "--keep",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Keep the drive in FILE. [default: a temporary file]",
-)
-@click.option(
-    "--experiment",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Experiment file with the sections [drive] and [gc]; options override it.",
-)
-@click.option(
-    "--allow-python",
-    is_flag=True,
-    help="Let the Python policy that --experiment names run with your rights.",
-)
-@click.option(
-    "--compare",
-    "policies",
-    metavar="POLICY,POLICY",
-    help="Replay the writes on drives with these victim policies, with the placement and streams "
-    "of the served drive, or with these GC presets; and rank them beside the served drive.",
-)
-@click.option(
-    "--by-file",
-    is_flag=True,
-    help="Say which files wrote each page and cause the copies, and what a placement handle for "
-    "each of the largest would be worth. ext4 and xfs.",
-)
-@click.option(
-    "--group",
-    "groups",
-    metavar="PATTERN,...",
-    multiple=True,
-    help="One row of --by-file for all files whose names in the working directory match PATTERN, "
-    "such as 'node_modules/*'; the first one that matches counts. * matches / too. Implies "
-    "--by-file. [default: patterns of names, with N for numbers, hashes and random parts]",
-)
-@click.option(
-    "--streams-by-file",
-    "streams",
-    metavar="PATTERN=STREAM,...",
-    help="Give the writes to files streams by the names of the files in the working directory, to "
-    "a drive with --placement fdp, which is the default then. * matches / too. ext4 and xfs.",
-)
-@JSON
-@click.option(
-    "--out",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Write the figures into FILE, .json or .html, and print nothing but what COMMAND prints.",
-)
-@click.option("--quiet", "-q", is_flag=True, help="No progress and no notes.")
 @click.argument("command", nargs=-1, required=True, metavar="-- COMMAND [ARGUMENT]...")
 def execute(
     command: tuple[str, ...],
@@ -195,6 +84,119 @@ def execute(
 
     Like perf stat, for flash: a file system is made on a new drive, COMMAND runs in it, and its
     bytes are followed from the write calls down to the erased blocks.
+
+    Options:
+      --from FILE as source
+          Run on a copy of the drive in FILE, of flashgc device create, which stays as it is.
+          Not with --by-file, --group, --compare, --record and --realtime, which need its past
+          request by request.
+      --page-size
+      --mapping-unit
+      --power-protection
+      --times
+      --device
+      --channels
+      --ways
+      --dies
+      --planes
+      --striping
+      --scheduling
+      --multi-plane
+      --cache-commands
+      --slc
+      --slc-times
+      --bits-per-cell
+      --flush-after
+      --read-retry
+      --host-bandwidth
+      --host-overhead
+      --write-cache
+      --serial-overwrites
+      --queue-depth
+      --arbitration
+      --mapping
+      --gc-domain
+      --gc-low
+      --gc-high
+      --gc-hard
+      --preemption
+      --suspend
+      --victim-search-time
+      --preemption-poll-time
+      --copy-back
+      --gc-holds-domain
+      --idle
+      --write-pacing
+      --realtime
+      --slower
+      --hints
+      --fs
+      --mount-options
+      --host
+      --nbd
+      --nvme-tcp
+      --http
+      --listen-anywhere
+      --record
+      --user NAME
+          Run COMMAND as this user, who owns the working directory. PostgreSQL refuses to run
+          as root. [default: whoever runs flashgc]
+      --server-user NAME
+          Run the drive's server as this user. [default: flashgc or nobody]
+      --copy-in DIR
+          Copy the files of DIR into the working directory before anything is measured.
+      --postgres-log FILE
+          Begin a phase with every checkpoint and behind every automatic vacuum that this log
+          of a PostgreSQL server names. Its path is from the working directory.
+      --wait
+          Wait for the processes that COMMAND leaves behind. [default: end them, SIGTERM
+          first]
+      --keep FILE
+          Keep the drive in FILE. [default: a temporary file]
+      --experiment FILE
+          Experiment file with the sections [drive] and [gc]; options override it.
+      --allow-python
+          Let the Python policy that --experiment names run with your rights.
+      --compare POLICY,POLICY as policies
+          Replay the writes on drives with these victim policies, with the placement and
+          streams of the served drive, or with these GC presets; and rank them beside the
+          served drive.
+      --by-file
+          Say which files wrote each page and cause the copies, and what a placement handle
+          for each of the largest would be worth. ext4 and xfs.
+      --group PATTERN,... as groups
+          One row of --by-file for all files whose names in the working directory match
+          PATTERN, such as 'node_modules/*'; the first one that matches counts. * matches /
+          too. Implies --by-file. [default: patterns of names, with N for numbers, hashes and
+          random parts]
+      --streams-by-file PATTERN=STREAM,... as streams
+          Give the writes to files streams by the names of the files in the working directory,
+          to a drive with --placement fdp, which is the default then. * matches / too. ext4
+          and xfs.
+      --json
+      --out FILE
+          Write the figures into FILE, .json or .html, and print nothing but what COMMAND
+          prints.
+      --quiet, -q
+          No progress and no notes.
+
+    Examples:
+      flashgc device exec -- fio --name=w --rw=randwrite --size=200m --loops=5
+      flashgc device exec --fs xfs --capacity 2GiB --victim greedy -- ./benchmark.sh
+      flashgc device exec --compare greedy,d-choices,cost-benefit -- ./benchmark.sh
+      flashgc device exec --record writes.flashgc.zst -- make -j4
+      flashgc device exec --realtime --device mlc --preemption pgc -- ./benchmark.sh
+      flashgc device exec --user postgres --copy-in ./sql -- /bin/sh load.sh
+
+    The command's working directory is the new file system, and so is its TMPDIR.
+    Files named in ARGUMENT are looked for there: name yours with their full paths,
+    or copy them in. A line that the command writes into the pipe $FLASHGC_MARK
+    begins a phase with that name, with figures of its own; so does
+    flashgc device mark NAME.
+
+    flashgc exits with the command's exit code, or with 125 if that is 0 and
+    processes that the command left behind had to be ended. Needs root, FUSE and
+    loop devices; with --host nvme-tcp the module nvme-tcp.
     """
     from flashgc._core import ConfigError
     from flashgc.command.show.findings import warn_each

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flashgc.command.common import JSON, complete
-from flashgc.command.entrance import CONTEXT, OK
+from flashgc.command.common import complete
+from flashgc.command.declaring import command
+from flashgc.command.entrance import OK
 
 if TYPE_CHECKING:
     from flashgc.device.control import Client
@@ -29,49 +30,43 @@ def _kinds() -> tuple[str, ...]:
     return KINDS
 
 
-@click.command(
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc device inject drive.flash unreadable --at 1MiB --bytes 64KiB
-  flashgc device inject drive.flash fail --kind write --next 3
-  flashgc device inject drive.flash delay --kind read --next 100 --by 50ms
-  flashgc device inject drive.flash drop --kind flush --next 1
-  flashgc device inject drive.flash disconnect
-  flashgc device inject drive.flash end-of-life
-  flashgc device inject drive.flash list
-  flashgc device inject drive.flash clear
-
-Nothing of a fault is in FILE, and the end of the server ends it.""",
-)
+@command(kind=_kinds)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("fault", shell_complete=complete(_words))
-@click.option(
-    "--kind",
-    metavar="WORD",
-    shell_complete=complete(_kinds),
-    help="Commands that fail, are late or get no answer: read, write, discard or flush. "
-    "[default: every kind]",
-)
-@click.option("--at", "offset", metavar="SIZE", help="First byte of the range that a fault is for.")
-@click.option(
-    "--bytes", "size", metavar="SIZE", help="Bytes of that range. [default: the whole drive]"
-)
-@click.option(
-    "--next",
-    "count",
-    metavar="N",
-    help="Number of commands that meet the fault; disconnect lets them through first. "
-    "[default: any number until it is cleared; disconnect: 0]",
-)
-@click.option("--by", metavar="TIME", help="Time by which answers are late: 50ms, at most 10min.")
-@click.option("--number", metavar="N", help="Number of the fault to clear. [default: all]")
-@JSON
 def inject(file: Path, fault: str, as_json: bool, number: str | None, **given: Any) -> int:
     """Set FAULT on the served drive in FILE, to test how its hosts bear it.
 
     FAULT is unreadable, fail, delay, drop, disconnect or end-of-life; list shows the faults that
     are set, and clear takes them away. A command that fails or gets no answer is not executed.
+
+    Options:
+      --kind WORD
+          Commands that fail, are late or get no answer: read, write, discard or flush.
+          [default: every kind]
+      --at SIZE as offset
+          First byte of the range that a fault is for.
+      --bytes SIZE as size
+          Bytes of that range. [default: the whole drive]
+      --next N as count
+          Number of commands that meet the fault; disconnect lets them through first.
+          [default: any number until it is cleared; disconnect: 0]
+      --by TIME
+          Time by which answers are late: 50ms, at most 10min.
+      --number N
+          Number of the fault to clear. [default: all]
+      --json
+
+    Examples:
+      flashgc device inject drive.flash unreadable --at 1MiB --bytes 64KiB
+      flashgc device inject drive.flash fail --kind write --next 3
+      flashgc device inject drive.flash delay --kind read --next 100 --by 50ms
+      flashgc device inject drive.flash drop --kind flush --next 1
+      flashgc device inject drive.flash disconnect
+      flashgc device inject drive.flash end-of-life
+      flashgc device inject drive.flash list
+      flashgc device inject drive.flash clear
+
+    Nothing of a fault is in FILE, and the end of the server ends it.
     """
     from flashgc._core import ConfigError
     from flashgc._documents import dumps

@@ -7,23 +7,22 @@ from pathlib import Path
 
 import click
 
-from flashgc.command.entrance import CONTEXT, OK
+from flashgc.command.declaring import command
+from flashgc.command.entrance import OK
 
 
-@click.command(
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc device mark drive.flash "load done"
-  flashgc device exec -- sh -c './load; flashgc device mark "load done"; ./run'
-""",
-)
+@command()
 @click.argument("words", nargs=-1, required=True, metavar="[FILE] NAME")
 def mark(words: tuple[str, ...]) -> int:
     """Begin a phase called NAME on the served drive in FILE.
 
     Its counts and latencies are those from now until the next mark. A command of flashgc device
     exec leaves FILE out; the line "NAME" in the pipe $FLASHGC_MARK does the same.
+
+    Examples:
+      flashgc device mark drive.flash "load done"
+      flashgc device exec -- sh -c './load; flashgc device mark "load done"; ./run'
+
     """
     from flashgc._core import ConfigError
     from flashgc.device.control import Client

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flashgc._core import ConfigError
-from flashgc.command.common import F, complete, with_options
+from flashgc.command.common import F, with_options
+from flashgc.command.declaring import adds, options_of
 from flashgc.command.options import Asked, GroupedCommand, _Option, asked
 from flashgc.device import realtime
 from flashgc.device.making import DURABILITIES, OPTIONS, Plan, configuration, plan
@@ -25,23 +26,22 @@ OWN = ("durability", "journal")
 
 def drive_options(command: F) -> F:
     """Adds the options that make a drive."""
-    made: list[click.Parameter] = [_DriveOption(PATHS[path], several=False) for path in OPTIONS]
-    made += [
-        click.Option(
-            ["--durability"],
-            metavar="WORD",
-            default="process",
-            shell_complete=complete(lambda: DURABILITIES),
-            help="Event that flushed data survive: the end of the process (process), a loss of "
-            "power (power), or only a clean shutdown (none). [default: process]",
-        ),
-        click.Option(
-            ["--journal"],
-            metavar="SIZE",
-            help="Size of the journal in the file. [default: 64MiB]",
-        ),
-    ]
-    return with_options(command, made)
+    return with_options(
+        _own_options(command), [_DriveOption(PATHS[path], several=False) for path in OPTIONS]
+    )
+
+
+@adds(durability=DURABILITIES)
+def _own_options(durability: str, journal: str | None) -> None:
+    """Options of a stored drive that no experiment has.
+
+    Options:
+      --durability WORD
+          Event that flushed data survive: the end of the process (process), a loss of power
+          (power), or only a clean shutdown (none). [default: process]
+      --journal SIZE
+          Size of the journal in the file. [default: 64MiB]
+    """
 
 
 class _DriveOption(_Option):
@@ -79,69 +79,52 @@ class RealtimeCommand(GroupedCommand):
 def realtime_options(*, with_drive: bool) -> Callable[[F], F]:
     """Adds ``--realtime``, what goes with it, and the options of the timed drive.
 
-    ``with_drive`` says that the command has those of a drive already.
+    ``with_drive`` says that the command has those of a drive already, and a past of its own.
+    """
+    names = {"realtime", "slower", "hints", *(() if with_drive else ("aged",))}
+    made: list[click.Parameter] = [
+        _Option(PATHS[path], several=False)
+        for path in realtime.OPTIONS
+        if not (with_drive and path in OPTIONS)
+    ]
+    made += [option for option in options_of(_realtime) if option.name in names]
+    return lambda command: with_options(command, made)
+
+
+def _realtime(realtime: bool) -> None:
+    """Options of a drive that answers as a timed one would.
+
+    Options:
+      --realtime
+          Answer each request when a timed drive of the same size and policies would. Needs --device
+          or --times.
+      --slower FACTOR
+          Slow the time of --realtime down by this factor, for a drive that is too fast for this
+          host: 4x. [default: 1x]
+      --aged FACTOR|TRACE
+          Overwrite the data of the --realtime drive this many times, at random, before its clock
+          starts: 2x. Or let it execute the requests of TRACE, a recording of the drive since it was
+          made. [default: 0x]
+      --hints WAY
+          How the --realtime drive gets hints of the host: perfect (at once, without a command),
+          piggyback (on the reads and writes that follow), command or dsm (commands that take the
+          drive time), with the parameters of flashgc run --hints. [default: perfect]
     """
 
-    def decorate(command: F) -> F:
-        made: list[click.Parameter] = [
-            _Option(PATHS[path], several=False)
-            for path in realtime.OPTIONS
-            if not (with_drive and path in OPTIONS)
-        ]
-        made += [
-            click.Option(
-                ["--realtime"],
-                is_flag=True,
-                help="Answer each request when a timed drive of the same size and policies "
-                "would. Needs --device or --times.",
-            ),
-            click.Option(
-                ["--slower"],
-                metavar="FACTOR",
-                help="Slow the time of --realtime down by this factor, for a drive that is too "
-                "fast for this host: 4x. [default: 1x]",
-            ),
-            click.Option(
-                ["--hints"],
-                metavar="WAY",
-                help="How the --realtime drive gets hints of the host: perfect (at once, "
-                "without a command), piggyback (on the reads and writes that follow), command or "
-                "dsm (commands that take the drive time), with the parameters of flashgc run "
-                "--hints. [default: perfect]",
-            ),
-        ]
-        if not with_drive:
-            # A drive that is made for the command has a past of its own.
-            made.insert(
-                -1,
-                click.Option(
-                    ["--aged"],
-                    metavar="FACTOR|TRACE",
-                    help="Overwrite the data of the --realtime drive this many times, at random, "
-                    "before its clock starts: 2x. Or let it execute the requests of TRACE, a "
-                    "recording of the drive since it was made. [default: 0x]",
-                ),
-            )
-        return with_options(command, made)
 
-    return decorate
+@adds()
+def past_options() -> None:
+    """The past of a drive that is made.
 
-
-def past_options(command: F) -> F:
-    """Adds ``--fill`` and ``--aged``: the past of a drive that is made."""
-    command = click.option(
-        "--aged",
-        metavar="FACTOR|WORKLOAD|TRACE",
-        help="Overwrite these data: a number of times at random (3x), as a workload of flashgc run "
-        "does until write amplification settles (hotcold:r=0.2,f=0.8), or as the requests of a "
-        "recording. [default: 0x]",
-    )(command)
-    return click.option(
-        "--fill",
-        metavar="SHARE",
-        help="Give this share of the drive data, as if it had been used before. They are zeros "
-        "and take no room. [default: 0%; with --aged 100%]",
-    )(command)
+    Options:
+      --fill SHARE
+          Give this share of the drive data, as if it had been used before. They are zeros and take
+          no room. [default: 0%; with --aged 100%]
+      --aged FACTOR|WORKLOAD|TRACE
+          Overwrite these data: a number of times at random (3x), as a workload of flashgc run does
+          until write amplification settles (hotcold:r=0.2,f=0.8), or as the requests of a
+          recording. [default: 0x]
+    """
 
 
 @dataclass(frozen=True)
@@ -193,53 +176,24 @@ def clocked(
     return None
 
 
-#: The ways in which hosts reach a drive: the options of ``serve`` that ``up`` and ``exec`` have
-#: too.
-def serving_options(command: F) -> F:
-    """Adds ``--nbd``, ``--nvme-tcp``, ``--http``, ``--listen-anywhere`` and ``--record``."""
-    options: list[Callable[[F], F]] = [
-        click.option(
-            "--nbd",
-            metavar="ADDRESS",
-            help="Serve the NBD protocol at HOST:PORT or unix:PATH.",
-        ),
-        click.option(
-            "--nvme-tcp",
-            metavar="ADDRESS",
-            help="Serve an NVMe drive over TCP at HOST:PORT[,block=512], for nvme connect.",
-        ),
-        click.option(
-            "--http",
-            metavar="ADDRESS",
-            help="Show the drive on a web page at HOST:PORT, or at PORT for this machine only.",
-        ),
-        click.option(
-            "--listen-anywhere",
-            is_flag=True,
-            help="Let --nbd, --nvme-tcp and --http have addresses that other machines can reach. "
-            "Nothing protects the drive there: no authentication, no encryption.",
-        ),
-        click.option(
-            "--record",
-            metavar="FILE",
-            type=click.Path(path_type=Path),
-            help="Record all requests into a trace, for flashgc run: .flashgc, optionally "
-            "followed by .zst or .gz.",
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+@adds()
+def serving_options(listen_anywhere: bool, record: Path | None) -> None:
+    """The ways in which hosts reach a drive.
 
-
-def user_option(command: F) -> F:
-    """Adds ``--user``."""
-    return click.option(
-        "--user",
-        metavar="NAME",
-        help="Run the server as this user, when root starts it. [default: the owner of FILE; if "
-        "root owns it, flashgc or nobody]",
-    )(command)
+    Options:
+      --nbd ADDRESS
+          Serve the NBD protocol at HOST:PORT or unix:PATH.
+      --nvme-tcp ADDRESS
+          Serve an NVMe drive over TCP at HOST:PORT[,block=512], for nvme connect.
+      --http ADDRESS
+          Show the drive on a web page at HOST:PORT, or at PORT for this machine only.
+      --listen-anywhere
+          Let --nbd, --nvme-tcp and --http have addresses that other machines can reach. Nothing
+          protects the drive there: no authentication, no encryption.
+      --record FILE
+          Record all requests into a trace, for flashgc run: .flashgc, optionally followed by .zst
+          or .gz.
+    """
 
 
 def check_addresses(
@@ -265,31 +219,36 @@ _FRONTS = (
 
 def existing_drive_options(command: F) -> F:
     """Adds the options of serving a drive that is there, all but where it is mounted."""
-    for option in (
-        click.option(
-            "--quiet",
-            "-q",
-            is_flag=True,
-            help="Print only the warnings about what is not protected.",
-        ),
-        realtime_options(with_drive=False),
-        click.option(
-            "--allow-python",
-            is_flag=True,
-            help="Let the Python policy that FILE names run with your rights. Its file must be "
-            "yours or root's, and only its owner may write it.",
-        ),
-        click.option(
-            "--durability",
-            metavar="WORD",
-            help="Durability for this time, instead of the one that the drive was made with: "
-            "process, power or none.",
-        ),
-        user_option,
-        serving_options,
-    ):
-        command = option(command)
+    for adding in (_quiet, realtime_options(with_drive=False), _existing, serving_options):
+        command = adding(command)
     return command
+
+
+@adds()
+def _quiet(quiet: bool) -> None:
+    """Silence.
+
+    Options:
+      --quiet, -q
+          Print only the warnings about what is not protected.
+    """
+
+
+@adds()
+def _existing(allow_python: bool) -> None:
+    """Options of a drive that is there.
+
+    Options:
+      --user NAME
+          Run the server as this user, when root starts it. [default: the owner of FILE; if root
+          owns it, flashgc or nobody]
+      --durability WORD
+          Durability for this time, instead of the one that the drive was made with: process, power
+          or none.
+      --allow-python
+          Let the Python policy that FILE names run with your rights. Its file must be yours or
+          root's, and only its owner may write it.
+    """
 
 
 def fronts_of(

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from flashgc.command.entrance import CONTEXT, OK
+from flashgc.command.declaring import command
+from flashgc.command.entrance import OK
 
 _RANGES = click.argument("ranges", nargs=-1, required=True, metavar="OFFSET+SIZE...")
 _FILE = click.argument("file", type=click.Path(path_type=Path))
@@ -34,25 +35,22 @@ def _size(text: str, parse_size: object) -> int:
     return int(number) if number.isdecimal() else int(parse_size(number, "OFFSET+SIZE", "KiB"))
 
 
-@click.command(
-    context_settings=CONTEXT,
-    epilog="""\b
-Example:
-  flashgc device hint drive.flash 64KiB+4KiB 1MiB+16KiB
-
-Only policies with zombies use hints: --gc-preset zgc-gd, for example.""",
-)
+@command()
 @_FILE
 @_RANGES
-@click.option(
-    "--moment",
-    metavar="N",
-    type=int,
-    help="Number of pages that the host had written when you knew this. Pages written later are "
-    "left out. [default: now]",
-)
 def hint(file: Path, ranges: tuple[str, ...], moment: int | None) -> int:
-    """Tell the drive in FILE that the host will write these bytes soon."""
+    """Tell the drive in FILE that the host will write these bytes soon.
+
+    Options:
+      --moment N
+          Number of pages that the host had written when you knew this. Pages written later
+          are left out. [default: now]
+
+    Example:
+      flashgc device hint drive.flash 64KiB+4KiB 1MiB+16KiB
+
+    Only policies with zombies use hints: --gc-preset zgc-gd, for example.
+    """
     from flashgc.device.control import Client
     from flashgc.terminal.render import warn
 
@@ -70,7 +68,7 @@ def hint(file: Path, ranges: tuple[str, ...], moment: int | None) -> int:
     return OK
 
 
-@click.command(context_settings=CONTEXT)
+@command()
 @_FILE
 @_RANGES
 def cancel(file: Path, ranges: tuple[str, ...]) -> int:
@@ -83,7 +81,7 @@ def cancel(file: Path, ranges: tuple[str, ...]) -> int:
     return OK
 
 
-@click.command(context_settings=CONTEXT)
+@command()
 @_FILE
 @_RANGES
 def trim(file: Path, ranges: tuple[str, ...]) -> int:
@@ -106,7 +104,7 @@ def trim(file: Path, ranges: tuple[str, ...]) -> int:
     return OK
 
 
-@click.command(context_settings=CONTEXT)
+@command()
 @_FILE
 def flush(file: Path) -> int:
     """Make all data durable that were written to the drive in FILE."""

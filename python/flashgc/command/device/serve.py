@@ -7,44 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from flashgc.command.declaring import command
 from flashgc.command.device.options import (
     RealtimeCommand,
     existing_drive_options,
     fronts_of,
 )
-from flashgc.command.entrance import CONTEXT, OK
+from flashgc.command.entrance import OK
 
 if TYPE_CHECKING:
     from flashgc.device.serving import Fronts
 
 
-@click.command(
-    cls=RealtimeCommand,
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc device serve drive.flash --nbd unix:/tmp/drive.sock
-  flashgc device serve drive.flash --nvme-tcp 127.0.0.1:4420
-  flashgc device serve drive.flash --fuse /mnt/fuse --http 8080
-  flashgc device serve drive.flash --nbd 127.0.0.1:10809 --record drive.flashgc.zst
-  flashgc device serve drive.flash --fuse /mnt/fuse --realtime --device mlc
-
-Ctrl-C or SIGTERM closes the drive. Other processes reach it
-through its control socket: flashgc device stat, record, hint, cancel, trim, flush.""",
-)
+@command(cls=RealtimeCommand)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--fuse",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Mount the drive in DIR. The file DIR/disk then holds its bytes.",
-)
-@click.option(
-    "--vhost-user",
-    metavar="SOCKET",
-    type=click.Path(path_type=Path),
-    help="Serve a virtual machine as a vhost-user-blk disk; only in builds with that feature.",
-)
 @existing_drive_options
 def serve(
     file: Path,
@@ -54,7 +30,75 @@ def serve(
     quiet: bool,
     **typed: Any,
 ) -> int:
-    """Serve the drive in FILE to other hosts until Ctrl-C."""
+    """Serve the drive in FILE to other hosts until Ctrl-C.
+
+    Options:
+      --fuse DIR
+          Mount the drive in DIR. The file DIR/disk then holds its bytes.
+      --vhost-user SOCKET
+          Serve a virtual machine as a vhost-user-blk disk; only in builds with that feature.
+      --nbd
+      --nvme-tcp
+      --http
+      --listen-anywhere
+      --record
+      --user
+      --durability
+      --allow-python
+      --pages-per-block
+      --page-size
+      --mapping-unit
+      --power-protection
+      --times
+      --device
+      --channels
+      --ways
+      --dies
+      --planes
+      --striping
+      --scheduling
+      --multi-plane
+      --cache-commands
+      --slc
+      --slc-times
+      --bits-per-cell
+      --flush-after
+      --read-retry
+      --host-bandwidth
+      --host-overhead
+      --write-cache
+      --serial-overwrites
+      --queue-depth
+      --arbitration
+      --mapping
+      --gc-domain
+      --gc-low
+      --gc-high
+      --gc-hard
+      --preemption
+      --suspend
+      --victim-search-time
+      --preemption-poll-time
+      --copy-back
+      --gc-holds-domain
+      --idle
+      --write-pacing
+      --realtime
+      --slower
+      --aged
+      --hints
+      --quiet
+
+    Examples:
+      flashgc device serve drive.flash --nbd unix:/tmp/drive.sock
+      flashgc device serve drive.flash --nvme-tcp 127.0.0.1:4420
+      flashgc device serve drive.flash --fuse /mnt/fuse --http 8080
+      flashgc device serve drive.flash --nbd 127.0.0.1:10809 --record drive.flashgc.zst
+      flashgc device serve drive.flash --fuse /mnt/fuse --realtime --device mlc
+
+    Ctrl-C or SIGTERM closes the drive. Other processes reach it
+    through its control socket: flashgc device stat, record, hint, cancel, trim, flush.
+    """
     import os
 
     from flashgc._core import ConfigError, DriveError

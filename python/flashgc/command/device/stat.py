@@ -9,49 +9,43 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flashgc.command.common import JSON
-from flashgc.command.entrance import CONTEXT, OK
+from flashgc.command.declaring import command
+from flashgc.command.entrance import OK
 
 if TYPE_CHECKING:
     from flashgc.device.control import Client
     from flashgc.device.source import Source
 
 
-@click.command(
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc device stat drive.flash
-  flashgc device stat drive.flash --watch
-  flashgc device stat drive.flash --json
-  flashgc device stat drive.flash --svg blocks.svg --view wear
-  flashgc device stat drive.flash --openmetrics
-
-If nobody serves the drive, the command opens it for a moment.""",
-)
+@command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--watch", is_flag=True, help="Show it once a second until Ctrl-C.")
-@JSON
-@click.option("--openmetrics", is_flag=True, help="Print the text that Prometheus reads.")
-@click.option(
-    "--svg",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Draw the map of all blocks to FILE.",
-)
-@click.option(
-    "--view",
-    metavar="WORD",
-    default="valid",
-    help="Property of each block that --svg shows: valid, class, zombies, wear or state. "
-    "[default: valid]",
-)
 def stat(
     file: Path, watch: bool, as_json: bool, openmetrics: bool, svg: Path | None, view: str
 ) -> int:
     """Show the state and the counts of the drive in FILE.
 
     A count that the SMART or OCP log has too has the name and unit of that log.
+
+    Options:
+      --watch
+          Show it once a second until Ctrl-C.
+      --json
+      --openmetrics
+          Print the text that Prometheus reads.
+      --svg FILE
+          Draw the map of all blocks to FILE.
+      --view WORD
+          Property of each block that --svg shows: valid, class, zombies, wear or state.
+          [default: valid]
+
+    Examples:
+      flashgc device stat drive.flash
+      flashgc device stat drive.flash --watch
+      flashgc device stat drive.flash --json
+      flashgc device stat drive.flash --svg blocks.svg --view wear
+      flashgc device stat drive.flash --openmetrics
+
+    If nobody serves the drive, the command opens it for a moment.
     """
     from flashgc._core import ConfigError
     from flashgc._documents import dumps

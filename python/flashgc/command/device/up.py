@@ -8,61 +8,33 @@ from typing import Any
 
 import click
 
-from flashgc.command.common import F, complete
+from flashgc.command.declaring import adds, command
 from flashgc.command.device.options import (
     RealtimeCommand,
     existing_drive_options,
     fronts_of,
 )
-from flashgc.command.entrance import CONTEXT, OK
+from flashgc.command.entrance import OK
 
 
-def filesystem_options(command: F) -> F:
-    """Adds ``--fs``, ``--mount-options`` and ``--host``."""
-    command = click.option(
-        "--host",
-        metavar="WORD",
-        default="fuse",
-        shell_complete=complete(lambda: ("fuse", "nvme-tcp")),
-        help="Way to a block device: a loop device over a file of FUSE (fuse), or the NVMe/TCP "
-        "initiator of Linux (nvme-tcp), for a drive at /dev/nvme0n1. [default: fuse]",
-    )(command)
-    command = click.option(
-        "--mount-options",
-        metavar="TEXT",
-        default="discard",
-        help="Options of mount, separated by commas. nosuid and nodev are added, unless suid and "
-        "dev are given for a drive that only root could have written. [default: discard]",
-    )(command)
-    return click.option(
-        "--fs",
-        metavar="WORD",
-        default="ext4",
-        shell_complete=complete(lambda: ("ext4", "xfs", "btrfs", "f2fs")),
-        help="File system to make: ext4, xfs, btrfs or f2fs. [default: ext4]",
-    )(command)
+@adds(fs=("ext4", "xfs", "btrfs", "f2fs"), host=("fuse", "nvme-tcp"))
+def filesystem_options(fs: str, mount_options: str, host: str) -> None:
+    """The file system of a drive.
+
+    Options:
+      --fs WORD
+          File system to make: ext4, xfs, btrfs or f2fs. [default: ext4]
+      --mount-options TEXT
+          Options of mount, separated by commas. nosuid and nodev are added, unless suid and dev are
+          given for a drive that only root could have written. [default: discard]
+      --host WORD
+          Way to a block device: a loop device over a file of FUSE (fuse), or the NVMe/TCP initiator
+          of Linux (nvme-tcp), for a drive at /dev/nvme0n1. [default: fuse]
+    """
 
 
-@click.command(
-    cls=RealtimeCommand,
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc device up drive.flash --mount /mnt/drive
-  flashgc device up drive.flash --mount /mnt/drive --fs xfs --http 8080
-  flashgc device up drive.flash --mount /mnt/drive --host nvme-tcp
-  flashgc device down drive.flash
-
-Needs root, FUSE and loop devices; with --host nvme-tcp the module nvme-tcp.""",
-)
+@command(cls=RealtimeCommand)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--mount",
-    metavar="DIR",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="Folder to mount it in. The command makes it if it does not exist.",
-)
 @filesystem_options
 @existing_drive_options
 def up(
@@ -78,6 +50,72 @@ def up(
     """Serve the drive in FILE in the background and mount it.
 
     An empty drive gets a file system first. A drive that has one keeps it.
+
+    Options:
+      --mount DIR
+          Folder to mount it in. The command makes it if it does not exist.
+      --fs
+      --mount-options
+      --host
+      --nbd
+      --nvme-tcp
+      --http
+      --listen-anywhere
+      --record
+      --user
+      --durability
+      --allow-python
+      --pages-per-block
+      --page-size
+      --mapping-unit
+      --power-protection
+      --times
+      --device
+      --channels
+      --ways
+      --dies
+      --planes
+      --striping
+      --scheduling
+      --multi-plane
+      --cache-commands
+      --slc
+      --slc-times
+      --bits-per-cell
+      --flush-after
+      --read-retry
+      --host-bandwidth
+      --host-overhead
+      --write-cache
+      --serial-overwrites
+      --queue-depth
+      --arbitration
+      --mapping
+      --gc-domain
+      --gc-low
+      --gc-high
+      --gc-hard
+      --preemption
+      --suspend
+      --victim-search-time
+      --preemption-poll-time
+      --copy-back
+      --gc-holds-domain
+      --idle
+      --write-pacing
+      --realtime
+      --slower
+      --aged
+      --hints
+      --quiet
+
+    Examples:
+      flashgc device up drive.flash --mount /mnt/drive
+      flashgc device up drive.flash --mount /mnt/drive --fs xfs --http 8080
+      flashgc device up drive.flash --mount /mnt/drive --host nvme-tcp
+      flashgc device down drive.flash
+
+    Needs root, FUSE and loop devices; with --host nvme-tcp the module nvme-tcp.
     """
     from flashgc._core import ConfigError
     from flashgc.device import code
@@ -113,20 +151,22 @@ def mount_words(text: str) -> list[str]:
     return [word for word in text.split(",") if word] or ["defaults"]
 
 
-@click.command(
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc device down drive.flash
-  flashgc device down drive.flash --force""",
-)
+@command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--force", is_flag=True, help="Unmount even if something uses the file system.")
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing.")
 def down(file: Path, force: bool, quiet: bool) -> int:
     """Unmount the drive in FILE and close it; also after a crash.
 
     When the command returns, FILE has all data that were written.
+
+    Options:
+      --force
+          Unmount even if something uses the file system.
+      --quiet, -q
+          Print nothing.
+
+    Examples:
+      flashgc device down drive.flash
+      flashgc device down drive.flash --force
     """
     from flashgc._core import ConfigError, DriveError
     from flashgc.device import up as upping

@@ -6,42 +6,36 @@ import json
 
 import click
 
-from flashgc.command.entrance import CONTEXT, OK
-from flashgc.command.hints.following import JSON, Seconds
+from flashgc.command.declaring import command
+from flashgc.command.entrance import OK
+from flashgc.command.hints.following import Seconds
 
 
-@click.command(
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc hints demo
-  flashgc hints demo --plot hints.png --seconds 120
-
-\b
-Needs root, FUSE, loop devices, fio, and a kernel with tracepoints. All files are
-in a scratch folder, which the command removes at the end.""",
-)
-@click.option(
-    "--seconds",
-    type=Seconds(),
-    default=40.0,
-    help="Length of the load, half of it without hints. [default: 40]",
-)
-@click.option(
-    "--plot",
-    "picture",
-    metavar="FILE",
-    default="hints.svg",
-    help="File for the picture: .svg, .pdf or .png. [default: hints.svg]",
-)
-@JSON
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@command(seconds={"type": Seconds()})
 def demo(seconds: float, picture: str, as_json: bool, quiet: bool) -> int:
-    """Show what a drive saves when it begins to receive hints.
+    r"""Show what a drive saves when it begins to receive hints.
 
     A load overwrites a small drive through the page cache. In the middle, a follower of the page
     cache begins to tell the drive which pages will be overwritten. The picture shows the write
     amplification over time.
+
+    Options:
+      --seconds
+          Length of the load, half of it without hints. [default: 40]
+      --plot FILE as picture
+          File for the picture: .svg, .pdf or .png. [default: hints.svg]
+      --json as as_json
+          One JSON document per line on stdout.
+      --quiet
+          Show no progress.
+
+    Examples:
+      flashgc hints demo
+      flashgc hints demo --plot hints.png --seconds 120
+
+    \b
+    Needs root, FUSE, loop devices, fio, and a kernel with tracepoints. All files are
+    in a scratch folder, which the command removes at the end.
     """
     from flashgc._core import Control
     from flashgc.command.hints.following import summary

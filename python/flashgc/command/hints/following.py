@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from flashgc.command.declaring import adds
 from flashgc.command.entrance import INTERRUPTED, OK
 
 if TYPE_CHECKING:
@@ -37,30 +38,21 @@ class Seconds(click.FloatRange):
         return seconds
 
 
-FILE = click.option(
-    "--device",
-    "file",
-    metavar="FILE",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="File of the drive, which must be up (flashgc device up).",
-)
-EVERY = click.option(
-    "--every",
-    metavar="SECONDS",
-    type=Seconds(),
-    default=10.0,
-    help="Seconds between two lines, each with a sample of what the drive knows; 0 is never. "
-    "[default: 10]",
-)
-LENGTH = click.option(
-    "--seconds",
-    "length",
-    metavar="SECONDS",
-    type=Seconds(),
-    help="Time after which the command ends. [default: at Ctrl-C]",
-)
-JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document per line on stdout.")
+@adds(every={"type": Seconds()}, length={"type": Seconds()})
+def following(file: Path, every: float, length: float | None, as_json: bool) -> None:
+    """The drive that is told, and for how long.
+
+    Options:
+      --device FILE as file
+          File of the drive, which must be up (flashgc device up).
+      --every SECONDS
+          Seconds between two lines, each with a sample of what the drive knows; 0 is never.
+          [default: 10]
+      --seconds SECONDS as length
+          Time after which the command ends. [default: at Ctrl-C]
+      --json as as_json
+          One JSON document per line on stdout.
+    """
 
 
 class End:

@@ -8,50 +8,43 @@ from pathlib import Path
 
 import click
 
-from flashgc.command.entrance import CONTEXT
+from flashgc.command.declaring import command
 from flashgc.command.hints.following import (
-    EVERY,
-    FILE,
-    JSON,
-    LENGTH,
     End,
     Table,
+    following,
     of_drive,
     summary,
     warn_if_useless,
 )
 
 
-@click.command(
-    "page-cache",
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc hints page-cache --mount /mnt/drive --device drive.flash
-  flashgc hints page-cache --mount /mnt/drive --device drive.flash --every 1
-  flashgc hints page-cache --mount /dev/loop0 --device drive.flash
-
-\b
-Needs root and a kernel with tracepoints. The file system must be ext4 or xfs:
-others write a page to a new place, so no hint would come true. A block device
-without a file system will do, too: programs write to its own file.""",
-)
-@click.option(
-    "--mount",
-    metavar="DIR",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="A folder of the file system on the drive, or the drive's block device if it has none.",
-)
-@FILE
-@EVERY
-@LENGTH
-@JSON
+@command()
+@following
 def page_cache(mount: Path, file: Path, every: float, length: float | None, as_json: bool) -> int:
-    """Tell a drive which pages Linux's page cache will soon write.
+    r"""Tell a drive which pages Linux's page cache will soon write.
 
     The kernel's tracepoints say which blocks of the device become dirty in memory, and which of
     them are written or freed. The follower goes on when the drive comes back.
+
+    Options:
+      --mount DIR
+          A folder of the file system on the drive, or the drive's block device if it has
+          none.
+      --device
+      --every
+      --seconds
+      --json
+
+    Examples:
+      flashgc hints page-cache --mount /mnt/drive --device drive.flash
+      flashgc hints page-cache --mount /mnt/drive --device drive.flash --every 1
+      flashgc hints page-cache --mount /dev/loop0 --device drive.flash
+
+    \b
+    Needs root and a kernel with tracepoints. The file system must be ext4 or xfs:
+    others write a page to a new place, so no hint would come true. A block device
+    without a file system will do, too: programs write to its own file.
     """
     from flashgc.device.hints.page_cache import Followed, PageCache
     from flashgc.terminal.render import warn

@@ -7,44 +7,43 @@ from pathlib import Path
 
 import click
 
-from flashgc.command.entrance import CONTEXT
+from flashgc.command.declaring import command
 from flashgc.command.hints.following import (
-    EVERY,
-    FILE,
-    JSON,
-    LENGTH,
     End,
     Table,
+    following,
     of_drive,
     summary,
     warn_if_useless,
 )
 
 
-@click.command(
-    context_settings=CONTEXT,
-    epilog="""\b
-Examples:
-  flashgc hints postgres --dsn dbname=postgres --device drive.flash
-  flashgc hints postgres --dsn 'host=/run/postgresql user=postgres' \\
-    --device drive.flash --every 1 --seconds 300
-
-\b
-The server must have version 13 to 18, its data on the drive, wal_level = replica
-and a role with REPLICATION. With its extension pg_buffercache, the command also
-shows which share of the dirty pages the drive knows.""",
-)
-@click.option("--dsn", metavar="TEXT", required=True, help="libpq's connection string or URI.")
-@FILE
-@EVERY
-@LENGTH
-@JSON
+@command()
+@following
 def postgres(dsn: str, file: Path, every: float, length: float | None, as_json: bool) -> int:
-    """Tell a drive which pages a PostgreSQL server will soon write.
+    r"""Tell a drive which pages a PostgreSQL server will soon write.
 
     The follower reads the server's log by streaming replication, without a slot. Each block that
     the log names is dirty in the server's memory until it is written. The follower goes on when the
     server or the drive comes back.
+
+    Options:
+      --dsn TEXT
+          libpq's connection string or URI.
+      --device
+      --every
+      --seconds
+      --json
+
+    Examples:
+      flashgc hints postgres --dsn dbname=postgres --device drive.flash
+      flashgc hints postgres --dsn 'host=/run/postgresql user=postgres' \
+        --device drive.flash --every 1 --seconds 300
+
+    \b
+    The server must have version 13 to 18, its data on the drive, wal_level = replica
+    and a role with REPLICATION. With its extension pg_buffercache, the command also
+    shows which share of the dirty pages the drive knows.
     """
     from flashgc.device.hints.postgres import Hints, Sample
     from flashgc.terminal.render import warn
