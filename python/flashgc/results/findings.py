@@ -1,17 +1,16 @@
 """Findings: the claims about results that stand beside their figures.
 
 Each has a rule, which says what it claims and when it is made. The engine declares the rules of one
-result; what ranks or searches several declares its own with :func:`declare`.
+result; those of rankings and studies are in ``rules.toml``.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import importlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,29 +104,32 @@ class Rule:
         return self.found(before + claim, hint or None, **evidence)
 
 
-#: The rules of findings about several results and about studies, by what they are of.
-_DECLARED: dict[str, tuple[Rule, ...]] = {}
+@functools.cache
+def _declared() -> dict[str, dict[str, Rule]]:
+    import tomllib
+    from importlib import resources
+
+    text = resources.files(__package__).joinpath("rules.toml").read_text("utf-8")
+    return {
+        window: {id_: Rule(id_, window=window, **one) for id_, one in rules.items()}
+        for window, rules in tomllib.loads(text).items()
+    }
 
 
-def declare(window: str, *rows: tuple[str, str, str, str]) -> dict[str, Rule]:
-    """Declares rules, each by its id, weight, claim and condition, of what ``window`` names."""
-    made = {id_: Rule(id_, gravity, window, claim, rule) for id_, gravity, claim, rule in rows}
-    _DECLARED[window] = tuple(made.values())
-    return made
+class Rules(Mapping[str, Rule]):
+    """The rules of what ``window`` names, by their ids; ``rules.toml`` is read at the first use."""
 
+    def __init__(self, window: str) -> None:
+        self._window = window
 
-#: The modules that declare rules.
-_MODULES = (
-    "flashgc.results.ranked",
-    "flashgc.studies.sweep.describe",
-    "flashgc.device.execution.describe",
-    "flashgc.studies.finding.describe",
-    "flashgc.studies.fleets.describe",
-    "flashgc.studies.tuning.describe",
-    "flashgc.studies.gaps.describe",
-    "flashgc.studies.identifying.describe",
-    "flashgc.device.benching.describe",
-)
+    def __getitem__(self, id_: str) -> Rule:
+        return _declared()[self._window][id_]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_declared()[self._window])
+
+    def __len__(self) -> int:
+        return len(_declared()[self._window])
 
 
 @functools.cache
@@ -139,10 +141,8 @@ def rules() -> tuple[Rule, ...]:
     """
     from flashgc import _core
 
-    for name in _MODULES:
-        importlib.import_module(name)
     of_one = tuple(Rule(**one) for one in json.loads(_core.finding_rules()))
-    return of_one + tuple(one for declared in _DECLARED.values() for one in declared)
+    return of_one + tuple(one for declared in _declared().values() for one in declared.values())
 
 
 def together(each: Sequence[tuple[str, Sequence[Finding]]]) -> list[Finding]:

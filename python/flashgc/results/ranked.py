@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from flashgc.results.findings import DOUBT, NOTE, Finding, declare
+from flashgc.results.findings import Finding, Rules
 from flashgc.results.intervals import half_width, mean
 from flashgc.results.result import Result
 from flashgc.units import format_share, format_time
@@ -15,63 +15,7 @@ from flashgc.units import format_share, format_time
 if TYPE_CHECKING:
     from flashgc.results.latency import Figures
 
-RULES = declare(
-    "ranking",
-    (
-        "last-of-ranking",
-        NOTE,
-        "The figure of the last of a ranking is this multiple of that of the first.",
-        "Both have a figure, and the 95% interval of their difference leaves out 0, or the "
-        "difference is exact.",
-    ),
-    (
-        "response-times",
-        NOTE,
-        "The mean or the 99.9th percentile of the response times of one is shorter than that of "
-        "the other, of the first and the last.",
-        "The 95% interval of their difference, run by run, leaves out 0, or the difference is "
-        "exact. The longest response time is that of one request, and is not compared.",
-    ),
-    (
-        "equal-in-every-run",
-        NOTE,
-        "Some are equal in every run.",
-        "The figures of all their runs are equal to the last bit.",
-    ),
-    (
-        "inside-the-noise",
-        DOUBT,
-        "Some are too close to the first to tell.",
-        "The 95% interval of the difference holds 0, and the figures are not equal in every run.",
-    ),
-    (
-        "exact",
-        NOTE,
-        "The differences have no chance in them.",
-        "All replayed the same finite writes equally often, without random numbers, and every "
-        "drive is steady.",
-    ),
-    (
-        "exact-for-this-length",
-        DOUBT,
-        "The differences have no chance in them, and may be others in a longer run.",
-        "All replayed the same finite writes equally often, without random numbers, and a drive "
-        "is not steady.",
-    ),
-    (
-        "no-interval",
-        DOUBT,
-        "The differences have no interval and are not judged.",
-        "A difference has neither pairs nor two intervals, because there are too few runs or parts "
-        "of a run.",
-    ),
-    (
-        "longest-life",
-        NOTE,
-        "One drive lives this much longer than another.",
-        "Endurance ended every drive, in the same way, and not after equally many drive writes.",
-    ),
-)
+RULES = Rules("ranking")
 
 
 @dataclass(frozen=True)

@@ -6,64 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from flashgc.device.benching.outcome import COMPARED, Outcome
-from flashgc.results.findings import DOUBT, INVALID, NOTE, Finding, declare
+from flashgc.results.findings import Finding, Rules
 from flashgc.results.intervals import mean
 
 #: The share of written bytes below which nothing is said of those that stayed in the page cache.
 STAYED = 0.01
 
-RULES = declare(
-    "bench",
-    (
-        "runs-missing",
-        INVALID,
-        "Some runs of the bench are missing.",
-        "The bench was stopped, or a run failed.",
-    ),
-    (
-        "one-repeat",
-        DOUBT,
-        "One repeat has no interval, so nobody knows what is noise.",
-        "The file asks for one repeat.",
-    ),
-    (
-        "inside-the-noise",
-        NOTE,
-        "Some cells do not differ by more than the noise from the one that they are compared with.",
-        "The 95% interval of the change of flash bytes a unit, by repeat, holds 0.",
-    ),
-    (
-        "runs-never-collected",
-        DOUBT,
-        "The drive never collected in some runs, so their write amplification says nothing.",
-        "A run wrote, and its drive copied no page and collected no block.",
-    ),
-    (
-        "runs-not-steady",
-        NOTE,
-        "Write amplification was not steady while some commands wrote.",
-        "The tests of simulated drives refuse the curve of a run that collected.",
-    ),
-    (
-        "runs-left-behind",
-        DOUBT,
-        "Some commands left processes behind, which were ended.",
-        "A descendant of a command lived when the command itself had ended.",
-    ),
-    (
-        "stayed-in-the-cache",
-        NOTE,
-        "Written bytes of some cells never reached the drive.",
-        "Fewer bytes reached the drive, those of the file system among them, than were written: "
-        "pages were overwritten or their files removed in the page cache.",
-    ),
-    (
-        "past-not-settled",
-        DOUBT,
-        "The past of a drive ended before write amplification had settled.",
-        "A workload of aged did not settle within the rounds that it has.",
-    ),
-)
+RULES = Rules("bench")
 
 
 def findings(done: Outcome) -> list[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from flashgc.results.findings import DOUBT, NOTE, declare
+from flashgc.results.findings import Rules
 from flashgc.units import format_count, format_size
 
 if TYPE_CHECKING:
@@ -14,52 +14,7 @@ if TYPE_CHECKING:
     from flashgc.device.execution.outcome import Executed
     from flashgc.results import Finding
 
-RULES = declare(
-    "exec",
-    (
-        "other-folder",
-        DOUBT,
-        "A file that the command named is not in its working directory.",
-        "The command failed, and an argument is a file of the folder from which it was typed.",
-    ),
-    (
-        "written-unknown",
-        NOTE,
-        "The bytes handed to the file system are unknown, and so is its overhead.",
-        "The file system does not tell them, events were lost, or a program stored into mapped "
-        "files.",
-    ),
-    (
-        "left-behind",
-        DOUBT,
-        "Processes of the command were still there when it had ended.",
-        "A descendant of the command lived when the command itself had ended.",
-    ),
-    (
-        "marks-refused",
-        DOUBT,
-        "Not every phase that the command named was noted.",
-        "The drive refused a mark.",
-    ),
-    (
-        "no-server-log",
-        DOUBT,
-        "The log of the server that was to name phases was never there.",
-        "No file had its name while the command ran.",
-    ),
-    (
-        "streams-incomplete",
-        DOUBT,
-        "Not every write had the stream of its file.",
-        "The kernel lost events, or it told the name of a file after the drive had waited 0.5 s.",
-    ),
-    (
-        "faults-met",
-        DOUBT,
-        "The figures are those of a drive that failed on demand.",
-        "Commands met faults that somebody had set by device inject.",
-    ),
-)
+RULES = Rules("exec")
 
 
 def findings(

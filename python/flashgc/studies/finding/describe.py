@@ -5,47 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flashgc._documents import Scalar
-from flashgc.results.findings import DOUBT, INVALID, NOTE, Finding, declare
+from flashgc.results.findings import Finding, Rules
 
-RULES = declare(
-    "find",
-    (
-        "from-value",
-        NOTE,
-        "All that is wanted holds from this value on, or up to it.",
-        "It holds at this value, and does not at the next of the range.",
-    ),
-    (
-        "every-value",
-        NOTE,
-        "All that is wanted holds in the whole range.",
-        "It holds at both ends of the range.",
-    ),
-    (
-        "no-value",
-        NOTE,
-        "Nothing in the range has all that is wanted.",
-        "It holds at neither end of the range.",
-    ),
-    (
-        "find-interrupted",
-        INVALID,
-        "The value was not found yet.",
-        "The search was stopped before its end.",
-    ),
-    (
-        "several-values",
-        DOUBT,
-        "All that is wanted starts or stops to hold at several values.",
-        "Among the values that were run, in order, the condition changes more than once.",
-    ),
-    (
-        "value-cannot-run",
-        NOTE,
-        "A value of the range cannot run.",
-        "The engine refuses it.",
-    ),
-)
+RULES = Rules("find")
 #: The rules by the status of a search.
 _RULES = {
     "found": RULES["from-value"],

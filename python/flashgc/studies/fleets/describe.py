@@ -5,55 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from flashgc.results.findings import DOUBT, INVALID, NOTE, Finding, declare, without_numbers
+from flashgc.results.findings import Finding, Rules, without_numbers
 from flashgc.studies.fleets.outcome import ROUNDED, Fleet, FleetPolicy
 
-RULES = declare(
-    "fleet",
-    (
-        "fleet-interrupted",
-        INVALID,
-        "Only some of the cells were run.",
-        "The command was stopped before its end.",
-    ),
-    (
-        "beyond-chance",
-        NOTE,
-        "A policy writes less than the first on more volumes than chance explains, or more.",
-        "The two-sided sign test over volumes with a result of both has p below 5%, divided by the "
-        "number of such comparisons.",
-    ),
-    (
-        "within-chance",
-        DOUBT,
-        "The counts of volumes on which a policy writes less or more may be chance.",
-        "The sign test has a larger p.",
-    ),
-    (
-        "volumes-without-result",
-        NOTE,
-        "Some volumes have no result, for this reason.",
-        "Their drives cannot run, never collect, failed or were not run.",
-    ),
-    (
-        "other-volumes",
-        DOUBT,
-        "The distributions of the policies are over different volumes.",
-        "The policies have different numbers of volumes with a result.",
-    ),
-    (
-        "whole-blocks",
-        DOUBT,
-        "Some drives have more spare space than was asked for.",
-        f"Blocks are whole, and the spare factor is at least {ROUNDED:g} times that asked for.",
-    ),
-    (
-        "traces-as-read",
-        NOTE,
-        "The traces are not read to the letter.",
-        "The reader of a trace left out, sorted or changed something.",
-    ),
-)
+RULES = Rules("fleet")
 #: Reasons of each kind that are said.
 REASONS = 10
 #: The words for volumes without a result, by status.

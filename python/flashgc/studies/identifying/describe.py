@@ -8,113 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from flashgc._documents import Json
-from flashgc.results.findings import DOUBT, INVALID, NOTE, Finding, declare
+from flashgc.results.findings import Finding, Rules
 from flashgc.studies.identifying.fit import LEAST_CHANCE, REJECTED, Interval
 from flashgc.studies.identifying.found import Further, Identified, Ranked, WhatIf
 from flashgc.units import format_share
 
 #: Schemes that are named in a sentence; more are counted.
 _NAMED = 6
-RULES = declare(
-    "identify",
-    (
-        "no-scheme",
-        INVALID,
-        "There is no explanation.",
-        "No scheme was simulated on all workloads of a drive.",
-    ),
-    (
-        "best-explanation",
-        NOTE,
-        "A scheme fits best, and as well as the true one would.",
-        "Of measurements of a drive with this scheme, at least 5% fit as badly or worse.",
-    ),
-    (
-        "nearest-scheme",
-        DOUBT,
-        "A scheme fits best, but worse than the true one would.",
-        "Of measurements of a drive with this scheme, less than 5% fit as badly or worse.",
-    ),
-    (
-        "identify-interrupted",
-        INVALID,
-        "Other schemes may fit better",
-        "The simulations were stopped before their end.",
-    ),
-    (
-        "false-best",
-        DOUBT,
-        "Drives with a scheme outside the list look like one of it, with this frequency.",
-        "A best explanation is named, and all schemes of the list were tried, and no others.",
-    ),
-    (
-        "false-best-unknown",
-        DOUBT,
-        "Nothing shows how often another scheme looks like one of these.",
-        "A best explanation is named, and other schemes were tried than those of the list.",
-    ),
-    (
-        "none-explains",
-        DOUBT,
-        "No scheme of the list explains the curve.",
-        "The nearest scheme is named.",
-    ),
-    (
-        "spare-interval",
-        NOTE,
-        "The spare factor lies in this interval.",
-        "Always. It has the spare factors of all schemes that cannot be told from the best.",
-    ),
-    (
-        "blocks",
-        NOTE,
-        "The simulated drive that fits has this number of blocks.",
-        "Always.",
-    ),
-    (
-        "only-explanation",
-        NOTE,
-        "The measurement tells the best from every other scheme",
-        "The chi-square of all others is above that of the best by more than 9.",
-    ),
-    (
-        "cannot-tell",
-        DOUBT,
-        "Other schemes may be it as well",
-        "The chi-square of another scheme is above that of the best by at most 9.",
-    ),
-    (
-        "beaten",
-        NOTE,
-        "The best beats other schemes.",
-        "The chi-square of another scheme is above that of the best by more than 9.",
-    ),
-    (
-        "deciding-workload",
-        NOTE,
-        "One more workload would tell some of the schemes apart.",
-        "Several cannot be told apart, and a workload of the list is expected to raise the "
-        "chi-square of one of two by more than 9 if the other is true, either way round.",
-    ),
-    (
-        "no-deciding-workload",
-        NOTE,
-        "No further workload of the list would tell two of the schemes apart.",
-        "Several cannot be told apart, and no workload of the list does that.",
-    ),
-    (
-        "held-out",
-        NOTE,
-        "Points are predicted from the others with this error.",
-        "It was asked for.",
-    ),
-    (
-        "what-if",
-        NOTE,
-        "A change of the drive changes write amplification by this share.",
-        "It was asked for.",
-    ),
-)
+RULES = Rules("identify")
 
 
 def findings(one: Identified, *, interrupted: bool = False) -> tuple[Finding, ...]:

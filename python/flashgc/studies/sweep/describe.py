@@ -6,36 +6,10 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from flashgc.results.findings import INVALID, NOTE, Finding, declare, hint_for_all
+from flashgc.results.findings import Finding, Rules, hint_for_all
 from flashgc.studies.sweep.outcome import WITHOUT, Sweep, Swept
 
-RULES = declare(
-    "sweep",
-    (
-        "cells-cannot",
-        NOTE,
-        "Some cells cannot run, for this reason.",
-        "The engine refuses their experiments.",
-    ),
-    (
-        "cells-failed",
-        INVALID,
-        "Some cells failed, with this error.",
-        "Their runs ended with an error, in this call or an earlier one.",
-    ),
-    (
-        "cells-missing",
-        INVALID,
-        "Some cells were not run.",
-        "The sweep was stopped before them.",
-    ),
-    (
-        "impossible-value",
-        NOTE,
-        "No cell with this value of an axis can run.",
-        "The engine refuses all of them.",
-    ),
-)
+RULES = Rules("sweep")
 #: Reasons of a kind that are said, and findings of results.
 MOST = 10
 

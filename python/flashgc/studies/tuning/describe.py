@@ -5,74 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flashgc._documents import Json
-from flashgc.results.findings import DOUBT, INVALID, NOTE, Finding, declare, doubts_of
+from flashgc.results.findings import Finding, Rules, doubts_of
 from flashgc.studies.tuning.objective import Objective
 from flashgc.studies.tuning.outcome import Entry, Tuned
 
-RULES = declare(
-    "tune",
-    (
-        "search-stopped",
-        INVALID,
-        "The search came only so far.",
-        "It was interrupted, or its time was over before its last rung.",
-    ),
-    (
-        "winner",
-        NOTE,
-        "One configuration is best; its figure and its distance from greedy by default are these.",
-        "The 95% interval of the difference leaves out 0, or there is none, or greedy could not "
-        "run.",
-    ),
-    (
-        "winner-like-greedy",
-        DOUBT,
-        "The best cannot be told apart from greedy by default.",
-        "The 95% interval of the difference holds 0.",
-    ),
-    (
-        "greedy-is-best",
-        NOTE,
-        "Greedy by default is best.",
-        "No configuration that was tried has a better figure.",
-    ),
-    (
-        "winners-alike",
-        DOUBT,
-        "Some cannot be told apart from the best.",
-        "The 95% interval of the difference of each from the best holds 0.",
-    ),
-    (
-        "search-without-intervals",
-        DOUBT,
-        "Differences have no interval and are not judged.",
-        "The last rung, which repeats runs, was not run.",
-    ),
-    (
-        "holds-up",
-        NOTE,
-        "The winner holds up on writes that the search has not seen.",
-        "None of those checked there is better by more than the 95% interval of the difference.",
-    ),
-    (
-        "does-not-hold-up",
-        INVALID,
-        "The winner does not hold up on writes that the search has not seen.",
-        "At least one of those checked there is better by more than the 95% interval.",
-    ),
-    (
-        "not-held-back",
-        DOUBT,
-        "The winner was not checked on writes that the search has not seen.",
-        "The search ended before that check.",
-    ),
-    (
-        "skipped",
-        NOTE,
-        "Some combinations were skipped.",
-        "The engine refuses them.",
-    ),
-)
+RULES = Rules("tune")
 
 _NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 #: Reasons that are told.
