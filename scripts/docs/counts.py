@@ -38,16 +38,6 @@ def counts() -> str:
         parts.append(f'\n\n@dataclass(frozen=True)\nclass {entry["name"]}:\n{text}{end}"""\n\n')
         for count in entry["counts"]:
             parts.append(f"{_wrapped(count['text'], '    #: ')}\n    {count['name']}: int\n")
-    parts.append(
-        "\n\n#: The words for each count in tables; none of a count that a table leaves out.\n"
-    )
-    parts.append("WORDS: dict[str, dict[str, str]] = {\n")
-    for entry in listing()["counts"]:
-        parts.append(f'    "{entry["name"]}": {{\n')
-        for count in entry["counts"]:
-            parts.append(f'        "{count["name"]}": "{count["words"]}",\n')
-        parts.append("    },\n")
-    parts.append("}\n")
     return "".join(parts)
 
 

@@ -157,7 +157,7 @@ def expect(case: Case, cause: Cause, ended: tuple[int, str], *codes: int) -> Non
     pieces = [part for part in plain(cause.message) if part]
     line = next((one for one in said.splitlines() if all(part in one for part in pieces)), None)
     assert line is not None, (pieces, said)
-    if cause.hint and cause is not failures.OTHER_FOLDER:
+    if cause.hint and cause.name != "other-folder":
         assert "hint: " in line
     assert "Traceback" not in said
 
@@ -456,7 +456,7 @@ def case_of(cause: Cause, command: str) -> object:
 
 @pytest.mark.parametrize(
     ("cause", "command"),
-    [case_of(cause, command) for cause in CAUSES for command in cause.commands],
+    [case_of(cause, command) for cause in CAUSES.values() for command in cause.commands],
     ids=lambda value: value.name if isinstance(value, Cause) else value,
 )
 def test_each_way_to_fail_has_its_sentence(cause: Cause, command: str, tmp_path: Path) -> None:
@@ -465,8 +465,6 @@ def test_each_way_to_fail_has_its_sentence(cause: Cause, command: str, tmp_path:
 
 def test_the_document_has_the_table() -> None:
     assert failures.table() in (ROOT / "docs/exec.md").read_text()
-    declared = [value for value in vars(failures).values() if isinstance(value, Cause)]
-    assert sorted(one.name for one in declared) == sorted(one.name for one in CAUSES)
 
 
 def test_relative_paths_of_a_drive_and_of_a_past(tmp_path: Path) -> None:

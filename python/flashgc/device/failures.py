@@ -1,13 +1,15 @@
 """The ways in which a command on a mounted drive fails, each with a sentence of its own.
 
 What fails inside a file system on a drive comes out as an error of that file system. The cause is
-known elsewhere: to the drive, to its server, to the machine. This table has all such causes, and
-:func:`explained` finds the one behind an error.
+known elsewhere: to the drive, to its server, to the machine. ``failures.toml`` has all such causes,
+and :func:`explained` finds the one behind an error.
 """
 
 from __future__ import annotations
 
 import os
+import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,15 +32,15 @@ class Cause:
 
     name: str
     happens: str
-    #: The message, with names in braces for what is known of the case; empty where nothing is said.
-    message: str
-    hint: str
     #: The exit code in words.
     code: str
+    #: The message, with names in braces for what is known of the case; empty where nothing is said.
+    message: str = ""
+    hint: str = ""
     #: The things left behind when the command has ended.
     left: str = "nothing"
     #: The commands that can fail so.
-    commands: tuple[str, ...] = ALL
+    commands: Sequence[str] = ALL
     is_input: bool = False
 
     def error(self, **known: object) -> DriveError | ConfigError:
@@ -52,144 +54,14 @@ class Cause:
         return f"{self.message}{hint}".format(**known)
 
 
-NO_ROOT = Cause(
-    "no-root",
-    "somebody who is not root runs it",
-    "{what} needs root, for block devices and mounts",
-    "sudo, or serve the drive without root: flashgc device serve FILE --nbd unix:/tmp/drive.sock",
-    "1",
-)
+def _read() -> dict[str, Cause]:
+    with open(Path(__file__).with_suffix(".toml"), "rb") as file:
+        tables = tomllib.load(file)
+    return {name: Cause(name, **table) for name, table in tables.items()}
 
-NO_RIGHT = Cause(
-    "no-right",
-    "root runs it without the right to mount, as in most containers",
-    "{what} needs the right CAP_SYS_ADMIN, which this root does not have",
-    "docker run --privileged, or another machine",
-    "1",
-)
 
-NO_KERNEL = Cause(
-    "no-kernel-part",
-    "the kernel has no FUSE or no loop devices",
-    "{what} needs {need}, and there is no {device}",
-    "modprobe {module}{others}",
-    "1",
-)
-
-HOST_FULL = Cause(
-    "host-full",
-    "the disk that holds the drive's file is full: before the command, while it runs, or at its "
-    "end",
-    "{folder} has no room for the drive: {why}",
-    "make room there; TMPDIR=DIR is another place for drives that have no name",
-    "1",
-    "nothing; of `up` the drive, read-only",
-)
-
-NO_ROOM_TO_CLOSE = Cause(
-    "no-room-to-close",
-    "`down`, while the disk that holds the drive's file is full",
-    "{file} is still up: {folder} has no room for what the drive has to write when it is closed",
-    "make room there, and give `device down` again; --force loses what was not flushed",
-    "1",
-    "the drive, up",
-    commands=(UP,),
-)
-
-CLOSED_WITHOUT_ROOM = Cause(
-    "closed-without-room",
-    "`down`, after the disk that holds the drive's file was full and writes failed",
-    "{file} is down, without what was written since its last flush: {folder} had no room for it",
-    "make room there before the drive is up again",
-    "1",
-    commands=(UP,),
-)
-
-SERVER_ENDED = Cause(
-    "server-ended",
-    "the drive's server is killed",
-    "the drive's server ended before the drive was unmounted{why}",
-    "the log of the kernel (dmesg) says if it was out of memory",
-    "1",
-    "nothing; of `up` a dead mount, until `device down`",
-)
-
-INTERRUPTED = Cause(
-    "interrupted",
-    "SIGINT to the command alone, or to its process group",
-    "",
-    "",
-    "that of COMMAND of `exec`, which gets the signal once; else 130",
-)
-
-TERMINATED = Cause(
-    "terminated",
-    "SIGTERM",
-    "",
-    "",
-    "that of COMMAND of `exec`, which gets the signal; else 130 or 143",
-)
-
-HUNG_UP = Cause(
-    "hung-up",
-    "SIGHUP: the terminal is closed",
-    "",
-    "",
-    "as with SIGTERM, which COMMAND of `exec` gets",
-)
-
-KILLED = Cause(
-    "killed",
-    "SIGKILL",
-    "",
-    "",
-    "137",
-    "all of it, until the next command; of `up` the drive, until `device down`",
-)
-
-NO_COMMAND = Cause(
-    "no-command",
-    "there is no such program",
-    "{word}: no such command",
-    "",
-    "1",
-    commands=(EXEC, BENCH, CUT),
-)
-
-OTHER_FOLDER = Cause(
-    "other-folder",
-    "the command fails, and an argument is a file of the folder from which it was typed",
-    "{word} is a file of {folder}, and the command ran in the new file system",
-    "{path}, its full path",
-    "that of COMMAND of `exec`; of the others 1",
-    commands=(EXEC, BENCH, CUT),
-)
-
-CHECK_HANGS = Cause(
-    "check-hangs",
-    "the check does not end within `--timeout`",
-    "the check did not end within {seconds} s",
-    "",
-    "3; 2 where it must pass",
-    commands=(CUT,),
-)
-
-CAUSES = (
-    NO_ROOT,
-    NO_RIGHT,
-    NO_KERNEL,
-    NO_COMMAND,
-    OTHER_FOLDER,
-    HOST_FULL,
-    NO_ROOM_TO_CLOSE,
-    CLOSED_WITHOUT_ROOM,
-    SERVER_ENDED,
-    CHECK_HANGS,
-    INTERRUPTED,
-    TERMINATED,
-    HUNG_UP,
-    KILLED,
-)
+#: All causes, by their names.
+CAUSES = _read()
 
 
 def is_full(text: str) -> bool:
@@ -215,19 +87,21 @@ def explained(
     the last words of a server that has ended, perhaps empty; ``None`` is one that runs.
     """
     if is_without_room(folder):
-        return HOST_FULL.error(folder=folder, why=FULL[0])
+        return CAUSES["host-full"].error(folder=folder, why=FULL[0])
     for said in (read_only, ended, str(error)):
         if said and is_full(said):
-            return HOST_FULL.error(folder=folder, why=next(one for one in FULL if one in said))
+            return CAUSES["host-full"].error(
+                folder=folder, why=next(one for one in FULL if one in said)
+            )
     if ended is not None:
-        return SERVER_ENDED.error(why=f": {ended}" if ended else "")
+        return CAUSES["server-ended"].error(why=f": {ended}" if ended else "")
     return error
 
 
 def table() -> str:
     """Return the table of the documents."""
     rows = ["| what happens | message | exit code | left behind |", "|---|---|---|---|"]
-    for one in CAUSES:
+    for one in CAUSES.values():
         said = f"`{one.message}`" if one.message else "none"
         where = "" if one.commands == ALL else f" ({', '.join(one.commands)})"
         rows.append(f"| {one.happens}{where} | {said} | {one.code} | {one.left} |")

@@ -8,8 +8,10 @@ was made, latencies since it was opened.
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from flashgc import _core
@@ -50,71 +52,14 @@ def _counts() -> Iterator[Metric]:
         yield Metric(f"counters.{name}", _NAMES.get(name, name), "counter", text, unit)
 
 
-METRICS = (
-    Metric(
-        "uptime_seconds", "uptime_seconds", "gauge", "Time since the drive was opened.", "seconds"
-    ),
-    Metric("capacity_bytes", "capacity_bytes", "gauge", "Size that hosts see.", "bytes"),
-    Metric("blocks", "blocks", "gauge", "Blocks of flash, bad blocks included."),
-    Metric("pages_per_block", "block_pages", "gauge", "Pages per block."),
-    Metric("page_bytes", "page_bytes", "gauge", "Size of a page.", "bytes"),
-    Metric("free_blocks", "free_blocks", "gauge", "Erased blocks."),
-    Metric("mapped_pages", "mapped_pages", "gauge", "Logical pages that have data."),
-    Metric("zombie_pages", "zombie_pages", "gauge", "Pages that the host will overwrite soon."),
-    Metric(
-        "write_amplification", "write_amplification_ratio", "gauge",
-        "Bytes programmed for each byte that hosts wrote, since the drive was made.", "ratio",
-    ),
-    *_counts(),
-    Metric("faults.met", "injected_faults", "counter", "Commands that met a fault set by hand."),
-    Metric("counters.host_pages_read", "host_read_pages", "counter", "Pages hosts read."),
-    Metric(
-        "smart.critical_warning", "critical_warning", "gauge",
-        "Critical warning of the SMART log, as bits.",
-    ),
-    Metric(
-        "smart.available_spare", "available_spare_ratio", "gauge",
-        "Share of the first spare blocks that is left.", "ratio", 0.01,
-    ),
-    Metric(
-        "smart.available_spare_threshold", "available_spare_threshold_ratio", "gauge",
-        "Share of spare blocks below which the drive warns.", "ratio", 0.01,
-    ),
-    Metric(
-        "smart.percentage_used", "used_ratio", "gauge",
-        "Share of the rated endurance that is used; it may exceed 1.", "ratio", 0.01,
-    ),
-    Metric(
-        "smart.power_cycles", "power_cycles", "counter",
-        "Number of times that the drive was opened.",
-    ),
-    Metric(
-        "smart.unsafe_shutdowns", "unsafe_shutdowns", "counter",
-        "Openings of the drive after it was not closed.",
-    ),
-    Metric("smart.media_errors", "media_errors", "counter", "Damaged pages found."),
-    Metric(
-        "ocp.physical_media_units_written", "flash_written_bytes", "counter",
-        "Bytes programmed, for hosts and by collections.", "bytes",
-    ),
-    Metric(
-        "ocp.physical_media_units_read", "flash_read_bytes", "counter",
-        "Bytes read from flash, for hosts and by collections.", "bytes",
-    ),
-    Metric("ocp.bad_user_nand_blocks", "bad_blocks", "gauge", "Blocks that are worn out."),
-    Metric(
-        "ocp.user_data_erase_count_max", "block_erases_max", "gauge",
-        "Largest number of erases of a block.",
-    ),
-    Metric(
-        "ocp.user_data_erase_count_min", "block_erases_min", "gauge",
-        "Smallest number of erases of a block.",
-    ),
-    Metric(
-        "ocp.nand_avg_erase_count", "block_erases_mean", "gauge",
-        "Mean number of erases of a block.",
-    ),
-)  # fmt: skip
+def _metrics() -> Iterator[Metric]:
+    with open(Path(__file__).with_suffix(".toml"), "rb") as file:
+        tables = tomllib.load(file)
+    for name, table in tables.items():
+        yield from _counts() if name == "counts" else (Metric(name=name, **table),)
+
+
+METRICS = tuple(_metrics())
 
 #: Labels of ``flashgc_drive_info``.
 LABELS = ("file", "uuid", "victim", "placement", "durability")

@@ -72,13 +72,13 @@ def check(what: str, filesystem: str | None = None, host: str = "fuse") -> None:
                 f"hint: {suggest(word, words)}"
             )
     if os.geteuid() != 0:
-        raise failures.NO_ROOT.error(what=what)
+        raise failures.CAUSES["no-root"].error(what=what)
     if not _may_mount():
-        raise failures.NO_RIGHT.error(what=what)
+        raise failures.CAUSES["no-right"].error(what=what)
     for device, need, module in NEEDS[host]:
         if not _is_there(module, partial(os.path.exists, device)):
             others = "" if host == "fuse" else ", or --host fuse"
-            raise failures.NO_KERNEL.error(
+            raise failures.CAUSES["no-kernel-part"].error(
                 what=what, need=need, device=device, module=module, others=others
             )
     if filesystem is not None and not _is_there(filesystem, lambda: _is_listed(filesystem)):

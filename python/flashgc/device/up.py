@@ -471,7 +471,7 @@ def down(file: Path, *, force: bool = False, last: Callable[[], None] = lambda: 
     folder = Path(done.file).parent
     if not is_dead and not force and failures.is_without_room(folder):
         # What the page cache has would be lost in the unmount, and no program would hear of it.
-        raise failures.NO_ROOM_TO_CLOSE.error(file=file, folder=folder)
+        raise failures.CAUSES["no-room-to-close"].error(file=file, folder=folder)
     words = ""
     if not is_dead:
         _end_faults(file)
@@ -500,7 +500,7 @@ def down(file: Path, *, force: bool = False, last: Callable[[], None] = lambda: 
     (state.folder(state.SOCKETS) / done.key).unlink(missing_ok=True)
     (state.folder(state.UP) / done.key).unlink(missing_ok=True)
     if failures.is_full(words) and not force:  # All is undone, but the drive is not closed.
-        raise failures.CLOSED_WITHOUT_ROOM.error(file=file, folder=folder)
+        raise failures.CAUSES["closed-without-room"].error(file=file, folder=folder)
     return True
 
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
-from flashgc.results.counts import WORDS
+from flashgc import _core
 from flashgc.units import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from flashgc.results import Result
+
+#: The words for each count in tables, by its type; none of a count that a table leaves out.
+WORDS: dict[str, dict[str, str]] = {
+    one["name"]: {count["name"]: count["words"] for count in one["counts"]}
+    for one in json.loads(_core.registry())["counts"]
+}
 
 
 def told(counts: object, *, but: Collection[str] = ()) -> list[str]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flashgc.command.show.counted import told
-from flashgc.results.counts import WORDS
+from flashgc.command.show.counted import WORDS, told
 from flashgc.units import format_count, format_share, format_time
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flashgc.results.counts import WORDS
+from flashgc.command.show.counted import WORDS
 from flashgc.terminal.render import LEFT, RIGHT, facts, show, table
 from flashgc.units import format_count, format_rate, format_share, format_size, format_time
 

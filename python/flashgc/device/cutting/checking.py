@@ -129,7 +129,7 @@ class Checker:
                 os.killpg(child.pid, signal.SIGKILL)
             code = child.wait()
         if not has_ended:
-            why = failures.CHECK_HANGS.sentence(seconds=f"{self._timeout:g}")
+            why = failures.CAUSES["check-hangs"].sentence(seconds=f"{self._timeout:g}")
             return Verdict(why, _end_of(output))
         if code == 0:
             return Verdict(None)

@@ -64,7 +64,7 @@ def program(command: Sequence[str]) -> list[str]:
     """The command with the whole path of its program: it does not run in this folder."""
     found = shutil.which(command[0])
     if found is None:
-        raise failures.NO_COMMAND.error(word=command[0])
+        raise failures.CAUSES["no-command"].error(word=command[0])
     return [os.path.abspath(found), *command[1:]]
 
 
@@ -143,7 +143,7 @@ def _waited(child: subprocess.Popen[bytes], control: Control, disk: Path) -> int
             return child.wait(LOOK)
         except subprocess.TimeoutExpired:
             if mounts.is_dead(disk):
-                raise failures.SERVER_ENDED.error(why="") from None
+                raise failures.CAUSES["server-ended"].error(why="") from None
             if control.cancelled and kill_at is None:
                 kill_at = time.monotonic() + PATIENCE
                 child.terminate()

@@ -172,7 +172,7 @@ def _taken_down(file: Path) -> tuple[dict[str, Any], Blocks]:
     except DriveError:  # Somebody else uses what is mounted.
         upping.down(file, force=True, last=look)
     if not last:
-        raise failures.SERVER_ENDED.error(why="")
+        raise failures.CAUSES["server-ended"].error(why="")
     return last[-1]
 
 

@@ -53,7 +53,7 @@ class Command:
         """The whole path of its program: the command has another working directory."""
         found = shutil.which(self.words[0])
         if found is None:
-            raise failures.NO_COMMAND.error(word=self.words[0])
+            raise failures.CAUSES["no-command"].error(word=self.words[0])
         return os.path.abspath(found)
 
     def owner(self) -> tuple[int, int]:
@@ -117,7 +117,7 @@ def left_out(words: Sequence[str], folder: Path) -> str | None:
         if path.is_absolute() or (folder / path).exists() or not path.is_file():
             continue
         here = Path.cwd()
-        return failures.OTHER_FOLDER.sentence(word=word, folder=here, path=here / path)
+        return failures.CAUSES["other-folder"].sentence(word=word, folder=here, path=here / path)
     return None
 
 
