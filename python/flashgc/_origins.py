@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from flashgc import _core
 
+if TYPE_CHECKING:
+    from flashgc.policy_files import Policies
+
 #: The place of a value: the option or the line of the file, by the value's path.
 Places = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Given:
+    """The values of an experiment by section, the place of each, and policies in Python.
+
+    The command hands one to a study, in place of a workload and keywords.
+    """
+
+    values: dict[str, dict[str, Any]]
+    places: dict[str, str]
+    python: Policies
 
 
 def subject(places: Places, path: str) -> str:

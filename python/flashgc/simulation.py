@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Unpack, cast, runtim
 from flashgc import _core
 from flashgc._core import Blocks, ConfigError, Control
 from flashgc._engine import Progress
+from flashgc._origins import Given
 from flashgc._typed_keywords import typed_keywords
 from flashgc.checkpoints import Checkpoint, File
 from flashgc.checkpoints import checkpoint as kept
@@ -220,12 +221,14 @@ def _name_of(policy: object, known: dict[str, object]) -> str:
 
 
 def given_values(
-    workload: str | Trace | Table, options: Mapping[str, Any]
+    workload: str | Trace | Table | Given, options: Mapping[str, Any]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """Keywords as the values of an experiment, by section, and the place of each.
 
     ``None`` is not given. A :class:`flashgc.Trace` says how it is read, but for what is given.
     """
+    if isinstance(workload, Given):
+        return workload.values, workload.places
     workload = as_given(workload)
     values: dict[str, dict[str, Any]] = {"workload": {"source": str(workload)}}
     if options.get("tenant") is not None and workload == find("source").default:

@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
+from flashgc._origins import Given
 from flashgc.command import output, several
 from flashgc.command.declaring import command
 from flashgc.command.entrance import INTERRUPTED, OK
 from flashgc.command.options import (
-    Asked,
     GroupedCommand,
     asked,
     experiment_options,
@@ -119,14 +119,14 @@ PLACED = (
 )  # fmt: skip
 
 
-def _may_place(given: Asked) -> bool:
+def _may_place(given: Given) -> bool:
     """True if placements are neither named nor without a drive that has them."""
     gc = given.values.get("gc", {})
     is_paged = gc.get("mapping") is None and "vm_page_cache" not in given.values.get("swap", {})
     return "placement" not in gc and is_paged
 
 
-def _placements(given: Asked) -> Asked:
+def _placements(given: Given) -> Given:
     """The experiment with the usual placements; with a frontier that they need."""
     gc = {key: value for key, value in given.values["gc"].items() if key != "victim"}
     frontiers = gc.get("frontier", [])

@@ -168,7 +168,6 @@ def _options(
       --json
       --quiet
       --retry
-      --jobs
       --results FILE
           Keep the results in FILE, and do not repeat runs whose results FILE has.
       --plot FILE as picture

@@ -13,6 +13,7 @@ from flashgc.command.options import (
     GroupedCommand,
     asked,
     experiment_options,
+    own_of,
 )
 
 
@@ -24,10 +25,6 @@ def find(
     option: str,
     experiment: Path | None,
     wanted: tuple[str, ...],
-    low: str | None,
-    high: str | None,
-    step: str | None,
-    factor: str | None,
     results: str | None,
     as_json: bool,
     out: str | None,
@@ -54,94 +51,6 @@ def find(
           Distance from one value to the next. [default: 1 for whole numbers, 0.1% for spare]
       --factor NUMBER
           Factor from one value to the next, instead of --step.
-      --workload
-      --request-size
-      --flush-every
-      --streams
-      --format
-      --alignment-offset
-      --on-bad-line
-      --devices
-      --blkparse-action
-      --columns
-      --layout
-      --disorder
-      --relations
-      --paging
-      --numbering
-      --arrivals
-      --tenant
-      --rate-scale
-      --drive
-      --blocks
-      --capacity
-      --pages-per-block
-      --page-size
-      --mapping-unit
-      --power-protection
-      --spare
-      --endurance
-      --times
-      --fill
-      --overprovision
-      --device
-      --channels
-      --ways
-      --dies
-      --planes
-      --striping
-      --scheduling
-      --multi-plane
-      --cache-commands
-      --slc
-      --slc-times
-      --bits-per-cell
-      --flush-after
-      --read-retry
-      --host-bandwidth
-      --host-overhead
-      --write-cache
-      --serial-overwrites
-      --queue-depth
-      --arbitration
-      --mapping
-      --victim
-      --frontier
-      --allocation
-      --wear-levelling
-      --placement
-      --gc-preset
-      --gc-domain
-      --gc-low
-      --gc-high
-      --gc-hard
-      --preemption
-      --suspend
-      --victim-search-time
-      --preemption-poll-time
-      --copy-back
-      --gc-holds-domain
-      --idle
-      --write-pacing
-      --host-cache
-      --hints
-      --vm-page-cache
-      --page-policy
-      --scheme
-      --writes
-      --collections
-      --requests
-      --passes
-      --until
-      --warmup
-      --runs
-      --seed
-      --jobs
-      --resolution
-      --worst
-      --timeline
-      --trace-events
-      --window
       --results
       --json
       --out
@@ -160,25 +69,19 @@ def find(
     from flashgc.command.show.find import show_found
     from flashgc.command.show.findings import warn_each
     from flashgc.command.show.results import deliver
-    from flashgc.studies.finding import find as finding
-    from flashgc.studies.finding.subject import subject
-    from flashgc.studies.finding.wanted import wanted as conditions
+    from flashgc.studies.finding.find import find as finding
     from flashgc.terminal.progress import Bar
     from flashgc.terminal.render import warn
 
-    table = {"from": low, "to": high, "step": step, "factor": factor}
-    sought = subject(option, table)
-    given = asked(experiment, typed)
+    own = own_of(typed)
+    given: Any = asked(experiment, typed)
+    given.places.update(option="OPTION", conditions="--wanted")
     with Bar(quiet=quiet) as bar:
-        found = finding.searched(
-            sought,
-            conditions(wanted, "--wanted"),
-            given.values,
-            given.places,
-            python=given.python,
-            results=results,
-            progress=bar.show,
-        )
+
+        def show(share: float, what: str, complete: int) -> None:
+            bar.show(share, what, complete, "values")
+
+        found = finding(option, wanted, given, results=results, progress=show, **own)
     if not as_json:
         show_found(found)
     deliver(found.to_json(), as_json=as_json, out=out)

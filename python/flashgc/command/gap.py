@@ -12,6 +12,7 @@ from flashgc.command.options import (
     asked,
     experiment_options,
     folder_option,
+    own_of,
 )
 from flashgc.command.workload import one_workload, workload
 from flashgc.studies.gaps.couples import USUAL
@@ -40,17 +41,13 @@ def _couples() -> tuple[str, ...]:
 def gap(
     workload: str | None,
     by_option: str | None,
-    couples: tuple[str, ...],
-    classes: str | None,
-    horizon: str | None,
-    sigma: str | None,
-    errors: str | None,
-    cache: str,
-    resume: bool,
     as_json: bool,
     out: str | None,
     quiet: bool,
     picture: str | None,
+    resume: bool,
+    cache: str,
+    couples: tuple[str, ...],
     **typed: Any,
 ) -> int:
     """Compare WORKLOAD on this drive with what foresight could reach.
@@ -96,25 +93,23 @@ def gap(
     from flashgc.command.show.results import deliver
     from flashgc.studies import plot
     from flashgc.studies.gaps.describe import RULES
-    from flashgc.studies.gaps.gap import compared
+    from flashgc.studies.gaps.gap import gap as compared
     from flashgc.terminal.progress import Bar
 
     # The engine is called several times, and Ctrl-C may come between: it is raised from here on.
     _ctrl_c.release()
     source, place = one_workload(workload, by_option)
-    given = asked(None, {**typed, "workload__source": source})
+    own = own_of(typed)
+    given: Any = asked(None, {**typed, "workload__source": source})
+    given.places["workload.source"] = place
     with Bar(quiet=quiet) as bar:
-        found, unkept = compared(
-            given.values,
-            {**given.places, "workload.source": place},
+        found = compared(
+            given,
             couples=couples or None,
-            classes=classes,
-            horizon=horizon,
-            sigma=sigma,
-            errors=errors,
-            folder=cache,
+            cache=cache,
             resume=resume,
             progress=bar.show,
+            **own,
         )
     if not as_json:
         show_gap(found)
@@ -122,6 +117,6 @@ def gap(
     warn_each((one for one in found.findings if one.id not in RULES), quiet=quiet)
     code = code_of(found.interrupted, quiet=quiet)
     output.draw(lambda: plot.gap(found), picture, measured=bool(found.online), quiet=quiet)
-    if unkept is not None:
-        raise unkept
+    if found.unkept is not None:
+        raise found.unkept
     return code

@@ -7,12 +7,12 @@ one place.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from flashgc._core import ConfigError, tenant_texts
+from flashgc._origins import Given
 from flashgc.command import output
 from flashgc.command.common import F, complete, with_options
 from flashgc.command.declaring import adds
@@ -26,7 +26,7 @@ from flashgc.options import (
     default_of,
     help_of,
 )
-from flashgc.policy_files import Policies, load_policies, named
+from flashgc.policy_files import load_policies, named
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -209,14 +209,9 @@ def folder_option(usual: str) -> Callable[[F], F]:
     return options
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The values that were asked for, and the place that each came from."""
-
-    values: dict[str, dict[str, Any]]
-    places: dict[str, str]
-    #: Policies that are written in Python.
-    python: Policies
+def own_of(typed: dict[str, Any]) -> dict[str, Any]:
+    """The options of a command itself; takes them out of ``typed``, which keeps an experiment's."""
+    return {name: typed.pop(name) for name in [*typed] if "__" not in name}
 
 
 def asked(
@@ -224,7 +219,7 @@ def asked(
     typed: dict[str, Any],
     *,
     may_load: Callable[[Named], None] | None = None,
-) -> Asked:
+) -> Given:
     """Puts an experiment file and the options typed together; options win.
 
     ``may_load`` refuses policies in Python before any of them is loaded.
@@ -264,4 +259,4 @@ def asked(
         given["workload"] = {**values.get("workload", {}), "tenant": texts}
     if may_load is not None:
         may_load(named(values.get("gc"), places))
-    return Asked(given, {**FLAGS, **places}, load_policies(values.get("gc"), places))
+    return Given(given, {**FLAGS, **places}, load_policies(values.get("gc"), places))

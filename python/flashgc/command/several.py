@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashgc._core import ConfigError
-from flashgc.command.options import Asked, asked
+from flashgc._origins import Given
+from flashgc.command.options import asked
 from flashgc.results import Comparison, Result
 from flashgc.terminal.progress import Bar
 
@@ -106,7 +107,7 @@ def _run(
 def simulated(
     what: Experiment,
     configs: Sequence[Mapping[str, Any]],
-    given: Asked,
+    given: Given,
     results: str | None,
     *,
     quiet: bool,

@@ -14,6 +14,7 @@ from flashgc.command.options import (
     asked,
     experiment_options,
     folder_option,
+    own_of,
 )
 from flashgc.command.workload import one_workload, workload
 from flashgc.studies.tuning.objective import OBJECTIVES
@@ -50,17 +51,14 @@ def _save(context: Any, parameter: Any, value: str | None) -> str | None:
 def tune(
     workload: str | None,
     by_option: str | None,
-    objective: str,
-    budget: str | None,
-    time: str | None,
-    hold_back: str | None,
-    save: str | None,
-    cache: str,
-    resume: bool,
     as_json: bool,
     out: str | None,
     quiet: bool,
     picture: str | None,
+    resume: bool,
+    cache: str,
+    save: str | None,
+    objective: str,
     **typed: Any,
 ) -> int:
     """Search victim policies, placements, frontiers and their parameters for one WORKLOAD.
@@ -106,25 +104,24 @@ def tune(
     from flashgc.studies import plot
     from flashgc.studies.tuning.describe import RULES
     from flashgc.studies.tuning.saved import save as save_winner
-    from flashgc.studies.tuning.tune import search
+    from flashgc.studies.tuning.tune import tune as search
     from flashgc.terminal.progress import Bar
     from flashgc.terminal.render import warn
 
     # The engine is called several times, and Ctrl-C may come between: it is raised from here on.
     _ctrl_c.release()
     source, place = one_workload(workload, by_option)
-    given = asked(None, {**typed, "workload__source": source})
+    own = own_of(typed)
+    given: Any = asked(None, {**typed, "workload__source": source})
+    given.places["workload.source"] = place
     with Bar(quiet=quiet) as bar:
-        tuned, unkept = search(
-            given.values,
-            {**given.places, "workload.source": place},
+        tuned = search(
+            given,
             objective=objective,
-            budget=budget,
-            time=time,
-            hold_back=hold_back,
-            folder=cache,
+            cache=cache,
             resume=resume,
             progress=bar.show,
+            **own,
         )
     if not as_json:
         show_tuned(tuned)
@@ -139,6 +136,6 @@ def tune(
     if not found and not tuned.interrupted:
         raise ConfigError("no combination was measured; hint: fewer restrictions, or --spare 20%")
     output.draw(lambda: plot.tune(tuned), picture, measured=found, quiet=quiet)
-    if unkept is not None:
-        raise unkept
+    if tuned.unkept is not None:
+        raise tuned.unkept
     return code

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from flashgc._origins import Given
 from flashgc.command.declaring import command
 from flashgc.command.device.options import (
     OWN,
@@ -22,7 +23,7 @@ from flashgc.command.device.options import (
     serving_options,
 )
 from flashgc.command.device.up import filesystem_options, mount_words
-from flashgc.command.options import Asked, Named, asked
+from flashgc.command.options import Named, asked
 from flashgc.device.making import OPTIONS
 
 if TYPE_CHECKING:
@@ -90,43 +91,6 @@ def execute(
           Run on a copy of the drive in FILE, of flashgc device create, which stays as it is.
           Not with --by-file, --group, --compare, --record and --realtime, which need its past
           request by request.
-      --page-size
-      --mapping-unit
-      --power-protection
-      --times
-      --device
-      --channels
-      --ways
-      --dies
-      --planes
-      --striping
-      --scheduling
-      --multi-plane
-      --cache-commands
-      --slc
-      --slc-times
-      --bits-per-cell
-      --flush-after
-      --read-retry
-      --host-bandwidth
-      --host-overhead
-      --write-cache
-      --serial-overwrites
-      --queue-depth
-      --arbitration
-      --mapping
-      --gc-domain
-      --gc-low
-      --gc-high
-      --gc-hard
-      --preemption
-      --suspend
-      --victim-search-time
-      --preemption-poll-time
-      --copy-back
-      --gc-holds-domain
-      --idle
-      --write-pacing
       --realtime
       --slower
       --hints
@@ -249,7 +213,7 @@ def execute(
     return done.exit_code if done.exit_code >= 0 else 128 - done.exit_code
 
 
-def with_handles(streams: str, given: Asked, source: Path | None) -> Patterns:
+def with_handles(streams: str, given: Given, source: Path | None) -> Patterns:
     """The patterns of files, for a drive that has handles for their streams if it may."""
     from flashgc._core import ConfigError
     from flashgc.device.files.streams import OPTION, Patterns
@@ -265,7 +229,7 @@ def with_handles(streams: str, given: Asked, source: Path | None) -> Patterns:
 
 
 def source_of(
-    source: Path | None, given: Asked, own: dict[str, Any], behind: Past | None
+    source: Path | None, given: Given, own: dict[str, Any], behind: Past | None
 ) -> Source:
     """The origin of the drive: it is made, or a copy."""
     from flashgc._core import ConfigError

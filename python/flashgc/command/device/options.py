@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flashgc._core import ConfigError
+from flashgc._origins import Given
 from flashgc.command.common import F, with_options
 from flashgc.command.declaring import adds, options_of
-from flashgc.command.options import Asked, GroupedCommand, _Option, asked
+from flashgc.command.options import GroupedCommand, _Option, asked
 from flashgc.device import realtime
 from flashgc.device.making import DURABILITIES, OPTIONS, Plan, configuration, plan
 from flashgc.options import PATHS
@@ -64,7 +65,7 @@ def planned(experiment: Path | None, typed: dict[str, Any]) -> Plan:
     return plan_of(asked(experiment, typed), own)
 
 
-def plan_of(given: Asked, own: dict[str, Any]) -> Plan:
+def plan_of(given: Given, own: dict[str, Any]) -> Plan:
     """The drive with these values, and ``own`` options."""
     places = {**given.places, "durability": "--durability", "journal": "--journal"}
     return plan(given.values, places, python=given.python, **own)
@@ -150,7 +151,7 @@ class Clocked:
 
 
 def clocked(
-    given: Asked, *, is_on: bool, slower: str | None, aged: str | None, hints: str | None
+    given: Given, *, is_on: bool, slower: str | None, aged: str | None, hints: str | None
 ) -> Clocked | None:
     """The clock that was asked for, if one was; its values are taken out of those given."""
     values: dict[str, dict[str, Any]] = {}

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 from flashgc import _notebook_progress
 from flashgc._core import ConfigError, Control
-from flashgc._origins import Places
+from flashgc._origins import Given, Places
 from flashgc._typed_keywords import typed_keywords
 from flashgc.checkpoints import File
 from flashgc.execution import COMPARED_RUNS, keeping_in, simulate
@@ -18,7 +18,6 @@ from flashgc.experiment import experiment
 from flashgc.frames import Table
 from flashgc.keywords import RunKeywords
 from flashgc.policy_files import Policies
-from flashgc.progress import Show
 from flashgc.results import Finding, Result
 from flashgc.results.figures import figures_of
 from flashgc.simulation import given_values
@@ -73,37 +72,17 @@ def find(
     if options.get("victim") is not None:
         values.setdefault("gc", {})["victim"] = options["victim"]  # type: ignore[typeddict-item]
     table = {"from": low, "to": high, "step": step, "factor": factor}
+    sought = subject(option, table, places.get("option", "option"))
+    checked = wanted(conditions, places.get("conditions", "conditions"))
+    python = workload.python if isinstance(workload, Given) else {}
     with _notebook_progress.shown(progress) as show:
-        return searched(
-            subject(option, table, "option"),
-            wanted(conditions, "conditions"),
-            values,
-            places,
-            results=results,
-            progress=without_unit(show),
-            control=control,
-        )
-
-
-def searched(
-    sought: Subject,
-    conditions: tuple[Wanted, ...],
-    values: Mapping[str, Mapping[str, Any]],
-    places: Places,
-    *,
-    python: Policies | None = None,
-    results: File | None = None,
-    progress: Show | None = None,
-    control: Control | None = None,
-) -> Found:
-    """The value of ``sought``; ``values`` are those of the experiment, by section."""
-    study = Study(progress, control)
-    search = Search(sought, conditions, values, places, python or {}, results, study)
-    with study.stoppable():
-        try:
-            return search.found()
-        except _Stopped:
-            return search.outcome("interrupted", None, "", None)
+        study = Study(without_unit(show), control)
+        search = Search(sought, checked, values, places, python, results, study)
+        with study.stoppable():
+            try:
+                return search.found()
+            except _Stopped:
+                return search.outcome("interrupted", None, "", None)
 
 
 def confidence(conditions: int) -> float:

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, Unpack
+from typing import Unpack
 
 from flashgc import _core, _notebook_progress, _origins
 from flashgc._core import ConfigError, Control
@@ -71,84 +71,52 @@ def gap(
     """
     values, places = given_values(workload, {**options})
     with _notebook_progress.shown(progress) as show:
-        return compared(
+        jobs = jobs_of(values, places)
+        asked = task.checked(
             values,
             places,
-            couples=couples,
+            names=couples,
             classes=classes,
             horizon=horizon,
             sigma=sigma,
             errors=errors,
-            folder=cache,
-            resume=resume,
-            progress=show,
+        )
+        study = Rounds(
+            folder_of(cache, _origins.option(places, "cache"), "gap"),
+            show=without_unit(show),
             control=control,
-        )[0]
-
-
-def compared(
-    values: dict[str, dict[str, Any]],
-    places: Mapping[str, str],
-    *,
-    couples: Sequence[str] | None,
-    classes: int | str | None,
-    horizon: float | str | None,
-    sigma: Sequence[float | str] | str | None,
-    errors: str | None,
-    folder: str | PathLike[str] | None,
-    resume: bool,
-    progress: Progress | None = None,
-    control: Control | None = None,
-) -> tuple[Gap, OSError | None]:
-    """:func:`gap` for the values of options by section, and the place of each.
-
-    The second value is why finished simulations are no longer kept, if they are not.
-    """
-    jobs = jobs_of(values, places)
-    asked = task.checked(
-        values,
-        places,
-        names=couples,
-        classes=classes,
-        horizon=horizon,
-        sigma=sigma,
-        errors=errors,
-    )
-    study = Rounds(
-        folder_of(folder, _origins.option(places, "cache"), "gap"),
-        show=without_unit(progress),
-        control=control,
-        jobs=jobs,
-        resume=resume,
-        places=places,
-    )
-    rows, drive = asked.rows(), None
-    ran, found = 0, 0
-    with study.ending():
-        drive = _fits(asked, study, places)
-        ran, found = study.ran, study.found
+            jobs=jobs,
+            resume=resume,
+            places=places,
+        )
+        rows, drive = asked.rows(), None
+        ran, found = 0, 0
+        with study.ending():
+            drive = _fits(asked, study, places)
+            ran, found = study.ran, study.found
+            if drive is not None:
+                rows = _run(asked, rows, study)
         if drive is not None:
-            rows = _run(asked, rows, study)
-    if drive is not None:
-        rows = [*rows, _separated(asked, drive)]
-    shown = ordered([_stopped_if_empty(one) for one in (*rows, bound(rows))])
-    gap = Gap(
-        workload=str(asked.config["workload"]),
-        blocks=None if drive is None else drive.config.blocks,
-        pages_per_block=None if drive is None else drive.config.pages_per_block,
-        spare_factor=None if drive is None else drive.config.spare_factor,
-        runs=int(asked.config["runs"]),
-        classes=asked.foresight.classes,
-        horizon=asked.foresight.horizon,
-        rows=shown,
-        equal=equals(shown),
-        simulations=study.ran - ran,
-        found=study.found - found,
-        interrupted=study.interrupted,
-        seed=int(asked.config["seed"]),
-        version=_core.version(),
-    )
-    return dataclasses.replace(gap, findings=tuple(findings(gap))), study.unkept
+            rows = [*rows, _separated(asked, drive)]
+        shown = ordered([_stopped_if_empty(one) for one in (*rows, bound(rows))])
+        made = Gap(
+            workload=str(asked.config["workload"]),
+            blocks=None if drive is None else drive.config.blocks,
+            pages_per_block=None if drive is None else drive.config.pages_per_block,
+            spare_factor=None if drive is None else drive.config.spare_factor,
+            runs=int(asked.config["runs"]),
+            classes=asked.foresight.classes,
+            horizon=asked.foresight.horizon,
+            rows=shown,
+            equal=equals(shown),
+            simulations=study.ran - ran,
+            found=study.found - found,
+            interrupted=study.interrupted,
+            seed=int(asked.config["seed"]),
+            version=_core.version(),
+            unkept=study.unkept,
+        )
+        return dataclasses.replace(made, findings=tuple(findings(made)))
 
 
 def _fits(asked: task.Task, study: Rounds, places: Mapping[str, str]) -> Result | None:

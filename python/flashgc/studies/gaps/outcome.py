@@ -100,6 +100,8 @@ class Gap(Document):
     version: str
     #: The claims that the rows support, each with its evidence.
     findings: tuple[Finding, ...] = ()
+    #: The error with which ``cache`` kept no more; not in the document.
+    unkept: OSError | None = dataclasses.field(default=None, repr=False, compare=False)
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
@@ -168,7 +170,7 @@ class Gap(Document):
 
     def to_dict(self) -> dict[str, Json]:
         """All of it as plain Python values, with the keys of the JSON document."""
-        made = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        made = {name: value for name, value in vars(self).items() if name != "unkept"}
         return {
             **made,
             "rows": [_plain(dataclasses.asdict(one)) for one in self.rows],

@@ -121,6 +121,8 @@ class Tuned(Document):
     experiment: Mapping[str, Mapping[str, Json]] = dataclasses.field(default_factory=dict)
     #: The claims that the ranking supports, each with its evidence.
     findings: tuple[Finding, ...] = ()
+    #: The error with which ``cache`` kept no more; not in the document.
+    unkept: OSError | None = dataclasses.field(default=None, repr=False, compare=False)
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.ranking)
@@ -177,7 +179,7 @@ class Tuned(Document):
         made = {
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)
-            if field.name not in ("ranking", "rungs", "skipped")
+            if field.name not in ("ranking", "rungs", "skipped", "unkept")
         }
         ranking = [
             {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from os import PathLike
-from typing import Any, Unpack
+from typing import Unpack
 
 from flashgc import _core, _notebook_progress
 from flashgc._core import ConfigError, Control
@@ -74,87 +74,59 @@ def tune(
     """
     values, places = given_values(workload, {**options, "victim": victim})
     with _notebook_progress.shown(progress) as show:
-        return search(
-            values,
-            places,
-            objective=objective,
-            budget=budget,
-            time=time,
-            hold_back=hold_back,
-            folder=cache,
-            resume=resume,
-            progress=show,
+        wanted = _objective(objective, places)
+        count, seconds = _budget(budget, time, places)
+        jobs = jobs_of(values, places)
+        asked = task.checked(values, places, wanted)
+        share = _hold_back(hold_back, asked.is_trace, places)
+        study = Rounds(
+            folder_of(cache, option(places, "cache"), "tune"),
+            show=without_unit(show),
             control=control,
-        )[0]
-
-
-def search(
-    values: dict[str, dict[str, Any]],
-    places: dict[str, str],
-    *,
-    objective: str,
-    budget: int | str | None,
-    time: str | None,
-    hold_back: float | str | None,
-    folder: str | PathLike[str] | None,
-    resume: bool,
-    progress: Progress | None = None,
-    control: Control | None = None,
-) -> tuple[Tuned, OSError | None]:
-    """:func:`tune` for the values of options by section, and the place of each.
-
-    The second value is why finished simulations are no longer kept, if they are not.
-    """
-    wanted = _objective(objective, places)
-    count, seconds = _budget(budget, time, places)
-    jobs = jobs_of(values, places)
-    asked = task.checked(values, places, wanted)
-    share = _hold_back(hold_back, asked.is_trace, places)
-    study = Rounds(
-        folder_of(folder, option(places, "cache"), "tune"),
-        show=without_unit(progress),
-        control=control,
-        jobs=jobs,
-        resume=resume,
-        limit=seconds,
-        places=places,
-    )
-    plan = None
-    with study.ending():
-        plan = asked.planned(study, share)
-    if plan is None:
-        return _nothing(asked, study), study.unkept
-    starts = len(plan.space.starts())
-    if count is not None and count < starts:
-        raise ConfigError(
-            f"{option(places, 'budget')}: found {count}, and {starts} configurations start with "
-            f"their defaults; hint: give at least {starts}, or name fewer of "
-            f"{option(places, 'gc.victim')}"
+            jobs=jobs,
+            resume=resume,
+            limit=seconds,
+            places=places,
         )
-    found = Search(asked.config, plan.space, plan.course, wanted, study, plan.reference)
-    found.perform(count, seconds)
-    ranking = found.ranking()
-    is_checked = not study.stopped and bool(ranking) and ranking[0].held_back is not None
-    better = beating(ranking, wanted) if is_checked else []
-    best = ranking[0].candidate if ranking else None
-    tuned = Tuned(
-        workload=str(asked.config["workload"]),
-        objective=wanted.name,
-        ranking=tuple(ranking),
-        holds_up=not better if is_checked else None,
-        beaten_by=tuple(entry.name for entry in better),
-        rungs=found.rungs,
-        held_back=plan.course.held_back.words,
-        skipped=found.skipped,
-        simulations=study.ran,
-        found=study.found,
-        interrupted=study.interrupted,
-        out_of_time=study.late,
-        seed=int(asked.config["seed"]),
-        version=_core.version(),
-        experiment={} if best is None else experiment_of(asked.experiment, best, plan.course.run),
-    )
-    return _with_findings(tuned), study.unkept
+        plan = None
+        with study.ending():
+            plan = asked.planned(study, share)
+        if plan is None:
+            return _nothing(asked, study)
+        starts = len(plan.space.starts())
+        if count is not None and count < starts:
+            raise ConfigError(
+                f"{option(places, 'budget')}: found {count}, and {starts} configurations start "
+                f"with their defaults; hint: give at least {starts}, or name fewer of "
+                f"{option(places, 'gc.victim')}"
+            )
+        found = Search(asked.config, plan.space, plan.course, wanted, study, plan.reference)
+        found.perform(count, seconds)
+        ranking = found.ranking()
+        is_checked = not study.stopped and bool(ranking) and ranking[0].held_back is not None
+        better = beating(ranking, wanted) if is_checked else []
+        experiment = {}
+        if ranking:
+            experiment = experiment_of(asked.experiment, ranking[0].candidate, plan.course.run)
+        tuned = Tuned(
+            workload=str(asked.config["workload"]),
+            objective=wanted.name,
+            ranking=tuple(ranking),
+            holds_up=not better if is_checked else None,
+            beaten_by=tuple(entry.name for entry in better),
+            rungs=found.rungs,
+            held_back=plan.course.held_back.words,
+            skipped=found.skipped,
+            simulations=study.ran,
+            found=study.found,
+            interrupted=study.interrupted,
+            out_of_time=study.late,
+            seed=int(asked.config["seed"]),
+            version=_core.version(),
+            experiment=experiment,
+            unkept=study.unkept,
+        )
+        return _with_findings(tuned)
 
 
 def _with_findings(tuned: Tuned) -> Tuned:
