@@ -21,8 +21,7 @@ import pytest
 import flashgc
 from conftest import Command, environment, keeping, kept_results, started
 from documents import ROOT
-from flashgc.studies.fleets.distribution import at_rank, sign_test, signs
-from flashgc.studies.fleets.outcome import FleetCell, policies_of
+from flashgc.studies.fleets.outcome import FleetCell, at_rank, policies_of, sign_test, signs
 
 SMALL = {"pages_per_block": 8, "spare": "10%", "passes": 4}
 POLICIES = ["greedy", "fifo"]

@@ -17,7 +17,7 @@ import pytest
 
 import flashgc
 from conftest import COMMAND, Command, environment, kept_results
-from flashgc.store import Store, sums
+from flashgc.store import Store, schema
 from flashgc.store.file import CEILING
 from flashgc.store.schema import COUNTED
 from flashgc.store.tidy import tidy
@@ -266,12 +266,12 @@ def put_packed(store: Path, packed: bytes) -> None:
     """Puts a document into a file of results for the one that is there, with right check sums."""
     with sqlite3.connect(store) as connection:
         connection.execute("UPDATE documents SET result = ?", (packed,))
-        names = (*sums.SUMMED, "config", "asked", "result")
+        names = (*schema.SUMMED, "config", "asked", "result")
         query = f"SELECT {', '.join(names)} FROM results JOIN documents USING (id)"
         row = dict(zip(names, connection.execute(query).fetchone(), strict=True))
         documents = [row[name] for name in ("config", "asked", "result")]
-        row["document"] = sums.of_documents(row["key"], documents)
-        signed = (row["document"], sums.of_row(row))
+        row["document"] = schema.of_documents(row["key"], documents)
+        signed = (row["document"], schema.of_row(row))
         connection.execute("UPDATE results SET document = ?, sum = ?", signed)
         counted = connection.execute(COUNTED).fetchone()
         connection.execute("UPDATE state SET results = ?, total = ?", counted)

@@ -558,7 +558,7 @@ def test_a_trace_that_workers_lack_is_sent_once(
 
 
 def test_a_worker_with_another_version_gives_no_result() -> None:
-    from flashgc.studies.shipping import simulate_there
+    from flashgc.studies.executing import simulate_there
 
     came = simulate_there({}, None, None, "9.9.9")
     assert came is not None
@@ -571,10 +571,9 @@ def test_a_worker_with_another_version_gives_no_result() -> None:
 def test_a_trace_that_is_too_large_to_send_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flashgc.studies import shipping
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(shipping, "LARGEST", 1000)
+    monkeypatch.setattr("flashgc.studies.executing.LARGEST", 1000)
     flashgc.trace_synth("uniform", "trace.csv", pages=500, requests=4000)
     Path("trace.csv").rename("trace")
     with Elsewhere(tmp_path / "machine") as executor:

@@ -15,7 +15,7 @@ import flashgc
 from flashgc._core import Control
 from flashgc.studies.identifying.curves import Size
 from flashgc.studies.identifying.measurements import Drive, Point
-from flashgc.studies.identifying.open_set import KNOWN, UNKNOWN
+from flashgc.studies.identifying.outcome import KNOWN, UNKNOWN
 from flashgc.studies.identifying.schemes import Scheme
 from flashgc.studies.identifying.workloads import Condition, condition
 

@@ -8,7 +8,7 @@ of the curves, and measured on seven workloads with a random error. Drives are d
 numbers. A *known* drive has a scheme of the list. An *unknown* one has a rule that is not in it:
 `rules.py`. A best explanation of an unknown drive is false, whatever it names.
 
-`--write` writes `open_set.json`, from which the command takes the rate that it prints. Finished
+`--write` writes `found.json`, from which the command takes the rate that it prints. Finished
 simulations are in the cache, so a stopped call goes on.
 """
 
@@ -27,17 +27,17 @@ from experiments.identify.drives import WORKLOADS, Bench, BuiltDrive, known, unk
 
 import flashgc
 from flashgc.store.cache import Cache
-from flashgc.studies.identifying import deciding, open_set
+from flashgc.studies.identifying import deciding, outcome
 from flashgc.studies.identifying.curves import Curves, Size
-from flashgc.studies.identifying.found import Identified
 from flashgc.studies.identifying.identify import QUICK, ranked
 from flashgc.studies.identifying.measurements import Drive
+from flashgc.studies.identifying.outcome import Identified
 from flashgc.studies.identifying.schemes import Scheme, parse, schemes
 from flashgc.studies.identifying.search import Search
 from flashgc.terminal.progress import Bars
 from flashgc.units import format_share, parse_share
 
-WRITTEN = Path(open_set.__file__).with_suffix(".json")
+WRITTEN = Path(outcome.__file__).with_name("open_set.json")
 
 
 @dataclass
@@ -147,7 +147,7 @@ def study(
     workloads: Sequence[str] = WORKLOADS,
     quiet: bool = True,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The document of `open_set.json`, and the drives that were measured further."""
+    """The document of `found.json`, and the drives that were measured further."""
     size = QUICK if quick else Size()
     tried = [parse(name) for name in names] or list(schemes())
     listed = [known(case, tried, size) for case in range(known_drives)]
@@ -171,7 +171,7 @@ def of_list(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Counts over the drives whose scheme is in the list."""
     return {
         "drives": len(rows),
-        "explained": sum(map(open_set.is_explained, rows)),
+        "explained": sum(map(outcome.is_explained, rows)),
         "first": sum(row["place"] == 1 for row in rows),
         "alone": sum(row["among"] and row["alike"] == 1 for row in rows),
         "among": sum(row["among"] for row in rows),
@@ -189,11 +189,11 @@ def table(document: dict[str, Any], decided: Sequence[dict[str, Any]]) -> str:
     lines = ["| rule of the drive | drives | best explanation named |", "|---|---|---|"]
     for family in dict.fromkeys(row["family"] for row in rows):
         some = [row for row in rows if row["family"] == family]
-        explained = sum(map(open_set.is_explained, some))
+        explained = sum(map(outcome.is_explained, some))
         lines.append(f"| {family} | {len(some)} | {explained} |")
-    rate = open_set.rate_of(document)
+    rate = outcome.rate_of(document)
     lines.append(f"| all outside the list | {rate.drives} | {rate.explained} |")
-    listed = [row for row in rows if row["set"] == open_set.KNOWN]
+    listed = [row for row in rows if row["set"] == outcome.KNOWN]
     lines += [f"{name}: {value:.3g}" for name, value in of_list(listed).items()]
     if decided:
         for key in ("before", "after", "after_random", "kept"):

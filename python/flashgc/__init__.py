@@ -18,6 +18,8 @@ from __future__ import annotations
 
 import sys
 
+from flashgc._lazy import lazily
+
 # What type checkers take for true. The module `typing` has it too, but takes a while to import, and
 # Ctrl-C in that time would show its insides.
 TYPE_CHECKING = False
@@ -76,8 +78,8 @@ if TYPE_CHECKING:
     from flashgc.studies.fleets.outcome import Fleet
     from flashgc.studies.gaps.gap import gap
     from flashgc.studies.gaps.outcome import Gap
-    from flashgc.studies.identifying.found import Identification
     from flashgc.studies.identifying.identify import identify
+    from flashgc.studies.identifying.outcome import Identification
     from flashgc.studies.sweep.outcome import Sweep
     from flashgc.studies.sweep.report import report
     from flashgc.studies.sweep.sweep import sweep
@@ -159,53 +161,46 @@ __all__ = [
     "wear_levellings",
 ]
 
-#: The home of each name; imported when it is first used, so that the command starts fast.
+#: The names of each module; imported when they are first used, so that the command starts fast.
 _HOMES = {
-    **dict.fromkeys(("allocations", "caches", "endurances", "fills", "gc_presets"), "registry"),
-    **dict.fromkeys(("frontiers", "generators", "hints", "mappings", "page_caches"), "registry"),
-    **dict.fromkeys(
-        ("placements", "policies", "schemes", "trace_formats", "trace_layouts"), "registry"
+    "registry": (
+        "allocations caches endurances fills gc_presets frontiers generators hints "
+        "mappings page_caches placements policies schemes trace_formats trace_layouts "
+        "arrivals request_generators wear_levellings"
     ),
-    **dict.fromkeys(("arrivals", "request_generators", "wear_levellings"), "registry"),
-    "devices": "presets",
-    **dict.fromkeys(("Comparison", "Rank", "Result", "Timing", "TraceStat"), "results"),
-    **dict.fromkeys(("Placement", "PlacementRule", "Victim", "VictimPolicy"), "simulation"),
-    **dict.fromkeys(("compare", "run"), "simulation"),
-    **dict.fromkeys(("Recording", "trace_record"), "recording"),
-    **dict.fromkeys(("Trace", "trace_convert", "trace_stat", "trace_synth"), "traces"),
-    "rank": "ranking",
-    "Fleet": "studies.fleets.outcome",
-    "Found": "studies.finding.outcome",
-    "Gap": "studies.gaps.outcome",
-    "Identification": "studies.identifying.found",
-    "Sweep": "studies.sweep.outcome",
-    "Tuned": "studies.tuning.outcome",
-    "report": "studies.sweep.report",
-    "find": "studies.finding.find",
-    "fleet": "studies.fleets.fleet",
-    "gap": "studies.gaps.gap",
-    "identify": "studies.identifying.identify",
-    "sweep": "studies.sweep.sweep",
-    "tune": "studies.tuning.tune",
-    **dict.fromkeys(("check_placement", "check_policy"), "conformance"),
-    "Device": "device.drive",
+    "presets": "devices",
+    "results": "results Comparison Rank Result Timing TraceStat",
+    "simulation": "Placement PlacementRule Victim VictimPolicy compare run",
+    "recording": "Recording trace_record",
+    "traces": "Trace trace_convert trace_stat trace_synth",
+    "ranking": "rank",
+    "studies.fleets.outcome": "Fleet",
+    "studies.finding.outcome": "Found",
+    "studies.gaps.outcome": "Gap",
+    "studies.identifying.outcome": "Identification",
+    "studies.sweep.outcome": "Sweep",
+    "studies.tuning.outcome": "Tuned",
+    "studies.sweep.report": "report",
+    "studies.finding.find": "find",
+    "studies.fleets.fleet": "fleet",
+    "studies.gaps.gap": "gap",
+    "studies.identifying.identify": "identify",
+    "studies.sweep.sweep": "sweep",
+    "studies.tuning.tune": "tune",
+    "conformance": "check_placement check_policy",
+    "device.drive": "Device",
+    "_core": (
+        "Blocks ConfigError Control DriveError FlashgcError Now PickedBlock PolicyError "
+        "TraceError version"
+    ),
+    "model": "model",
+    "plot": "plot",
 }
-#: Packages below this one that need no import of their own.
-_PACKAGES = ("model", "plot", "results")
+_get = lazily("flashgc", _HOMES)
 
 
 def __getattr__(name: str) -> object:
-    if name not in (*__all__, "__version__"):
-        raise AttributeError(f"module 'flashgc' has no attribute '{name}'")
-    import importlib
-
-    if name == "__version__":
-        return importlib.import_module("flashgc._core").version()
-    if name in _PACKAGES:
-        return importlib.import_module(f"flashgc.{name}")
-    found = getattr(importlib.import_module(f"flashgc.{_HOMES.get(name, '_core')}"), name)
-    globals()[name] = found
-    return found
+    return _get("version")() if name == "__version__" else _get(name)  # type: ignore[operator]
 
 
 def __dir__() -> list[str]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import itertools
 import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from flashgc import _core, _engine, _faults, _notebook_progress, _timelines
+from flashgc import _core, _engine, _faults, _notebook_progress
 from flashgc._core import ConfigError, Control
 from flashgc.checkpoints import Checkpoint, File, configuration
 from flashgc.configuration import configurations
 from flashgc.experiment import Experiment
 from flashgc.options import PATHS, find
+from flashgc.plot.files import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +24,35 @@ if TYPE_CHECKING:
     from flashgc._origins import Places
     from flashgc.policy_files import Policies
     from flashgc.store.keeping import Keeping
+
+#: Endings of names that ask for a picture; all others are JSON.
+PICTURES = tuple(f".{kind}" for kind in FORMATS)
+
+
+@contextmanager
+def drawn(configs: Sequence[dict[str, Any]]) -> Iterator[None]:
+    """Draws the timelines whose files are to be pictures, once the ``with`` block has made them."""
+    asked = [
+        timed["timeline"]
+        for timed in (config.get("timed") or {} for config in configs)
+        if timed.get("timeline") and timed["timeline"]["file"].lower().endswith(PICTURES)
+    ]
+    if not asked:
+        yield
+        return
+    import tempfile
+    from pathlib import Path
+
+    from flashgc import plot
+
+    with tempfile.TemporaryDirectory(prefix="flashgc-") as folder:
+        made = Path(folder) / "timeline.json"
+        (timeline,) = asked  # Several configurations with one file are refused before.
+        picture, timeline["file"] = timeline["file"], str(made)
+        yield
+        if made.exists():
+            plot.save(plot.timeline(made), picture)
+
 
 T = TypeVar("T")
 
@@ -83,7 +115,7 @@ def simulate(
                 places=places,
             )
 
-    with _timelines.drawn(configs):
+    with drawn(configs):
         if keeping is None:
             return run(range(len(configs)))
         for option in (PATHS[path] for path in asked):

@@ -23,7 +23,7 @@ from tests.device.conftest import leftovers, needs_mounts
 from flashgc import ConfigError
 from flashgc.device import benching
 from flashgc.device.benching import budget, describe, page, picture, summary
-from flashgc.device.benching.counting import Count
+from flashgc.device.benching.file import Count
 from flashgc.device.benching.outcome import Mean, Outcome
 
 FILE = """

@@ -23,14 +23,11 @@ from flashgc import ConfigError, Device, DriveError
 from flashgc._core import Control
 from flashgc.device import mounts
 from flashgc.device.cutting import places
-from flashgc.device.cutting.acknowledging import Listener, Note, before
 from flashgc.device.cutting.checking import Verdict
-from flashgc.device.cutting.images import Images
 from flashgc.device.cutting.keeping import CUTS, Asked, Kept, Result
 from flashgc.device.cutting.log import FLUSH, HEAD, PAGE, TRIM, WRITE, Log, Piece
-from flashgc.device.cutting.recording import Recording
-from flashgc.device.cutting.running import _Run
-from flashgc.device.cutting.shrinking import shrunk
+from flashgc.device.cutting.recording import Listener, Note, Recording, before
+from flashgc.device.cutting.running import Images, _Run, shrunk
 from flashgc.device.logged import Server
 
 EXAMPLES = ROOT / "docs/examples"

@@ -17,8 +17,7 @@ import pytest
 from device.browser import Browser, browser, needs_browser
 from device.test_drive import churn
 from flashgc import Device, DriveError, _core, run
-from flashgc.device.execution.files_section import PAGES, POLICY, files
-from flashgc.device.execution.page import STYLE
+from flashgc.device.execution.page import PAGES, POLICY, STYLE, files
 from flashgc.device.files.flash import REST, FlashMap, Layout
 from flashgc.device.files.outcome import ByFile, Handles, check
 from flashgc.device.files.owners import BEFORE, Owner

@@ -17,9 +17,8 @@ import flashgc
 from conftest import ROOT
 from flashgc.results import Finding
 from flashgc.studies.gaps.couples import USUAL, couples
-from flashgc.studies.gaps.curve import Equal, Point, equal
 from flashgc.studies.gaps.describe import findings, heading
-from flashgc.studies.gaps.outcome import Gap, Row, equals, ordered
+from flashgc.studies.gaps.outcome import Equal, Gap, Point, Row, equal, equals, ordered
 
 #: In one process: what a fixture of the module computes is computed once.
 pytestmark = pytest.mark.xdist_group(__name__)

@@ -18,7 +18,7 @@ from flashgc.studies.identifying.curves import Ask, Curves
 from flashgc.studies.identifying.describe import RULES, findings
 from flashgc.studies.identifying.identify import QUICK, identify
 from flashgc.studies.identifying.measurements import Drive, Point, read
-from flashgc.studies.identifying.open_set import FalseBest, false_best
+from flashgc.studies.identifying.outcome import FalseBest, false_best
 from flashgc.studies.identifying.schemes import Scheme, parse
 from flashgc.studies.identifying.workloads import condition
 

@@ -10,7 +10,7 @@ import pytest
 from experiments.identify import drives, recover
 from experiments.identify.rules import FAMILIES
 
-from flashgc.studies.identifying import open_set
+from flashgc.studies.identifying import outcome
 from flashgc.studies.identifying.identify import QUICK, identify
 from flashgc.studies.identifying.schemes import parse, schemes
 from flashgc.terminal.progress import Bars
@@ -49,7 +49,7 @@ def of(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def test_schemes_of_the_list_are_found_again(document: dict[str, Any]) -> None:
-    rows = of(document, open_set.KNOWN)
+    rows = of(document, outcome.KNOWN)
     found = recover.of_list(rows)
     assert {row["name"] for row in rows} == set(SCHEMES)
     assert found["among"] == found["first"] == 6
@@ -58,16 +58,16 @@ def test_schemes_of_the_list_are_found_again(document: dict[str, Any]) -> None:
 
 
 def test_rules_outside_the_list_are_rejected_where_they_differ(document: dict[str, Any]) -> None:
-    rows = of(document, open_set.UNKNOWN)
+    rows = of(document, outcome.UNKNOWN)
     assert len({row["family"] for row in rows}) == len(FAMILIES)
-    rate = open_set.rate_of(document)
+    rate = outcome.rate_of(document)
     assert (rate.drives, rate.workloads, rate.noise) == (6, 7, 0.02)
     # All but those that look like greedy. Without a limit all six were explained.
     assert rate.explained <= 2
 
 
 def test_the_interval_of_the_spare_factor_has_the_true_one(document: dict[str, Any]) -> None:
-    rows = of(document, open_set.KNOWN)
+    rows = of(document, outcome.KNOWN)
     inside = [low <= row["spare"] <= high for row in rows for low, high in [row["spares"]]]
     assert sum(inside) >= 5
     widths = [high / low - 1 for row in rows for low, high in [row["spares"]]]
@@ -91,29 +91,29 @@ def test_the_workload_that_is_named_tells_more_apart_than_another(cache: Path) -
 
 
 def test_the_rate_that_is_printed_is_that_of_the_drives_in_the_file() -> None:
-    document = open_set.document()
+    document = outcome.document()
     assert document["schemes"] == len(schemes())
     assert document["workloads"] == list(drives.WORKLOADS)
-    unknown = of(document, open_set.UNKNOWN)
+    unknown = of(document, outcome.UNKNOWN)
     assert len(unknown) == 50
-    rate = open_set.false_best()
+    rate = outcome.false_best()
     assert rate.explained == sum(row["chi_square"] <= row["limit"] for row in unknown)
-    known = recover.of_list(of(document, open_set.KNOWN))
+    known = recover.of_list(of(document, outcome.KNOWN))
     assert known["drives"] == 50
     assert known["among"] >= 45
     assert known["explained"] >= 47
     assert known["spare inside"] >= 47
 
 
-@pytest.mark.parametrize("name", [open_set.KNOWN, open_set.UNKNOWN])
+@pytest.mark.parametrize("name", [outcome.KNOWN, outcome.UNKNOWN])
 def test_drives_of_the_file_are_made_and_fitted_anew(name: str, cache: Path) -> None:
     # One that was explained and one that was not, as far as there are both.
-    rows = of(open_set.document(), name)
-    some = {open_set.is_explained(row): row for row in rows}.values()
+    rows = of(outcome.document(), name)
+    some = {outcome.is_explained(row): row for row in rows}.values()
     for row in some:
         made = (
             drives.known(row["case"], schemes(), QUICK)
-            if name == open_set.KNOWN
+            if name == outcome.KNOWN
             else drives.unknown(row["case"], QUICK)
         )
         assert (made.name, made.spare) == (row["name"], row["spare"])
@@ -126,4 +126,4 @@ def test_drives_of_the_file_are_made_and_fitted_anew(name: str, cache: Path) -> 
         assert one.best is not None
         chi_square = one.best.explanation.chi_square
         assert chi_square == pytest.approx(row["chi_square"], rel=0.05, abs=0.2)
-        assert (chi_square <= row["limit"]) == open_set.is_explained(row)
+        assert (chi_square <= row["limit"]) == outcome.is_explained(row)

@@ -8,15 +8,15 @@ from typing import Any
 from flashgc.results import Finding
 from flashgc.studies.identifying.describe import findings
 from flashgc.studies.identifying.fit import TOLD_APART, Fit, Goodness, Interval
-from flashgc.studies.identifying.found import (
+from flashgc.studies.identifying.measurements import Drive, Point
+from flashgc.studies.identifying.outcome import (
+    FalseBest,
     Further,
     HeldOut,
     Identified,
     Ranked,
     WhatIf,
 )
-from flashgc.studies.identifying.measurements import Drive, Point
-from flashgc.studies.identifying.open_set import FalseBest
 from flashgc.studies.identifying.schemes import parse
 from flashgc.studies.identifying.search import Explanation
 from flashgc.studies.identifying.workloads import condition

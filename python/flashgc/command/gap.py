@@ -12,9 +12,10 @@ from flashgc.command.options import (
     asked,
     experiment_options,
     folder_option,
+    one_workload,
     own_of,
+    workload,
 )
-from flashgc.command.workload import one_workload, workload
 from flashgc.studies.gaps.couples import USUAL
 from flashgc.studies.gaps.task import ERRORS, SIGMAS, UNUSED
 

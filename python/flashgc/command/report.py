@@ -32,7 +32,7 @@ def report(results: Path, target: str | None, where: tuple[str, ...], quiet: boo
     pictures to zoom. For each cell it has the figures, the digest and the command
     that runs it again. It is one file, which needs no network.
     """
-    from flashgc.reports.asked import cells
+    from flashgc.reports.question import cells
     from flashgc.studies.sweep.report import ENDING, write_page
     from flashgc.terminal.progress import Bar
 

@@ -14,9 +14,10 @@ from flashgc.command.options import (
     asked,
     experiment_options,
     folder_option,
+    one_workload,
     own_of,
+    workload,
 )
-from flashgc.command.workload import one_workload, workload
 from flashgc.studies.tuning.objective import OBJECTIVES
 from flashgc.studies.tuning.search import BUDGET
 from flashgc.studies.tuning.task import SEARCHED, UNUSED
@@ -103,7 +104,7 @@ def tune(
     from flashgc.command.show.tune import show_tuned
     from flashgc.studies import plot
     from flashgc.studies.tuning.describe import RULES
-    from flashgc.studies.tuning.saved import save as save_winner
+    from flashgc.studies.tuning.tune import save as save_winner
     from flashgc.studies.tuning.tune import tune as search
     from flashgc.terminal.progress import Bar
     from flashgc.terminal.render import warn

@@ -13,20 +13,19 @@ dash and marker.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
+from flashgc._lazy import lazily
+
 if TYPE_CHECKING:
-    from flashgc.plot.curves import Panel, against, panels
-    from flashgc.plot.distributions import valid_pages
+    from flashgc.plot.curves import Panel, against, panels, valid_pages
     from flashgc.plot.files import save, to_svg
     from flashgc.plot.grids import grid
     from flashgc.plot.latency import distribution, over_time, percentiles
     from flashgc.plot.look import rc_params, style
-    from flashgc.plot.operations import timeline
+    from flashgc.plot.operations import timeline, worst
     from flashgc.plot.outcomes import compare, model_beside_simulation, run
     from flashgc.plot.series import Series
-    from flashgc.plot.stalls import worst
     from flashgc.plot.wear import survival, wear_evolution, wear_histogram
 
 __all__ = [
@@ -54,27 +53,20 @@ __all__ = [
 ]
 
 #: The home of each name; imported when it is first used, for matplotlib takes a while.
-_HOMES = {
-    **dict.fromkeys(("Panel", "against", "panels"), "curves"),
-    **dict.fromkeys(("save", "to_svg"), "files"),
-    "grid": "grids",
-    **dict.fromkeys(("distribution", "over_time", "percentiles"), "latency"),
-    **dict.fromkeys(("rc_params", "style"), "look"),
-    **dict.fromkeys(("compare", "model_beside_simulation", "run"), "outcomes"),
-    "Series": "series",
-    "timeline": "operations",
-    "worst": "stalls",
-    **dict.fromkeys(("survival", "wear_evolution", "wear_histogram"), "wear"),
-    "valid_pages": "distributions",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'flashgc.plot' has no attribute '{name}'")
-    found = getattr(importlib.import_module(f"flashgc.plot.{_HOMES[name]}"), name)
-    globals()[name] = found
-    return found
+__getattr__ = lazily(
+    __name__,
+    {
+        "curves": "Panel against panels valid_pages",
+        "files": "save to_svg",
+        "grids": "grid",
+        "latency": "distribution over_time percentiles",
+        "look": "rc_params style",
+        "outcomes": "compare model_beside_simulation run",
+        "series": "Series",
+        "operations": "timeline worst",
+        "wear": "survival wear_evolution wear_histogram",
+    },
+)
 
 
 def __dir__() -> list[str]:

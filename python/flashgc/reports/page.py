@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from flashgc import _core
 from flashgc._documents import Json, dumps
-from flashgc.reports.asked import Asked, cells, short_name
+from flashgc.reports.question import Question, cells, short_name
 from flashgc.units import format_count
 
 HERE = Path(__file__).parent
@@ -22,7 +22,7 @@ SCRIPTS = ("words", "data", "search", "view", "scales", "marks", "plans", "hear"
            "table", "paper", "page")  # fmt: skip
 
 
-def page(title: str, asked: Asked, document: Mapping[str, Json], wanted: Sequence[str]) -> bytes:
+def page(title: str, asked: Question, document: Mapping[str, Json], wanted: Sequence[str]) -> bytes:
     """The page; ``document`` is what its programs read. The same results give the same bytes."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE),

@@ -6,6 +6,8 @@ The fields of a part have the names of the JSON document's keys. A part that a r
 
 from __future__ import annotations
 
+from flashgc._lazy import lazily
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -107,54 +109,32 @@ __all__ = [
 ]
 
 #: The home of each name; imported when it is first used: most runs have few parts.
-_HOMES = {
-    **dict.fromkeys(
-        ("Overload", "OverTime", "Served", "Suspension", "Throughput", "Utilisation"), "activity"
-    ),
-    **dict.fromkeys(("Comparison", "LeftOut"), "comparison"),
-    "Rank": "ranked",
-    **dict.fromkeys(("Config", "TraceConfig"), "config"),
-    **dict.fromkeys(
-        ("Collecting", "Hints", "HostWaits", "Levelling", "MapTraffic", "Slc"), "counts"
-    ),
-    "Finding": "findings",
-    **dict.fromkeys(("Busy", "Merges"), "flash"),
-    **dict.fromkeys(("HostConfig", "HostTraffic", "Zombies"), "host"),
-    **dict.fromkeys(("Figures", "Latencies", "Latency", "TimeShare", "TimeShares"), "latency"),
-    **dict.fromkeys(("Lifetime", "Milestone"), "lifetime"),
-    "Samples": "samples",
-    "Result": "result",
-    **dict.fromkeys(("Drift", "Snia", "Steadiness"), "steadiness"),
-    **dict.fromkeys(("Fdp", "FdpEvents", "Handle", "Stream"), "streams"),
-    **dict.fromkeys(("Swap", "SwapConfig"), "swap"),
-    "Tenant": "tenants",
-    "Timing": "timing",
-    **dict.fromkeys(
-        (
-            "AnswerStat",
-            "HostStat",
-            "Recorded",
-            "Replayed",
-            "StreamStat",
-            "TraceStat",
-            "WorkingSets",
-        ),
-        "trace",
-    ),
-    **dict.fromkeys(("Erases", "Wear", "WearPoint"), "wear"),
-    **dict.fromkeys(("Worst", "WorstCollection", "WorstOperation"), "worst"),
-    "Bytes": "written",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'flashgc.results' has no attribute '{name}'")
-    import importlib
-
-    found = getattr(importlib.import_module(f"flashgc.results.{_HOMES[name]}"), name)
-    globals()[name] = found
-    return found
+__getattr__ = lazily(
+    __name__,
+    {
+        "activity": "Overload OverTime Served Suspension Throughput Utilisation",
+        "comparison": "Comparison LeftOut",
+        "ranked": "Rank",
+        "config": "Config TraceConfig",
+        "counts": "Collecting Hints HostWaits Levelling MapTraffic Slc",
+        "findings": "Finding",
+        "flash": "Busy Merges",
+        "host": "HostConfig HostTraffic Zombies",
+        "latency": "Figures Latencies Latency TimeShare TimeShares",
+        "lifetime": "Lifetime Milestone",
+        "samples": "Samples",
+        "result": "Result",
+        "steadiness": "Drift Snia Steadiness",
+        "streams": "Fdp FdpEvents Handle Stream",
+        "swap": "Swap SwapConfig",
+        "tenants": "Tenant",
+        "timing": "Timing",
+        "trace": "AnswerStat HostStat Recorded Replayed StreamStat TraceStat WorkingSets",
+        "wear": "Erases Wear WearPoint",
+        "worst": "Worst WorstCollection WorstOperation",
+        "written": "Bytes",
+    },
+)
 
 
 def __dir__() -> list[str]:

@@ -6,13 +6,33 @@ import contextlib
 import errno
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from flashgc._core import ConfigError
-from flashgc.store import sums
+from flashgc.store import schema
 from flashgc.store.schema import COUNTED, FORM, FROM_3, OBJECTS, TABLES
-from flashgc.store.waiting import in_wal
+
+
+def in_wal(connection: sqlite3.Connection, patience: float) -> None:
+    """Lets readers and a writer work at once; waits up to ``patience`` seconds for the file.
+
+    SQLite does not wait by itself where two change the mode. A kill loses nothing that was said to
+    be kept; a loss of power may lose the last results, and nothing else.
+    """
+    until = time.monotonic() + patience
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            break
+        except sqlite3.OperationalError as error:
+            is_busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            if not is_busy or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+    connection.execute("PRAGMA synchronous = NORMAL")
+
 
 #: The mark of our files in SQLite's head: "fgcr".
 _APPLICATION = 0x66676372
@@ -131,16 +151,16 @@ def _raise_form(connection: sqlite3.Connection) -> None:
     """Gives a file of form 3 the check sums of form 4. They vouch for what it has now."""
     for statement in FROM_3:
         connection.execute(statement)
-    names = (*sums.SUMMED, "id")
+    names = (*schema.SUMMED, "id")
     rows = connection.execute(
         f"SELECT {', '.join(names)}, config, asked, result FROM results JOIN documents USING (id)"
     ).fetchall()
     for *values, config, asked, result in rows:
         row = dict(zip(names, values, strict=True))
-        row["document"] = sums.of_documents(row["key"], [config, asked, result])
+        row["document"] = schema.of_documents(row["key"], [config, asked, result])
         connection.execute(
             "UPDATE results SET document = ?, sum = ? WHERE id = ?",
-            (row["document"], sums.of_row(row), row["id"]),
+            (row["document"], schema.of_row(row), row["id"]),
         )
     connection.execute(
         "UPDATE state SET results = ?, total = ?", connection.execute(COUNTED).fetchone()
@@ -155,11 +175,11 @@ def damaged(connection: sqlite3.Connection, where: str) -> dict[int, str]:
     :data:`ERRORS`.
     """
     [(problem,), *_] = connection.execute("PRAGMA integrity_check(1)").fetchall()
-    names = (*sums.SUMMED, "sum", "id")
+    names = (*schema.SUMMED, "sum", "id")
     rows = {}
     for values in connection.execute(f"SELECT {', '.join(names)} FROM results"):
         row = dict(zip(names, values, strict=True))
-        if sums.of_row(row) != row["sum"]:
+        if schema.of_row(row) != row["sum"]:
             rows[row["id"]] = str(row["key"])
     states = connection.execute("SELECT results, total FROM state").fetchall()
     counted = connection.execute(COUNTED).fetchone()

@@ -7,7 +7,7 @@ million, and reads no document: an index would make each result slower to keep, 
 faster.
 
 Bits of a disk change, and people exchange files. So rows and documents have check sums
-(:mod:`flashgc.store.sums`), bound to the key of their result. A damaged one is no figure: its
+(:mod:`flashgc.store.schema`), bound to the key of their result. A damaged one is no figure: its
 outcome is ``failed``, with a reason that names it, and it is run again where errors are. A file
 that has lost rows, or has objects that are not ours, is refused.
 """
@@ -28,7 +28,7 @@ from typing import Any
 
 from flashgc import _core
 from flashgc._core import ConfigError
-from flashgc.store import database, sums
+from flashgc.store import database, schema
 from flashgc.store.database import CEILING
 from flashgc.store.identity import Contents, engine_digest
 from flashgc.store.query import COLUMNS, Condition, clause
@@ -158,14 +158,14 @@ class Store:
         for *stamp, noted in rows:
             name, size, changed = stamp
             digest, _, checked = str(noted).partition(" ")
-            if checked == sums.of_documents(digest, [repr(stamp).encode()]):
+            if checked == schema.of_documents(digest, [repr(stamp).encode()]):
                 known[name, size, changed] = digest
         return Contents(known)
 
     def remember(self, contents: Contents) -> None:
         """Keeps the digests of files that were read; raises :class:`OSError`."""
         rows = [
-            (*stamp, f"{digest} {sums.of_documents(digest, [repr([*stamp]).encode()])}")
+            (*stamp, f"{digest} {schema.of_documents(digest, [repr([*stamp]).encode()])}")
             for stamp, digest in contents.new.items()
         ]
         with self._writing():
@@ -274,8 +274,8 @@ class Store:
             None if document is None else self._packed(document)
             for document in (config, kept.asked, kept.result)
         ]
-        row["document"] = sums.of_documents(key, documents)
-        row["sum"] = sums.of_row(row)
+        row["document"] = schema.of_documents(key, documents)
+        row["sum"] = schema.of_row(row)
         names, marks = ", ".join(row), ", ".join(f":{name}" for name in row)
         with self._writing():
             before = self._connection.execute(
@@ -327,7 +327,7 @@ class Store:
 
     def merge(self, other: Store) -> int:
         """Takes over what ``other`` has and this file has not, or only as an error; how many."""
-        names = ", ".join((*sums.SUMMED, "sum"))
+        names = ", ".join((*schema.SUMMED, "sum"))
         for number in [number for number, row in other._whole_rows() if self._is_damaged(row)]:
             other.damaged.setdefault(number, "")
         left_out = ", ".join(map(str, other.damaged))
@@ -430,12 +430,12 @@ class Store:
     def _is_damaged(self, row: Sequence[Any]) -> bool:
         """Return ``True`` if a row, or one of its documents, is not what was kept under its key."""
         *values, found, config, asked, result = row
-        known = dict(zip(sums.SUMMED, values, strict=True))
+        known = dict(zip(schema.SUMMED, values, strict=True))
         documents = [config, asked, result]
         return (
             not all(one is None or isinstance(one, bytes) for one in documents)
-            or sums.of_row(known) != found
-            or sums.of_documents(str(known["key"]), documents) != known["document"]
+            or schema.of_row(known) != found
+            or schema.of_documents(str(known["key"]), documents) != known["document"]
         )
 
     def _kept(self, row: Sequence[Any]) -> Kept:
@@ -443,7 +443,7 @@ class Store:
         key = row[_KEY]
         if self._is_damaged(row):
             return Kept("failed", {}, None, _DAMAGED)
-        known = dict(zip(sums.SUMMED, row, strict=False))
+        known = dict(zip(schema.SUMMED, row, strict=False))
         *_, config, asked, result = row
         return Kept(
             known["status"],
@@ -492,8 +492,8 @@ class Store:
 
 
 #: The columns of a row with its documents, and the places of some.
-_WHOLE = ", ".join((*sums.SUMMED, "sum", "config", "asked", "result"))
-_KEY, _STATUS, _WORK = (sums.SUMMED.index(name) for name in ("key", "status", "work"))
+_WHOLE = ", ".join((*schema.SUMMED, "sum", "config", "asked", "result"))
+_KEY, _STATUS, _WORK = (schema.SUMMED.index(name) for name in ("key", "status", "work"))
 
 #: The reason why a damaged result is none.
 _DAMAGED = "it is damaged in the file of results, or stands under the key of another; hint: --retry"

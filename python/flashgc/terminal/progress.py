@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
     from flashgc._core import Control
-    from flashgc.terminal.told import Told
+    from flashgc.terminal.captioned import CaptionedBar
 
 #: Seconds before anything is shown.
 PATIENCE = 1.0
@@ -33,7 +33,7 @@ class Bar:
         self._begin = time.monotonic()
         self._programs = (self._begin, 0)
         self._quiet = quiet or not is_screen(sys.stderr)
-        self._progress: Told | None = None
+        self._progress: CaptionedBar | None = None
         self._task: TaskID | None = None
 
     def __enter__(self) -> Bar:
@@ -96,7 +96,7 @@ class Bar:
         )
 
 
-def _bar() -> Told:
+def _bar() -> CaptionedBar:
     from rich.progress import (
         BarColumn,
         TaskProgressColumn,
@@ -104,10 +104,10 @@ def _bar() -> Told:
         TimeRemainingColumn,
     )
 
+    from flashgc.terminal.captioned import CaptionedBar
     from flashgc.terminal.screen import Screen
-    from flashgc.terminal.told import Told
 
-    return Told(
+    return CaptionedBar(
         TextColumn("{task.description}"),
         BarColumn(bar_width=30),
         TaskProgressColumn(),

@@ -251,8 +251,8 @@ def _give(done: Outcome, folder: Folder, *, as_json: bool) -> None:
 def _table(done: Outcome, out: Console) -> AnyTable:
     """The flash bytes of each cell, beside those of the one that all are compared with."""
     from flashgc.device.benching import texts
-    from flashgc.device.benching.outcome import COMPARED
-    from flashgc.device.benching.wording import (
+    from flashgc.device.benching.outcome import (
+        COMPARED,
         change_in_words,
         in_words,
         noise_in_words,
@@ -285,7 +285,7 @@ def _table(done: Outcome, out: Console) -> AnyTable:
 
 def _costs(done: Outcome, out: Console) -> AnyTable:
     """The other figures of each cell, by its number."""
-    from flashgc.device.benching.wording import in_words, one_of
+    from flashgc.device.benching.outcome import in_words, one_of
     from flashgc.terminal.render import RIGHT, table
 
     unit = done.bench.unit

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from flashgc.command.declaring import command
+from flashgc.command.ended import until_stopped
 from flashgc.command.entrance import FAILED, INTERRUPTED, OK
-from flashgc.command.stopping import until_stopped
 
 if TYPE_CHECKING:
     from flashgc.device.campaign.report import Level

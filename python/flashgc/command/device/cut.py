@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from flashgc.command.declaring import command
+from flashgc.command.ended import until_stopped
 from flashgc.command.entrance import BROKEN, INTERRUPTED, OK
-from flashgc.command.stopping import until_stopped
 
 if TYPE_CHECKING:
     from flashgc.device.cutting.running import Outcome, Smallest

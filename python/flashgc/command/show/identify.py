@@ -9,7 +9,7 @@ from flashgc.terminal.render import LEFT, RIGHT, Text, console, folded, is_plain
 from flashgc.units import format_share
 
 if TYPE_CHECKING:
-    from flashgc.studies.identifying.found import Identification, Identified
+    from flashgc.studies.identifying.outcome import Identification, Identified
     from flashgc.terminal.render import Console
 
 #: Rows of a ranking: more are in the JSON document.

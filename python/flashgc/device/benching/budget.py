@@ -11,9 +11,15 @@ from typing import Any
 
 from flashgc._core import ConfigError, suggest
 from flashgc.device.benching.cells import settings_of
-from flashgc.device.benching.outcome import FIGURES, FORMAT, CellOutcome, Figure, Outcome
+from flashgc.device.benching.outcome import (
+    FIGURES,
+    FORMAT,
+    CellOutcome,
+    Figure,
+    Outcome,
+    value_in_words,
+)
 from flashgc.device.benching.texts import shown
-from flashgc.device.benching.wording import value_in_words
 from flashgc.results.intervals import mean, welch
 from flashgc.units import parse_size
 

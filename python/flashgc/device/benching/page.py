@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from flashgc.device.benching.budget import Missed
-from flashgc.device.benching.outcome import CellOutcome, Outcome
-from flashgc.device.benching.picture import picture
-from flashgc.device.benching.texts import shown
-from flashgc.device.benching.wording import (
+from flashgc.device.benching.outcome import (
+    CellOutcome,
+    Outcome,
     cell_in_words,
     change_in_words,
     label,
     noise_in_words,
 )
+from flashgc.device.benching.picture import picture
+from flashgc.device.benching.texts import shown
 from flashgc.device.execution.page import STYLE
 from flashgc.foreign import for_html
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flashgc.device.benching.outcome import FIGURES, CellOutcome, Outcome
-from flashgc.device.benching.wording import label, value_in_words
+from flashgc.device.benching.outcome import FIGURES, CellOutcome, Outcome, label, value_in_words
 from flashgc.foreign import for_html
 
 #: The figures that have a panel.

@@ -9,8 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from flashgc.device.benching.cells import Run
-from flashgc.device.benching.outcome import COMPARED, FIGURES, Mean
-from flashgc.device.benching.wording import in_words, one_of
+from flashgc.device.benching.outcome import COMPARED, FIGURES, Mean, in_words, one_of
 from flashgc.terminal.progress import Bar
 from flashgc.terminal.render import is_screen
 from flashgc.units import format_duration

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from flashgc.device.benching.budget import Compared, Missed, Wanted
-from flashgc.device.benching.outcome import Outcome
+from flashgc.device.benching.outcome import (
+    Outcome,
+    change_in_words,
+    in_words,
+    label,
+    noise_in_words,
+)
 from flashgc.device.benching.texts import shown
-from flashgc.device.benching.wording import change_in_words, in_words, label, noise_in_words
 
 #: The figures of the table.
 COLUMNS = (

@@ -7,23 +7,86 @@ import itertools
 import platform
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from flashgc import _core
 from flashgc._core import ConfigError, Control, DriveError
 from flashgc.device import failures, mounts
-from flashgc.device.cutting import acknowledging, naming, places, recording
+from flashgc.device.cutting import checking, places, recording
 from flashgc.device.cutting.checking import Checker, Verdict
-from flashgc.device.cutting.images import Images
 from flashgc.device.cutting.keeping import Asked, Kept, Result
-from flashgc.device.cutting.log import FLUSH, Log
+from flashgc.device.cutting.log import FLUSH, Log, Piece
 from flashgc.device.cutting.places import Cut
-from flashgc.device.cutting.recording import Recording
-from flashgc.device.cutting.shrinking import shrunk
+from flashgc.device.cutting.recording import Recording, create
 from flashgc.device.scratch import scratch
 from flashgc.progress import Show
+
+
+class Images:
+    """Makes the file of the drive as cuts leave it. It is quickest where ``flushed`` only grows."""
+
+    def __init__(self, folder: Path, log: Log, capacity: str) -> None:
+        """Will use a scratch folder."""
+        self._folder, self.log, self._capacity = folder, log, capacity
+        self._base = folder / "base.flash"
+        self._replay: _core.DeviceReplay | None = None
+        self._done = 0
+
+    def pieces(self, cut: Cut) -> list[Piece]:
+        """The pieces of commands that the cut may lose."""
+        return self.log.pieces(cut.flushed, cut.given)
+
+    def make(self, cut: Cut, lost: Collection[int]) -> Path:
+        """The file of a drive that has all before the cut but the ``lost`` pieces."""
+        self._advance(cut.flushed)
+        image = self._folder / "cut.flash"
+        image.unlink(missing_ok=True)
+        mounts.run("cp", "--sparse=always", str(self._base), str(image))
+        gone = set(lost)
+        kept = [piece for at, piece in enumerate(self.pieces(cut)) if at not in gone]
+        if kept:
+            left = self._folder / "left.log"
+            end = self.log.write(kept, left)
+            _core.DeviceReplay(left, image).advance(end)
+        return image
+
+    def _advance(self, count: int) -> None:
+        """Does the first ``count`` commands of the log on the base, from the first if need be."""
+        if self._replay is None or count < self._done:
+            self._replay = None
+            self._base.unlink(missing_ok=True)
+            create(self._base, self._capacity)
+            self._replay = _core.DeviceReplay(self.log.path, self._base)
+        self._replay.advance(self.log.entries[count - 1].end if count else 0)
+        self._done = count
+
+
+def shrunk(lost: list[int], fails: Callable[[list[int]], bool], tries: int) -> list[int]:
+    """Gives pieces back, all, then halves, quarters and so on, as long as the check ``fails``.
+
+    At most ``tries`` checks are run. If they suffice, each piece that is left is needed: with it
+    given back the check passes.
+
+    >>> shrunk([1, 2, 3, 4, 5, 6], lambda lost: {2, 5} <= set(lost), 40)
+    [2, 5]
+    """
+    size = len(lost)
+    while size and tries:
+        first, is_shorter = 0, False
+        while first < len(lost) and tries:
+            less = lost[:first] + lost[first + size :]
+            tries -= 1
+            if fails(less):
+                lost, is_shorter = less, True
+            else:
+                first += size
+        if not is_shorter or size > 1:
+            size //= 2
+    return lost
+
 
 #: The purpose of scratch folders.
 PURPOSE = "cut-test"
@@ -149,7 +212,7 @@ def _recorded(
     file = folder / "recorded.flash"
     try:
         made = recording.record(asked.command, file, log, asked.filesystem, asked.capacity, control)
-        found = checker.look(file, acknowledging.before(made.notes, made.end))
+        found = checker.look(file, recording.before(made.notes, made.end))
         _refuse(found, "without any power cut", control)
         file.unlink()
         with Log(log) as read:
@@ -258,7 +321,7 @@ class _Run:
 
     def _acknowledged(self, cut: Cut) -> list[str]:
         end = self._log.entries[cut.given - 1].end if cut.given else 0
-        return acknowledging.before(self._recorded.notes, end)
+        return recording.before(self._recorded.notes, end)
 
     def _cut(self, cut: Cut, lost: Sequence[int]) -> Result:
         acknowledged = self._acknowledged(cut)
@@ -325,4 +388,4 @@ class _Run:
             return []
         known = self._checker.extents(self._images.make(cut, ()))
         pieces = self._images.pieces(cut)
-        return [naming.told(pieces[at], known) for at in lost[:NAMED]]
+        return [checking.told(pieces[at], known) for at in lost[:NAMED]]

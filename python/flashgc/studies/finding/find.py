@@ -10,6 +10,7 @@ from typing import Any, Unpack
 
 from flashgc import _notebook_progress
 from flashgc._core import ConfigError, Control
+from flashgc._documents import Scalar
 from flashgc._origins import Given, Places
 from flashgc._typed_keywords import typed_keywords
 from flashgc.checkpoints import File
@@ -18,15 +19,60 @@ from flashgc.experiment import experiment
 from flashgc.frames import Table
 from flashgc.keywords import RunKeywords
 from flashgc.policy_files import Policies
-from flashgc.results import Finding, Result
+from flashgc.results import Result
 from flashgc.results.figures import figures_of
+from flashgc.results.findings import Finding, Rules
 from flashgc.simulation import given_values
-from flashgc.studies.finding import describe
 from flashgc.studies.finding.outcome import Found, Tried
 from flashgc.studies.finding.subject import Subject, subject
 from flashgc.studies.finding.wanted import Wanted, wanted
 from flashgc.studies.study import Progress, Study, without_unit
 from flashgc.traces import Trace
+
+RULES = Rules("find")
+#: The rules by the status of a search.
+_RULES = {
+    "found": RULES["from-value"],
+    "everywhere": RULES["every-value"],
+    "nowhere": RULES["no-value"],
+    "interrupted": RULES["find-interrupted"],
+}
+
+
+def outcome(
+    option: str,
+    wanted: Sequence[str],
+    status: str,
+    value: Scalar,
+    side: str,
+    ends: tuple[Scalar, Scalar],
+) -> Finding:
+    """The head of what was found."""
+    what = " and ".join(wanted)
+    first, last = ends
+    told = {
+        "found": f"{option} {value} is the {side} with {what}",
+        "everywhere": f"{option}: every value from {first} to {last} has {what}",
+        "nowhere": f"{option}: no value from {first} to {last} has {what}",
+        "interrupted": f"{option}: not found yet",
+    }
+    return _RULES[status].found(told[status], value=value, first=first, last=last)
+
+
+def several(values: Sequence[Scalar]) -> Finding:
+    """The condition changes at each of ``values``."""
+    where = ", ".join(map(str, values))
+    return RULES["several-values"].found(
+        f"the condition starts or stops to hold at several values ({where})",
+        "a smaller range",
+        values=list(values),
+    )
+
+
+def cannot(option: str, value: Scalar, reason: str) -> Finding:
+    """A ``value`` is refused for this ``reason``, which may end with a hint."""
+    return RULES["value-cannot-run"].found_in(f"{option} {value} cannot run: ", reason, value=value)
+
 
 #: The mean of a figure, and the worse and the better end of its interval.
 MEAN, WORSE, BETTER = 0, -1, 1
@@ -249,7 +295,7 @@ class Search:
             ends=(values[0], values[-1]),
             tried=tuple(self._tried(at) for at in sorted(self._done)),
             findings=(
-                describe.outcome(
+                outcome(
                     self._sought.name,
                     tuple(map(str, self._conditions)),
                     status,
@@ -274,10 +320,10 @@ class Search:
         changes = [turn for turn in range(1, len(told)) if told[turn] != told[turn - 1]]
         values, name = self._sought.values, self._sought.name
         if len(changes) > 1:
-            yield describe.several([values[done[turn]] for turn in changes])
+            yield several([values[done[turn]] for turn in changes])
         impossible = [index for index in done if self._done[index].reason]
         if impossible:
-            yield describe.cannot(name, values[impossible[0]], self._done[impossible[0]].reason)
+            yield cannot(name, values[impossible[0]], self._done[impossible[0]].reason)
         # Each finding once: of the value that was found, if it has it.
         seen = set()
         for index in done if at is None else (at, *done):

@@ -11,8 +11,8 @@ import numpy as np
 
 from flashgc.studies.identifying.curves import Ask, Curve, Numbers
 from flashgc.studies.identifying.fit import TOLD_APART, chi_squares, logs_of, weights_of
-from flashgc.studies.identifying.found import Further, Identified, Ranked
 from flashgc.studies.identifying.measurements import CAPACITY, Drive, Point
+from flashgc.studies.identifying.outcome import Further, Identified, Ranked
 from flashgc.studies.identifying.search import Search
 from flashgc.studies.identifying.workloads import PAGE, Condition, condition
 

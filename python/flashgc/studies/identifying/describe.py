@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from flashgc._documents import Json
 from flashgc.results.findings import Finding, Rules
 from flashgc.studies.identifying.fit import LEAST_CHANCE, REJECTED, Interval
-from flashgc.studies.identifying.found import Further, Identified, Ranked, WhatIf
+from flashgc.studies.identifying.outcome import Further, Identified, Ranked, WhatIf
 from flashgc.units import format_share
 
 #: Schemes that are named in a sentence; more are counted.

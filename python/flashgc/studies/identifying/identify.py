@@ -11,12 +11,12 @@ from flashgc._core import ConfigError, version
 from flashgc._documents import Json
 from flashgc.progress import Show
 from flashgc.store.cache import Cache
-from flashgc.studies.identifying import open_set, questions
+from flashgc.studies.identifying import outcome, questions
 from flashgc.studies.identifying.curves import SIMULATION_ERROR, Curves, Size
 from flashgc.studies.identifying.describe import findings
 from flashgc.studies.identifying.fit import TOLD_APART, distance
-from flashgc.studies.identifying.found import Identification, Identified, Ranked
 from flashgc.studies.identifying.measurements import ERROR, Drive, Measurements, chosen, table
+from flashgc.studies.identifying.outcome import Identification, Identified, Ranked
 from flashgc.studies.identifying.schemes import parse, schemes
 from flashgc.studies.identifying.search import Search
 
@@ -77,7 +77,7 @@ def identify(
     if blocks is not None:
         size = Size(blocks, size.pages_per_block)
     kept = None if cache is None else Cache(Path(cache), "identify")
-    rate = open_set.false_best() if set(tried) == set(schemes()) else None
+    rate = outcome.false_best() if set(tried) == set(schemes()) else None
     with _notebook_progress.shown(progress) as show:
         curves = Curves(size, cache=kept, jobs=jobs, show=show)
         search = Search(groups, tried, curves, relative=relative, varied=blocks is None)

@@ -9,9 +9,40 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flashgc._core import ConfigError, suggest
-from flashgc.studies.identifying import published
 from flashgc.studies.identifying.workloads import Condition, condition
 from flashgc.units import parse_share, parse_size
+
+#: The columns that say what was written.
+PATTERN, DETAILS = "pattern", "details"
+#: Columns that mean one of ours.
+ALIASES = {"implied_write_amplification": "write_amplification"}
+#: Two zones of a drive: their shares of the pages, and of the writes.
+_ZONES = re.compile(r"s([\d.]+) f([\d.]+) s([\d.]+) f([\d.]+)")
+
+
+def workload(pattern: str, details: str) -> str | None:
+    """The workload of a pattern with its details; ``None`` for one that is no curve's point.
+
+    Sequential writes are the measure of the others. Zones of which one gets all writes are a
+    drive with more spare space, of which half is never written.
+
+    >>> workload("uniform", ""), workload("zipf-shuffle", "0.800000")
+    ('uniform', 'zipf:theta=0.8')
+    >>> workload("zones-shuffle", "s0.95 f0.05 s0.05 f0.95")
+    '95/5'
+    >>> workload("zones-shuffle", "s0.6 f0.4 s0.4 f0.6"), workload("sequential", "")
+    ('60/40', None)
+    """
+    if pattern == "uniform":
+        return pattern
+    if pattern == "zipf-shuffle":
+        return f"zipf:theta={float(details):g}"
+    zones = _ZONES.fullmatch(details)
+    if pattern != "zones-shuffle" or zones is None:
+        return None
+    pages, writes = (round(100 * float(zones[at]), 6) for at in (3, 4))
+    return f"{writes:g}/{pages:g}" if 0 < writes < 100 else None
+
 
 #: Relative error of a measurement where nobody says otherwise.
 ERROR = 0.02
@@ -95,7 +126,7 @@ def table(path: str | Path, *, error: float = ERROR) -> Measurements:
             f"{path}:1:1: the file is empty; hint: begin with workload,write_amplification"
         )
     columns = _columns(names)
-    is_published = published.PATTERN in columns and "workload" not in columns
+    is_published = PATTERN in columns and "workload" not in columns
     left_out = tuple(name for name in columns if name not in _known(is_published=is_published))
     skipped: list[str] = []
     points: dict[tuple[str, str], list[Point]] = {}
@@ -124,14 +155,14 @@ def read(path: str | Path, *, error: float = ERROR) -> tuple[Drive, ...]:
 
 
 def _known(*, is_published: bool) -> set[str]:
-    return {*COLUMNS, *((published.PATTERN, published.DETAILS) if is_published else ())}
+    return {*COLUMNS, *((PATTERN, DETAILS) if is_published else ())}
 
 
 def _with_workload(row: dict[str, _Cell], place: str) -> bool:
     """Puts in the workload of a published row; false for a pattern that is none."""
-    pattern = row.get(published.PATTERN, _Cell("", place))
-    details = row.get(published.DETAILS, _Cell("", place)).text
-    found = published.workload(pattern.text, details)
+    pattern = row.get(PATTERN, _Cell("", place))
+    details = row.get(DETAILS, _Cell("", place)).text
+    found = workload(pattern.text, details)
     if found is None:
         return False
     row["workload"] = _Cell(found, pattern.place)
@@ -197,10 +228,10 @@ def _columns(names: list[_Cell]) -> list[str]:
     """The names of the columns, those that are left out among them."""
     found: list[str] = []
     missing = [name for name in COLUMNS if name not in {cell.text for cell in names}]
-    is_published = published.PATTERN in {cell.text for cell in names} and "workload" in missing
+    is_published = PATTERN in {cell.text for cell in names} and "workload" in missing
     for cell in names:
-        if is_published and cell.text in published.ALIASES:
-            found.append(published.ALIASES[cell.text])
+        if is_published and cell.text in ALIASES:
+            found.append(ALIASES[cell.text])
             continue
         if cell.text in found and cell.text:
             raise ConfigError(f"{cell.place}: a second column '{cell.text}'; hint: remove one")

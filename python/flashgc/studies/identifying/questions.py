@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from flashgc._core import ConfigError
 from flashgc.studies.identifying import deciding
 from flashgc.studies.identifying.curves import Ask
-from flashgc.studies.identifying.found import HeldOut, Identified, Ranked, WhatIf
 from flashgc.studies.identifying.measurements import Drive
+from flashgc.studies.identifying.outcome import HeldOut, Identified, Ranked, WhatIf
 from flashgc.studies.identifying.schemes import Scheme, parse
 from flashgc.studies.identifying.search import Search
 from flashgc.units import parse_share

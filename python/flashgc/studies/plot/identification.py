@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from flashgc._core import ConfigError
 from flashgc.plot.curves import Panel, panels
 from flashgc.plot.series import Series
-from flashgc.studies.identifying.found import Identification, Identified
+from flashgc.studies.identifying.outcome import Identification, Identified
 from flashgc.units import format_share
 
 #: Explanations that are drawn.

@@ -14,7 +14,7 @@ from flashgc.results import Finding, findings
 from flashgc.results.figures import figures_of
 from flashgc.store import Kept
 from flashgc.store.tidy import axis_value, not_given
-from flashgc.studies.sweep.conditions import UNSET
+from flashgc.studies.sweep.grid import UNSET
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,10 +12,10 @@ from typing import Any
 from flashgc import _files
 from flashgc._core import ConfigError
 from flashgc._documents import Json
-from flashgc.reports.asked import asked
 from flashgc.reports.choice import SEED, Chosen, Row, Table
 from flashgc.reports.columns import columns
 from flashgc.reports.page import page
+from flashgc.reports.question import question
 from flashgc.results.intervals import half_width
 from flashgc.store import Store
 from flashgc.store.file import EMPTY
@@ -111,7 +111,7 @@ def write_page(
         "quantiles": _quantiles(rows),
         "usual": _usual(rows),
     }
-    _files.write(target, page(kept.name, asked(rows, made, files), document, where))
+    _files.write(target, page(kept.name, question(rows, made, files), document, where))
     return len(rows)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from os import PathLike
@@ -14,15 +15,56 @@ from typing import Any
 from flashgc import _notebook_progress
 from flashgc._core import ConfigError, Control
 from flashgc.execution import parse_jobs
+from flashgc.results.findings import Finding, Rules, hint_for_all
 from flashgc.store import Contents, Kept, Store
 from flashgc.studies.cells import Cell, Cells
 from flashgc.studies.executing import Threads
 from flashgc.studies.study import Progress, without_unit
-from flashgc.studies.sweep import describe
 from flashgc.studies.sweep.cost import kind_of, seconds_of, writes_of, written
 from flashgc.studies.sweep.grid import grid as grid_of
-from flashgc.studies.sweep.outcome import Sweep, swept
+from flashgc.studies.sweep.outcome import WITHOUT, Sweep, Swept, swept
 from flashgc.studies.sweep.plan import Planned, plan
+
+RULES = Rules("sweep")
+#: Reasons of a kind that are said, and findings of results.
+MOST = 10
+
+
+def findings(swept: Sweep) -> Iterator[Finding]:
+    """Cells without a result, values with which none can be, and the findings of results."""
+    for status in WITHOUT:
+        yield from _reasons(swept.of(status), status)
+    for name, value, _ in swept.impossible:
+        claim = f"no cell with {name} = {value} can run"
+        yield RULES["impossible-value"].found(claim, axis=name, value=value)
+    yield from _of_results(swept)
+
+
+def _reasons(cells: Sequence[Swept], status: str) -> Iterator[Finding]:
+    """A finding for each reason: how many cells have it."""
+    counts = Counter(cell.reason for cell in cells)
+    for reason, count in counts.most_common(MOST):
+        such = f"{count} {WITHOUT[status]}" + (": " if reason else "")
+        yield RULES[f"cells-{status}"].found_in(such, reason, cells=count)
+
+
+def _of_results(swept: Sweep) -> Iterator[Finding]:
+    """The most frequent findings of results; those that differ only in numbers are one."""
+    said: dict[tuple[str, str, str], list[tuple[Swept, Finding]]] = {}
+    for cell in swept:
+        for one in cell.findings:
+            said.setdefault(one.kind, []).append((cell, one))
+    for cells in sorted(said.values(), key=len, reverse=True)[:MOST]:
+        (cell, one), *_ = cells
+        place = ", ".join(f"{name}={value}" for name, value in cell.at.items()) or "1 cell"
+        if len(cells) > 1:
+            alike = len({other.text for _, other in cells}) == 1
+            place = f"{len(cells)} cells" if alike else f"{len(cells)} cells, such as {place}"
+        evidence = {**one.evidence, "cells": len(cells)}
+        hint = hint_for_all([other.hint for _, other in cells])
+        claim = f"{place}: {one.claim}"
+        yield dataclasses.replace(one, claim=claim, hint=hint, evidence=evidence)
+
 
 #: The ending of the name of a file of results.
 ENDING = ".results"
@@ -228,4 +270,4 @@ def _run(
         results=str(store.path),
         same=len(new) - len(set(new)),
     )
-    return dataclasses.replace(made, findings=tuple(describe.findings(made)))
+    return dataclasses.replace(made, findings=tuple(findings(made)))

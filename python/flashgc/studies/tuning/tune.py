@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
+from collections.abc import Mapping
 from os import PathLike
-from typing import Unpack
+from typing import Any, Unpack
 
-from flashgc import _core, _notebook_progress
+from flashgc import _core, _files, _notebook_progress
 from flashgc._core import ConfigError, Control
+from flashgc._documents import Json
 from flashgc._origins import option
 from flashgc._typed_keywords import typed_keywords
 from flashgc.checkpoints import parse_time
+from flashgc.experiment import Experiment
 from flashgc.frames import Table
 from flashgc.keywords import CompareKeywords
 from flashgc.simulation import given_values
@@ -21,10 +25,56 @@ from flashgc.studies.tuning import task
 from flashgc.studies.tuning.describe import findings
 from flashgc.studies.tuning.objective import OBJECTIVES, Objective
 from flashgc.studies.tuning.outcome import Tuned, beating
-from flashgc.studies.tuning.saved import experiment_of
 from flashgc.studies.tuning.search import BUDGET, Search
+from flashgc.studies.tuning.space import Candidate
 from flashgc.traces import Trace
 from flashgc.units import parse_count, parse_share
+
+#: Keys of ``[run]`` that the course of the search decides.
+_COURSE = ("writes", "collections", "requests", "warmup", "runs", "seed", "until", "jobs")
+
+
+def experiment_of(
+    asked: Experiment, winner: Candidate, run: Mapping[str, Any]
+) -> dict[str, dict[str, Json]]:
+    """Sections and keys of the winner's experiment: what was given, and what was found."""
+    sections: dict[str, dict[str, Json]] = {}
+    for path in asked:
+        section, key = path.split(".")
+        if section != "run" or key not in _COURSE:
+            sections.setdefault(section, {})[key] = asked[path]
+    gc = sections.setdefault("gc", {})
+    gc |= {"victim": winner.victim, "placement": winner.placement}
+    if winner.frontier is not None:
+        gc["frontier"] = winner.frontier
+    sections.setdefault("run", {}).update(run)
+    return sections
+
+
+def toml_of(tuned: Tuned) -> str:
+    """The file as a text, with the figures of the search as a comment."""
+    best, of = tuned.best, tuned.of
+    lines = [
+        f"# Found by flashgc tune, {tuned.version}: {of.told(best.figure)}.",
+        f"# Held back, on {tuned.held_back}: {of.told(best.held_back)}.",
+    ]
+    for name, keys in tuned.experiment.items():
+        lines += ["", f"[{name}]"]
+        lines += [f"{key} = {_value(value)}" for key, value in keys.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: Json) -> str:
+    """A value as TOML writes it: its texts and numbers are those of JSON."""
+    if isinstance(value, list) and len(value) == 1:
+        return _value(value[0])
+    return json.dumps(value, ensure_ascii=False)
+
+
+def save(tuned: Tuned, name: str) -> None:
+    """Writes the file ``name``, whole or not at all; raises :class:`OSError`."""
+    _files.write(name, toml_of(tuned))
+
 
 #: The share of a trace that is held back by default.
 HOLD_BACK = 0.3

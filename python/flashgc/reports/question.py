@@ -26,7 +26,7 @@ STATUSES = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class Question:
     """The head of the page, in words."""
 
     #: The number of cells with each status, in the words of the page.
@@ -51,7 +51,9 @@ class Asked:
     files: list[tuple[str, str, str]]
 
 
-def asked(rows: Rows, columns: Sequence[Column], files: Sequence[tuple[str, int, str]]) -> Asked:
+def question(
+    rows: Rows, columns: Sequence[Column], files: Sequence[tuple[str, int, str]]
+) -> Question:
     """Return the question; ``files`` are name, bytes and digest of those that were read."""
     options = [column for column in columns if column.role == "option"]
     axes = [column for column in options if column.varied]
@@ -61,7 +63,7 @@ def asked(rows: Rows, columns: Sequence[Column], files: Sequence[tuple[str, int,
     )
     there = {tuple(str(row.get(column.name)) for column in axes) for row in rows}
     all_of_them = math.prod(len({str(value) for value in column.values}) for column in axes)
-    return Asked(
+    return Question(
         counts={word: counts[status] for status, word in STATUSES.items() if counts[status]},
         axes=[_axis(column) for column in axes],
         same=[(one.title, one.texts(one.values[:1])[0]) for one in options if not one.varied],

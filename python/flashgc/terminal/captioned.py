@@ -9,7 +9,7 @@ from rich.progress import Progress
 from rich.text import Text
 
 
-class Told(Progress):
+class CaptionedBar(Progress):
     """A progress bar with lines of text below it."""
 
     below = ""
