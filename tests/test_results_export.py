@@ -15,7 +15,7 @@ import flashgc
 from conftest import Command, environment, kept_results
 from flashgc.store import Kept, Store
 from flashgc.store import file as store_file
-from flashgc.store.export import export
+from flashgc.store.file import export
 
 GRID = {
     "drive": {"blocks": 64, "pages_per_block": 16},

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from flashgc import ConfigError
-from flashgc.device.live.micro import BLOCK, write_job
+from flashgc.device.live.image import BLOCK, write_job
 
 SIZE, WRITTEN, RATIO = 32 << 20, 256 << 20, 0.5
 BLOCKS, WRITES = SIZE // BLOCK, WRITTEN // BLOCK

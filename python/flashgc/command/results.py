@@ -125,7 +125,7 @@ def export(file: Path, copy: Path, quiet: bool) -> int:
       flashgc results export grid.results copy.results
     """
     from flashgc.store import Store
-    from flashgc.store.export import export as write_copy
+    from flashgc.store.file import export as write_copy
     from flashgc.terminal.progress import Bar
 
     with Store(file, "FILE", make=False) as store, Bar(quiet=quiet) as bar:

@@ -23,8 +23,17 @@ from flashgc.model.answers import (
     models,
     write_amplification,
 )
-from flashgc.model.closed import desnoyers, fifo, greedy, random, separation, windowed
-from flashgc.model.inverse import Spare, choices_within, spare_for
+from flashgc.model.closed import (
+    Spare,
+    choices_within,
+    desnoyers,
+    fifo,
+    greedy,
+    random,
+    separation,
+    spare_for,
+    windowed,
+)
 from flashgc.model.parameters import ModelConfig, Parameters
 from flashgc.model.transient import Transient, transient
 from flashgc.model.validation import Validation, validate

@@ -15,7 +15,8 @@ from flashgc import DriveError
 from flashgc.device import mounts, programs
 from flashgc.device.hints.page_cache import PageCache
 from flashgc.device.hints.postgres import Hints
-from flashgc.device.live import micro, stand
+from flashgc.device.live import stand
+from flashgc.device.live import image
 from flashgc.device.live.image import FILLER, Image, fill, made
 from flashgc.device.live.plan import Plan
 from flashgc.device.pace import Pace
@@ -291,7 +292,7 @@ class _Micro:
         plan, path, work = self.plan, mount.micro, self.work / name
         work.mkdir()
         size = mount.micro_size
-        job = micro.write_job(
+        job = image.write_job(
             work, path, size, self.h, int(size * written), plan.reads_per_write, seed=seed
         )
         self.pace.begin(f"micro-benchmark, h = {self.h:g}", "sessions", 1)

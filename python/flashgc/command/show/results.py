@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from flashgc import _files
-from flashgc.command.show import hosts, lifetimes, programmed, streams, swaps, timed
+from flashgc.command.show import counted, hosts, lifetimes, streams, swaps, timed
 from flashgc.command.show.counted import identical, told
 from flashgc.results import ranked, varied
 from flashgc.terminal.render import (
@@ -64,8 +64,8 @@ def show_run(result: Result) -> None:
     ]
     figures: list[tuple[str, Text | str]] = [
         ("measured", ", ".join(measured)),
-        *programmed.rows(result),
-        *programmed.in_pages(result),
+        *counted.rows(result),
+        *counted.in_pages(result),
         (
             "copies",
             f"{format_count(result.copied_pages)} pages"
@@ -132,8 +132,8 @@ def show_comparison(comparison: Comparison) -> None:
         left -= width + 1
     mortal = any(result.lifetime is not None for result in results)
     left -= 12 * mortal
-    rounds = programmed.matters(results) and not mortal and results[0].swap is None
-    left -= (len(programmed.HEADING) + 1) * rounds
+    rounds = counted.matters(results) and not mortal and results[0].swap is None
+    left -= (len(counted.HEADING) + 1) * rounds
     figures, legend = _figures(cached=results[0].swap is not None, mortal=mortal, rounds=rounds)
     doubtful = any(ranked.is_doubtful(result) for result in results)
     left -= 3 * doubtful
@@ -211,8 +211,8 @@ def _figures(*, cached: bool, mortal: bool, rounds: bool) -> tuple[tuple[str, ..
     if mortal:
         return ("write ampl.", "writes", *lifetimes.COLUMNS), lifetimes.LEGEND
     if rounds:
-        return ("write ampl.", "writes", programmed.HEADING, "copies", "erases", "prog/s"), (
-            f"{programmed.LEGEND}; {LEGEND}"
+        return ("write ampl.", "writes", counted.HEADING, "copies", "erases", "prog/s"), (
+            f"{counted.LEGEND}; {LEGEND}"
         )
     return ("write ampl.", "writes", "copies", "erases", "prog/s"), LEGEND
 
@@ -224,7 +224,7 @@ def _last(result: Result, *, rounds: bool) -> list[str]:
     if result.lifetime is not None:
         return lifetimes.cells(result)
     return [
-        *([programmed.cell(result)] if rounds else []),
+        *([counted.cell(result)] if rounds else []),
         f"{result.copies_per_host_write:.3f}",
         _short(_per_drive_write(result, result.erases)),
         _short(result.page_programs_per_second),

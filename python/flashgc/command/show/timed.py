@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-from flashgc.command.show import hosts, lifetimes, programmed, streams, swaps
+from flashgc.command.show import counted, hosts, lifetimes, streams, swaps
 from flashgc.command.show.counted import identical, told
 from flashgc.options import find
 from flashgc.results import varied
@@ -180,8 +180,8 @@ def _measured(result: Result, plus_minus: str) -> Iterable[tuple[str, str]]:
         yield "SLC region", ", ".join(told(timing.slc)) or "not used"
     if result.host_pages:
         yield "write amplification", f"{result.write_amplification:.4f}"
-        yield from programmed.rows(result)
-        yield from programmed.in_pages(result)
+        yield from counted.rows(result)
+        yield from counted.in_pages(result)
     # How busy the flash was is said above, die by die.
     yield from lifetimes.rows(result, plus_minus, busy=False)
     yield from swaps.map_rows(result)

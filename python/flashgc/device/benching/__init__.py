@@ -8,9 +8,8 @@ them, and :mod:`.counting` has what they counted. A bench goes on from its folde
 from __future__ import annotations
 
 from flashgc.device.benching.budget import Wanted, against, missed, wanted
-from flashgc.device.benching.cells import Cell, Run, cells_of, order
+from flashgc.device.benching.cells import Cell, Folder, Run, cells_of, order
 from flashgc.device.benching.file import Bench, read
-from flashgc.device.benching.folder import Folder
 from flashgc.device.benching.outcome import FIGURES, Outcome, outcome
 from flashgc.device.benching.running import Runner, StoppedError
 

@@ -16,9 +16,8 @@ from flashgc import _files
 from flashgc._core import ConfigError, DriveError, check, version
 from flashgc._documents import dumps
 from flashgc.device import making, mounts
-from flashgc.device.benching.cells import Cell, Run
+from flashgc.device.benching.cells import Cell, Folder, Run
 from flashgc.device.benching.file import DRIVE, OWN, QUOTED, STREAMS, Bench, counted, patterns_of
-from flashgc.device.benching.folder import Folder
 from flashgc.device.benching.texts import shown
 from flashgc.device.execution import Command, Executed, Source, execute
 from flashgc.device.past import Past, make, past

@@ -18,11 +18,10 @@ from flashgc.device import failures, making, mounts, realtime, trust
 from flashgc.device import up as upping
 from flashgc.device.control import Client
 from flashgc.device.execution import describe
-from flashgc.device.execution.marks import FIRST, Marks
+from flashgc.device.execution.marks import FIRST, Marks, ServerLog
 from flashgc.device.execution.outcome import Executed, phases_of
 from flashgc.device.execution.running import Command, Signals, run, sync
 from flashgc.device.execution.samples import Sample, Watch, parts_of, tail_of
-from flashgc.device.execution.server_log import ServerLog
 from flashgc.device.execution.source import PAST, RUN, Source
 from flashgc.device.execution.tree import PAUSE, Left, Tree
 from flashgc.device.execution.written import Counts, Writes, Written

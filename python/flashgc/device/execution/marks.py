@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import select
+import stat
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +14,118 @@ from typing import Self
 
 from flashgc._core import DriveError
 from flashgc.device.scratch import PIPE
+
+#: The lines that begin a phase, and the phase's name: PostgreSQL 13 to 18, with English messages.
+_PHASES = (
+    (re.compile(r"LOG:\s+(checkpoint|restartpoint) starting: (.+)"), r"\1: \2"),
+    (re.compile(r"LOG:\s+(checkpoint|restartpoint) complete"), r"after \1"),
+    (
+        re.compile(r'LOG:\s+automatic (?:aggressive )?(vacuum|analyze) of table "([^"]+)"'),
+        r"after \1 of \2",
+    ),
+)
+
+#: Bytes of the log that are read at a time.
+_PIECE = 1 << 16
+
+
+def phase(line: str) -> str | None:
+    """The name of the phase that a line of the log begins; None where it begins none.
+
+    The server writes a line on a vacuum when that is over.
+
+    >>> phase("2026-11-27 07:00:00.000 UTC [77] LOG:  checkpoint starting: immediate force wait")
+    'checkpoint: immediate force wait'
+    >>> phase('UTC [78] LOG:  automatic vacuum of table "bench.public.accounts": index scans: 0')
+    'after vacuum of bench.public.accounts'
+    >>> phase("UTC [79] LOG:  database system is ready to accept connections")
+    """
+    for pattern, name in _PHASES:
+        found = pattern.search(line)
+        if found:
+            return found.expand(name).strip()
+    return None
+
+
+class ServerLog:
+    """Follows the log of a server at ``path``, and calls ``begin`` with the name of each phase.
+
+    What a file has when the run begins is passed over. A log that is replaced or cut is read anew.
+    """
+
+    def __init__(self, path: Path, begin: Callable[[str], None]) -> None:
+        self._path = path
+        self._begin = begin
+        self._file: int | None = None
+        self._rest = b""
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+        #: True once the log was found.
+        self.was_found = False
+
+    def __enter__(self) -> Self:
+        self._open(os.SEEK_END)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        self._close()
+
+    def _follow(self) -> None:
+        while not self._over.wait(LOOK):
+            self._look()
+        self._look()
+
+    def _look(self) -> None:
+        """Reads what is new."""
+        with contextlib.suppress(OSError):
+            if self._file is None or self._is_another():
+                self._close()
+                self._open(os.SEEK_SET)
+            while self._file is not None:
+                piece = os.read(self._file, _PIECE)
+                *lines, self._rest = (self._rest + piece).split(b"\n")
+                self._rest = self._rest[-_PIECE:]
+                for line in lines:
+                    name = phase(line.decode("utf-8", errors="replace"))
+                    if name is not None:
+                        self._begin(name)
+                if len(piece) < _PIECE:
+                    return
+
+    def _is_another(self) -> bool:
+        """True if the path leads to another file now, or the file was cut."""
+        assert self._file is not None
+        try:
+            now = os.stat(self._path)
+        except OSError:
+            return False
+        before = os.fstat(self._file)
+        is_same = (now.st_dev, now.st_ino) == (before.st_dev, before.st_ino)
+        return not is_same or now.st_size < os.lseek(self._file, 0, os.SEEK_CUR)
+
+    def _open(self, whence: int) -> None:
+        """Opens the log without a write of its time of access: the drive would count it."""
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+        for more in (os.O_NOATIME, 0):  # Only its owner and root may leave the time as it is.
+            try:
+                file = os.open(self._path, flags | more)
+            except OSError:
+                continue
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                os.close(file)
+                return
+            os.lseek(file, 0, whence)
+            self._file, self._rest, self.was_found = file, b"", True
+            return
+
+    def _close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
 
 #: The name of the phase in which a command begins.
 FIRST = "start"

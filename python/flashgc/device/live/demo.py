@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from flashgc._core import ConfigError, DriveError
 from flashgc.device import mounts, programs
 from flashgc.device.hints.page_cache import PageCache, check_tracepoints
-from flashgc.device.live import image, micro, stand
+from flashgc.device.live import image, stand
 from flashgc.device.live.plan import MIB, Plan
 from flashgc.device.pace import Pace
 from flashgc.device.scratch import note, scratch
@@ -158,7 +158,7 @@ def _load(
     size = mount.micro_size
     for seed in itertools.count(1):
         written = int(size * PLAN.written)
-        job = micro.write_job(work, path, size, h, written, PLAN.reads_per_write, seed=seed)
+        job = image.write_job(work, path, size, h, written, PLAN.reads_per_write, seed=seed)
         with open(errors, "wb") as file:
             fio = subprocess.Popen(
                 programs.words(("fio", str(job))), cwd=work, stdout=subprocess.DEVNULL, stderr=file
@@ -225,7 +225,7 @@ def describe(shown: Demonstration) -> list[tuple[str, str]]:
         ("drive", f"{PLAN.capacity // MIB} MiB of flash, ext4; z-greedy with DAC"),
         (
             "load",
-            f"{micro.THREADS} threads of fio; {100 - PLAN.h[0]}% of the writes go to "
+            f"{image.THREADS} threads of fio; {100 - PLAN.h[0]}% of the writes go to "
             f"{PLAN.h[0]}% of a file",
         ),
         ("write amplification", said),

@@ -11,7 +11,7 @@ from flashgc._core import ConfigError, version
 from flashgc._documents import Json
 from flashgc.progress import Show
 from flashgc.store.cache import Cache
-from flashgc.studies.identifying import outcome, questions
+from flashgc.studies.identifying import deciding, outcome
 from flashgc.studies.identifying.curves import SIMULATION_ERROR, Curves, Size
 from flashgc.studies.identifying.describe import findings
 from flashgc.studies.identifying.fit import TOLD_APART, distance
@@ -72,7 +72,7 @@ def identify(
     groups = [drives] if same_hardware else [(one,) for one in drives]
     _check(drives, relative=relative, same_hardware=same_hardware, varied=blocks is None)
     tried = tuple(dict.fromkeys(parse(name) for name in scheme)) or schemes()
-    changes = [questions.change(text) for text in what_if]
+    changes = [deciding.change(text) for text in what_if]
     size = QUICK if quick else Size()
     if blocks is not None:
         size = Size(blocks, size.pages_per_block)
@@ -86,7 +86,7 @@ def identify(
         for group in groups:
             one = ranked(search, group)
             if one.ranking and not curves.interrupted:
-                one = questions.asked(one, search, changes, hold_out=hold_out)
+                one = deciding.asked(one, search, changes, hold_out=hold_out)
             one = replace(one, false_best=rate)
             found.append(replace(one, findings=findings(one, interrupted=curves.interrupted)))
     raw: dict[str, Json] = {

@@ -17,9 +17,8 @@ revision 5.11. These things differ:
 60000
 """
 
-from flashgc.device.postgres.tpcc.checking import Condition, check
-from flashgc.device.postgres.tpcc.loading import load
 from flashgc.device.postgres.tpcc.running import Kind, Result, run
 from flashgc.device.postgres.tpcc.size import Size
+from flashgc.device.postgres.tpcc.target import Condition, check, load
 
 __all__ = ["Condition", "Kind", "Result", "Size", "check", "load", "run"]

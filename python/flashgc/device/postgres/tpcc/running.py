@@ -18,9 +18,8 @@ from typing import Any
 from flashgc._core import ConfigError
 from flashgc.device.pace import Pace
 from flashgc.device.postgres.clients import Database, failed
-from flashgc.device.postgres.tpcc.checking import Condition, check
 from flashgc.device.postgres.tpcc.size import Size, constants_of_run
-from flashgc.device.postgres.tpcc.target import Target, database, made, silent
+from flashgc.device.postgres.tpcc.target import Condition, Target, check, database, made, silent
 from flashgc.device.scratch import note, scratch
 
 #: The types of transactions, and how many of 100 are of each.
