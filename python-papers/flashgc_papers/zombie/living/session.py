@@ -15,8 +15,7 @@ from flashgc import DriveError
 from flashgc.device import mounts, programs
 from flashgc.device.hints.page_cache import PageCache
 from flashgc.device.hints.postgres import Hints
-from flashgc.device.live import stand
-from flashgc.device.live import image
+from flashgc.device.live import image, stand
 from flashgc.device.live.image import FILLER, Image, fill, made
 from flashgc.device.live.plan import Plan
 from flashgc.device.pace import Pace
