@@ -65,7 +65,7 @@ def false_best() -> FalseBest:
 
 
 def document() -> dict[str, Any]:
-    """The file that `scripts/identify/recover.py` wrote."""
+    """The file that `experiments/identify/recover.py` wrote."""
     text = resources.files(__package__).joinpath("open_set.json").read_text("utf-8")
     made: dict[str, Any] = json.loads(text)
     return made
