@@ -17,8 +17,8 @@ PAPERS := python-papers
 RUST := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml $(PAPERS)/pyproject.toml $(shell find crates -path crates/device/mutants -prune -o -name '*.rs' -print -o -name '*.toml' -print)
 # Tests ask wrong engines too; users have none. With the features of the Rust tests no crate is
 # compiled twice.
-FEATURES_checks := --features mutants,vhost-user
-FEATURES_tests := --features flashgc-python/mutants,flashgc-python/vhost-user
+FEATURES_checks := --features mutants
+FEATURES_tests := --features flashgc-python/mutants
 # What needs a module and not its speed takes the one that is there.
 MODULE := $(or $(firstword $(wildcard $(VENV)/.built-*)),$(VENV)/.built-checks)
 

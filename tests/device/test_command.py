@@ -173,15 +173,12 @@ def test_other_machines_are_served_only_where_that_is_asked_for(
 
 def test_a_server_is_told_whole_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    one = Fronts(
-        nbd="unix:n", nvme_tcp="127.0.0.1:2", vhost_user=Path("v"), record=Path("r.flashgc")
-    )
+    one = Fronts(nbd="unix:n", nvme_tcp="127.0.0.1:2", record=Path("r.flashgc"))
     words = one.words()
     given = dict(zip(words[::2], words[1::2], strict=True))
     assert given == {
         "--nbd": f"unix:{tmp_path}/n",
         "--nvme-tcp": "127.0.0.1:2",
-        "--vhost-user": f"{tmp_path}/v",
         "--record": f"{tmp_path}/r.flashgc",
     }
     assert Fronts(nbd="127.0.0.1:1").words() == ["--nbd", "127.0.0.1:1"]

@@ -13,8 +13,8 @@ impl Strangers {
     pub const NONE: Self = Self(1);
     /// A TCP port, which every user of the machine reaches.
     pub const TCP: Self = Self(2);
-    /// A socket that other processes of its server's user reach.
-    pub const SOCKET: Self = Self(4);
+    /// A socket of vhost-user, by which 0.1.0 served virtual machines.
+    const SOCKET: Self = Self(4);
 
     /// Returns the bits, as a superblock has them.
     pub(crate) fn bits(self) -> u8 {

@@ -7,7 +7,7 @@
 //! # The way of a command
 //! If the drive is idle, the front end's thread executes the command. If not, the command is queued, and the
 //! drive's thread takes what waits as a batch: `bytes.rs` of the device crate turns bytes into pages,
-//! `engine/serve.rs` executes, and flushes of a batch share one sync. NBD, NVMe/TCP and vhost-user have hosts
+//! `engine/serve.rs` executes, and flushes of a batch share one sync. NBD and NVMe/TCP have hosts
 //! that outlive the server: their changes are answered together, once `Served::hand_over` has written them
 //! (`Queue::outliving`).
 //!
@@ -44,7 +44,5 @@ pub mod queue;
 #[doc(hidden)]
 pub mod ram;
 pub mod socket;
-#[cfg(all(target_os = "linux", feature = "vhost-user"))]
-pub mod vhost;
 #[doc(hidden)]
 pub mod window;

@@ -67,16 +67,6 @@ impl Listener {
         Ok(Self::Unix(listener.into(), File { path: path.into(), identity }))
     }
 
-    /// Returns a handle of the Unix socket, for callers that accept connections themselves; `None` for
-    /// TCP.
-    #[cfg(feature = "vhost-user")]
-    pub fn unix_listener(&self) -> io::Result<Option<UnixListener>> {
-        match self {
-            Self::Tcp(_) => Ok(None),
-            Self::Unix(listener, _) => listener.try_clone().map(Some),
-        }
-    }
-
     /// Returns the address of a TCP port; `None` for a Unix socket.
     pub fn tcp_address(&self) -> io::Result<Option<String>> {
         match self {

@@ -252,13 +252,6 @@ impl Window {
         }
     }
 
-    /// Waits until nothing is under way.
-    #[cfg(feature = "vhost-user")]
-    pub fn wait_idle(&self) {
-        let busy = |state: &mut State| state.used > 0;
-        drop(self.changed.wait_while(self.lock(), busy));
-    }
-
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -5,9 +5,8 @@ mod common;
 
 mod client;
 mod control;
-mod driver;
 mod faults;
-mod faults_machine;
+mod faults_fuse;
 mod faults_nbd;
 mod faults_nvme;
 mod fuse;
@@ -28,4 +27,3 @@ mod outlived;
 mod pace;
 mod queue;
 mod slices;
-mod vhost;

@@ -9,15 +9,11 @@ use std::process::{Child, Command, Stdio};
 
 use crate::client::{self, Client};
 use crate::common;
-#[cfg(target_os = "linux")]
-use crate::driver::{Driver, OK, Out};
 use crate::initiator::{self, Queue, Sent, Wanted};
 use flashgc_base::rng::Stream;
 use flashgc_device::media::FileMedia;
 use flashgc_device::{Drive, Durability, PAGE};
 use flashgc_front::queue::Engine;
-#[cfg(target_os = "linux")]
-use flashgc_front::vhost;
 use flashgc_front::{nbd, nvme};
 
 const FILE: &str = "FLASHGC_TEST_OUTLIVED";
@@ -45,10 +41,6 @@ fn serve_until_killed() {
     let _nbd = nbd::Server::start(engine.queue(), &socket, nbd::Export::default()).unwrap();
     let address = "127.0.0.1:0".parse().unwrap();
     let nvme = nvme::Server::start(engine.queue(), &address, &export()).unwrap();
-    #[cfg(target_os = "linux")]
-    let disk = vhost::Disk { serial: String::new(), read_only: false };
-    #[cfg(target_os = "linux")]
-    let _vhost = vhost::Server::start(engine.queue(), &file.with_extension("vhost"), disk).unwrap();
     println!("\nserved {}", nvme.address());
     loop {
         std::thread::park();
@@ -100,19 +92,13 @@ fn data(first: u64, count: u64, version: u64) -> Vec<u8> {
 enum Host {
     Nbd(Client),
     Nvme(Box<initiator::Host>),
-    #[cfg(target_os = "linux")]
-    Vhost(Box<Driver>),
 }
 
 /// The front ends, in turn.
-const FRONTS: usize = if cfg!(target_os = "linux") { 3 } else { 2 };
+const FRONTS: usize = 2;
 
 impl Host {
     fn connect(server: &Server, file: &Path, front: usize) -> Self {
-        #[cfg(target_os = "linux")]
-        if front == 2 {
-            return Self::Vhost(Box::new(Driver::new(&file.with_extension("vhost"))));
-        }
         if front == 0 {
             let address = nbd::Address::Unix(file.with_extension("sock"));
             return Self::Nbd(Client::ready(&address, false));
@@ -171,26 +157,6 @@ impl Host {
                 }
                 sent.into_iter().for_each(|command| drop(queue.wait(command).ok()));
             }
-            #[cfg(target_os = "linux")]
-            Self::Vhost(driver) => {
-                let mut heads = Vec::new();
-                for &(kind, first, count) in commands {
-                    let sector = first * 8;
-                    let range =
-                        [&sector.to_le_bytes()[..], &(count as u32 * 8).to_le_bytes(), &[0; 4]];
-                    let range = range.concat();
-                    heads.push(match kind {
-                        Kind::Write(version) => {
-                            driver.submit(1, sector, &[Out(&data(first, count, version))], 0)
-                        }
-                        Kind::Flush => driver.submit(4, 0, &[], 0),
-                        Kind::Trim => driver.submit(11, 0, &[Out(&range)], 0),
-                        Kind::Zeroes => driver.submit(13, 0, &[Out(&range)], 0),
-                    });
-                }
-                driver.kick();
-                heads.into_iter().for_each(|head| assert_eq!(driver.wait(head).0, OK));
-            }
         }
     }
 
@@ -199,8 +165,6 @@ impl Host {
         match self {
             Self::Nbd(client) => client.read(first * PAGE as u64, bytes as u32).unwrap(),
             Self::Nvme(host) => host.queues[0].read(first, count as u32, bytes).ok(),
-            #[cfg(target_os = "linux")]
-            Self::Vhost(driver) => driver.request(0, first * 8, &[], bytes).1,
         }
     }
 }

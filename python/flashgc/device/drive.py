@@ -238,13 +238,6 @@ class Device(Faulty):
         """
         return self._drive.serve_nvme_tcp(address, bound, listen_anywhere)
 
-    def serve_vhost_user(self, path: File) -> None:
-        """Serves the drive to a virtual machine, whose monitor connects to the socket ``path``.
-
-        Raises :class:`flashgc.ConfigError` where the module was built without vhost-user.
-        """
-        self._drive.serve_vhost_user(Path(path))
-
     def serve_control(
         self, path: Path | None = None, bound: _core.DeviceListener | None = None
     ) -> None:

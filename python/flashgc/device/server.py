@@ -36,7 +36,7 @@ def main() -> int:
     parser.add_argument("file", type=Path)
     parser.add_argument("--ready-fd", type=int, required=True)
     parser.add_argument("--fd", type=int)
-    for path in ("--control", "--record-into", "--fuse", "--vhost-user", "--record"):
+    for path in ("--control", "--record-into", "--fuse", "--record"):
         parser.add_argument(path, type=Path)
     for text in ("--user", "--nbd", "--nvme-tcp", "--http", "--durability", "--follow-files"):
         parser.add_argument(text)

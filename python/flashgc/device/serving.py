@@ -34,8 +34,6 @@ class Fronts:
     nbd: str | None = None
     #: The address of the NVMe/TCP target: ``HOST:PORT``.
     nvme_tcp: str | None = None
-    #: The socket to which the monitor of a virtual machine connects.
-    vhost_user: Path | None = None
     #: The address of the page: ``HOST:PORT``.
     http: str | None = None
     #: True if these may be addresses that other machines reach.
@@ -62,7 +60,6 @@ class Fronts:
             "--http": self.http,
             "--record": None if self.record is None else self.record.absolute(),
             "--durability": self.durability,
-            "--vhost-user": None if self.vhost_user is None else self.vhost_user.absolute(),
             "--follow-files": self.follow_files,
             **dict(clock),
         }
@@ -128,8 +125,6 @@ def opened(path: Path, fronts: Fronts, ready: Ready = NOTHING) -> Iterator[Devic
                 drive.serve_nvme_tcp(
                     fronts.nvme_tcp, bound=ready.nvme_tcp, listen_anywhere=fronts.listen_anywhere
                 )
-            if fronts.vhost_user is not None:
-                drive.serve_vhost_user(fronts.vhost_user)
             if fronts.fuse is not None:
                 drive.serve_fuse(fronts.fuse, ready.mount)
         drive.serve_control(ready.control_path, ready.control)

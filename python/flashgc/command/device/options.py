@@ -252,9 +252,7 @@ def _existing(allow_python: bool) -> None:
     """
 
 
-def fronts_of(
-    file: Path, typed: dict[str, Any], fuse: Path | None = None, vhost_user: Path | None = None
-) -> Fronts:
+def fronts_of(file: Path, typed: dict[str, Any], fuse: Path | None = None) -> Fronts:
     """The ways in which the drive in ``file`` is to be served; takes them out of ``typed``."""
     from flashgc.device.serving import Fronts
 
@@ -265,4 +263,4 @@ def fronts_of(
     is_on = typed.pop("realtime")
     clock = clocked(asked(None, typed), is_on=is_on, **timing)
     made = None if clock is None else clock(configuration(file))
-    return Fronts(fuse=fuse, vhost_user=vhost_user, **given, clock=made)
+    return Fronts(fuse=fuse, **given, clock=made)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 def serve(
     file: Path,
     fuse: Path | None,
-    vhost_user: Path | None,
     user: str | None,
     quiet: bool,
     **typed: Any,
@@ -35,8 +34,6 @@ def serve(
     Options:
       --fuse DIR
           Mount the drive in DIR. The file DIR/disk then holds its bytes.
-      --vhost-user SOCKET
-          Serve a virtual machine as a vhost-user-blk disk; only in builds with that feature.
       --nbd
       --nvme-tcp
       --http
@@ -67,7 +64,7 @@ def serve(
     from flashgc.device.realtime import told
     from flashgc.device.serving import Signals, opened, until_told
 
-    fronts = fronts_of(file, typed, fuse=fuse, vhost_user=vhost_user)
+    fronts = fronts_of(file, typed, fuse=fuse)
     if os.geteuid() == 0:
         _supervise(file, fronts, user, quiet=quiet)
         return OK

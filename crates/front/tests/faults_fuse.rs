@@ -1,4 +1,4 @@
-//! Faults as the kernel sees them through a mount, and a virtual machine through its disk.
+//! Faults as the kernel sees them through a mount.
 #![cfg(target_os = "linux")]
 
 use std::fs::OpenOptions;
@@ -7,14 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
-use crate::driver::{Driver, ERROR, OK, Out, UNTOUCHED};
 use crate::faults::{fail, fault, unreadable};
 use crate::machine::{Folder, has_fuse};
 use flashgc_front::faults::{Effect, Fault, Kind};
 use flashgc_front::fuse::Mount;
 use flashgc_front::queue::Engine;
 use flashgc_front::ram::Ram;
-use flashgc_front::vhost::{Disk, Server};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
@@ -71,40 +69,4 @@ fn a_mount_has_the_errors_of_the_system() {
     let mount = Mount::new(engine.queue(), folder.path()).unwrap();
     let file = OpenOptions::new().read(true).write(true).open(mount.disk()).unwrap();
     assert_eq!(file.read_at(&mut page, 0).map_err(number), Err(Errno::IO.raw_os_error()));
-}
-
-#[test]
-fn a_machine_sees_errors_late_answers_and_none() {
-    let folder = tempfile::tempdir().unwrap();
-    let drive = Ram::new(1 << 18);
-    let counts = drive.counts();
-    let engine = Engine::start(drive).unwrap();
-    let faults = Arc::clone(engine.queue().faults());
-    let server = Server::start(engine.queue(), &folder.path().join("s"), Disk::default()).unwrap();
-    let mut driver = Driver::new(server.path());
-    let page = [1; 4096];
-    faults.inject(fail(Kind::Write, 1)).unwrap();
-    assert_eq!(driver.request(1, 0, &[Out(&page)], 0).0, ERROR);
-    assert_eq!(counts.written.load(SeqCst), 0);
-    assert_eq!(driver.request(1, 0, &[Out(&page)], 0).0, OK);
-    faults.inject(unreadable(0, 1)).unwrap();
-    assert_eq!(driver.request(0, 0, &[], 4096).0, ERROR);
-    assert_eq!(driver.request(1, 0, &[Out(&page)], 0).0, OK);
-    assert_eq!(driver.request(0, 0, &[], 4096), (OK, page.to_vec()));
-    let by = Duration::from_millis(100);
-    faults.inject(Fault { next: Some(1), ..fault(Effect::Delay(by)) }).unwrap();
-    let began = Instant::now();
-    assert_eq!(driver.request(4, 0, &[], 0).0, OK);
-    assert!(began.elapsed() >= by);
-    faults.inject(Fault { kind: Some(Kind::Write), next: Some(1), ..fault(Effect::Drop) }).unwrap();
-    let answered = driver.answered();
-    driver.submit(1, 8, &[Out(&page)], 0);
-    driver.kick();
-    assert_eq!(driver.request(0, 8, &[], 4096), (OK, vec![0; 4096]), "it is not executed");
-    assert_eq!(driver.answered(), answered + 1, "the write has no answer");
-    // The machine takes its virtqueue back all the same.
-    driver.stop();
-    assert_ne!(UNTOUCHED, OK);
-    drop((driver, server));
-    engine.stop().1.unwrap();
 }
