@@ -6,7 +6,7 @@ use std::io::Cursor;
 use std::sync::LazyLock;
 
 use flashgc_front::control::request::Request;
-use flashgc_front::nvme::{Export, answers};
+use flashgc_front::nvme::{NvmeExport, answers};
 use flashgc_front::queue::Engine;
 use flashgc_front::ram::Ram;
 use flashgc_workload::trace::format::{Format, find};
@@ -39,7 +39,7 @@ pub fn control(data: &[u8]) {
 pub fn nvme(data: &[u8]) {
     static ENGINE: LazyLock<Engine<Ram>> =
         LazyLock::new(|| Engine::start(Ram::new(64)).expect("a thread can be started"));
-    answers(&ENGINE.queue(), &Export::default(), data);
+    answers(&ENGINE.queue(), &NvmeExport::default(), data);
 }
 
 fn read(format: Option<&'static Format>, data: &[u8]) {

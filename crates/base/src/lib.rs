@@ -1,7 +1,7 @@
 //! The parts that all crates share: the specs that people type ([`spec`]), options in messages ([`naming`]),
 //! numbers with units ([`numbers`]), random streams ([`rng`]), structs of counters ([`counts`]), state as bytes ([`snapshot`]), the questions of a
 //! collection to the host's memory ([`residency`]), streams of writes ([`stream`]), large tables in memory ([`table`]),
-//! processor time ([`cpu`]) and deliberate faults ([`mutants`]).
+//! locks ([`sync`]), processor time ([`cpu`]) and deliberate faults ([`mutants`]).
 //!
 //! It depends on nothing of ours, so that generators and trace readers need no translation layer.
 
@@ -18,6 +18,7 @@ pub mod rng;
 pub mod snapshot;
 pub mod spec;
 pub mod stream;
+pub mod sync;
 pub mod table;
 
 pub use residency::{Cached, Region, Residency};

@@ -16,7 +16,7 @@ use std::time::Instant;
 
 use flashgc_base::rng::Stream;
 use flashgc_device::media::FileMedia;
-use flashgc_device::{Drive, Durability, PAGE, Served, Settings};
+use flashgc_device::{Backend, Drive, Durability, PAGE, Settings};
 use flashgc_ftl::{Fill, Frontier, Geometry, Layout, Victim, VictimSpec};
 
 /// The folder whose files are in memory.

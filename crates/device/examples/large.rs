@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use flashgc_base::rng::Stream;
 use flashgc_device::media::FileMedia;
-use flashgc_device::{Drive, Durability, PAGE, Served, Settings};
+use flashgc_device::{Backend, Drive, Durability, PAGE, Settings};
 use flashgc_ftl::{Fill, Frontier, Geometry, Layout, Victim, VictimSpec};
 
 type Any = Box<dyn std::error::Error>;

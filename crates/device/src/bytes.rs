@@ -8,7 +8,7 @@ use std::time::Instant;
 use flashgc_base::stream::{NO_STREAM, StreamId};
 
 use crate::failure::Failure;
-use crate::{Hinted, HostRequest, Named, Noted, Origin, PAGE, Served, Usage};
+use crate::{Backend, Hinted, HostRequest, Noted, Origin, PAGE, Usage, WriteStreams};
 
 const PAGE_BYTES: u64 = PAGE as u64;
 /// The number of pages of zeros that are written at a time.
@@ -56,7 +56,7 @@ impl Split {
     }
 }
 
-impl<S: Served> Bytes<S> {
+impl<S: Backend> Bytes<S> {
     /// Returns the bytes of `drive`.
     pub fn new(drive: S) -> Self {
         Self { drive }
@@ -122,12 +122,22 @@ impl<S: Served> Bytes<S> {
     }
 
     /// Writes `data` from byte `at` on, the pages of which it has a byte in these streams. A failure may leave part of it written, page by page.
-    pub fn write(&mut self, at: u64, data: &[u8], streams: Named<'_>) -> Result<(), Failure> {
+    pub fn write(
+        &mut self,
+        at: u64,
+        data: &[u8],
+        streams: WriteStreams<'_>,
+    ) -> Result<(), Failure> {
         self.check(at, data.len() as u64)?;
         self.asked((at, data.len() as u64, false), |drive| drive.write_parts(at, data, streams))
     }
 
-    fn write_parts(&mut self, at: u64, data: &[u8], streams: Named<'_>) -> Result<(), Failure> {
+    fn write_parts(
+        &mut self,
+        at: u64,
+        data: &[u8],
+        streams: WriteStreams<'_>,
+    ) -> Result<(), Failure> {
         let split = Split::new(at, data.len() as u64);
         let (head, rest) = data.split_at(split.head.1);
         let (whole, tail) = rest.split_at(rest.len() - split.tail.1);
@@ -145,7 +155,7 @@ impl<S: Served> Bytes<S> {
         &mut self,
         from: &[(u64, usize)],
         to: u64,
-        streams: Named<'_>,
+        streams: WriteStreams<'_>,
     ) -> Result<(), Failure> {
         let mut data = Vec::new();
         for &(at, bytes) in from {
@@ -197,7 +207,7 @@ impl<S: Served> Bytes<S> {
         Ok(self.drive.flush()?)
     }
 
-    /// Hands the effects of every command completed before over to the system, as [`Served::hand_over`] does.
+    /// Hands the effects of every command completed before over to the system, as [`Backend::hand_over`] does.
     pub fn hand_over(&mut self) -> Result<(), Failure> {
         Ok(self.drive.hand_over()?)
     }
@@ -278,7 +288,7 @@ impl<S: Served> Bytes<S> {
         let mut whole = [0; PAGE];
         self.drive.read(page, &mut whole)?;
         whole[skip..skip + part.len()].copy_from_slice(part);
-        Ok(self.drive.write_named(page, &whole, Named(&[stream]), false)?)
+        Ok(self.drive.write_named(page, &whole, WriteStreams(&[stream]), false)?)
     }
 
     /// Returns the first page of which the range has a byte, and the number of such pages.

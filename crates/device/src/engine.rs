@@ -26,7 +26,7 @@ mod stripes;
 pub(crate) use open::zones_of;
 pub(crate) use program::stream_of;
 pub use report::{Block, BlockState, Report};
-pub use served::{Hinted, Named, Served};
+pub use served::{Backend, Hinted, WriteStreams};
 
 use std::sync::Arc;
 

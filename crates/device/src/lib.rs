@@ -51,7 +51,9 @@ mod superblock;
 mod usage;
 mod verify;
 
-pub use engine::{Block, BlockState, Drive, Hinted, Named, Opened, Recovery, Report, Served};
+pub use engine::{
+    Backend, Block, BlockState, Drive, Hinted, Opened, Recovery, Report, WriteStreams,
+};
 pub use error::DeviceError;
 pub use layout::PAGE;
 pub use recording::{HostRequest, Noted, Origin, Recording};

@@ -27,7 +27,7 @@ const PLANE: u32 = 0;
 
 /// The question.
 #[derive(Clone, Debug)]
-pub struct Asked<'a> {
+pub struct Query<'a> {
     /// The group of each owner, by its number. An owner beyond the list is in the last group.
     pub groups: &'a [usize],
     /// The number of groups.
@@ -75,7 +75,7 @@ pub struct Owned {
 ///
 /// # Errors
 /// A recording that cannot be read, and what the drive refuses.
-pub fn owned(settings: &Settings, trace: &Path, asked: &Asked<'_>) -> Result<Owned, DeviceError> {
+pub fn owned(settings: &Settings, trace: &Path, asked: &Query<'_>) -> Result<Owned, DeviceError> {
     let mut reader = reader(trace)?;
     let mut drive = Followed::new(settings, asked)?;
     let mut block = vec![];
@@ -137,7 +137,7 @@ impl OfHost<'_> {
 struct Followed<'a> {
     map: Box<dyn Stepwise>,
     settings: &'a Settings,
-    asked: &'a Asked<'a>,
+    asked: &'a Query<'a>,
     low: u32,
     of_host: OfHost<'a>,
     /// The owner of the data of each logical page, and of those programmed at each physical one.
@@ -150,7 +150,7 @@ struct Followed<'a> {
 }
 
 impl<'a> Followed<'a> {
-    fn new(settings: &'a Settings, asked: &'a Asked<'a>) -> Result<Self, DeviceError> {
+    fn new(settings: &'a Settings, asked: &'a Query<'a>) -> Result<Self, DeviceError> {
         let mut layout = settings.layout.clone();
         if let Some((placement, _)) = &asked.placement {
             layout.placement = placement.clone();

@@ -11,8 +11,8 @@ use flashgc_drive::stats::Interval;
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::{Batch, Op, Workload};
 
+use crate::engine::Backend;
 use crate::engine::Drive;
-use crate::engine::Served;
 use crate::error::DeviceError;
 use crate::layout::PAGE;
 use crate::media::{FileMedia, Media};

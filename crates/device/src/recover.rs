@@ -7,7 +7,7 @@ use std::ops::Range;
 use flashgc_base::snapshot::{FORMAT, Fault, Reader, Value};
 use flashgc_ftl::{BlockId, Contents, Counters, OpenBlock, Stepwise, UNMAPPED};
 
-use crate::checkpoint::{self, BlockInfo, Horizon, Named, Tables};
+use crate::checkpoint::{self, BlockInfo, CheckpointPlace, Horizon, Tables};
 use crate::error::DeviceError;
 use crate::journal::{Record, Replay};
 use crate::layout::{PAGE, Zones};
@@ -19,7 +19,7 @@ use crate::superblock::{EPOCH_SHIFT, Superblock};
 use crate::verify::{Damage, Expected, Pages};
 
 /// The contents that were found.
-pub(crate) struct Found {
+pub(crate) struct Recovered {
     /// The page store: as it was where `is_restored`, otherwise new, with the map in its entries.
     pub(crate) store: Box<dyn Stepwise>,
     pub(crate) is_restored: bool,
@@ -28,7 +28,7 @@ pub(crate) struct Found {
     pub(crate) counters: Counters,
     pub(crate) horizons: Vec<Horizon>,
     /// The checkpoint from which everything else was read.
-    pub(crate) checkpoint: Named,
+    pub(crate) checkpoint: CheckpointPlace,
     /// `true` if the drive was closed, and that checkpoint holds everything.
     pub(crate) is_clean: bool,
     /// The places of records that were not durable, and whose pages did not verify.
@@ -53,7 +53,7 @@ pub(crate) struct Drive<'a> {
 ///
 /// # Errors
 /// Damage to either that leaves the map unknown; those of the medium.
-pub(crate) fn load(drive: Drive<'_>, restores: bool) -> Result<Found, DeviceError> {
+pub(crate) fn load(drive: Drive<'_>, restores: bool) -> Result<Recovered, DeviceError> {
     let Superblock { checkpoint, before, is_clean, .. } = *drive.superblock;
     let first = match load_from(drive, checkpoint, is_clean, restores) {
         Ok(found) => return Ok(found),
@@ -85,10 +85,10 @@ fn told(error: &DeviceError) -> String {
 /// store then begins anew, as after a crash.
 fn load_from(
     drive: Drive<'_>,
-    named: Named,
+    named: CheckpointPlace,
     is_clean: bool,
     restores: bool,
-) -> Result<Found, DeviceError> {
+) -> Result<Recovered, DeviceError> {
     let has_state = restores && is_clean && named.snapshot > 0;
     match has_state.then(|| load_with(drive, named, is_clean, restores, true)) {
         Some(Ok(found)) => Ok(found),
@@ -114,11 +114,11 @@ fn restore(store: &mut dyn Stepwise, mut from: Reader<'_>) -> Result<(), Fault> 
 /// Reads one checkpoint, with the page store's snapshot if `has_state`, and the journal behind it.
 fn load_with(
     drive: Drive<'_>,
-    named: Named,
+    named: CheckpointPlace,
     is_clean: bool,
     restores: bool,
     has_state: bool,
-) -> Result<Found, DeviceError> {
+) -> Result<Recovered, DeviceError> {
     let mut found = read_checkpoint(drive, named, is_clean, has_state)?;
     // A new drive's store is as it was made.
     let is_new = is_clean && drive.superblock.power_cycles == 0;
@@ -139,10 +139,10 @@ fn load_with(
 /// map only says which pages have data. Without it the checkpoint's map becomes that of the store.
 fn read_checkpoint(
     drive: Drive<'_>,
-    named: Named,
+    named: CheckpointPlace,
     is_clean: bool,
     has_state: bool,
-) -> Result<Found, DeviceError> {
+) -> Result<Recovered, DeviceError> {
     let Drive { media, zones, superblock, settings } = drive;
     let mut store = settings.build()?;
     let mut mapped = Mapped::new(zones.geometry.logical_pages());
@@ -161,7 +161,7 @@ fn read_checkpoint(
         checkpoint::read(media, place, &named, hold, checkpoint::pass_over)?
     };
     let Tables { blocks, counters, horizons } = tables;
-    Ok(Found {
+    Ok(Recovered {
         store,
         is_restored: false,
         mapped,
@@ -176,7 +176,7 @@ fn read_checkpoint(
     })
 }
 
-impl Found {
+impl Recovered {
     /// Applies the journal behind the checkpoint.
     fn replay_journal(&mut self, drive: Drive<'_>) -> Result<(), DeviceError> {
         let Drive { media, zones, superblock, .. } = drive;

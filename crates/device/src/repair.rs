@@ -11,7 +11,7 @@ use crate::journal::{Block, Journal, Record};
 use crate::layout::{PAGE, Zones};
 use crate::media::Media;
 use crate::oob::{self, Oob};
-use crate::recover::Found;
+use crate::recover::Recovered;
 use crate::verify::{Damage, Expected, Pages};
 
 /// Writes the end of the journal once more, and the live pages that it names. A sync then makes durable
@@ -24,7 +24,7 @@ use crate::verify::{Damage, Expected, Pages};
 pub(crate) fn renew(
     media: &mut dyn Media,
     (zones, tag): (&Zones, u32),
-    found: &mut Found,
+    found: &mut Recovered,
 ) -> Result<(), DeviceError> {
     for number in found.tail.clone() {
         let block = Block::read(media, zones, tag, number)?;
@@ -39,7 +39,7 @@ pub(crate) fn renew(
 fn renew_pages(
     media: &mut dyn Media,
     (zones, tag): (&Zones, u32),
-    found: &mut Found,
+    found: &mut Recovered,
     block: &Block,
 ) -> Result<(), DeviceError> {
     let mut data = [0; PAGE];
@@ -74,7 +74,7 @@ fn changed(what: &str) -> DeviceError {
 pub(crate) fn repair(
     media: &mut dyn Media,
     parts: (&Zones, u32),
-    found: &mut Found,
+    found: &mut Recovered,
     journal: &mut Journal,
 ) -> Result<(), DeviceError> {
     let (zones, _) = parts;
@@ -97,7 +97,7 @@ fn scrub(
 }
 
 /// Returns the places that will be programmed without an erase before.
-fn ahead<'a>(zones: &'a Zones, found: &'a Found) -> impl Iterator<Item = u32> + 'a {
+fn ahead<'a>(zones: &'a Zones, found: &'a Recovered) -> impl Iterator<Item = u32> + 'a {
     let b = zones.geometry.pages_per_block();
     let written = (0..).zip(&found.blocks).filter(|(_, info)| info.is_written);
     written.flat_map(move |(block, info)| {
@@ -116,7 +116,7 @@ fn ahead<'a>(zones: &'a Zones, found: &'a Found) -> impl Iterator<Item = u32> + 
 fn make_way(
     media: &mut dyn Media,
     parts: (&Zones, u32),
-    found: &mut Found,
+    found: &mut Recovered,
     journal: &mut Journal,
 ) -> Result<(), DeviceError> {
     let (zones, _) = parts;
@@ -147,13 +147,13 @@ fn make_way(
 }
 
 /// Returns the written block with the fewest live pages.
-fn fewest_live(found: &Found, ends: &[(u16, u16)]) -> Option<usize> {
+fn fewest_live(found: &Recovered, ends: &[(u16, u16)]) -> Option<usize> {
     let written = (0..ends.len()).filter(|&block| found.blocks[block].is_written);
     written.min_by_key(|&block| ends[block].1)
 }
 
 /// Returns the pages whose data lie in a block.
-fn live_pages(zones: &Zones, found: &mut Found, block: usize) -> Vec<u32> {
+fn live_pages(zones: &Zones, found: &mut Recovered, block: usize) -> Vec<u32> {
     (0..)
         .zip(found.store.entries().iter())
         .filter(|&(_, &ppn)| ppn != UNMAPPED && zones.geometry.place_of(ppn).0 == block as u32)
@@ -164,7 +164,7 @@ fn live_pages(zones: &Zones, found: &mut Found, block: usize) -> Vec<u32> {
 /// Returns up to `count` places behind the last live pages of written blocks but `source`, fullest blocks last.
 fn places_behind(
     zones: &Zones,
-    found: &Found,
+    found: &Recovered,
     ends: &[(u16, u16)],
     source: usize,
     count: usize,
@@ -181,7 +181,7 @@ fn places_behind(
 fn move_page(
     media: &mut dyn Media,
     (zones, tag): (&Zones, u32),
-    found: &mut Found,
+    found: &mut Recovered,
     page: u32,
     (block, offset): (u32, u16),
     stamp: u64,

@@ -8,8 +8,8 @@ use std::path::Path;
 use flashgc_workload::Op;
 use flashgc_workload::trace::{DeviceNumbers, ReadOptions, Request, TraceReader};
 
+use crate::engine::Backend;
 use crate::engine::Drive;
-use crate::engine::Served;
 use crate::error::DeviceError;
 use crate::layout::PAGE;
 

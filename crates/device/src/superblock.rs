@@ -8,7 +8,7 @@
 
 use std::io;
 
-use crate::checkpoint::Named;
+use crate::checkpoint::CheckpointPlace;
 use crate::codec::{Get, Put, crc};
 use crate::error::DeviceError;
 use crate::layout::{COPIES, PAGE, Zones};
@@ -46,9 +46,9 @@ pub(crate) struct Superblock {
     /// `true` once the drive's life is over.
     pub(crate) has_ended: bool,
     /// The checkpoint that counts.
-    pub(crate) checkpoint: Named,
+    pub(crate) checkpoint: CheckpointPlace,
     /// The checkpoint before, in the other slot, until that is written again.
-    pub(crate) before: Option<Named>,
+    pub(crate) before: Option<CheckpointPlace>,
     /// The end of the journal blocks that were durable when this was written.
     pub(crate) durable: u64,
     pub(crate) power_cycles: u64,
@@ -93,7 +93,7 @@ impl Superblock {
         put.u8(self.is_synced.into()).u8(self.strangers.bits()).u64(self.accounted);
         let mut at = NAMED_AT;
         for named in [self.checkpoint, self.before.unwrap_or_default()] {
-            let Named { slot, bytes: stored, sum, snapshot, journal, stamp } = named;
+            let CheckpointPlace { slot, bytes: stored, sum, snapshot, journal, stamp } = named;
             Put::new(&mut bytes[at..])
                 .u32(slot.into())
                 .u32(sum)
@@ -134,7 +134,7 @@ impl Superblock {
             let mut get = Get::new(&bytes[NAMED_AT + which * NAMED..]);
             let (slot, sum) = (get.u32() as u8 & 1, get.u32());
             let (bytes, snapshot, journal) = (get.u64(), get.u64(), get.u64());
-            Named { slot, bytes, sum, snapshot, journal, stamp: get.u64() }
+            CheckpointPlace { slot, bytes, sum, snapshot, journal, stamp: get.u64() }
         };
         Ok(Self {
             uuid: get.array(),
@@ -287,7 +287,7 @@ mod tests {
             epoch: 1,
             is_clean: true,
             has_ended: false,
-            checkpoint: Named::default(),
+            checkpoint: CheckpointPlace::default(),
             before: None,
             durable: 0,
             power_cycles: 0,

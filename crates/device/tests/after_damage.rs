@@ -1,7 +1,7 @@
 //! A reader's data behind damage, and the place at which an open block goes on behind a crash.
 
 use crate::common::{new_medium, open, page_of, plain};
-use flashgc_device::{DeviceError, PAGE, Served};
+use flashgc_device::{Backend, DeviceError, PAGE};
 
 fn place_of(image: &[u8], number: u64) -> usize {
     image.chunks(PAGE).position(|page| page == page_of(number)).expect("it was written")

@@ -2,7 +2,7 @@
 
 use flashgc_device::bytes::{Bytes, Extent};
 use flashgc_device::failure::Failure;
-use flashgc_device::{DeviceError, Named, Served};
+use flashgc_device::{Backend, DeviceError, WriteStreams};
 use flashgc_front::ram::Ram;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -50,7 +50,7 @@ proptest! {
                 Op::Read(..) => drive.read(at, bytes as usize).map(Some),
                 Op::Write(_, _, fill) => {
                     let data = vec![fill; bytes as usize];
-                    drive.write(at, &data, Named::default()).map(|()| None)
+                    drive.write(at, &data, WriteStreams::default()).map(|()| None)
                 },
                 Op::Trim(..) => drive.trim(at, bytes).map(|()| None),
                 Op::Zero(_, _, keep) => drive.zero(at, bytes, keep).map(|()| None),
@@ -134,7 +134,7 @@ fn hints_are_of_every_page_that_is_touched() {
 #[test]
 fn extents_begin_and_end_with_the_range_and_are_as_many_as_asked() {
     let mut drive = Bytes::new(Ram::new(PAGES));
-    drive.write(4096, &[1; 4096], Named::default()).unwrap();
+    drive.write(4096, &[1; 4096], WriteStreams::default()).unwrap();
     let extent = |bytes, data| Extent { bytes, data };
     let all = [extent(96, false), extent(4096, true), extent(4, false)];
     assert_eq!(drive.extents(4000, 4196, 9).unwrap(), all);
@@ -148,14 +148,20 @@ fn extents_begin_and_end_with_the_range_and_are_as_many_as_asked() {
 /// A drive that reports extents page by page, as a drive may that looks no further.
 struct Pages;
 
-impl Served for Pages {
+impl Backend for Pages {
     fn pages(&self) -> u64 {
         PAGES
     }
     fn read(&mut self, _: u64, _: &mut [u8]) -> Result<(), DeviceError> {
         Ok(())
     }
-    fn write_named(&mut self, _: u64, _: &[u8], _: Named<'_>, _: bool) -> Result<(), DeviceError> {
+    fn write_named(
+        &mut self,
+        _: u64,
+        _: &[u8],
+        _: WriteStreams<'_>,
+        _: bool,
+    ) -> Result<(), DeviceError> {
         Ok(())
     }
     fn trim(&mut self, _: u64, _: u64) -> Result<(), DeviceError> {

@@ -6,7 +6,7 @@ use crate::common::{UUID, commands, compare, full, open, page_of, plain, setting
 use flashgc_base::rng::Stream;
 use flashgc_device::check::map_from_oob;
 use flashgc_device::media::{FileMedia, MemMedia};
-use flashgc_device::{DeviceError, Drive, PAGE, Served, Settings};
+use flashgc_device::{Backend, DeviceError, Drive, PAGE, Settings};
 use flashgc_ftl::Geometry;
 
 /// Each byte of superblocks, configuration, checkpoints and journal turned, some bits at a time: the

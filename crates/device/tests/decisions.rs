@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::common;
 use crate::common::{LOW, commands, compare, new_medium, open, settings, work};
 use flashgc_base::stream::{NO_STREAM, StreamId};
-use flashgc_device::{Outside, Served, Settings};
+use flashgc_device::{Backend, Outside, Settings};
 use flashgc_ftl::{Translation, allocation_policies, placement_policies, victim_policies};
 use flashgc_workload::StreamRanges;
 

@@ -5,7 +5,7 @@
 
 use crate::common::{new_medium, open, page_of, plain};
 use flashgc_device::media::{Fault, FaultMedia, MemMedia};
-use flashgc_device::{Drive, PAGE, Served};
+use flashgc_device::{Backend, Drive, PAGE};
 
 /// Returns the medium of two pages, each flushed, after the end of the process.
 fn crashed() -> MemMedia {

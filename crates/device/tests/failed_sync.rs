@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use crate::common::{UUID, page_of, plain, settings};
 use flashgc_base::rng::Stream;
 use flashgc_device::media::Media;
-use flashgc_device::{DeviceError, Drive, Durability, PAGE, Served, Settings};
+use flashgc_device::{Backend, DeviceError, Drive, Durability, PAGE, Settings};
 
 /// The bytes that reads give, those that a loss of power leaves, and the writes between both.
 #[derive(Default)]

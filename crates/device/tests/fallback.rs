@@ -3,7 +3,7 @@
 
 use crate::common::{compare, full, open, page_of, plain};
 use flashgc_device::media::MemMedia;
-use flashgc_device::{Drive, PAGE, Served, Settings};
+use flashgc_device::{Backend, Drive, PAGE, Settings};
 
 /// Returns the places in an image of structures that begin with this word.
 fn places_of(image: &[u8], magic: &[u8]) -> Vec<usize> {

@@ -8,7 +8,7 @@ use crate::common::{
 };
 use flashgc_base::rng::Stream;
 use flashgc_device::media::{Fault, FaultMedia, MemMedia};
-use flashgc_device::{DeviceError, PAGE, Served, Settings};
+use flashgc_device::{Backend, DeviceError, PAGE, Settings};
 use flashgc_ftl::{EndOfLife, Endurance, ExternalPick, Layout, Victim, endurance::Lifespan};
 
 /// At each of many writes in turn the disk is full, or the medium fails.

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::common::{UUID, compare, is_read_only, open, page_of, plain};
 use flashgc_device::media::FileMedia;
-use flashgc_device::{Drive, PAGE, Served, Settings};
+use flashgc_device::{Backend, Drive, PAGE, Settings};
 use flashgc_ftl::Geometry;
 
 /// A file system in memory, unmounted when it goes.

@@ -3,7 +3,7 @@
 use flashgc_base::rng::Stream;
 use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_device::media::CrashMedia;
-use flashgc_device::{BlockState, DeviceError, Drive, Named, Recording, Served, Settings};
+use flashgc_device::{Backend, BlockState, DeviceError, Drive, Recording, Settings, WriteStreams};
 use flashgc_ftl::victim_policies;
 
 use crate::common::{compare, new_medium, open, page_of, plain, settings};
@@ -16,7 +16,7 @@ fn placed(victim: &str) -> Settings {
 }
 
 fn write(drive: &mut Drive, page: u64, number: u64, handle: StreamId) {
-    drive.write_named(page, &page_of(number), Named(&[handle]), false).unwrap();
+    drive.write_named(page, &page_of(number), WriteStreams(&[handle]), false).unwrap();
 }
 
 /// Returns the states and the valid pages of the blocks of a class that are not erased.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::common::{commands, compare, new_medium, open, page_of, settings, work};
 use flashgc_base::rng::Stream;
-use flashgc_device::{DeviceError, Drive, PAGE, Served};
+use flashgc_device::{Backend, DeviceError, Drive, PAGE};
 use flashgc_ftl::Translation;
 
 /// The counting drive, given only hints that hold, by someone who knows when each page was written

@@ -3,7 +3,7 @@
 
 use crate::common::{compare, new_medium, page_of, plain};
 use flashgc_device::media::{CrashMedia, Op};
-use flashgc_device::{Drive, PAGE, Served, Settings};
+use flashgc_device::{Backend, Drive, PAGE, Settings};
 use flashgc_ftl::{Fill, Frontier, Geometry, Layout};
 
 /// 8 blocks of 1024 pages, and a journal of 8 blocks.

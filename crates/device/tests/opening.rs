@@ -3,7 +3,7 @@
 
 use crate::common::{new_medium, page_of, plain};
 use flashgc_device::media::{CrashMedia, Op};
-use flashgc_device::{Drive, PAGE, Served, Settings};
+use flashgc_device::{Backend, Drive, PAGE, Settings};
 use flashgc_ftl::{EndOfLife, Endurance, Layout, Lifespan};
 
 /// The first byte behind the four copies of the superblock.

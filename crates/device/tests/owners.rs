@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::common::{commands, new_medium, open, page_of, settings, work};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_device::check::map_from_oob;
-use flashgc_device::owners::{Asked, Owned, owned};
-use flashgc_device::{BlockState, Drive, Named, Recording, Served, Settings};
+use flashgc_device::owners::{Owned, Query, owned};
+use flashgc_device::{Backend, BlockState, Drive, Recording, Settings, WriteStreams};
 use flashgc_ftl::{Geometry, PlacementSpec, UNMAPPED};
 use flashgc_workload::StreamRanges;
 use flashgc_workload::trace::{Change, join, tag};
@@ -40,7 +40,7 @@ fn work_named(drive: &mut Drive, held: &mut [Option<u64>], commands: &[(u64, boo
         match is_trim {
             true => drive.trim(page, 1).unwrap(),
             false => {
-                let stream = Named(&[(number % 5) as u8]);
+                let stream = WriteStreams(&[(number % 5) as u8]);
                 drive.write_named(page, &page_of(number), stream, false).unwrap();
             }
         }
@@ -102,7 +102,7 @@ fn check(settings: &Settings) -> Owned {
     let recordings: [&Path; 2] = [&first, &second];
     let recordings = if names_streams { &recordings[..] } else { &[] };
     let past_pages = before.host_pages;
-    let asked = Asked {
+    let asked = Query {
         groups: &[0, 1, 2],
         count: 3,
         counted: past_pages..u64::MAX,
@@ -182,7 +182,7 @@ fn owners_with_handles_of_their_own_meet_in_no_block() {
     // Owner 1 has the pages that are written often.
     let changes = [change(0, pages, 0), change(0, pages / 8, 1)];
     let trace = named(folder.path(), &[path], &changes, pages);
-    let ask = |placement| Asked {
+    let ask = |placement| Query {
         groups: &[0, 1],
         count: 2,
         counted: 0..u64::MAX,
@@ -209,7 +209,7 @@ fn copies_are_counted_by_the_owner_of_most_invalid_pages_beside_them() {
     let folder = tempfile::tempdir().unwrap();
     let (made, trace) = six_blocks(folder.path(), &pages);
     let asked =
-        |counted| Asked { groups: &[0, 1], count: 2, counted, recordings: &[], placement: None };
+        |counted| Query { groups: &[0, 1], count: 2, counted, recordings: &[], placement: None };
     let found = owned(&made, &trace, &asked(0..u64::MAX)).unwrap();
     assert_eq!((found.collections, found.empty), (3, 0));
     assert_eq!(found.victims, [3, 0]);
@@ -231,7 +231,7 @@ fn of_equal_owners_beside_a_copy_the_first_counts() {
     let folder = tempfile::tempdir().unwrap();
     let (made, trace) = six_blocks(folder.path(), &pages);
     let asked =
-        Asked { groups: &[0, 1], count: 2, counted: 0..u64::MAX, recordings: &[], placement: None };
+        Query { groups: &[0, 1], count: 2, counted: 0..u64::MAX, recordings: &[], placement: None };
     let found = owned(&made, &trace, &asked).unwrap();
     assert!(found.collections > found.empty);
     assert_eq!(found.company, [[2, 0, 0], [2, 0, 0]]);

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use crate::common::{compare, new_medium, open, page_of, plain, work};
 use flashgc_device::media::FileMedia;
 use flashgc_device::past::{self, Aged, Until};
-use flashgc_device::{Drive, Durability, Served, Settings};
+use flashgc_device::{Backend, Drive, Durability, Settings};
 use flashgc_ftl::Geometry;
 use flashgc_workload::Batch;
 use flashgc_workload::generate::GeneratorSpec;

@@ -8,11 +8,12 @@ use std::time::Duration;
 use crate::common::{commands, new_medium, open, page_of, plain, settings};
 use flashgc_device::bytes::Bytes;
 use flashgc_device::{
-    BlockState, Durability, Named, Origin, Outside, Recording, Served, Settings, Usage, repeat,
+    Backend, BlockState, Durability, Origin, Outside, Recording, Settings, Usage, WriteStreams,
+    repeat,
 };
 use flashgc_front::command::{Answer, Command};
 use flashgc_front::health::Written;
-use flashgc_front::meter::Kind;
+use flashgc_front::meter::LatencyKind;
 use flashgc_front::queue::Engine;
 use flashgc_ftl::{EndOfLife, Endurance, Levelling, Lifespan, Victim, victim_policies};
 use flashgc_workload::Op;
@@ -130,7 +131,7 @@ fn a_recording_has_the_bytes_that_the_host_sent() {
     let mut drive = open(new_medium(&settings), &settings);
     drive.replace_recording(Some(Recording::begin(&path, drive.pages(), false).unwrap()));
     let mut bytes = Bytes::new(drive);
-    let none = Named::default;
+    let none = WriteStreams::default;
     bytes.write(4096 + 512, &[1; 512], none()).unwrap();
     bytes.write(3 * 4096 + 100, &[2; 9000], none()).unwrap();
     bytes.read(4096 + 600, 10).unwrap();
@@ -172,7 +173,7 @@ fn a_recording_of_parts_of_pages_is_repeated_page_by_page() {
     for number in 0..4000u64 {
         let at = number * 7919 % 400 * 4096 + number % 9 * 511;
         let size = 1 + number as usize % 6000;
-        bytes.write(at, &vec![1; size], Named::default()).unwrap();
+        bytes.write(at, &vec![1; size], WriteStreams::default()).unwrap();
         if number % 50 == 0 {
             bytes.trim(at, 20_000).unwrap();
         }
@@ -231,7 +232,7 @@ fn a_recording_has_the_times_of_arrival_whenever_the_drive_comes_to_them() {
     let visitor = {
         let queue = queue.clone();
         thread::spawn(move || {
-            let wait = move |_: &mut dyn Served, _: &mut _| {
+            let wait = move |_: &mut dyn Backend, _: &mut _| {
                 held.send(()).unwrap();
                 go.recv().unwrap();
             };
@@ -325,7 +326,11 @@ fn usage_is_kept_and_blocks_add_up() {
         let (report, blocks, writes) = queue
             .visit(|served, meter| {
                 let drive = served.as_drive().unwrap();
-                (drive.stat(), drive.blocks().collect::<Vec<_>>(), meter.latencies(Kind::Write))
+                (
+                    drive.stat(),
+                    drive.blocks().collect::<Vec<_>>(),
+                    meter.latencies(LatencyKind::Write),
+                )
             })
             .unwrap();
         let usage = report.usage;

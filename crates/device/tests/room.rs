@@ -3,7 +3,7 @@
 use crate::common::{new_medium, open, page_of, plain, settings};
 use flashgc_base::rng::Stream;
 use flashgc_device::media::{CrashMedia, MemMedia, Op, State};
-use flashgc_device::{DeviceError, Drive, PAGE, Served, Settings};
+use flashgc_device::{Backend, DeviceError, Drive, PAGE, Settings};
 use flashgc_ftl::{Frontier, Geometry};
 
 /// More crashes than a checkpoint has losses of.

@@ -4,7 +4,7 @@ use flashgc_base::rng::Stream;
 use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_device::bytes::Bytes;
 use flashgc_device::media::MemMedia;
-use flashgc_device::{Drive, Named, PAGE, Recording, Served};
+use flashgc_device::{Backend, Drive, PAGE, Recording, WriteStreams};
 use flashgc_workload::Op;
 use flashgc_workload::trace::{ReadOptions, TraceReader};
 
@@ -17,7 +17,7 @@ fn written(drive: &mut Drive, count: u64, seed: u64) -> Vec<StreamId> {
     for number in 0..count {
         let page = u64::from(rng.below(pages as u32));
         let stream = [0, 1, 2, NO_STREAM][rng.below(4) as usize];
-        drive.write_named(page, &page_of(number), Named(&[stream]), false).unwrap();
+        drive.write_named(page, &page_of(number), WriteStreams(&[stream]), false).unwrap();
         streams[page as usize] = stream;
     }
     streams
@@ -56,7 +56,7 @@ fn a_drive_without_handles_takes_no_streams() {
     let settings = plain();
     let mut drive = open(new_medium(&settings), &settings);
     assert!(!drive.takes_streams());
-    drive.write_named(0, &page_of(1), Named(&[2]), false).unwrap();
+    drive.write_named(0, &page_of(1), WriteStreams(&[2]), false).unwrap();
     assert_eq!(drive.stat().streams, None);
 }
 
@@ -66,18 +66,18 @@ fn each_page_of_a_write_has_the_stream_beside_it() {
     let settings = settings("greedy", "fdp:handles=8", "fifo");
     let mut drive = Bytes::new(open(new_medium(&settings), &settings));
     let page = PAGE as u64;
-    drive.write(page - 100, &vec![1; 2 * PAGE + 200], Named(&[1, 2, 3, 4])).unwrap();
-    drive.write(7 * page, &vec![1; 3 * PAGE], Named(&[5, 6, 7])).unwrap();
-    drive.write(11 * page, &vec![1; 2 * PAGE], Named(&[5])).unwrap();
-    drive.write(12 * page, &[1; 8], Named::default()).unwrap();
+    drive.write(page - 100, &vec![1; 2 * PAGE + 200], WriteStreams(&[1, 2, 3, 4])).unwrap();
+    drive.write(7 * page, &vec![1; 3 * PAGE], WriteStreams(&[5, 6, 7])).unwrap();
+    drive.write(11 * page, &vec![1; 2 * PAGE], WriteStreams(&[5])).unwrap();
+    drive.write(12 * page, &[1; 8], WriteStreams::default()).unwrap();
     let none = NO_STREAM;
     let found = held(drive.drive());
     assert_eq!(found[..13], [1, 2, 3, 4, none, none, none, 5, 6, 7, none, 5, none]);
-    let four = Named(&[1, 1, 2, 3]);
+    let four = WriteStreams(&[1, 1, 2, 3]);
     assert_eq!(four.of_bytes(page - 100, 2 * page + 200), [(page + 100, 1), (page, 2), (100, 3)]);
     assert_eq!(four.of_bytes(50, 4 * page - 50), [(2 * page - 50, 1), (page, 2), (page, 3)]);
-    assert_eq!(Named(&[4]).of_bytes(50, 9 * page), [(9 * page, 4)]);
-    assert_eq!(Named::default().of_bytes(0, 1), [(1, none)]);
+    assert_eq!(WriteStreams(&[4]).of_bytes(50, 9 * page), [(9 * page, 4)]);
+    assert_eq!(WriteStreams::default().of_bytes(0, 1), [(1, none)]);
 }
 
 /// The requests of a recording have the streams that the host named, one request for each run of pages.
@@ -89,8 +89,8 @@ fn a_recording_has_the_streams_of_writes() {
     let mut drive = open(new_medium(&settings), &settings);
     drive.replace_recording(Some(Recording::begin(&path, drive.pages(), true).unwrap()));
     let data = [page_of(1), page_of(2), page_of(3)].concat();
-    drive.write_named(4, &data, Named(&[2, 2, 0]), false).unwrap();
-    drive.write_named(9, &data, Named(&[1]), false).unwrap();
+    drive.write_named(4, &data, WriteStreams(&[2, 2, 0]), false).unwrap();
+    drive.write_named(9, &data, WriteStreams(&[1]), false).unwrap();
     drive.write(20, &data, false).unwrap();
     drive.replace_recording(None).unwrap().end().unwrap();
     let mut reader = TraceReader::open(&path, &ReadOptions::default()).unwrap();

@@ -7,7 +7,7 @@ use flashgc_base::snapshot::Value;
 
 /// Counts of the host's commands so far, beside the pages that it wrote.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Counts, Value)]
-pub struct Asked {
+pub struct HostCommands {
     /// The number of pages read.
     pub reads: u64,
     /// The number of writes of less than a page. Each reads the page that it changes.
@@ -19,7 +19,7 @@ pub struct Asked {
 }
 
 /// Writes the reads alone if all writes are of whole pages: results digest the text.
-impl fmt::Debug for Asked {
+impl fmt::Debug for HostCommands {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self { reads, short_writes: 0, .. } => reads.fmt(f),
@@ -30,7 +30,7 @@ impl fmt::Debug for Asked {
     }
 }
 
-impl Asked {
+impl HostCommands {
     /// Returns the bytes that the host wrote in `pages` pages of `unit` bytes.
     pub fn host_bytes(&self, pages: u64, unit: u32) -> u64 {
         pages * u64::from(unit) + self.merged_bytes - self.missing_bytes

@@ -8,7 +8,7 @@ use flashgc_ftl::{FtlError, Translation};
 use flashgc_ftl::{Moment, Wear};
 use flashgc_workload::{Batch, Op, Workload};
 
-use crate::asked::Asked;
+use crate::asked::HostCommands;
 use crate::error::DriveError;
 use crate::extent::{Extent, Unit};
 use crate::swapping::Swapping;
@@ -20,14 +20,14 @@ pub trait Drive: State + Send {
     fn layer(&self) -> &dyn Translation;
 
     /// Returns the counts of the host's commands, beside the pages that it wrote.
-    fn asked(&self) -> Asked;
+    fn asked(&self) -> HostCommands;
 
     /// Returns `true` if the drive's life is over.
     fn has_ended(&self) -> bool;
 
     /// Returns the moment at which the first block wore out, and the counts of the host's commands until
     /// then.
-    fn first_failure(&self) -> Option<(Moment, Asked)>;
+    fn first_failure(&self) -> Option<(Moment, HostCommands)>;
 
     /// Returns the swap traffic, or `None` without a page cache.
     fn swapping(&self) -> Option<Swapping>;
@@ -51,7 +51,7 @@ impl Drive for CountingDrive {
         self.layer()
     }
 
-    fn asked(&self) -> Asked {
+    fn asked(&self) -> HostCommands {
         self.asked()
     }
 
@@ -59,7 +59,7 @@ impl Drive for CountingDrive {
         self.has_ended()
     }
 
-    fn first_failure(&self) -> Option<(Moment, Asked)> {
+    fn first_failure(&self) -> Option<(Moment, HostCommands)> {
         self.first_failure()
     }
 
@@ -108,9 +108,9 @@ pub struct CountingDrive {
     is_cached: bool,
     /// The number of page commands executed; behind a cache, of those that the cache has served.
     requests: u64,
-    asked: Asked,
+    asked: HostCommands,
     /// The counts of the host's commands before the first failure, once there is one.
-    asked_at_first_failure: Option<Asked>,
+    asked_at_first_failure: Option<HostCommands>,
     #[snapshot(skip)]
     writes: Vec<u32>,
     /// The streams of `writes`; empty if they have none.
@@ -151,7 +151,7 @@ impl CountingDrive {
             is_cached: false,
             batch_len: batch_len.max(1),
             requests: 0,
-            asked: Asked::default(),
+            asked: HostCommands::default(),
             asked_at_first_failure: None,
             writes: Vec::new(),
             named: Vec::new(),
@@ -191,7 +191,7 @@ impl CountingDrive {
     }
 
     /// Returns the counts of the host's commands, beside the pages that it wrote.
-    pub fn asked(&self) -> Asked {
+    pub fn asked(&self) -> HostCommands {
         self.asked
     }
 
@@ -202,7 +202,7 @@ impl CountingDrive {
 
     /// Returns the moment at which the first block wore out, and the counts of the host's commands until
     /// then.
-    pub fn first_failure(&self) -> Option<(Moment, Asked)> {
+    pub fn first_failure(&self) -> Option<(Moment, HostCommands)> {
         Some((self.layer.wear()?.first_failure()?, self.asked_at_first_failure?))
     }
 
@@ -352,7 +352,7 @@ impl CountingDrive {
     /// of the batch are done. Also returns the number of writes of less than a page that are counted
     /// then.
     #[inline]
-    fn asked_until(&self, end: usize) -> (Asked, usize) {
+    fn asked_until(&self, end: usize) -> (HostCommands, usize) {
         let (mut asked, mut shortened) = (self.asked, self.shortened);
         while let Some(&(number, missing)) = self.batch.short.get(shortened)
             && (number as usize) < end
@@ -445,7 +445,7 @@ impl CountingDrive {
                 let before = after_write(&self.batch.ops[self.done..][..run], done + 1) - 1;
                 let (until, _) = self.asked_until(self.done + before);
                 let reads = until.reads + (before - done) as u64;
-                self.asked_at_first_failure = Some(Asked { reads, ..until });
+                self.asked_at_first_failure = Some(HostCommands { reads, ..until });
             }
             writes -= written;
             let ops = &self.batch.ops[self.done..end];

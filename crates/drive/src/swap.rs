@@ -10,7 +10,7 @@ use flashgc_ftl::{Costs, FtlError, Mapping, Scheme, Translation};
 use flashgc_host::{Evicted, PageCache, PageCacheSpec};
 use flashgc_workload::{Batch, Op, Workload};
 
-use crate::asked::Asked;
+use crate::asked::HostCommands;
 use crate::counting::{Drive, check_batch};
 use crate::error::DriveError;
 use crate::extent::{Extent, Plan, Unit};
@@ -185,15 +185,15 @@ impl Drive for SwapDrive {
         &*self.layer
     }
 
-    fn asked(&self) -> Asked {
-        Asked { reads: self.counts.swap_ins, ..Asked::default() }
+    fn asked(&self) -> HostCommands {
+        HostCommands { reads: self.counts.swap_ins, ..HostCommands::default() }
     }
 
     fn has_ended(&self) -> bool {
         false
     }
 
-    fn first_failure(&self) -> Option<(Moment, Asked)> {
+    fn first_failure(&self) -> Option<(Moment, HostCommands)> {
         None
     }
 

@@ -2,7 +2,7 @@
 
 use flashgc_base::counts::Counts;
 use flashgc_base::snapshot::Value;
-use flashgc_drive::asked::Asked;
+use flashgc_drive::asked::HostCommands;
 use flashgc_drive::stats::Interval;
 use flashgc_ftl::{Counters, Packing};
 use serde::{Deserialize, Serialize};
@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Default, Value)]
 pub(crate) struct Written {
     pub(crate) host_pages: u64,
-    asked: Asked,
+    asked: HostCommands,
     /// The pages programmed, padding included.
     programs: u64,
 }
 
 impl Written {
-    pub(crate) fn new(counters: &Counters, asked: Asked, packing: Option<Packing>) -> Self {
+    pub(crate) fn new(counters: &Counters, asked: HostCommands, packing: Option<Packing>) -> Self {
         let programs = counters.programs() + packing.map_or(0, |packing| packing.padding);
         Self { host_pages: counters.host_pages, asked, programs }
     }
@@ -56,7 +56,7 @@ pub struct Bytes {
 impl Bytes {
     pub(crate) fn new(
         counters: &Counters,
-        asked: &Asked,
+        asked: &HostCommands,
         packing: Option<Packing>,
         unit: u32,
     ) -> Self {

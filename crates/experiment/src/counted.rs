@@ -6,7 +6,7 @@ use std::ops::Deref;
 
 use flashgc_base::counts::{Counts, Listed};
 use flashgc_base::snapshot::Value;
-use flashgc_drive::asked::Asked;
+use flashgc_drive::asked::HostCommands;
 use flashgc_drive::swapping::Swapping;
 use flashgc_ftl::{Counters, LayerCounts};
 use flashgc_host::HostCounts;
@@ -19,7 +19,7 @@ pub(crate) struct Counted {
     /// The counts of the map.
     pub(crate) counters: Counters,
     /// The counts of the host's other commands.
-    pub(crate) asked: Asked,
+    pub(crate) asked: HostCommands,
     /// The counts that only some layers keep.
     pub(crate) layer: LayerCounts,
     /// The counts of the host.
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn every_count_is_in_differences_sums_and_snapshots() {
         let faults = [
-            fault::<Asked>("asked"),
+            fault::<HostCommands>("asked"),
             fault::<CollectionResult>("collecting"),
             fault::<Counters>("counters"),
             fault::<HintCounts>("hints"),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use flashgc_base::snapshot::Value;
-use flashgc_drive::asked::Asked;
+use flashgc_drive::asked::HostCommands;
 use flashgc_drive::stats::Interval;
 use flashgc_ftl::{Cause, Moment};
 
@@ -61,6 +61,6 @@ impl Finished {
 pub(crate) struct Life {
     /// The number of blocks that may be bad.
     pub(crate) reserve: u32,
-    pub(crate) first_failure: Option<(Moment, Asked)>,
-    pub(crate) system_failure: Option<((Moment, Asked), Cause)>,
+    pub(crate) first_failure: Option<(Moment, HostCommands)>,
+    pub(crate) system_failure: Option<((Moment, HostCommands), Cause)>,
 }

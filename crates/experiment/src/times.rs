@@ -3,7 +3,7 @@
 use std::fmt;
 
 use flashgc_base::spec::{SpecError, suggest};
-use flashgc_drive::asked::Asked;
+use flashgc_drive::asked::HostCommands;
 use flashgc_ftl::{Costs, Counters, Packing};
 use flashgc_timed::page_times::PageTimes;
 use serde::{Deserialize, Serialize};
@@ -143,7 +143,7 @@ impl fmt::Display for Times {
 #[derive(Clone, Copy)]
 pub(crate) struct Work {
     pub(crate) counters: Counters,
-    pub(crate) asked: Asked,
+    pub(crate) asked: HostCommands,
     pub(crate) packing: Option<Packing>,
     pub(crate) units_per_page: u32,
 }
@@ -188,7 +188,7 @@ mod tests {
 
     /// Returns these operations and `reads` reads, on flash whose pages are mapping units.
     fn work(counters: Counters, reads: u64) -> Work {
-        let asked = Asked { reads, ..Asked::default() };
+        let asked = HostCommands { reads, ..HostCommands::default() };
         Work { counters, asked, packing: None, units_per_page: 1 }
     }
 
@@ -197,7 +197,7 @@ mod tests {
         let times = Times::parse("read=60us,program=800us,erase=1.5ms,transfer=20us").unwrap();
         let counters =
             Counters { host_pages: 14, copied_pages: 8, erases: 1, ..Counters::default() };
-        let asked = Asked { reads: 4, short_writes: 1, ..Asked::default() };
+        let asked = HostCommands { reads: 4, short_writes: 1, ..HostCommands::default() };
         let packing = Some(Packing { padding: 2, pages_read: 3 });
         let work = Work { counters, asked, packing, units_per_page: 4 };
         // 5 reads of 60 us and a quarter of 20 us; 16 units are 4 pages of 820 us.

@@ -1,6 +1,6 @@
 //! Wear and lifetime: the evenness of the erases of blocks, and the time that the drive lived.
 
-use flashgc_drive::asked::Asked;
+use flashgc_drive::asked::HostCommands;
 use flashgc_drive::stats::{Interval, amplifications, half_width95, mean};
 use flashgc_ftl::{Cause, Moment};
 use serde::{Deserialize, Serialize};
@@ -127,7 +127,7 @@ pub struct Milestone {
 }
 
 impl Milestone {
-    fn new(resolved: &Resolved, reached: &[(Moment, Asked)]) -> Option<Self> {
+    fn new(resolved: &Resolved, reached: &[(Moment, HostCommands)]) -> Option<Self> {
         if reached.is_empty() {
             return None;
         }
@@ -135,7 +135,7 @@ impl Milestone {
             mean(&reached.iter().map(|(moment, _)| figure(moment)).collect::<Vec<_>>())
         };
         let unit = resolved.config.unit();
-        let written = |(moment, asked): &(Moment, Asked)| {
+        let written = |(moment, asked): &(Moment, HostCommands)| {
             Written::new(&moment.counters, *asked, moment.packing).since(&Written::default(), unit)
         };
         let written: Vec<Interval> = reached.iter().map(written).collect();
@@ -158,7 +158,7 @@ impl Milestone {
             write_amplification: mean(&amplifications(&written)),
             busy_seconds: resolved.times.as_ref().map(|times| {
                 let units_per_page = resolved.buffer.units_per_page;
-                let seconds = |(moment, asked): &(Moment, Asked)| {
+                let seconds = |(moment, asked): &(Moment, HostCommands)| {
                     let Moment { counters, packing, .. } = *moment;
                     times.total(&Work { counters, asked: *asked, packing, units_per_page }) as f64
                 };

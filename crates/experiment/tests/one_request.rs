@@ -22,7 +22,7 @@ use std::sync::Arc;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_device::bytes::Bytes;
 use flashgc_device::media::MemMedia;
-use flashgc_device::{Drive, Durability, Named, Served, Settings};
+use flashgc_device::{Backend, Drive, Durability, Settings, WriteStreams};
 use flashgc_drive::extent::Length;
 use flashgc_drive::source::{Source, TimedSource, TraceReplay};
 use flashgc_experiment::config::Resolved;
@@ -345,7 +345,7 @@ fn stored(resolved: &Resolved, requests: &[Request]) -> flashgc_device::Report {
         let (at, bytes) = (request.offset as u64, request.size);
         match request.op {
             Op::Write => {
-                drive.write(at, &vec![7; bytes as usize], Named(&[request.stream])).unwrap();
+                drive.write(at, &vec![7; bytes as usize], WriteStreams(&[request.stream])).unwrap();
             }
             Op::Read => drop(drive.read(at, bytes as usize).unwrap()),
             Op::Trim => drive.trim(at, bytes).unwrap(),

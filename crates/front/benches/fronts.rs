@@ -13,7 +13,7 @@
 #[allow(unreachable_pub)]
 mod client;
 #[path = "../tests/initiator/mod.rs"]
-#[allow(dead_code, unreachable_pub)]
+#[allow(unreachable_pub)]
 mod initiator;
 mod steady;
 
@@ -23,7 +23,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use flashgc_base::rng::Stream;
-use flashgc_device::{DeviceError, Drive, Hinted, Named, PAGE, Served};
+use flashgc_device::{Backend, DeviceError, Drive, Hinted, PAGE, WriteStreams};
 use flashgc_front::limits::Limits;
 use flashgc_front::queue::Engine;
 use flashgc_front::{nbd, nvme};
@@ -36,7 +36,7 @@ const ROUNDS: usize = 9;
 /// A drive that stores nothing: reads find zeros.
 struct Null(u64);
 
-impl Served for Null {
+impl Backend for Null {
     fn pages(&self) -> u64 {
         self.0
     }
@@ -45,7 +45,13 @@ impl Served for Null {
         Ok(())
     }
 
-    fn write_named(&mut self, _: u64, _: &[u8], _: Named<'_>, _: bool) -> Result<(), DeviceError> {
+    fn write_named(
+        &mut self,
+        _: u64,
+        _: &[u8],
+        _: WriteStreams<'_>,
+        _: bool,
+    ) -> Result<(), DeviceError> {
         Ok(())
     }
 
@@ -75,10 +81,10 @@ impl Served for Null {
 }
 
 /// A stored drive whose answered writes stay in the memory of its process until a flush: the price of
-/// [`Served::hand_over`] is the difference.
+/// [`Backend::hand_over`] is the difference.
 struct Forgetful(Drive);
 
-impl Served for Forgetful {
+impl Backend for Forgetful {
     fn pages(&self) -> u64 {
         self.0.pages()
     }
@@ -91,7 +97,7 @@ impl Served for Forgetful {
         &mut self,
         page: u64,
         data: &[u8],
-        streams: Named<'_>,
+        streams: WriteStreams<'_>,
         fua: bool,
     ) -> Result<(), DeviceError> {
         self.0.write_named(page, data, streams, fua)
@@ -145,8 +151,8 @@ struct Nbd {
 }
 
 impl Nbd {
-    fn connect(address: &nbd::Address) -> Self {
-        let nbd::Address::Tcp(address) = address else { unreachable!("a port of TCP") };
+    fn connect(address: &nbd::NbdAddress) -> Self {
+        let nbd::NbdAddress::Tcp(address) = address else { unreachable!("a port of TCP") };
         let mut stream = TcpStream::connect(address).expect("a server");
         stream.set_nodelay(true).expect("a socket");
         let mut greeting = [0; 18];
@@ -309,19 +315,25 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 struct Ways<S> {
     ways: Vec<Way>,
     pages: u64,
-    _keep: (nbd::Server, nvme::Server, Engine<S>, Vec<Queue>),
+    _keep: (nbd::NbdServer, nvme::NvmeServer, Engine<S>, Vec<Queue>),
 }
 
-fn serve<S: Served + 'static>(drive: S) -> Ways<S> {
+fn serve<S: Backend + 'static>(drive: S) -> Ways<S> {
     let pages = drive.pages();
     let engine = Engine::start(drive).expect("a thread");
-    let address = nbd::Address::Tcp("127.0.0.1:0".into());
-    let nbd = nbd::Server::start(engine.queue(), &address, nbd::Export::default()).expect("a port");
-    let address: nvme::Address = "127.0.0.1:0".parse().expect("an address");
-    let listener = nvme::Server::listen(&address).expect("a port");
-    let export = nvme::Export { uuid: initiator::UUID, ..nvme::Export::default() };
-    let server =
-        nvme::Server::start_with(engine.queue(), &address, listener, &export, Limits::default());
+    let address = nbd::NbdAddress::Tcp("127.0.0.1:0".into());
+    let nbd =
+        nbd::NbdServer::start(engine.queue(), &address, nbd::NbdExport::default()).expect("a port");
+    let address: nvme::NvmeAddress = "127.0.0.1:0".parse().expect("an address");
+    let listener = nvme::NvmeServer::listen(&address).expect("a port");
+    let export = nvme::NvmeExport { uuid: initiator::UUID, ..nvme::NvmeExport::default() };
+    let server = nvme::NvmeServer::start_with(
+        engine.queue(),
+        &address,
+        listener,
+        &export,
+        Limits::default(),
+    );
     let nvme = server.expect("threads");
     let mut admins = vec![];
     let mut host = |name, wanted: Wanted, queues: u16| {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use client::{BLOCK_STATUS, Client, NO_HOLE, READ, TRIM, WRITE, WRITE_ZEROES};
 use flashgc_base::rng::Stream;
-use flashgc_device::{PAGE, Served};
+use flashgc_device::{Backend, PAGE};
 use flashgc_front::nbd;
 use flashgc_front::queue::Engine;
 
@@ -37,7 +37,7 @@ const LONG: [(&str, u16, u16, u32); 6] = [
 ];
 
 /// Returns the waits of a host that reads pages at random, one after the other, for some time.
-fn waits(address: &nbd::Address, pages: u32, long: Duration) -> Vec<Duration> {
+fn waits(address: &nbd::NbdAddress, pages: u32, long: Duration) -> Vec<Duration> {
     let mut client = Client::ready(address, false);
     let mut rng = Stream::new(1, "pages");
     let (begun, mut found) = (Instant::now(), vec![]);
@@ -60,8 +60,8 @@ fn main() {
     let drive = steady::drive(&folder.path().join("drive.flash"), blocks);
     let pages = drive.pages() as u32;
     let engine = Engine::start(drive).expect("a thread");
-    let address = nbd::Address::Tcp("127.0.0.1:0".into());
-    let server = nbd::Server::start(engine.queue(), &address, nbd::Export::default());
+    let address = nbd::NbdAddress::Tcp("127.0.0.1:0".into());
+    let server = nbd::NbdServer::start(engine.queue(), &address, nbd::NbdExport::default());
     let server = server.expect("a port");
     let size = u64::from(pages) * PAGE as u64;
     println!("milliseconds that a host waits for a page of 4 KiB");

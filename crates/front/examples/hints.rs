@@ -26,9 +26,9 @@ use std::time::Instant;
 
 use flashgc_base::rng::Stream;
 use flashgc_device::media::FileMedia;
-use flashgc_device::{Drive, Durability, PAGE, Served, Settings};
+use flashgc_device::{Backend, Drive, Durability, PAGE, Settings};
 use flashgc_front::control::request::{Pages, Request};
-use flashgc_front::control::{Client, FileStream, Keeper, Server};
+use flashgc_front::control::{ControlClient, ControlServer, FileStream, Keeper};
 use flashgc_front::fuse::Mount;
 use flashgc_front::fuse::ioctl::{HINT, Hint, MAGIC};
 use flashgc_front::queue::{Engine, Queue};
@@ -98,7 +98,7 @@ trait Host {
 /// The drive's owner.
 impl Host for Drive {
     fn write(&mut self, page: u64, data: &[u8]) {
-        Served::write(self, page, data, false).expect("pages");
+        Backend::write(self, page, data, false).expect("pages");
     }
 
     fn counters(&mut self) -> (u64, u64) {
@@ -107,12 +107,12 @@ impl Host for Drive {
     }
 
     fn moment(&mut self) -> u64 {
-        Served::moment(self)
+        Backend::moment(self)
     }
 
     fn hint(&mut self, _: Way, first: &[u64], count: u64, moment: Option<u64>) {
         for &page in first {
-            Served::hint(self, page, count, moment).expect("a hint");
+            Backend::hint(self, page, count, moment).expect("a hint");
         }
     }
 }
@@ -120,7 +120,7 @@ impl Host for Drive {
 /// A process with the drive's file, as FUSE shows it, and a connection to its control socket.
 struct Process {
     file: File,
-    client: Client,
+    client: ControlClient,
     queue: Queue,
 }
 
@@ -331,9 +331,9 @@ fn main() {
     let mounted = machine::Folder::new();
     let mount = Mount::new(engine.queue(), mounted.path()).expect("a mount");
     let socket = folder.path().join("socket");
-    let server = Server::start(engine.queue(), &socket, Arc::new(Silent)).expect("a server");
+    let server = ControlServer::start(engine.queue(), &socket, Arc::new(Silent)).expect("a server");
     let file = File::options().read(true).write(true).open(mount.disk()).expect("the file");
-    let client = Client::connect(server.path()).expect("a client");
+    let client = ControlClient::connect(server.path()).expect("a client");
     let mut process = Process { file, client, queue: engine.queue() };
     let mut ways = vec![(Way::None, false)];
     for way in [Way::Ioctl, Way::Socket(1), Way::Socket(100), Way::Socket(1000)] {

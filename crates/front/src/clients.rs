@@ -14,7 +14,7 @@ use super::socket::{Listener, Replies, Socket};
 use super::window::{Room, Window};
 
 /// A client: its socket, and the window of its requests under way.
-pub struct Client {
+pub struct Connection {
     pub socket: Socket,
     pub window: Arc<Window>,
 }
@@ -24,10 +24,11 @@ struct Shared {
     listener: Listener,
     room: Arc<Room>,
     stopping: AtomicBool,
-    connections: Mutex<Vec<Connection>>,
+    places: Mutex<Vec<Place>>,
 }
 
-struct Connection {
+/// The place of a connection, with its thread.
+struct Place {
     window: Arc<Window>,
     thread: JoinHandle<()>,
     /// `true` once it has given its place away, and ends.
@@ -47,11 +48,11 @@ impl Clients {
         listener: Listener,
         name: &'static str,
         limits: Limits,
-        serve: impl Fn(&Client) -> io::Result<()> + Send + Sync + 'static,
+        serve: impl Fn(&Connection) -> io::Result<()> + Send + Sync + 'static,
     ) -> io::Result<Self> {
-        let (connections, room) = (Mutex::default(), Room::new(limits));
+        let (places, room) = (Mutex::default(), Room::new(limits));
         let stopping = AtomicBool::new(false);
-        let shared = Arc::new(Shared { listener, room, stopping, connections });
+        let shared = Arc::new(Shared { listener, room, stopping, places });
         let accept = {
             let shared = Arc::clone(&shared);
             move || shared.accept(name, &Arc::new(serve))
@@ -91,9 +92,9 @@ impl Seen {
 
     fn windows(&self) -> Vec<Arc<Window>> {
         let Some(shared) = self.0.upgrade() else { return Vec::new() };
-        let connections = shared.lock();
-        let there = connections.iter().filter(|connection| !connection.thread.is_finished());
-        there.map(|connection| Arc::clone(&connection.window)).collect()
+        let places = shared.lock();
+        let there = places.iter().filter(|place| !place.thread.is_finished());
+        there.map(|place| Arc::clone(&place.window)).collect()
     }
 }
 
@@ -104,16 +105,16 @@ impl Drop for Clients {
         self.shared.listener.close();
         let _ = thread.join();
         // A connection that ends may ask for the others.
-        let connections = std::mem::take(&mut *self.shared.lock());
-        connections.iter().for_each(|connection| connection.window.end());
-        for connection in connections {
-            let _ = connection.thread.join();
+        let places = std::mem::take(&mut *self.shared.lock());
+        places.iter().for_each(|place| place.window.end());
+        for place in places {
+            let _ = place.thread.join();
         }
     }
 }
 
 /// Closes the connection also where its thread dies.
-struct Closing(Client);
+struct Closing(Connection);
 
 impl Drop for Closing {
     fn drop(&mut self) {
@@ -122,14 +123,14 @@ impl Drop for Closing {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<Place>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Accepts connections until the server stops.
     fn accept<F>(&self, name: &str, serve: &Arc<F>)
     where
-        F: Fn(&Client) -> io::Result<()> + Send + Sync + 'static,
+        F: Fn(&Connection) -> io::Result<()> + Send + Sync + 'static,
     {
         while !self.stopping.load(Ordering::SeqCst) {
             let Ok(socket) = self.listener.accept() else {
@@ -137,36 +138,36 @@ impl Shared {
                 std::thread::sleep(Duration::from_millis(10));
                 continue;
             };
-            let mut connections = self.lock();
-            connections.retain(|connection| !connection.thread.is_finished());
-            if !self.has_place(&mut connections) {
+            let mut places = self.lock();
+            places.retain(|place| !place.thread.is_finished());
+            if !self.has_place(&mut places) {
                 continue;
             }
             let Ok(kept) = socket.try_clone() else { continue };
             let window = Window::new(&self.room, move || kept.shutdown());
-            let (serve, client) = (Arc::clone(serve), Client { socket, window });
+            let (serve, client) = (Arc::clone(serve), Connection { socket, window });
             let (window, client) = (Arc::clone(&client.window), Closing(client));
             let run = move || drop(serve(&client.0));
             if let Ok(thread) =
                 std::thread::Builder::new().name(format!("{name}-client")).spawn(run)
             {
-                connections.push(Connection { window, thread, ends: false });
+                places.push(Place { window, thread, ends: false });
             }
         }
     }
 
     /// Returns `true` if there is a place for one more client, perhaps a place that was just given
     /// up.
-    fn has_place(&self, connections: &mut [Connection]) -> bool {
-        let places = self.room.limits().connections;
-        if connections.iter().filter(|connection| !connection.ends).count() < places {
+    fn has_place(&self, places: &mut [Place]) -> bool {
+        let most = self.room.limits().connections;
+        if places.iter().filter(|place| !place.ends).count() < most {
             return true;
         }
-        let useless = connections.iter_mut().filter(|connection| !connection.ends);
-        let useless = useless.filter_map(|one| Some((one.window.useless()?, one)));
-        let Some((_, connection)) = useless.max_by_key(|(time, _)| *time) else { return false };
-        connection.window.end();
-        connection.ends = true;
+        let useless = places.iter_mut().filter(|place| !place.ends);
+        let useless = useless.filter_map(|place| Some((place.window.useless()?, place)));
+        let Some((_, place)) = useless.max_by_key(|(time, _)| *time) else { return false };
+        place.window.end();
+        place.ends = true;
         true
     }
 }

@@ -69,7 +69,7 @@ impl Effect {
 
 /// The kinds of commands that faults tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FaultKind {
     /// Reads, also those that compare or verify.
     Read,
     /// Writes, also those of zeros.
@@ -80,7 +80,7 @@ pub enum Kind {
     Flush,
 }
 
-impl Kind {
+impl FaultKind {
     /// Every kind and its name.
     pub const ALL: [(&str, Self); 4] = [
         ("read", Self::Read),
@@ -101,7 +101,7 @@ pub struct Fault {
     /// Its effect.
     pub effect: Effect,
     /// The kind of commands that it meets; `None` is every kind.
-    pub kind: Option<Kind>,
+    pub kind: Option<FaultKind>,
     /// The bytes that it is for; `None` is the whole drive.
     pub range: Option<Range<u64>>,
     /// The number of commands that it meets, or for [`Effect::Disconnect`] lets through first; `None` is any number.
@@ -144,7 +144,7 @@ impl Fault {
                 "expected more than 0 and at most 10min; hint: by 50ms",
             ),
             Effect::Fail | Effect::Delay(_) | Effect::Drop
-                if self.kind == Some(Kind::Flush) && has_range =>
+                if self.kind == Some(FaultKind::Flush) && has_range =>
             {
                 refused("found a range with flushes", "expected none; hint: a flush has no place")
             }
@@ -203,7 +203,7 @@ impl One {
             Effect::Unreadable => parts.iter().any(|part| self.pages.touch(&part.read())),
             Effect::Disconnect => true,
             Effect::EndOfLife => {
-                parts.iter().any(|part| matches!(part.kind, Kind::Write | Kind::Discard))
+                parts.iter().any(|part| matches!(part.kind, FaultKind::Write | FaultKind::Discard))
             }
             Effect::Fail | Effect::Delay(_) | Effect::Drop => parts.iter().any(|part| {
                 let Range { start, end } = part.range;
@@ -226,7 +226,7 @@ impl One {
 
 /// A part of a command: bytes of one kind.
 struct Part {
-    kind: Kind,
+    kind: FaultKind,
     range: Range<u64>,
     /// `true` if pages of which it has a part are read and written.
     has_edges: bool,
@@ -241,8 +241,8 @@ impl Part {
                 range: at..at.saturating_add(bytes),
                 has_edges,
             };
-            let read = |&(at, bytes): &(u64, usize)| part(Kind::Read, at, bytes as u64, false);
-            let written = part(Kind::Write, *to, copied(from), true);
+            let read = |&(at, bytes): &(u64, usize)| part(FaultKind::Read, at, bytes as u64, false);
+            let written = part(FaultKind::Write, *to, copied(from), true);
             return from.iter().map(read).chain([written]).collect();
         }
         Self::only(command).into_iter().collect()
@@ -251,16 +251,16 @@ impl Part {
     fn only(command: &Command) -> Option<Self> {
         let has_edges = matches!(command, Command::Write { .. } | Command::Zero { .. });
         let (kind, at, bytes) = match *command {
-            Command::Compare { at, ref data } => (Kind::Read, at, data.len() as u64),
+            Command::Compare { at, ref data } => (FaultKind::Read, at, data.len() as u64),
             Command::Read { at, bytes }
             | Command::ReadSparse { at, bytes }
-            | Command::Verify { at, bytes } => (Kind::Read, at, bytes as u64),
-            Command::Write { at, ref data, .. } => (Kind::Write, at, data.len() as u64),
-            Command::Zero { at, bytes, keep: true, .. } => (Kind::Write, at, bytes),
+            | Command::Verify { at, bytes } => (FaultKind::Read, at, bytes as u64),
+            Command::Write { at, ref data, .. } => (FaultKind::Write, at, data.len() as u64),
+            Command::Zero { at, bytes, keep: true, .. } => (FaultKind::Write, at, bytes),
             Command::Zero { at, bytes, .. } | Command::Trim { at, bytes, .. } => {
-                (Kind::Discard, at, bytes)
+                (FaultKind::Discard, at, bytes)
             }
-            Command::Flush => (Kind::Flush, 0, 0),
+            Command::Flush => (FaultKind::Flush, 0, 0),
             Command::Moment
             | Command::Copy { .. }
             | Command::Hint { .. }
@@ -274,7 +274,7 @@ impl Part {
     fn read(&self) -> [Range<u64>; 2] {
         let Range { start, end } = self.range;
         let (all, whole) = (start / PAGE_BYTES..end.div_ceil(PAGE_BYTES), self.whole());
-        let reads = self.kind == Kind::Read || self.has_edges && whole.is_empty();
+        let reads = self.kind == FaultKind::Read || self.has_edges && whole.is_empty();
         match self.has_edges {
             _ if start >= end => [0..0, 0..0],
             _ if reads => [all, 0..0],
@@ -498,7 +498,9 @@ impl Faults {
         }
         if met.failure.is_none() {
             // The pages have new data, or none.
-            let new = parts.iter().filter(|part| matches!(part.kind, Kind::Write | Kind::Discard));
+            let new = parts
+                .iter()
+                .filter(|part| matches!(part.kind, FaultKind::Write | FaultKind::Discard));
             for range in new.map(Part::whole) {
                 for one in &mut state.all {
                     one.heal(&range);

@@ -18,8 +18,8 @@
 //!
 //! # A drive with a clock
 //! A drive that is served with `--realtime` has a timed drive beside it, which has no data. `live.rs` of the
-//! timed crate is that drive, whose requests are pushed; `pace.rs` knows it as the trait `Simulated`, and the
-//! Python module joins the two. The queue tells the pace of each command that is submitted. The pace's thread
+//! timed crate is that drive, whose requests are pushed; `pace.rs` knows it as the trait `Simulated`, and
+//! `flashgc-server` joins the two. The queue tells the pace of each command that is submitted. The pace's thread
 //! lets the timed drive go on until now, lets answers leave that are due, and counts how late they are
 //! (`pace/tally.rs`). A hint goes to the pace when the stored drive has answered it, with the pages that it
 //! holds for; the timed drive decides the way in which it then comes. The slowest requests, with what held

@@ -15,7 +15,7 @@ const LONGEST: u64 = 3_600_000_000_000;
 
 /// Kinds of commands whose latencies are kept apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LatencyKind {
     /// Reads.
     Read = 0,
     /// Writes, those of zeros among them that leave data.
@@ -26,7 +26,7 @@ pub enum Kind {
     Flush = 3,
 }
 
-impl Kind {
+impl LatencyKind {
     /// Every kind and its name.
     pub const ALL: [(&str, Self); 4] = [
         ("read", Self::Read),
@@ -147,7 +147,7 @@ impl Meter {
     }
 
     /// Counts a command that was answered, `took` after it was queued.
-    pub(crate) fn answered(&mut self, kind: Kind, took: Duration) {
+    pub(crate) fn answered(&mut self, kind: LatencyKind, took: Duration) {
         let took = u64::try_from(took.as_nanos()).unwrap_or(LONGEST);
         self.histograms[kind as usize].saturating_record(took);
         self.marked[kind as usize].saturating_record(took);
@@ -167,7 +167,7 @@ impl Meter {
     }
 
     /// Returns the latencies of a kind; all are zero if it had no commands.
-    pub fn latencies(&self, kind: Kind) -> Latencies {
+    pub fn latencies(&self, kind: LatencyKind) -> Latencies {
         latencies(&self.histograms[kind as usize])
     }
 
@@ -237,7 +237,7 @@ mod tests {
             let usage = meter.take_usage();
             let counts = [usage.reads, usage.writes, usage.trims, usage.flushes];
             let mut expected = [0; 4];
-            if let Some(kind) = Kind::of(&command) {
+            if let Some(kind) = LatencyKind::of(&command) {
                 expected[kind as usize] = 1;
             }
             assert_eq!(counts, expected, "{command:?}");
@@ -245,7 +245,7 @@ mod tests {
         // A copy is a write for its latency, and the drive reads the data, too.
         let command =
             Command::Copy { from: vec![(0, 8192), (65_536, 4096)], to: 4096, streams: vec![], fua };
-        assert_eq!(Kind::of(&command), Some(Kind::Write));
+        assert_eq!(LatencyKind::of(&command), Some(LatencyKind::Write));
         let mut meter = Meter::new();
         meter.count(&command);
         let usage = meter.take_usage();

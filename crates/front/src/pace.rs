@@ -18,12 +18,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use flashgc_base::stream::StreamId;
-use flashgc_device::{Named, PAGE};
+use flashgc_device::{PAGE, WriteStreams};
 use flashgc_workload::Op;
 use std::collections::HashMap;
 
 use super::command::{Command, copied};
-use super::meter::{Kind, Latencies};
+use super::meter::{Latencies, LatencyKind};
 
 pub use tally::{LATE, Lateness, MOST_LATE, Paced};
 use tally::{Left, Tally};
@@ -59,7 +59,7 @@ pub trait Simulated: Send {
         op: Op,
         offset: u64,
         bytes: u64,
-        streams: Named<'_>,
+        streams: WriteStreams<'_>,
         now_ns: u64,
     ) -> Result<(), String>;
 
@@ -120,7 +120,7 @@ type Reply = Box<dyn FnOnce(Instant) + Send>;
 
 /// A request whose answer has not left.
 struct Slot {
-    kind: Kind,
+    kind: LatencyKind,
     arrived_ns: u64,
     /// The time of its arrival by the simulated drive's clock.
     at_ns: u64,
@@ -196,7 +196,7 @@ impl Shared {
 
     /// Gives an answer to its front end, and counts its delay. The time that the front end then needs is the
     /// host's, as is that before the arrival. With `for_data` the answer waited for its data after its time.
-    fn send(&self, reply: Reply, for_data: bool, kind: Kind, arrived_ns: u64, due: Due) {
+    fn send(&self, reply: Reply, for_data: bool, kind: LatencyKind, arrived_ns: u64, due: Due) {
         let at_ns = self.wall_ns();
         let due_ns = (!due.at_once).then_some(due.at_ns);
         let are_many = {
@@ -232,7 +232,7 @@ impl Shared {
             for Arrival { op, offset, bytes, streams, at_ns } in arrivals {
                 match op.is_hint() {
                     true => drive.hint(op, offset, bytes, at_ns)?,
-                    false => drive.arrive(op, offset, bytes, Named(&streams), at_ns)?,
+                    false => drive.arrive(op, offset, bytes, WriteStreams(&streams), at_ns)?,
                 }
             }
             drive.run(until, done)?;
@@ -379,7 +379,7 @@ impl Pace {
         {
             return None; // it is refused, or nothing is done
         }
-        let kind = Kind::of(command)?;
+        let kind = LatencyKind::of(command)?;
         let (streams, reads) = match command {
             Command::Write { streams, .. } => (streams.clone(), [].as_slice()),
             Command::Copy { streams, from, .. } => (streams.clone(), from.as_slice()),

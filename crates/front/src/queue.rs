@@ -13,7 +13,7 @@
 //! write that the earlier life of the server has answered. So a change of its data is answered once the system has it,
 //! which the end of this process does not undo. Changes wait for each other: those of a batch, and those that a front
 //! end submits until it waits for its host ([`Queue::hand_over`]), are answered after one call of
-//! [`Served::hand_over`].
+//! [`Backend::hand_over`].
 //!
 //! **A long command** is executed in slices, between which the drive's thread serves all others: it touches many pages
 //! and has no data ([`Command::is_long`]). It ends once its client is gone, or the drive stops. Several long commands
@@ -37,13 +37,13 @@ use std::time::{Duration, Instant};
 
 use super::command::{Answer, Command, SHORT};
 use super::faults::{Faults, Met};
-use super::meter::{Kind, Latencies, Meter};
+use super::meter::{Latencies, LatencyKind, Meter};
 use super::pace::{Pace, Paced, Ticket};
 use super::window::Window;
 use flashgc_base::stream::StreamId;
 use flashgc_device::bytes::Bytes;
 use flashgc_device::failure::Failure;
-use flashgc_device::{Drive, Named, Noted, Origin, PAGE, Served};
+use flashgc_device::{Backend, Drive, Noted, Origin, PAGE, WriteStreams};
 use flashgc_workload::Op;
 use long::{Long, Several};
 
@@ -66,7 +66,7 @@ type Tell = Box<dyn FnOnce(Outcome) + Send>;
 struct Caller {
     tell: Option<Tell>,
     since: Instant,
-    kind: Option<Kind>,
+    kind: Option<LatencyKind>,
     /// The host and its queue.
     from: Origin,
     /// `true` if the system has to have what the command changed before the answer.
@@ -112,7 +112,7 @@ impl Drop for Caller {
 }
 
 /// A call that uses the drive between two commands.
-type Visit = Box<dyn FnOnce(&mut dyn Served, &mut Meter) + Send>;
+type Visit = Box<dyn FnOnce(&mut dyn Backend, &mut Meter) + Send>;
 
 enum Entry {
     Job(Command, Caller),
@@ -155,7 +155,7 @@ trait Idle: Send + Sync {
     fn hand_over(&self);
 }
 
-impl<S: Served> Idle for Shared<S> {
+impl<S: Backend> Idle for Shared<S> {
     fn queued(&self) -> &AtomicUsize {
         &self.queued
     }
@@ -386,7 +386,7 @@ impl Queue {
     fn caller(&self, command: &mut Command, tell: Tell) -> Caller {
         self.name(command);
         let command = &*command;
-        let (kind, since) = (Kind::of(command), Instant::now());
+        let (kind, since) = (LatencyKind::of(command), Instant::now());
         let ticket = self.pace.as_ref().and_then(|pace| pace.arrive(command, self.size));
         let tell: Tell = match &self.pace {
             Some(pace) if matches!(command, Command::Hint { .. } | Command::Cancel { .. }) => {
@@ -431,10 +431,10 @@ impl Queue {
     /// The drive is no longer served.
     pub fn visit<T: Send + 'static>(
         &self,
-        visit: impl FnOnce(&mut dyn Served, &mut Meter) -> T + Send + 'static,
+        visit: impl FnOnce(&mut dyn Backend, &mut Meter) -> T + Send + 'static,
     ) -> Result<T, Failure> {
         let (answer, answered) = sync_channel(1);
-        let visit = move |drive: &mut dyn Served, meter: &mut Meter| {
+        let visit = move |drive: &mut dyn Backend, meter: &mut Meter| {
             let _ = answer.send(visit(drive, meter));
         };
         self.send(Entry::Visit(Box::new(visit)));
@@ -461,7 +461,7 @@ pub struct Engine<S> {
 /// The drive with the result of its last flush; `None` if it panicked.
 type Given<S> = Option<(S, Result<(), Failure>)>;
 
-impl<S: Served + 'static> Engine<S> {
+impl<S: Backend + 'static> Engine<S> {
     /// Starts the thread of `drive`.
     pub fn start(drive: S) -> std::io::Result<Self> {
         Self::start_paced(drive, None)
@@ -537,7 +537,7 @@ impl<S> Drop for Engine<S> {
 
 /// Runs the drive's thread, batch after batch, until it is stopped or nobody is left to ask. Between two batches it
 /// executes a slice of a long command, if there is one.
-fn run<S: Served>(shared: &Shared<S>, queued: &Receiver<Entry>, pace: Option<&Pace>) -> Given<S> {
+fn run<S: Backend>(shared: &Shared<S>, queued: &Receiver<Entry>, pace: Option<&Pace>) -> Given<S> {
     let (mut running, mut long) = (true, VecDeque::new());
     while running {
         let first = match long.is_empty() {
@@ -580,7 +580,7 @@ fn run<S: Served>(shared: &Shared<S>, queued: &Receiver<Entry>, pace: Option<&Pa
     Some((drive.into_drive(), flushed))
 }
 
-impl<S: Served> Metered<S> {
+impl<S: Backend> Metered<S> {
     /// Executes a command. Returns its caller if it waits for a flush.
     fn execute(&mut self, command: Command, mut caller: Caller) -> Option<Caller> {
         let Self { drive, meter, changes, behind, waits } = self;
@@ -675,7 +675,7 @@ impl<S: Served> Metered<S> {
 }
 
 /// Calls `work` with a drive, for the command of `caller`.
-fn at<S: Served, T>(
+fn at<S: Backend, T>(
     caller: &Caller,
     drive: &mut Bytes<S>,
     work: impl FnOnce(&mut Bytes<S>) -> T,
@@ -698,7 +698,7 @@ fn cancelled(command: &Command) -> Option<Range<u64>> {
 }
 
 /// Executes a command. Making it durable is the batch's business.
-fn execute<S: Served>(drive: &mut Bytes<S>, command: Command) -> Outcome {
+fn execute<S: Backend>(drive: &mut Bytes<S>, command: Command) -> Outcome {
     match command {
         Command::Read { at, bytes } => return drive.read(at, bytes).map(Answer::Data),
         Command::ReadSparse { at, bytes } => {
@@ -713,8 +713,10 @@ fn execute<S: Served>(drive: &mut Bytes<S>, command: Command) -> Outcome {
             let is_equal = drive.read(at, data.len())? == data;
             return Ok(if is_equal { Answer::Done } else { Answer::Differs });
         }
-        Command::Write { at, data, streams, .. } => drive.write(at, &data, Named(&streams))?,
-        Command::Copy { from, to, streams, .. } => drive.copy(&from, to, Named(&streams))?,
+        Command::Write { at, data, streams, .. } => {
+            drive.write(at, &data, WriteStreams(&streams))?
+        }
+        Command::Copy { from, to, streams, .. } => drive.copy(&from, to, WriteStreams(&streams))?,
         Command::Trim { at, bytes, .. } => drive.trim(at, bytes)?,
         Command::Zero { at, bytes, keep, .. } => drive.zero(at, bytes, keep)?,
         Command::Moment => return Ok(Answer::Pages(drive.moment())),

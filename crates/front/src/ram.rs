@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use flashgc_device::{DeviceError, Hinted, Named, PAGE, Served};
+use flashgc_device::{Backend, DeviceError, Hinted, PAGE, WriteStreams};
 
 /// Counts of a [`Ram`], readable while the drive is served.
 #[derive(Debug, Default)]
@@ -58,7 +58,7 @@ impl Ram {
     }
 }
 
-impl Served for Ram {
+impl Backend for Ram {
     fn pages(&self) -> u64 {
         self.pages.len() as u64
     }
@@ -81,7 +81,7 @@ impl Served for Ram {
         &mut self,
         page: u64,
         data: &[u8],
-        _: Named<'_>,
+        _: WriteStreams<'_>,
         fua: bool,
     ) -> Result<(), DeviceError> {
         assert!(data.len().is_multiple_of(PAGE), "writes are of whole pages");

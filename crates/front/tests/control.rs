@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use flashgc_front::command::{Answer, Command};
 use flashgc_front::control::request::Pages;
-use flashgc_front::control::{Client, ClientError, FileStream, Keeper, Server, Status};
+use flashgc_front::control::{
+    ClientError, ControlClient, ControlServer, ControlStatus, FileStream, Keeper,
+};
 use flashgc_front::faults::{Effect, Fault};
 use flashgc_front::queue::Engine;
 use flashgc_front::ram::{Counts, Ram};
@@ -64,7 +66,7 @@ struct Setup {
     path: PathBuf,
     keeper: Arc<Told>,
     counts: Arc<Counts>,
-    server: Server,
+    server: ControlServer,
     engine: Engine<Ram>,
     _folder: tempfile::TempDir,
 }
@@ -76,12 +78,13 @@ impl Setup {
         let drive = Ram::new(PAGES);
         let (counts, keeper) = (drive.counts(), Arc::<Told>::default());
         let engine = Engine::start(drive).unwrap();
-        let server = Server::start_with(engine.queue(), &path, keeper.clone(), PATIENCE).unwrap();
+        let server =
+            ControlServer::start_with(engine.queue(), &path, keeper.clone(), PATIENCE).unwrap();
         Self { path, keeper, counts, server, engine, _folder: folder }
     }
 
-    fn client(&self) -> Client {
-        Client::connect(&self.path).unwrap()
+    fn client(&self) -> ControlClient {
+        ControlClient::connect(&self.path).unwrap()
     }
 
     fn write(&self, page: u64, count: usize) {
@@ -102,7 +105,7 @@ fn pages(first: u64, count: u64) -> Pages {
     Pages { first, count }
 }
 
-fn status<T: std::fmt::Debug>(outcome: Result<T, ClientError>) -> (Status, String) {
+fn status<T: std::fmt::Debug>(outcome: Result<T, ClientError>) -> (ControlStatus, String) {
     match outcome {
         Err(ClientError::Failed { status, text }) => (status, text),
         other => panic!("{other:?}"),
@@ -153,7 +156,7 @@ fn hints_hold_from_a_moment_and_are_taken_back() {
     assert_eq!(setup.counts.hinted.load(SeqCst), 0);
     assert_eq!(client.hint(None, &ranges).unwrap(), 0);
     let (refused, text) = status(client.hint(Some(9), &ranges));
-    assert_eq!(refused, Status::Refused);
+    assert_eq!(refused, ControlStatus::Refused);
     assert!(text.contains("moment 9 is later than the drive's present moment, 8"), "{text}");
 }
 
@@ -181,7 +184,7 @@ fn a_flush_flushes_and_the_keeper_is_asked_for_the_rest() {
     assert_eq!(client.blocks().unwrap(), vec![7; 8 << 20]);
     assert_eq!(client.record(Some(Path::new("a.trace"))).unwrap(), "recording");
     let bad = status(client.record(Some(Path::new("/bad"))));
-    assert_eq!(bad, (Status::Refused, "no such folder".into()));
+    assert_eq!(bad, (ControlStatus::Refused, "no such folder".into()));
     let here = std::path::absolute("a.trace").unwrap();
     assert_eq!(*setup.keeper.recorded.lock().unwrap(), [Some(here), Some("/bad".into())]);
     client.stop().unwrap();
@@ -199,12 +202,12 @@ fn pages_beyond_the_drive_are_refused_before_anything_is_done() {
     let mut client = setup.client();
     for bad in [pages(PAGES, 1), pages(0, PAGES + 1), pages(u64::MAX, 2), pages(1, u64::MAX)] {
         let ranges = [pages(0, 1), bad];
-        assert_eq!(status(client.hint(None, &ranges)).0, Status::OutOfRange);
-        assert_eq!(status(client.cancel(&ranges)).0, Status::OutOfRange);
-        assert_eq!(status(client.trim(&ranges)).0, Status::OutOfRange);
+        assert_eq!(status(client.hint(None, &ranges)).0, ControlStatus::OutOfRange);
+        assert_eq!(status(client.cancel(&ranges)).0, ControlStatus::OutOfRange);
+        assert_eq!(status(client.trim(&ranges)).0, ControlStatus::OutOfRange);
     }
     // Nor can one request be the work of many drives.
-    assert_eq!(status(client.trim(&[pages(0, PAGES), pages(0, 1)])).0, Status::OutOfRange);
+    assert_eq!(status(client.trim(&[pages(0, PAGES), pages(0, 1)])).0, ControlStatus::OutOfRange);
     client.trim(&[pages(PAGES, 0)]).unwrap();
     assert_eq!(setup.counts.hinted.load(SeqCst) + setup.counts.trimmed.load(SeqCst), 0);
 }
@@ -214,8 +217,8 @@ fn a_drive_that_is_no_longer_served_says_so() {
     let setup = Setup::new();
     let mut client = setup.client();
     setup.engine.stop().1.unwrap();
-    assert_eq!(status(client.moment()).0, Status::Stopped);
-    assert_eq!(status(client.flush()).0, Status::Stopped);
+    assert_eq!(status(client.moment()).0, ControlStatus::Stopped);
+    assert_eq!(status(client.flush()).0, ControlStatus::Stopped);
 }
 
 #[test]
@@ -307,7 +310,7 @@ fn a_client_that_goes_in_the_middle_leaves_nothing() {
     // 64 connections may be there at a time: those have gone, or go soon.
     let until = Instant::now() + PATIENCE * 10;
     let connected = || {
-        let mut tries = std::iter::repeat_with(|| Client::connect(&setup.path));
+        let mut tries = std::iter::repeat_with(|| ControlClient::connect(&setup.path));
         tries.find(|client| client.is_ok() || Instant::now() >= until).unwrap().unwrap()
     };
     let clients: Vec<_> = (0..50).map(|_| connected()).collect();
@@ -325,14 +328,14 @@ fn a_server_stops_with_clients_connected() {
     assert!(started.elapsed() < PATIENCE * 10);
     assert!(matches!(client.flush(), Err(ClientError::Broken(_))));
     assert!(!setup.path.exists());
-    let error = Client::connect(&setup.path).err().unwrap().to_string();
+    let error = ControlClient::connect(&setup.path).err().unwrap().to_string();
     assert!(error.starts_with("no drive is served at"), "{error}");
 }
 
 #[test]
 fn the_socket_is_its_owners_and_has_one_server() {
     let setup = Setup::new();
-    let again = || Server::start(setup.engine.queue(), &setup.path, setup.keeper.clone());
+    let again = || ControlServer::start(setup.engine.queue(), &setup.path, setup.keeper.clone());
     assert_eq!(setup.path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let error = again().err().unwrap();
     assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse);
@@ -342,12 +345,13 @@ fn the_socket_is_its_owners_and_has_one_server() {
     std::fs::remove_file(&setup.path).unwrap();
     let second = again().unwrap();
     drop(setup.server);
-    Client::connect(second.path()).unwrap().flush().unwrap();
+    ControlClient::connect(second.path()).unwrap().flush().unwrap();
     drop(second);
     assert!(!setup.path.exists());
     // A file that is no socket stays, and a name may be too long; a path may not.
     std::fs::write(&setup.path, "mine").unwrap();
-    let start = |path: &Path| Server::start(setup.engine.queue(), path, setup.keeper.clone());
+    let start =
+        |path: &Path| ControlServer::start(setup.engine.queue(), path, setup.keeper.clone());
     start(&setup.path).err().unwrap();
     assert_eq!(std::fs::read(&setup.path).unwrap(), b"mine");
     let long = setup.path.with_file_name("x".repeat(200));
@@ -357,7 +361,7 @@ fn the_socket_is_its_owners_and_has_one_server() {
     let deep = setup.path.with_file_name("y".repeat(200));
     std::fs::create_dir(&deep).unwrap();
     let server = start(&deep.join("s")).unwrap();
-    Client::connect(server.path()).unwrap().flush().unwrap();
+    ControlClient::connect(server.path()).unwrap().flush().unwrap();
     drop(server);
     assert!(!deep.join("s").exists());
 }
@@ -374,13 +378,13 @@ fn an_abandoned_socket_is_replaced_by_one_server() {
         let servers: Vec<_> = std::thread::scope(|scope| {
             let server = || {
                 start.wait();
-                Server::start(engine.queue(), &path, Arc::<Told>::default()).ok()
+                ControlServer::start(engine.queue(), &path, Arc::<Told>::default()).ok()
             };
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(server)).collect();
             threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect()
         });
         assert_eq!(servers.len(), 1);
-        Client::connect(&path).unwrap().flush().unwrap();
+        ControlClient::connect(&path).unwrap().flush().unwrap();
     }
 }
 
@@ -412,7 +416,7 @@ fn garbage_harms_nobody() {
         let _ = socket.write_all(&bytes);
         let _ = socket.shutdown(std::net::Shutdown::Write);
         for status in answers(socket) {
-            prop_assert!(Status::of(status).is_some());
+            prop_assert!(ControlStatus::of(status).is_some());
         }
         good.lock().unwrap().flush().unwrap();
     });
@@ -423,11 +427,11 @@ fn a_phase_has_a_name_of_one_line() {
     let setup = Setup::new();
     let mut client = setup.client();
     assert_eq!(client.mark("load done").unwrap(), "phase 1: load done");
-    assert_eq!(status(client.mark("late")), (Status::Refused, "too many phases".into()));
+    assert_eq!(status(client.mark("late")), (ControlStatus::Refused, "too many phases".into()));
     for name in ["", "two\nlines", &"x".repeat(201)] {
         // Bytes that are no request end the connection.
         let mut client = setup.client();
-        assert_eq!(status(client.mark(name)).0, Status::Malformed, "{name:?}");
+        assert_eq!(status(client.mark(name)).0, ControlStatus::Malformed, "{name:?}");
     }
     assert_eq!(client.mark(&"x".repeat(200)).unwrap().len(), 209);
 }
@@ -445,7 +449,7 @@ fn files_have_streams() {
     assert_eq!(told.iter().map(|(_, files)| files.len()).collect::<Vec<_>>(), [2048, 2048, 904, 0]);
     assert!(told.iter().all(|&(device, _)| device == 7 << 20));
     assert_eq!(told.into_iter().flat_map(|(_, files)| files).collect::<Vec<_>>(), many);
-    let refused = (Status::Refused, "the server does not follow files".into());
+    let refused = (ControlStatus::Refused, "the server does not follow files".into());
     assert_eq!(status(client.files(0, &[])), refused);
 }
 
@@ -463,10 +467,10 @@ fn faults_are_for_hosts_and_set_and_cleared_by_any_client() {
     assert_eq!(clients[1].inject(&all).unwrap(), 2);
     let beyond = Fault { range: Some(0..u64::MAX), ..all.clone() };
     let (refused, text) = status(clients[1].inject(&beyond));
-    assert_eq!(refused, Status::Refused);
+    assert_eq!(refused, ControlStatus::Refused);
     assert!(text.starts_with("fail: found a range up to byte"), "{text}");
     assert_eq!(clients[1].clear(Some(1)).unwrap(), 1);
-    assert_eq!(status(clients[0].clear(Some(1))).0, Status::Refused);
+    assert_eq!(status(clients[0].clear(Some(1))).0, ControlStatus::Refused);
     assert_eq!(clients[0].clear(None).unwrap(), 1);
     setup.engine.queue().call(Command::Flush).unwrap();
     // Bytes that are no fault: a wrong length, effect and kind, a time without a delay, a range that wraps.

@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use flashgc_device::{DeviceError, Hinted, Named, Served};
+use flashgc_device::{Backend, DeviceError, Hinted, WriteStreams};
 use flashgc_front::command::{Command, SHORT};
 use flashgc_front::queue::Engine;
 
@@ -43,7 +43,7 @@ unsafe impl GlobalAlloc for Counting {
 /// A drive that keeps nothing. Every other page has data.
 struct Empty;
 
-impl Served for Empty {
+impl Backend for Empty {
     fn pages(&self) -> u64 {
         1 << 20
     }
@@ -51,7 +51,13 @@ impl Served for Empty {
         into.fill(1);
         Ok(())
     }
-    fn write_named(&mut self, _: u64, _: &[u8], _: Named<'_>, _: bool) -> Result<(), DeviceError> {
+    fn write_named(
+        &mut self,
+        _: u64,
+        _: &[u8],
+        _: WriteStreams<'_>,
+        _: bool,
+    ) -> Result<(), DeviceError> {
         Ok(())
     }
     fn trim(&mut self, _: u64, _: u64) -> Result<(), DeviceError> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use flashgc_device::failure::Failure;
 use flashgc_front::command::{Answer, Command};
-use flashgc_front::faults::{Effect, Fault, Kind, LONGEST, MOST};
+use flashgc_front::faults::{Effect, Fault, FaultKind, LONGEST, MOST};
 use flashgc_front::queue::{Engine, Queue};
 use flashgc_front::ram::{Counts, Ram};
 
@@ -20,7 +20,7 @@ pub fn fault(effect: Effect) -> Fault {
 }
 
 /// Returns a failure of the next `next` commands of a kind.
-pub fn fail(kind: Kind, next: u64) -> Fault {
+pub fn fail(kind: FaultKind, next: u64) -> Fault {
     Fault { kind: Some(kind), next: Some(next), ..fault(Effect::Fail) }
 }
 
@@ -64,14 +64,14 @@ fn is_injected(outcome: Result<Answer, Failure>) -> bool {
 #[test]
 fn the_next_commands_of_a_kind_fail_and_are_not_executed() {
     let (_engine, queue, counts) = served();
-    let commands: [(Kind, fn() -> Command); 7] = [
-        (Kind::Read, || read(0, 4096)),
-        (Kind::Read, || Command::ReadSparse { at: 0, bytes: 4096 }),
-        (Kind::Write, || write(0, 4096)),
-        (Kind::Write, || zero(0, 4096, true)),
-        (Kind::Discard, || trim(0, 4096)),
-        (Kind::Discard, || zero(0, 4096, false)),
-        (Kind::Flush, || Command::Flush),
+    let commands: [(FaultKind, fn() -> Command); 7] = [
+        (FaultKind::Read, || read(0, 4096)),
+        (FaultKind::Read, || Command::ReadSparse { at: 0, bytes: 4096 }),
+        (FaultKind::Write, || write(0, 4096)),
+        (FaultKind::Write, || zero(0, 4096, true)),
+        (FaultKind::Discard, || trim(0, 4096)),
+        (FaultKind::Discard, || zero(0, 4096, false)),
+        (FaultKind::Flush, || Command::Flush),
     ];
     let sums = || {
         [&counts.read, &counts.written, &counts.trimmed, &counts.flushes]
@@ -96,7 +96,7 @@ fn the_next_commands_of_a_kind_fail_and_are_not_executed() {
         assert_eq!(queue.faults().clear(None), Ok(1));
     }
     // A write through the cache is a write, not a flush.
-    queue.faults().inject(fail(Kind::Flush, 1)).unwrap();
+    queue.faults().inject(fail(FaultKind::Flush, 1)).unwrap();
     let durable = Command::Write { at: 0, data: vec![1], fua: true, streams: vec![] };
     assert!(!is_injected(queue.call(durable)));
     assert!(is_injected(queue.call(Command::Flush)));
@@ -195,10 +195,11 @@ fn the_end_of_life_refuses_writes_until_it_is_cleared() {
 #[test]
 fn delays_add_up_and_a_late_failure_is_late() {
     let (_engine, queue, counts) = served();
-    let delay = |by| Fault { kind: Some(Kind::Read), next: Some(2), ..fault(Effect::Delay(by)) };
+    let delay =
+        |by| Fault { kind: Some(FaultKind::Read), next: Some(2), ..fault(Effect::Delay(by)) };
     queue.faults().inject(delay(Duration::from_millis(60))).unwrap();
     queue.faults().inject(delay(Duration::from_millis(50))).unwrap();
-    queue.faults().inject(fail(Kind::Read, 1)).unwrap();
+    queue.faults().inject(fail(FaultKind::Read, 1)).unwrap();
     let timed = |command| {
         let began = Instant::now();
         (is_injected(queue.call(command)), began.elapsed())
@@ -254,7 +255,7 @@ fn a_dropped_command_is_told_to_its_front_end_and_not_executed() {
 #[test]
 fn commands_that_are_one_to_their_host_meet_a_fault_once() {
     let (_engine, queue, counts) = served();
-    queue.faults().inject(fail(Kind::Discard, 2)).unwrap();
+    queue.faults().inject(fail(FaultKind::Discard, 2)).unwrap();
     let discard = || {
         let (tell, told) = channel();
         let all = vec![trim(0, 4096), trim(8192, 8192)];
@@ -288,14 +289,14 @@ fn faults_that_cannot_be_are_refused() {
         (fault(Effect::Unreadable), "unreadable: found no range"),
         (ranged(Effect::Unreadable, 0..100), "expected whole pages"),
         (ranged(Effect::Unreadable, 0..(256 << 20) + 4096), "at most 256MiB"),
-        (kind(unreadable(0, 1), Kind::Read), "unreadable: found a kind"),
+        (kind(unreadable(0, 1), FaultKind::Read), "unreadable: found a kind"),
         (ranged(Effect::Fail, 5..5), "fail: found a range of 0 bytes"),
         (ranged(Effect::Fail, 0..SIZE + 1), "fail: found a range up to byte 409601"),
-        (kind(ranged(Effect::Fail, 0..1), Kind::Flush), "a flush has no place"),
+        (kind(ranged(Effect::Fail, 0..1), FaultKind::Flush), "a flush has no place"),
         (next(fault(Effect::Fail), 0), "fail: found 0 commands"),
         (fault(Effect::Delay(Duration::ZERO)), "delay: found 0 s"),
         (fault(Effect::Delay(LONGEST * 2)), "at most 10min"),
-        (kind(fault(Effect::Disconnect), Kind::Read), "disconnect: found a kind"),
+        (kind(fault(Effect::Disconnect), FaultKind::Read), "disconnect: found a kind"),
         (fault(Effect::Disconnect), "disconnect: the drive has no connections"),
         (next(fault(Effect::Disconnect), 3), "disconnect: the drive has no connections"),
         (next(fault(Effect::EndOfLife), 3), "end-of-life: found a kind, a range or a number"),
@@ -311,19 +312,19 @@ fn faults_that_cannot_be_are_refused() {
 #[test]
 fn there_are_few_faults_at_a_time_and_those_that_are_over_make_room() {
     let (_engine, queue, _) = served();
-    queue.faults().inject(fail(Kind::Read, 1)).unwrap();
+    queue.faults().inject(fail(FaultKind::Read, 1)).unwrap();
     assert!(is_injected(queue.call(read(0, 1))));
     for _ in 1..MOST {
-        queue.faults().inject(fail(Kind::Write, 1)).unwrap();
+        queue.faults().inject(fail(FaultKind::Write, 1)).unwrap();
     }
-    assert_eq!(queue.faults().inject(fail(Kind::Write, 1)), Ok(MOST as u64 + 1));
+    assert_eq!(queue.faults().inject(fail(FaultKind::Write, 1)), Ok(MOST as u64 + 1));
     let all = queue.faults().list().0;
     assert_eq!((all.len(), all[0].number), (MOST, 2));
-    let full = queue.faults().inject(fail(Kind::Write, 1)).unwrap_err();
+    let full = queue.faults().inject(fail(FaultKind::Write, 1)).unwrap_err();
     assert!(full.contains("64 faults are set"), "{full}");
     assert_eq!(queue.faults().clear(None), Ok(MOST));
     assert_eq!(
-        queue.faults().inject(fail(Kind::Write, 1)),
+        queue.faults().inject(fail(FaultKind::Write, 1)),
         Ok(MOST as u64 + 2),
         "numbers stay unique"
     );

@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 
 use crate::client::*;
 use crate::faults::{fail, fault, unreadable};
-use flashgc_front::faults::{Effect, Fault, Faults, Kind, LONGEST};
-use flashgc_front::nbd::{Address, Export, Server};
+use flashgc_front::faults::{Effect, Fault, FaultKind, Faults, LONGEST};
+use flashgc_front::nbd::{NbdAddress, NbdExport, NbdServer};
 use flashgc_front::queue::Engine;
 use flashgc_front::ram::{Counts, Ram};
 
 struct Setup {
     faults: Arc<Faults>,
     counts: Arc<Counts>,
-    server: Server,
+    server: NbdServer,
     _engine: Engine<Ram>,
 }
 
@@ -22,8 +22,8 @@ fn serve() -> Setup {
     let drive = Ram::new(16 << 10); // 64 MiB
     let counts = drive.counts();
     let engine = Engine::start(drive).unwrap();
-    let address = Address::Tcp("127.0.0.1:0".into());
-    let server = Server::start(engine.queue(), &address, Export::default()).unwrap();
+    let address = NbdAddress::Tcp("127.0.0.1:0".into());
+    let server = NbdServer::start(engine.queue(), &address, NbdExport::default()).unwrap();
     Setup { faults: Arc::clone(engine.queue().faults()), counts, server, _engine: engine }
 }
 
@@ -39,14 +39,16 @@ fn commands_that_fail_have_the_error_of_the_protocol() {
     for structured in [false, true] {
         let mut client = setup.client(structured);
         client.write(0, &[1; 4096]).unwrap();
-        for (kind, asked, bytes) in
-            [(Kind::Read, READ, 4096), (Kind::Discard, TRIM, 4096), (Kind::Flush, FLUSH, 0)]
-        {
+        for (kind, asked, bytes) in [
+            (FaultKind::Read, READ, 4096),
+            (FaultKind::Discard, TRIM, 4096),
+            (FaultKind::Flush, FLUSH, 0),
+        ] {
             setup.faults.inject(fail(kind, 1)).unwrap();
             assert_eq!(client.request(asked, 0, 0, bytes, &[]), Err(EIO), "{kind:?}");
             client.request(asked, 0, 0, bytes, &[]).unwrap();
         }
-        setup.faults.inject(fail(Kind::Write, 1)).unwrap();
+        setup.faults.inject(fail(FaultKind::Write, 1)).unwrap();
         let written = setup.counts.written.load(SeqCst);
         assert_eq!(client.write(4096, &[1; 4096]), Err(EIO));
         assert_eq!(setup.counts.written.load(SeqCst), written);
@@ -70,7 +72,7 @@ fn a_late_answer_lets_others_pass() {
     let by = Duration::from_millis(150);
     setup
         .faults
-        .inject(Fault { kind: Some(Kind::Read), next: Some(1), ..fault(Effect::Delay(by)) })
+        .inject(Fault { kind: Some(FaultKind::Read), next: Some(1), ..fault(Effect::Delay(by)) })
         .unwrap();
     let began = Instant::now();
     let late = client.send_request(READ, 0, 0, 4096, &[]);
@@ -88,7 +90,7 @@ fn a_dropped_command_has_no_reply_and_takes_no_room() {
     // 20 requests of 32 MiB: more than the room of one connection, and than that of all.
     setup
         .faults
-        .inject(Fault { kind: Some(Kind::Read), next: Some(20), ..fault(Effect::Drop) })
+        .inject(Fault { kind: Some(FaultKind::Read), next: Some(20), ..fault(Effect::Drop) })
         .unwrap();
     for _ in 0..20 {
         client.send_request(READ, 0, 0, 32 << 20, &[]);
@@ -100,7 +102,7 @@ fn a_dropped_command_has_no_reply_and_takes_no_room() {
     assert_eq!(other.read(0, 32 << 20).map(|data| data.len()), Ok(32 << 20));
     setup
         .faults
-        .inject(Fault { kind: Some(Kind::Write), next: Some(1), ..fault(Effect::Drop) })
+        .inject(Fault { kind: Some(FaultKind::Write), next: Some(1), ..fault(Effect::Drop) })
         .unwrap();
     client.send_request(WRITE, FUA, 0, 4096, &[9; 4096]);
     assert_eq!(client.read(0, 4096), Ok(vec![0; 4096]), "what gets no answer is not executed");

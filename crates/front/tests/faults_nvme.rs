@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::faults::{fail, fault, unreadable};
 use crate::initiator::*;
-use flashgc_front::faults::{Effect, Fault, Faults, Kind};
+use flashgc_front::faults::{Effect, Fault, FaultKind, Faults};
 use flashgc_front::ram::Ram;
 
 const PAGES: u64 = 4096;
@@ -30,17 +30,17 @@ fn commands_that_fail_have_the_status_of_the_specification() {
     let queue = &mut host.queues[0];
     let page = [1; 4096];
     queue.write(0, 1, &page, 0).ok();
-    faults.inject(fail(Kind::Read, 3)).unwrap();
+    faults.inject(fail(FaultKind::Read, 3)).unwrap();
     assert_eq!(queue.read(0, 1, 4096).status, UNRECOVERED);
     let compare = || Sent { entry: io(5, 0, 1, 0), data: &page, in_capsule: true };
     assert_eq!(queue.call(compare()).status, UNRECOVERED);
     assert_eq!(queue.ask(io(0x0c, 0, 1, 0)).status, UNRECOVERED, "verify");
     assert_eq!(queue.call(compare()).status, 0);
     // A host may try a write and a flush again.
-    faults.inject(fail(Kind::Write, 2)).unwrap();
+    faults.inject(fail(FaultKind::Write, 2)).unwrap();
     assert_eq!(queue.write(5, 1, &page, 0).status, 0x280);
     assert_eq!(queue.ask(io(8, 5, 1, 0)).status, 0x280, "zeros");
-    faults.inject(fail(Kind::Flush, 1)).unwrap();
+    faults.inject(fail(FaultKind::Flush, 1)).unwrap();
     assert_eq!(queue.ask(entry(0, 1, &[])).status, 0x006);
     queue.ask(entry(0, 1, &[])).ok();
     assert_eq!((counts.written.load(SeqCst), counts.flushes.load(SeqCst)), (1, 1));
@@ -49,7 +49,7 @@ fn commands_that_fail_have_the_status_of_the_specification() {
         .iter()
         .flat_map(|first| [1 << 32, *first].map(u64::to_le_bytes).concat())
         .collect();
-    faults.inject(fail(Kind::Discard, 1)).unwrap();
+    faults.inject(fail(FaultKind::Discard, 1)).unwrap();
     assert_eq!(queue.call(discard(&ranges, 2)).status, 0x280);
     assert_eq!(counts.trimmed.load(SeqCst), 0);
     assert_eq!(queue.call(discard(&ranges, 2)).status, 0);
@@ -60,7 +60,7 @@ fn commands_that_fail_have_the_status_of_the_specification() {
         source[8] = first;
         (entry(0x19, 1, &[to, 0, 0]), source)
     };
-    for kind in [Kind::Read, Kind::Write] {
+    for kind in [FaultKind::Read, FaultKind::Write] {
         faults.inject(fail(kind, 1)).unwrap();
         let (entry, source) = copy(0, 20);
         let mut call = || queue.call(Sent { entry, data: &source, in_capsule: true }).status;
@@ -116,7 +116,7 @@ fn a_late_answer_lets_others_pass() {
     let mut host = setup.host();
     let queue = &mut host.queues[0];
     let by = Duration::from_millis(150);
-    let late = Fault { kind: Some(Kind::Read), next: Some(1), ..fault(Effect::Delay(by)) };
+    let late = Fault { kind: Some(FaultKind::Read), next: Some(1), ..fault(Effect::Delay(by)) };
     faults(&setup).inject(late).unwrap();
     let began = Instant::now();
     let read = Sent { entry: moves(io(2, 0, 1, 0), 4096), data: &[], in_capsule: false };
@@ -136,12 +136,12 @@ fn a_dropped_command_stays_under_way_to_its_host_and_takes_no_room() {
     let mut host = setup.host_with(&Wanted { entries: 4, ..Wanted::default() }, 1);
     let queue = &mut host.queues[0];
     let dropped = |kind, next| Fault { kind: Some(kind), next: Some(next), ..fault(Effect::Drop) };
-    faults.inject(dropped(Kind::Write, 2)).unwrap();
+    faults.inject(dropped(FaultKind::Write, 2)).unwrap();
     for page in 0..2 {
         queue.submit(Sent { entry: io(1, page, 1, 0), data: &[1; 4096], in_capsule: true });
     }
     assert_eq!(queue.read(0, 2, 8192).ok(), [0; 8192], "what gets no answer is not executed");
-    faults.inject(dropped(Kind::Discard, 1)).unwrap();
+    faults.inject(dropped(FaultKind::Discard, 1)).unwrap();
     let mut range = vec![0; 16];
     range[4] = 1;
     queue.submit(discard(&range, 1));
@@ -150,14 +150,14 @@ fn a_dropped_command_stays_under_way_to_its_host_and_takes_no_room() {
     // Three of four entries are under way for ever; the error log knows of none.
     let log = host.admin.log(0x01, 0, 64).ok();
     assert_eq!(log[..8], [0; 8]);
-    faults.inject(dropped(Kind::Flush, 1)).unwrap();
+    faults.inject(dropped(FaultKind::Flush, 1)).unwrap();
     let queue = &mut host.queues[0];
     queue.submit(Sent { entry: entry(0, 1, &[]), data: &[], in_capsule: false });
     queue.submit(Sent { entry: entry(0, 1, &[]), data: &[], in_capsule: false });
     assert!(queue.is_closed(), "a command more than the queue has entries");
     drop(host);
     // 100 commands of 1 MiB: more than the room of a connection.
-    faults.inject(dropped(Kind::Read, 100)).unwrap();
+    faults.inject(dropped(FaultKind::Read, 100)).unwrap();
     let mut host = setup.host();
     let queue = &mut host.queues[0];
     for _ in 0..100 {

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
 use crate::machine::{Folder, Loop, Mounted, has_fuse, has_loop, run};
-use flashgc_device::{DeviceError, Named, Served};
+use flashgc_device::{Backend, DeviceError, WriteStreams};
 use flashgc_front::command::{Answer, Command};
 use flashgc_front::fuse::Mount;
 use flashgc_front::queue::Engine;
@@ -24,13 +24,13 @@ const SIZE: u64 = PAGES * 4096;
 
 /// A drive that is mounted. Fields are dropped from the first to the last: the mount goes before
 /// the drive and the folder.
-struct Setup<S: Served + 'static> {
+struct Setup<S: Backend + 'static> {
     mount: Mount,
     engine: Engine<S>,
     folder: Folder,
 }
 
-fn mounted<S: Served>(drive: S) -> Setup<S> {
+fn mounted<S: Backend>(drive: S) -> Setup<S> {
     let folder = Folder::new();
     let engine = Engine::start(drive).unwrap();
     let mount = Mount::new(engine.queue(), folder.path()).unwrap();
@@ -207,7 +207,7 @@ fn seeking_finds_data_and_holes() {
 /// A drive on which each page has a fault of its own.
 struct Faulty;
 
-impl Served for Faulty {
+impl Backend for Faulty {
     fn pages(&self) -> u64 {
         PAGES
     }
@@ -218,7 +218,7 @@ impl Served for Faulty {
         &mut self,
         page: u64,
         _: &[u8],
-        _: Named<'_>,
+        _: WriteStreams<'_>,
         _: bool,
     ) -> Result<(), DeviceError> {
         Err(match page {

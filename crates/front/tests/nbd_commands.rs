@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::client::*;
-use flashgc_device::{DeviceError, Hinted, Named, Served};
+use flashgc_device::{Backend, DeviceError, Hinted, WriteStreams};
 use flashgc_front::command::Command;
-use flashgc_front::nbd::{Address, Export, Server};
+use flashgc_front::nbd::{NbdAddress, NbdExport, NbdServer};
 use flashgc_front::queue::Engine;
 use flashgc_front::ram::{Counts, Ram};
 use proptest::collection::vec;
@@ -16,16 +16,16 @@ const PAGES: u64 = 100;
 const SIZE: u64 = PAGES * 4096;
 const MIB: u32 = 1 << 20;
 
-struct Setup<S: Served + 'static> {
-    server: Server,
+struct Setup<S: Backend + 'static> {
+    server: NbdServer,
     engine: Engine<S>,
 }
 
-fn serve<S: Served + 'static>(drive: S, read_only: bool) -> Setup<S> {
+fn serve<S: Backend + 'static>(drive: S, read_only: bool) -> Setup<S> {
     let engine = Engine::start(drive).unwrap();
-    let address = Address::Tcp("127.0.0.1:0".into());
-    let export = Export { read_only, ..Export::default() };
-    Setup { server: Server::start(engine.queue(), &address, export).unwrap(), engine }
+    let address = NbdAddress::Tcp("127.0.0.1:0".into());
+    let export = NbdExport { read_only, ..NbdExport::default() };
+    Setup { server: NbdServer::start(engine.queue(), &address, export).unwrap(), engine }
 }
 
 fn ram() -> (Setup<Ram>, Arc<Counts>) {
@@ -39,7 +39,7 @@ fn flushes(counts: &Counts) -> u64 {
 }
 
 /// Returns a client for each kind of replies.
-fn clients<S: Served>(setup: &Setup<S>) -> [Client; 2] {
+fn clients<S: Backend>(setup: &Setup<S>) -> [Client; 2] {
     [false, true].map(|structured| Client::ready(setup.server.address(), structured))
 }
 
@@ -192,7 +192,7 @@ fn a_read_only_export_refuses_writes_alone() {
 /// A drive on which each page has a fault of its own.
 struct Faulty;
 
-impl Served for Faulty {
+impl Backend for Faulty {
     fn pages(&self) -> u64 {
         PAGES
     }
@@ -203,7 +203,7 @@ impl Served for Faulty {
         &mut self,
         page: u64,
         _: &[u8],
-        _: Named<'_>,
+        _: WriteStreams<'_>,
         _: bool,
     ) -> Result<(), DeviceError> {
         Err(match page {

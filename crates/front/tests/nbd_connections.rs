@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::client::*;
-use flashgc_device::Served;
+use flashgc_device::Backend;
 use flashgc_front::limits::Limits;
-use flashgc_front::nbd::{Address, Export, Server};
+use flashgc_front::nbd::{NbdAddress, NbdExport, NbdServer};
 use flashgc_front::queue::Engine;
 use flashgc_front::ram::Ram;
 use proptest::collection::vec;
@@ -18,7 +18,7 @@ const SIZE: u64 = PAGES * 4096;
 const MIB: u32 = 1 << 20;
 
 struct Setup {
-    server: Server,
+    server: NbdServer,
     engine: Engine<Ram>,
 }
 
@@ -28,10 +28,11 @@ fn serve(drive: Ram) -> Setup {
 
 fn serve_with(drive: Ram, limits: Limits) -> Setup {
     let engine = Engine::start(drive).unwrap();
-    let address = Address::Tcp("127.0.0.1:0".into());
-    let listener = Server::listen(&address).unwrap();
+    let address = NbdAddress::Tcp("127.0.0.1:0".into());
+    let listener = NbdServer::listen(&address).unwrap();
     let server =
-        Server::start_with(engine.queue(), &address, listener, Export::default(), limits).unwrap();
+        NbdServer::start_with(engine.queue(), &address, listener, NbdExport::default(), limits)
+            .unwrap();
     Setup { server, engine }
 }
 
@@ -124,9 +125,9 @@ fn a_stopped_drive_says_so_and_the_server_still_stops() {
 #[test]
 fn a_unix_socket_is_taken_over_from_the_dead_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let address = Address::Unix(folder.path().join("s"));
+    let address = NbdAddress::Unix(folder.path().join("s"));
     let engine = Engine::start(Ram::new(PAGES)).unwrap();
-    let start = || Server::start(engine.queue(), &address, Export::default());
+    let start = || NbdServer::start(engine.queue(), &address, NbdExport::default());
     let server = start().unwrap();
     assert_eq!(Client::ready(&address, true).read(0, 1), Ok(vec![0]));
     assert_eq!(start().err().unwrap().kind(), std::io::ErrorKind::AddrInUse);

@@ -2,7 +2,7 @@
 
 use crate::client;
 use crate::client::{Client, contexts, go};
-use flashgc_front::nbd::{Address, Export, Server};
+use flashgc_front::nbd::{NbdAddress, NbdExport, NbdServer};
 use flashgc_front::queue::Engine;
 use flashgc_front::ram::Ram;
 
@@ -20,15 +20,15 @@ const DF: u16 = 1 << 7;
 const READ_ONLY: u16 = 1 << 1;
 
 struct Served {
-    server: Server,
+    server: NbdServer,
     _engine: Engine<Ram>,
 }
 
 fn served(read_only: bool) -> Served {
     let engine = Engine::start(Ram::new(100)).unwrap();
-    let export = Export { name: "a drive".into(), description: "of a test".into(), read_only };
+    let export = NbdExport { name: "a drive".into(), description: "of a test".into(), read_only };
     let address = "127.0.0.1:0".parse().unwrap();
-    Served { server: Server::start(engine.queue(), &address, export).unwrap(), _engine: engine }
+    Served { server: NbdServer::start(engine.queue(), &address, export).unwrap(), _engine: engine }
 }
 
 impl Served {
@@ -200,10 +200,10 @@ fn an_endless_negotiation_is_ended() {
 
 #[test]
 fn addresses_are_read_and_refused() {
-    let parse = |typed: &str| typed.parse::<Address>();
-    assert_eq!(parse("localhost:10809"), Ok(Address::Tcp("localhost:10809".into())));
-    assert_eq!(parse("[::1]:0"), Ok(Address::Tcp("[::1]:0".into())));
-    assert_eq!(parse("unix:/run/x"), Ok(Address::Unix("/run/x".into())));
+    let parse = |typed: &str| typed.parse::<NbdAddress>();
+    assert_eq!(parse("localhost:10809"), Ok(NbdAddress::Tcp("localhost:10809".into())));
+    assert_eq!(parse("[::1]:0"), Ok(NbdAddress::Tcp("[::1]:0".into())));
+    assert_eq!(parse("unix:/run/x"), Ok(NbdAddress::Unix("/run/x".into())));
     for wrong in ["", "10809", ":10809", "localhost", "localhost:", "localhost:99999", "unix:"] {
         let text = parse(wrong).unwrap_err().to_string();
         let hint = "is no address; hint: HOST:PORT (127.0.0.1:10809) or unix:PATH";

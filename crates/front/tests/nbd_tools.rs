@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
 use crate::machine::{have, run};
-use flashgc_front::nbd::{Address, Export, Server};
+use flashgc_front::nbd::{NbdAddress, NbdExport, NbdServer};
 use flashgc_front::queue::Engine;
 use flashgc_front::ram::{Counts, Ram};
 
@@ -15,7 +15,7 @@ const PAGES: u64 = 4 << 10;
 const SIZE: usize = 16 << 20;
 
 struct Setup {
-    server: Server,
+    server: NbdServer,
     folder: tempfile::TempDir,
     counts: Arc<Counts>,
     _engine: Engine<Ram>,
@@ -28,12 +28,12 @@ impl Setup {
         let counts = drive.counts();
         let engine = Engine::start(drive).unwrap();
         let address = if unix {
-            Address::Unix(folder.path().join("socket"))
+            NbdAddress::Unix(folder.path().join("socket"))
         } else {
-            Address::Tcp("127.0.0.1:0".into())
+            NbdAddress::Tcp("127.0.0.1:0".into())
         };
-        let export = Export { name: "drive".into(), ..Export::default() };
-        let server = Server::start(engine.queue(), &address, export).unwrap();
+        let export = NbdExport { name: "drive".into(), ..NbdExport::default() };
+        let server = NbdServer::start(engine.queue(), &address, export).unwrap();
         Self { server, folder, counts, _engine: engine }
     }
 

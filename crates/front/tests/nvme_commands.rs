@@ -3,9 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use crate::initiator::*;
-use flashgc_device::Served;
+use flashgc_device::Backend;
 use flashgc_front::limits::Limits;
-use flashgc_front::nvme::Export;
+use flashgc_front::nvme::NvmeExport;
 use flashgc_front::ram::Ram;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -258,7 +258,7 @@ fn wrong_commands_get_the_status_of_the_specification() {
 
 #[test]
 fn a_read_only_drive_refuses_writes_alone() {
-    let export = Export { uuid: UUID, read_only: true, ..Export::default() };
+    let export = NvmeExport { uuid: UUID, read_only: true, ..NvmeExport::default() };
     let setup = serve_with(Ram::new(PAGES), export, Limits::default());
     let mut host = setup.host();
     assert_eq!(host.admin.identify(0, 1).ok()[99], 1, "NSATTR");
@@ -399,7 +399,7 @@ proptest! {
         (header_digests, data_digests, is_of_sectors) in any::<(bool, bool, bool)>(),
     ) {
         let size = if is_of_sectors { 512 } else { 4096 };
-        let export = Export { uuid: UUID, ..if is_of_sectors { sectors() } else { Export::default() } };
+        let export = NvmeExport { uuid: UUID, ..if is_of_sectors { sectors() } else { NvmeExport::default() } };
         let setup = serve_with(Ram::new(72), export, Limits::default());
         let wanted = Wanted { header_digests, data_digests, ..Wanted::default() };
         let mut host = setup.host_with(&wanted, 1);

@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crate::initiator::*;
-use flashgc_device::Served;
+use flashgc_device::Backend;
 use flashgc_front::limits::Limits;
-use flashgc_front::nvme::{Export, answers};
+use flashgc_front::nvme::{NvmeExport, answers};
 use flashgc_front::queue::Engine;
 use flashgc_front::ram::Ram;
 use proptest::collection::vec;
@@ -20,8 +20,8 @@ const fn ms(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-fn export() -> Export {
-    Export { uuid: UUID, ..Export::default() }
+fn export() -> NvmeExport {
+    NvmeExport { uuid: UUID, ..NvmeExport::default() }
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::initiator::*;
-use flashgc_device::{DeviceError, Hinted, Named, Served};
-use flashgc_front::nvme::{Export, Server};
+use flashgc_device::{Backend, DeviceError, Hinted, WriteStreams};
+use flashgc_front::nvme::{NvmeExport, NvmeServer};
 use flashgc_front::queue::Engine;
 use flashgc_front::ram::Ram;
 
@@ -28,7 +28,7 @@ impl Failing {
     }
 }
 
-impl Served for Failing {
+impl Backend for Failing {
     fn pages(&self) -> u64 {
         self.0.pages()
     }
@@ -42,7 +42,7 @@ impl Served for Failing {
         &mut self,
         page: u64,
         data: &[u8],
-        _: Named<'_>,
+        _: WriteStreams<'_>,
         fua: bool,
     ) -> Result<(), DeviceError> {
         self.fail(true)?;
@@ -79,9 +79,9 @@ impl Served for Failing {
 fn failures_have_their_status_and_a_read_only_drive_tells_its_hosts() {
     let state = Arc::new(AtomicU8::new(SOUND));
     let engine = Engine::start(Failing(Ram::new(100), Arc::clone(&state))).unwrap();
-    let export = Export { uuid: UUID, ..Export::default() };
+    let export = NvmeExport { uuid: UUID, ..NvmeExport::default() };
     let address = "127.0.0.1:0".parse().unwrap();
-    let server = Server::start(engine.queue(), &address, &export).unwrap();
+    let server = NvmeServer::start(engine.queue(), &address, &export).unwrap();
     let (address, name, wanted) = (server.address().to_string(), export.name(), Wanted::default());
     let mut admin = Queue::connect(&address, &name, &wanted, 0, 0xffff).unwrap();
     admin.enable();

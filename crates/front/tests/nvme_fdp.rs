@@ -7,9 +7,9 @@ use crate::common::{new_medium, open, page_of, settings};
 use crate::initiator::*;
 use flashgc_base::rng::Stream;
 use flashgc_base::stream::NO_STREAM;
-use flashgc_device::{Drive, Named, PAGE, Recording, Report, Served, Settings};
+use flashgc_device::{Backend, Drive, PAGE, Recording, Report, Settings, WriteStreams};
 use flashgc_front::limits::Limits;
-use flashgc_front::nvme::{Address, Block, Export, Handles, Server};
+use flashgc_front::nvme::{Block, Handles, NvmeAddress, NvmeExport, NvmeServer};
 use flashgc_front::pace::{Pace, Simulated, Work};
 use flashgc_front::queue::Engine;
 use flashgc_front::ram::Ram;
@@ -31,23 +31,23 @@ fn placed(count: u16, persistent: u16) -> Settings {
 
 /// A stored drive with handles, served.
 struct Placing {
-    server: Server,
+    server: NvmeServer,
     engine: Engine<Drive>,
     name: String,
 }
 
 impl Placing {
     fn serve(drive: Drive, handles: Option<Handles>, block: Block) -> Self {
-        let export = Export { uuid: UUID, block, handles, ..Export::default() };
+        let export = NvmeExport { uuid: UUID, block, handles, ..NvmeExport::default() };
         Self::of(Engine::start(drive).unwrap(), &export)
     }
 
-    fn of(engine: Engine<Drive>, export: &Export) -> Self {
-        let address: Address = "127.0.0.1:0".parse().unwrap();
-        let listener = Server::listen(&address).unwrap();
+    fn of(engine: Engine<Drive>, export: &NvmeExport) -> Self {
+        let address: NvmeAddress = "127.0.0.1:0".parse().unwrap();
+        let listener = NvmeServer::listen(&address).unwrap();
         let limits = Limits::default();
         let server =
-            Server::start_with(engine.queue(), &address, listener, export, limits).unwrap();
+            NvmeServer::start_with(engine.queue(), &address, listener, export, limits).unwrap();
         Self { server, engine, name: export.name() }
     }
 
@@ -590,7 +590,14 @@ struct AtOnce {
 }
 
 impl Simulated for AtOnce {
-    fn arrive(&mut self, _: Op, _: u64, _: u64, _: Named<'_>, now_ns: u64) -> Result<(), String> {
+    fn arrive(
+        &mut self,
+        _: Op,
+        _: u64,
+        _: u64,
+        _: WriteStreams<'_>,
+        now_ns: u64,
+    ) -> Result<(), String> {
         self.due.push_back((self.tickets, now_ns));
         self.tickets += 1;
         Ok(())
@@ -625,7 +632,7 @@ fn an_update_that_cannot_be_is_refused() {
     assert_eq!(put(queue, 0, &page_of(1), 1), 0);
     // Traces have no such request.
     let recording = Recording::begin(&path, 1000, true).unwrap();
-    let record = move |drive: &mut dyn Served, _: &mut _| {
+    let record = move |drive: &mut dyn Backend, _: &mut _| {
         drop(drive.as_drive().unwrap().replace_recording(Some(recording)));
     };
     placing.engine.queue().visit(record).unwrap();
@@ -637,9 +644,9 @@ fn an_update_that_cannot_be_is_refused() {
     // A host that may only read, and a drive whose answers have the times of another one.
     let settings = placed(2, 0);
     let handles = Some(Handles { count: 2, persistent: 0 });
-    let export = Export { uuid: UUID, handles, ..Export::default() };
+    let export = NvmeExport { uuid: UUID, handles, ..NvmeExport::default() };
     let drive = || open(new_medium(&settings), &settings);
-    let reading = Export { read_only: true, ..export.clone() };
+    let reading = NvmeExport { read_only: true, ..export.clone() };
     let reader = Placing::of(Engine::start(drive()).unwrap(), &reading);
     assert_eq!(update(&mut reader.host(&Wanted::default()).queues[0], &[1]), DNR | 0x20);
     let pace = Pace::start(Box::new(AtOnce::default()), 1.0).unwrap();

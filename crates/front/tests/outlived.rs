@@ -22,8 +22,8 @@ const DURABILITY: &str = "FLASHGC_TEST_DURABILITY";
 /// The most commands under way at once.
 const DEPTH: u32 = 32;
 
-fn export() -> nvme::Export {
-    nvme::Export { uuid: initiator::UUID, ..nvme::Export::default() }
+fn export() -> nvme::NvmeExport {
+    nvme::NvmeExport { uuid: initiator::UUID, ..nvme::NvmeExport::default() }
 }
 
 /// Serves a drive in the other process. It is not a test by itself.
@@ -37,10 +37,10 @@ fn serve_until_killed() {
     let media = FileMedia::open(&file).unwrap();
     let drive = Drive::open_as(Box::new(media), &common::plain(), durability).unwrap();
     let engine = Engine::start(drive).unwrap();
-    let socket = nbd::Address::Unix(file.with_extension("sock"));
-    let _nbd = nbd::Server::start(engine.queue(), &socket, nbd::Export::default()).unwrap();
+    let socket = nbd::NbdAddress::Unix(file.with_extension("sock"));
+    let _nbd = nbd::NbdServer::start(engine.queue(), &socket, nbd::NbdExport::default()).unwrap();
     let address = "127.0.0.1:0".parse().unwrap();
-    let nvme = nvme::Server::start(engine.queue(), &address, &export()).unwrap();
+    let nvme = nvme::NvmeServer::start(engine.queue(), &address, &export()).unwrap();
     println!("\nserved {}", nvme.address());
     loop {
         std::thread::park();
@@ -100,7 +100,7 @@ const FRONTS: usize = 2;
 impl Host {
     fn connect(server: &Server, file: &Path, front: usize) -> Self {
         if front == 0 {
-            let address = nbd::Address::Unix(file.with_extension("sock"));
+            let address = nbd::NbdAddress::Unix(file.with_extension("sock"));
             return Self::Nbd(Client::ready(&address, false));
         }
         let (wanted, name) = (Wanted::default(), export().name());

@@ -5,10 +5,10 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use flashgc_device::Named;
+use flashgc_device::WriteStreams;
 use flashgc_device::failure::Failure;
 use flashgc_front::command::{Answer, Command};
-use flashgc_front::meter::Kind;
+use flashgc_front::meter::LatencyKind;
 use flashgc_front::pace::{Pace, Simulated, Work};
 use flashgc_front::queue::Engine;
 use flashgc_front::ram::Ram;
@@ -36,7 +36,7 @@ impl Simulated for Steady {
         op: Op,
         offset: u64,
         bytes: u64,
-        _: Named<'_>,
+        _: WriteStreams<'_>,
         now_ns: u64,
     ) -> Result<(), String> {
         assert!(now_ns > self.reached, "time goes back");
@@ -107,7 +107,7 @@ fn answers_leave_at_their_simulated_times_and_not_before() {
         let paced = queue.paced().unwrap();
         assert_eq!((paced.lateness.answers, paced.work.host_pages, paced.slower), (7, 7, slower));
         let [simulated, measured] = [paced.simulated, paced.measured];
-        let write = Kind::Write as usize;
+        let write = LatencyKind::Write as usize;
         assert_eq!((simulated[write].count, measured[write].count), (5, 5));
         assert!((simulated[write].mean / (ms as f64 * 1e3) - 1.0).abs() < 0.01);
         assert!(measured[write].mean > 0.99 * simulated[write].mean);
@@ -134,7 +134,7 @@ fn every_answer_is_counted_once_while_others_look() {
     });
     let paced = queue.paced().unwrap();
     assert_eq!((paced.lateness.answers, paced.lateness.latencies.count), (700, 700));
-    assert_eq!(paced.simulated[Kind::Write as usize].count, 700);
+    assert_eq!(paced.simulated[LatencyKind::Write as usize].count, 700);
     assert!(looks > 1);
     engine.stop().1.unwrap();
 }

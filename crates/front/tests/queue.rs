@@ -7,7 +7,7 @@ use std::thread::ThreadId;
 use std::time::Duration;
 
 use flashgc_device::failure::Failure;
-use flashgc_device::{DeviceError, Hinted, Named, Served};
+use flashgc_device::{Backend, DeviceError, Hinted, WriteStreams};
 use flashgc_front::command::{Answer, Command};
 use flashgc_front::queue::{Engine, Queue};
 use flashgc_front::ram::Ram;
@@ -39,7 +39,7 @@ impl Told {
     }
 }
 
-impl Served for Told {
+impl Backend for Told {
     fn pages(&self) -> u64 {
         100
     }
@@ -56,7 +56,7 @@ impl Served for Told {
         &mut self,
         page: u64,
         _: &[u8],
-        _: Named<'_>,
+        _: WriteStreams<'_>,
         fua: bool,
     ) -> Result<(), DeviceError> {
         assert!(!fua, "durability is the batch's business");

@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};
 
 use flashgc_device::failure::Failure;
-use flashgc_device::{DeviceError, Hinted, Named, Served};
+use flashgc_device::{Backend, DeviceError, Hinted, WriteStreams};
 use flashgc_front::command::{Answer, Command};
 use flashgc_front::limits::Limits;
 use flashgc_front::queue::{Engine, Queue};
@@ -34,7 +34,7 @@ impl Reporting {
     }
 }
 
-impl Served for Reporting {
+impl Backend for Reporting {
     fn pages(&self) -> u64 {
         PAGES
     }
@@ -46,7 +46,7 @@ impl Served for Reporting {
         &mut self,
         page: u64,
         _: &[u8],
-        _: Named<'_>,
+        _: WriteStreams<'_>,
         _: bool,
     ) -> Result<(), DeviceError> {
         self.note("write", page);

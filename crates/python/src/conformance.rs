@@ -3,18 +3,14 @@
 
 use flashgc_base::naming::Keywords;
 use flashgc_base::rng::Stream;
-use flashgc_drive::counting::CountingDrive;
-use flashgc_drive::extent::{Extent, Unit};
-use flashgc_ftl::{
-    BlockTable, Fill, Frontier, Geometry, Layout, PlacementSpec, Victim, VictimSpec,
-};
-use flashgc_workload::generate::GeneratorSpec;
+use flashgc_base::sync::lock;
+use flashgc_experiment::conformance::{Decisions, Shape, Unfit, Writes, run_placement, run_victim};
+use flashgc_ftl::{BlockTable, Victim};
 use pyo3::prelude::*;
 
 use crate::errors::{self, PolicyError};
 use crate::placement::{self, Picks};
-use crate::policy::{self, Raised, lock};
-use crate::strict;
+use crate::policy::{self, Raised};
 
 /// Returns the block that `policy` picks from a hand-built table: `None` in `counts` is an open
 /// block.
@@ -45,12 +41,11 @@ pub(crate) fn policy_run(
     batch: usize,
     seed: u64,
 ) -> PyResult<(u64, u64, u64)> {
-    let geometry = Geometry::with_spare(blocks, pages_per_block, spare).map_err(errors::config)?;
-    let frontier = Frontier::parse(frontier).map_err(errors::config)?;
-    let layout = Layout { frontier, seed, ..Layout::new(geometry) };
     let raised = Raised::default();
     let victim = Victim::External("policy".to_string(), policy::external(policy, &raised));
-    outcome(&victim, layout, workload, writes, batch, &raised)
+    let shape = Shape { blocks, pages_per_block, spare, frontier };
+    let writes = Writes { workload, count: writes, batch, seed };
+    outcome(run_victim(&victim, shape, writes), &raised)
 }
 
 /// Runs the placement `rule` likewise, with victims of `victim`, or its own picks without one, and a drive
@@ -64,50 +59,22 @@ pub(crate) fn placement_run(
     batch: usize,
     seed: u64,
 ) -> PyResult<(u64, u64, u64)> {
-    /// Blocks beside those of the classes, and for each of them.
-    const BLOCKS: u32 = 40;
-    const BLOCKS_A_CLASS: u32 = 8;
     let raised = Raised::default();
     let picks = if victim.is_none() { Picks::Victims } else { Picks::Nothing };
-    let known = placement::external(rule, "placement".to_string(), picks, &raised)?;
-    let blocks = BLOCKS + BLOCKS_A_CLASS * known.takes_copies.len() as u32;
-    let geometry = Geometry::with_spare(blocks, 16, 0.25).map_err(errors::config)?;
-    let layout = Layout {
-        frontier: Frontier::Pool { low: 1 },
-        fill: Fill::Empty,
-        placement: PlacementSpec::from_outside(strict::watched(known)),
-        seed,
-        ..Layout::new(geometry)
-    };
-    let victim = match victim {
-        Some(victim) => Victim::Registered(VictimSpec::parse(victim).map_err(errors::config)?),
-        None => Victim::Placement("placement".to_string()),
-    };
-    outcome(&victim, layout, workload, writes, batch, &raised)
+    let external = placement::external(rule, "placement".to_string(), picks, &raised)?;
+    let writes = Writes { workload, count: writes, batch, seed };
+    outcome(run_placement(external, victim, writes), &raised)
 }
 
-/// The decisions, collections and copied pages of a drive that passes the audit in the end.
-fn outcome(
-    victim: &Victim,
-    layout: Layout,
-    workload: &str,
-    writes: u64,
-    batch: usize,
-    raised: &Raised,
-) -> PyResult<(u64, u64, u64)> {
-    let (pages, seed) = (layout.geometry.logical_pages(), layout.seed);
-    let layer = victim.build(layout);
-    let fault = |error| lock(raised).take().unwrap_or_else(|| errors::drive(&error, &Keywords));
-    let layer = layer.map_err(|error| fault(error.into()))?;
-    let source = GeneratorSpec::parse(workload).map_err(errors::config)?;
-    let source = source.open(pages, seed).map_err(errors::config)?;
-    let mut drive = CountingDrive::new(layer, source, batch);
-    let target = Extent { unit: Unit::Writes, amount: writes };
-    while drive.step(target).map_err(fault)? {}
+/// The decisions, collections and copied pages of a run, or the exception that the policy raised.
+fn outcome(run: Result<Decisions, Unfit>, raised: &Raised) -> PyResult<(u64, u64, u64)> {
     if let Some(error) = lock(raised).take() {
         return Err(error);
     }
-    drive.layer().audit().map_err(PolicyError::new_err)?;
-    let counters = drive.layer().counters();
-    Ok((drive.layer().decisions(), counters.collections, counters.copied_pages))
+    match run {
+        Ok(run) => Ok((run.digest, run.collections, run.copied_pages)),
+        Err(Unfit::Argument(text)) => Err(errors::config(text)),
+        Err(Unfit::Drive(error)) => Err(errors::drive(&error, &Keywords)),
+        Err(Unfit::Audit(text)) => Err(PolicyError::new_err(text)),
+    }
 }

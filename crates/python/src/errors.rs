@@ -3,11 +3,22 @@
 
 use flashgc_base::naming::Names;
 use flashgc_base::spec::SpecError;
+#[cfg(target_os = "linux")]
+use flashgc_base::sync::lock;
+#[cfg(target_os = "linux")]
+use flashgc_device::DeviceError;
 use flashgc_drive::error::{DriveError as EngineError, DriveErrorKind};
 use flashgc_ftl::{FtlError, FtlErrorKind};
-use pyo3::PyErr;
+#[cfg(target_os = "linux")]
+use flashgc_server::ServerError;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
+#[cfg(target_os = "linux")]
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::{PyErr, PyResult};
+
+#[cfg(target_os = "linux")]
+use crate::policy::Raised;
 
 create_exception!(
     flashgc,
@@ -70,6 +81,44 @@ pub(crate) fn drive(error: &EngineError, names: &dyn Names) -> PyErr {
         kind @ DriveErrorKind::Workload(_) => trace(kind.said(names)),
         kind @ DriveErrorKind::Checkpoint(_) => config(kind.said(names)),
     }
+}
+
+/// The exception for what a server of stored drives says.
+#[cfg(target_os = "linux")]
+pub(crate) fn server(error: ServerError) -> PyErr {
+    let text = error.to_string();
+    match error {
+        ServerError::Config(_) => ConfigError::new_err(text),
+        ServerError::Drive(_) => DriveError::new_err(text),
+        ServerError::Trace(_) => trace(text),
+        ServerError::Misuse(_) => PyValueError::new_err(text),
+        ServerError::Engine(error, places) => drive(&error, &places),
+        ServerError::File { path, error: DeviceError::Io(error) } => {
+            match (error.kind(), error.raw_os_error()) {
+                (std::io::ErrorKind::InvalidInput, _) => ConfigError::new_err(text),
+                (_, Some(number)) => {
+                    let message = error.to_string();
+                    let message = message.split(" (os error").next().unwrap_or_default();
+                    PyOSError::new_err((number, message.to_string(), path))
+                }
+                _ => DriveError::new_err(text),
+            }
+        }
+        ServerError::File { .. } => DriveError::new_err(text),
+    }
+}
+
+/// The exception that a policy has raised, or else `error`.
+#[cfg(target_os = "linux")]
+pub(crate) fn raised(raised: &Raised, error: PyErr) -> PyErr {
+    lock(raised).take().unwrap_or(error)
+}
+
+/// The result of a server, unless a policy has raised an exception.
+#[cfg(target_os = "linux")]
+pub(crate) fn unless_raised<T>(raised: &Raised, result: Result<T, ServerError>) -> PyResult<T> {
+    lock(raised).take().map_or(Ok(()), Err)?;
+    result.map_err(server)
 }
 
 /// The exception for a spec that is wrong.

@@ -7,13 +7,10 @@ mod clock;
 mod conformance;
 #[cfg(target_os = "linux")]
 mod device;
-#[cfg(target_os = "linux")]
-mod device_campaign;
 mod errors;
 #[cfg(target_os = "linux")]
 mod hints;
 mod json;
-mod listing;
 mod model;
 mod outside;
 mod placement;
@@ -22,7 +19,6 @@ mod policy;
 mod simulate;
 mod sources;
 mod statistics;
-mod strict;
 mod tables;
 mod toml;
 mod traces;
@@ -49,14 +45,9 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::device::{
-        DeviceClient, DeviceListener, DeviceMount, DriveFile, FileRings, StoredDrive, device_age,
-        device_check, device_configuration, device_counts, device_create, device_owners,
-        device_repeat,
-    };
-    #[cfg(target_os = "linux")]
-    #[pymodule_export]
-    use super::device_campaign::{
-        DeviceReplay, RecordedDrive, device_flushes, device_fuzz, device_sweep,
+        DeviceClient, DeviceListener, DeviceMount, DeviceReplay, DriveFile, FileRings,
+        RecordedDrive, StoredDrive, device_age, device_check, device_configuration, device_counts,
+        device_create, device_flushes, device_fuzz, device_owners, device_repeat, device_sweep,
     };
     #[pymodule_export]
     use super::errors::{ConfigError, DriveError, FlashgcError, PolicyError, TraceError};
@@ -112,13 +103,13 @@ fn version() -> &'static str {
 /// Every policy, frontier, block allocation, generator and initial state, as JSON.
 #[pyfunction]
 fn registry() -> String {
-    listing::everything().to_string()
+    flashgc_experiment::listing::everything().to_string()
 }
 
 /// Every option of an experiment with its section, kind, default, help and drives, as JSON.
 #[pyfunction]
 fn options() -> String {
-    listing::options().to_string()
+    flashgc_experiment::listing::options().to_string()
 }
 
 /// The rules of findings about a result, as JSON.

@@ -1,9 +1,10 @@
 //! A victim policy written in Python, as the engine calls it. A collection comes every one to four
 //! microseconds, so the call allocates nothing: the argument tuple is made once a drive.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use flashgc_base::rng::Stream;
+use flashgc_base::sync::lock;
 use flashgc_ftl::{BlockId, BlockTable, ExternalPick, FtlError, MakePick};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
@@ -178,9 +179,4 @@ impl Call {
 
 pub(crate) fn store(raised: &Raised, error: PyErr) {
     lock(raised).get_or_insert(error);
-}
-
-/// A lock whose holder panicked still holds a whole value here.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,6 +9,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use flashgc_base::naming::{Keywords, Names};
+use flashgc_base::sync::lock;
 use flashgc_experiment::asked;
 use flashgc_experiment::checkpoint::{self, Keeper, Places};
 use flashgc_experiment::compare::{Rank, compare as rank};
@@ -24,7 +25,7 @@ use crate::errors;
 use crate::json::to_json;
 use crate::outside::{Written, loaded};
 use crate::places::At;
-use crate::policy::{Raised, lock};
+use crate::policy::Raised;
 use crate::sources::{self, Instead};
 use crate::watch::{Control, POLL, Watch};
 

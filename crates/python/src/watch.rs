@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use flashgc_base::sync::lock;
 use flashgc_experiment::asked::Places;
 use flashgc_experiment::simulate::Control as EngineControl;
 use flashgc_workload::trace::{Fault, Progress, TraceError};
@@ -64,7 +65,7 @@ impl Control {
     /// The slowest request so far of a drive with a clock, as JSON; `None` before there is one.
     #[getter]
     fn worst(&self) -> PyResult<Option<String>> {
-        let worst = crate::policy::lock(&self.engine.worst).clone();
+        let worst = lock(&self.engine.worst).clone();
         worst.as_ref().map(crate::json::to_json).transpose()
     }
 

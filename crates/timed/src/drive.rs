@@ -2,7 +2,7 @@
 
 use flashgc_base::snapshot::{Fault, State, Value};
 use flashgc_base::spec::SpecError;
-use flashgc_drive::asked::Asked;
+use flashgc_drive::asked::HostCommands;
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::dftl::MapCache;
 use flashgc_ftl::{Counters, FtlError, LayerCounts, Stepwise};
@@ -85,7 +85,7 @@ pub struct TimedDrive<O> {
     #[snapshot(skip)]
     totals: Totals,
     /// The counts of the host's commands when the first block wore out.
-    asked_at_first_failure: Option<Asked>,
+    asked_at_first_failure: Option<HostCommands>,
 }
 
 impl<O> TimedDrive<O> {
@@ -364,13 +364,13 @@ impl<O: Observer> TimedDrive<O> {
 
     /// Returns the counts of the host's commands when the first block wore out. `None` while no block
     /// has, or if that was before the clock started.
-    pub fn asked_at_first_failure(&self) -> Option<Asked> {
+    pub fn asked_at_first_failure(&self) -> Option<HostCommands> {
         self.asked_at_first_failure
     }
 
     /// Returns the counts of the host's commands, beside the pages that it wrote.
-    pub fn asked(&self) -> Asked {
-        Asked { reads: self.front.pages_read(), ..self.shared.asked }
+    pub fn asked(&self) -> HostCommands {
+        HostCommands { reads: self.front.pages_read(), ..self.shared.asked }
     }
 
     /// Frees the drive, and returns the observer.

@@ -2,7 +2,7 @@
 
 use flashgc_base::snapshot::State;
 use flashgc_base::stream::StreamId;
-use flashgc_drive::asked::Asked;
+use flashgc_drive::asked::HostCommands;
 use flashgc_ftl::{FtlError, Stepwise};
 use hashbrown::HashMap;
 
@@ -28,7 +28,7 @@ pub struct Shared<O> {
     /// dies by then.
     told: HashMap<u32, u64>,
     /// The counts of the host's writes that have their physical pages, without the reads.
-    pub asked: Asked,
+    pub asked: HostCommands,
     /// The number of pages of the map that a flash page holds.
     #[snapshot(skip)]
     pub units_per_page: u32,
@@ -52,7 +52,7 @@ impl<O: Observer> Shared<O> {
             ops: Ops::default(),
             observer,
             told: HashMap::new(),
-            asked: Asked::default(),
+            asked: HostCommands::default(),
             units_per_page,
             slc: None,
         }

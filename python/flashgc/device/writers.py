@@ -2,9 +2,10 @@
 
 Only root could have written a drive if root owns its file, the file is as flashgc left it when
 root last closed it, and no stranger ever reached the drive. The file itself remembers strangers:
-hosts at a TCP port, which every user of the machine reaches, and virtual machines at a socket (those of 0.1.0). That
-the file is as flashgc left it is noted in root's state folder, since a file can be forged. The note
-has the time at which the kernel last saw the file or its owner change, which nobody can set.
+hosts at a TCP port, which every user of the machine reaches, and virtual machines, which 0.1.0
+could serve. That the file is as flashgc left it is noted in root's state folder, since a file can
+be forged. The note has the time at which the kernel last saw the file or its owner change, which
+nobody can set.
 
 From this follow the options with which a drive is mounted, the code that a drive's file names and
 that may be loaded, and what a command warns of. ``nosuid`` and ``nodev`` hold unless somebody asks

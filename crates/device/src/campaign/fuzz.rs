@@ -23,7 +23,7 @@ use script::Script;
 
 /// The counts of a fuzzing campaign.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct FuzzTally {
     /// Scripts.
     pub scripts: u64,
     /// Steps done.
@@ -59,7 +59,7 @@ pub struct Tally {
 const ATTEMPTS: u32 = 3000;
 
 /// Runs scripts from `seed` on until at least `operations` steps were done. One that breaks a promise is shrunk.
-pub fn run(seed: u64, operations: u64, pace: &Pace) -> Outcome<Tally> {
+pub fn run(seed: u64, operations: u64, pace: &Pace) -> Outcome<FuzzTally> {
     let Outcome { tally, broken } = run_unshrunk(seed, operations, pace);
     let broken = broken.map(|Broken { seed, what, .. }| {
         let (script, what) = shrunk(Script::draw(seed), what);
@@ -69,8 +69,8 @@ pub fn run(seed: u64, operations: u64, pace: &Pace) -> Outcome<Tally> {
 }
 
 /// Does what [`run`] does, but does not shrink the script that breaks a promise.
-pub fn run_unshrunk(seed: u64, operations: u64, pace: &Pace) -> Outcome<Tally> {
-    let mut tally = Tally::default();
+pub fn run_unshrunk(seed: u64, operations: u64, pace: &Pace) -> Outcome<FuzzTally> {
+    let mut tally = FuzzTally::default();
     while tally.operations < operations && !pace.is_over() {
         let seed = seed + tally.scripts;
         if let Err(what) = play(&Script::draw(seed), &mut tally) {
@@ -83,7 +83,7 @@ pub fn run_unshrunk(seed: u64, operations: u64, pace: &Pace) -> Outcome<Tally> {
 }
 
 /// Plays a script.
-fn play(script: &Script, tally: &mut Tally) -> Result<(), String> {
+fn play(script: &Script, tally: &mut FuzzTally) -> Result<(), String> {
     guarded(|| {
         let mut machine = Machine::new(script, tally)?;
         for (number, step) in script.steps.iter().enumerate() {
@@ -103,7 +103,7 @@ fn shrunk(mut script: Script, mut what: String) -> (Script, String) {
             attempts += 1;
             let mut less = script.clone();
             less.steps.drain(first..(first + size).min(script.steps.len()));
-            match play(&less, &mut Tally::default()) {
+            match play(&less, &mut FuzzTally::default()) {
                 Err(then) => (script, what, is_shorter) = (less, then, true),
                 Ok(()) => first += size,
             }

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use flashgc_base::stream::{NO_STREAM, StreamId};
 
+use crate::engine::Backend;
 use crate::engine::Drive;
-use crate::engine::Served;
 use crate::layout::PAGE;
 use crate::settings::Durability;
 

@@ -15,8 +15,8 @@ use std::path::Path;
 
 use flashgc_base::rng::Stream;
 
+use crate::engine::Backend;
 use crate::engine::Drive;
-use crate::engine::Served;
 use crate::error::DeviceError;
 use crate::layout::PAGE;
 use crate::media::FileMedia;

@@ -10,7 +10,7 @@ use super::oracle::{Contents, Effect, Oracle, Version, View, check_stream, leave
 use super::{Pace, Tally};
 use crate::bytes::Bytes;
 use crate::engine::Drive;
-use crate::engine::{Named, Served};
+use crate::engine::{Backend, WriteStreams};
 use crate::error::DeviceError;
 use crate::layout::PAGE;
 use crate::media::{CrashMedia, MemMedia, Op, State};
@@ -285,7 +285,7 @@ impl<'a> Schedule<'a> {
             (
                 Effect::Changes,
                 drive
-                    .write(at, &data, Named(&[stream_of(version)]))
+                    .write(at, &data, WriteStreams(&[stream_of(version)]))
                     .map_err(|error| error.to_string()),
             )
         } else {
@@ -296,7 +296,7 @@ impl<'a> Schedule<'a> {
                 effect,
                 drive
                     .drive()
-                    .write_named(first.into(), &data, Named(&[stream_of(version)]), fua)
+                    .write_named(first.into(), &data, WriteStreams(&[stream_of(version)]), fua)
                     .map_err(|error| error.to_string()),
             )
         };

@@ -54,7 +54,7 @@ pub(crate) struct Horizon {
 
 /// A checkpoint as the superblock names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Named {
+pub(crate) struct CheckpointPlace {
     pub(crate) slot: u8,
     /// The bytes of the checkpoint in its slot.
     pub(crate) bytes: u64,
@@ -99,7 +99,7 @@ pub(crate) struct Parts<'a> {
 #[derive(Debug)]
 pub(crate) struct Slices {
     sink: Sink,
-    named: Named,
+    named: CheckpointPlace,
     /// The number of entries written so far: pages first, then blocks.
     done: u64,
 }
@@ -132,7 +132,11 @@ impl Slices {
             Put::new(&mut bytes).u64(horizon.epoch.into()).u64(horizon.end);
             sink.put(media, &bytes)?;
         }
-        Ok(Self { sink, named: Named { slot, journal, stamp, ..Named::default() }, done: 0 })
+        Ok(Self {
+            sink,
+            named: CheckpointPlace { slot, journal, stamp, ..CheckpointPlace::default() },
+            done: 0,
+        })
     }
 
     /// Writes `count` more entries, pages first and then blocks. Returns `true` once none is left.
@@ -200,9 +204,9 @@ impl Slices {
     ///
     /// # Errors
     /// The errors of the medium.
-    pub(crate) fn finish(mut self, media: &mut dyn Media) -> io::Result<Named> {
+    pub(crate) fn finish(mut self, media: &mut dyn Media) -> io::Result<CheckpointPlace> {
         let (bytes, sum) = self.sink.finish(media)?;
-        Ok(Named { bytes, sum, ..self.named })
+        Ok(CheckpointPlace { bytes, sum, ..self.named })
     }
 }
 
@@ -231,7 +235,7 @@ impl io::Write for Into<'_> {
 pub(crate) fn read(
     media: &dyn Media,
     (zones, tag): (&Zones, u32),
-    named: &Named,
+    named: &CheckpointPlace,
     mut map: impl FnMut(u32, &[u32]),
     restore: impl FnOnce(&mut dyn Read, u64) -> Result<(), String>,
 ) -> Result<Tables, DeviceError> {

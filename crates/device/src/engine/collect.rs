@@ -4,7 +4,7 @@ use flashgc_ftl::stepwise::Move;
 
 use super::read::Window;
 use super::{Drive, PLANE};
-use crate::engine::Served;
+use crate::engine::Backend;
 use crate::error::DeviceError;
 use crate::journal::Record;
 

@@ -7,7 +7,7 @@ use super::program::stream_of;
 use super::read::Window;
 use super::stripes::Stripes;
 use super::{Drive, Opened, PLANE, Recovery};
-use crate::checkpoint::{BlockInfo, Named, Parts, Slices};
+use crate::checkpoint::{BlockInfo, CheckpointPlace, Parts, Slices};
 use crate::codec::crc;
 use crate::error::DeviceError;
 use crate::journal::Journal;
@@ -15,7 +15,7 @@ use crate::layout::{PAGE, Zones};
 use crate::mapped::Mapped;
 use crate::media::Media;
 use crate::oob::Slot;
-use crate::recover::{self, Found};
+use crate::recover::{self, Recovered};
 use crate::repair;
 use crate::settings::{Durability, Settings, invalid};
 use crate::strangers::Strangers;
@@ -53,7 +53,7 @@ impl Drive {
             epoch: 1,
             is_clean: true,
             has_ended: false,
-            checkpoint: Named::default(),
+            checkpoint: CheckpointPlace::default(),
             before: None,
             durable: 0,
             power_cycles: 0,
@@ -193,7 +193,7 @@ impl<'a> Opening<'a> {
     }
 
     /// Reads checkpoint and journal.
-    fn load(&self) -> Result<Found, DeviceError> {
+    fn load(&self) -> Result<Recovered, DeviceError> {
         let Self { zones, before: superblock, settings, .. } = self;
         recover::load(
             recover::Drive { media: self.media.as_ref(), zones, superblock, settings },
@@ -203,7 +203,7 @@ impl<'a> Opening<'a> {
 
     /// Returns the superblock of the drive in use. A recovery begins an epoch, so that no record and no journal block
     /// of the time before the crash is taken for one of the time after it.
-    fn superblock_in_use(&self, found: &Found) -> Superblock {
+    fn superblock_in_use(&self, found: &Recovered) -> Superblock {
         let before = self.before;
         let now = Superblock {
             is_clean: false,
@@ -224,7 +224,7 @@ impl<'a> Opening<'a> {
     fn prepare_medium(
         &mut self,
         now: Superblock,
-        found: &mut Found,
+        found: &mut Recovered,
         journal: &mut Journal,
     ) -> Result<(), DeviceError> {
         if self.failed.is_some() {
@@ -254,7 +254,7 @@ impl<'a> Opening<'a> {
     fn repair_medium(
         &mut self,
         now: Superblock,
-        found: &mut Found,
+        found: &mut Recovered,
         journal: &mut Journal,
     ) -> Result<(), DeviceError> {
         self.copies.now = now;
@@ -268,7 +268,7 @@ impl<'a> Opening<'a> {
     }
 
     /// Returns the drive with what was found.
-    fn into_drive(self, found: Found, journal: Journal) -> Drive {
+    fn into_drive(self, found: Recovered, journal: Journal) -> Drive {
         debug_assert_eq!(found.store.planes(), PLANE + 1);
         let host_pages = found.store.counters().host_pages;
         Drive {
@@ -313,7 +313,7 @@ fn begin_journal(now: &Superblock, is_clean: bool) -> Journal {
     if !is_clean {
         return Journal::new(now.tag(), (now.base(), now.base()), now.base());
     }
-    let Named { journal, stamp, .. } = now.checkpoint;
+    let CheckpointPlace { journal, stamp, .. } = now.checkpoint;
     let kept = now.before.map_or(journal, |before| before.journal);
     Journal::new(now.tag(), (journal, stamp), kept)
 }

@@ -187,7 +187,7 @@ mod tests {
     use flashgc_ftl::{Fill, Frontier, Geometry, Layout, Victim, VictimSpec};
 
     use super::*;
-    use crate::engine::Served;
+    use crate::engine::Backend;
     use crate::media::MemMedia;
     use crate::settings::{Durability, Settings};
 

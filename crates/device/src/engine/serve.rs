@@ -7,7 +7,7 @@ use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_workload::Op;
 
 use super::Drive;
-use crate::engine::{Hinted, Named, Served};
+use crate::engine::{Backend, Hinted, WriteStreams};
 use crate::error::DeviceError;
 use crate::journal::Record;
 use crate::layout::PAGE;
@@ -57,7 +57,7 @@ impl Drive {
     }
 
     /// Records writes of `count` pages: one request for the pages of one stream that follow each other.
-    fn record_writes(&mut self, page: u64, count: usize, streams: Named<'_>) {
+    fn record_writes(&mut self, page: u64, count: usize, streams: WriteStreams<'_>) {
         let takes_streams = self.takes_streams();
         let Some(recording) = &mut self.recording else { return };
         let mut begin = 0;
@@ -168,7 +168,7 @@ impl Drive {
     }
 }
 
-impl Served for Drive {
+impl Backend for Drive {
     fn pages(&self) -> u64 {
         self.zones.geometry.logical_pages().into()
     }
@@ -189,7 +189,7 @@ impl Served for Drive {
         &mut self,
         page: u64,
         data: &[u8],
-        streams: Named<'_>,
+        streams: WriteStreams<'_>,
         fua: bool,
     ) -> Result<(), DeviceError> {
         let range = self.range_of(page, data.len())?;

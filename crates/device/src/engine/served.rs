@@ -22,9 +22,9 @@ pub struct Hinted {
 
 /// The streams of the pages of a write: none, one for all of them, or one for each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Named<'a>(pub &'a [StreamId]);
+pub struct WriteStreams<'a>(pub &'a [StreamId]);
 
-impl<'a> Named<'a> {
+impl<'a> WriteStreams<'a> {
     /// Returns the stream of the write's page with this number: 0, 1, 2 and so on.
     pub fn of(self, number: usize) -> StreamId {
         match *self.0 {
@@ -64,7 +64,7 @@ impl<'a> Named<'a> {
 }
 
 /// A drive as front ends see it. Pages are 4096 bytes.
-pub trait Served: Send {
+pub trait Backend: Send {
     /// Returns the number of pages of the logical space.
     fn pages(&self) -> u64;
 
@@ -79,7 +79,7 @@ pub trait Served: Send {
     /// # Errors
     /// Pages beyond the drive, a drive that is read-only or becomes so.
     fn write(&mut self, page: u64, data: &[u8], fua: bool) -> Result<(), DeviceError> {
-        self.write_named(page, data, Named::default(), fua)
+        self.write_named(page, data, WriteStreams::default(), fua)
     }
 
     /// Returns `true` if the host may name the streams of its writes.
@@ -87,22 +87,22 @@ pub trait Served: Send {
         false
     }
 
-    /// Writes as [`Served::write`] does. The pages belong to these streams, on a drive that takes streams.
+    /// Writes as [`Backend::write`] does. The pages belong to these streams, on a drive that takes streams.
     ///
     /// # Errors
-    /// The errors of [`Served::write`].
+    /// The errors of [`Backend::write`].
     fn write_named(
         &mut self,
         page: u64,
         data: &[u8],
-        streams: Named<'_>,
+        streams: WriteStreams<'_>,
         fua: bool,
     ) -> Result<(), DeviceError>;
 
     /// Discards `count` pages: they read as zeros.
     ///
     /// # Errors
-    /// The errors of [`Served::write`].
+    /// The errors of [`Backend::write`].
     fn trim(&mut self, page: u64, count: u64) -> Result<(), DeviceError>;
 
     /// Makes every command completed before durable.
@@ -116,7 +116,7 @@ pub trait Served: Send {
     /// its own in memory has nothing to do.
     ///
     /// # Errors
-    /// The errors of [`Served::flush`].
+    /// The errors of [`Backend::flush`].
     fn hand_over(&mut self) -> Result<(), DeviceError> {
         Ok(())
     }

@@ -4,7 +4,7 @@
 
 use flashgc_base::rng::Stream;
 use flashgc_device::media::{FaultMedia, Faults, Media, MemMedia};
-use flashgc_device::{DeviceError, Drive, Durability, PAGE, Served, Settings};
+use flashgc_device::{Backend, DeviceError, Drive, Durability, PAGE, Settings};
 use flashgc_ftl::{
     Allocation, Fill, Frontier, Geometry, Layout, PlacementSpec, Victim, VictimSpec,
 };

@@ -1,7 +1,7 @@
 //! The drive of a run, simulated as a whole or channel by channel. Both ways give the same digits.
 
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
-use flashgc_drive::asked::Asked;
+use flashgc_drive::asked::HostCommands;
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::{Counters, LayerCounts, Stepwise};
 use flashgc_timed::{Channels, Meter, Shape, Stop, TimedDrive, Totals, Until, Worst};
@@ -179,7 +179,7 @@ impl Simulated {
     }
 
     /// Returns the counts of the host's commands beside the pages that it wrote.
-    pub fn asked(&mut self) -> Asked {
+    pub fn asked(&mut self) -> HostCommands {
         match self {
             Self::Whole(drive) => drive.asked(),
             Self::ByChannel(drive) => drive.asked(),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use flashgc_base::rng::Stream;
 use flashgc_device::media::FileMedia;
-use flashgc_device::{Drive, Durability, PAGE, Served, Settings};
+use flashgc_device::{Backend, Drive, Durability, PAGE, Settings};
 use flashgc_ftl::{Fill, Frontier, Geometry, Layout, Victim, VictimSpec};
 
 /// Returns a drive of `blocks` blocks of 1 MiB that hosts wrote three times, in a file.

@@ -23,10 +23,10 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use flashgc_device::Served;
+use flashgc_device::Backend;
 use flashgc_front::command::Command;
 use flashgc_front::fuse::Mount;
-use flashgc_front::nbd::{Address, Export, Server};
+use flashgc_front::nbd::{NbdAddress, NbdExport, NbdServer};
 use flashgc_front::queue::{Engine, Queue};
 use flashgc_front::ram::Ram;
 
@@ -76,10 +76,12 @@ fn fronts(folder: &Path, time: Duration) {
     println!("{:28} {:>8} {:>12} {:>12}", "4 KiB, random", "threads", "reads/s", "writes/s");
     report("plain file, page cache", time, || file(&path));
     report("queue, in process", time, || in_process(queue.clone()));
-    let address = Address::Unix(folder.join("socket"));
-    for address in [address, Address::Tcp("127.0.0.1:0".into())] {
-        let server = Server::start(engine.queue(), &address, Export::default()).expect("a server");
-        let name = if matches!(address, Address::Tcp(_)) { "NBD, TCP" } else { "NBD, Unix socket" };
+    let address = NbdAddress::Unix(folder.join("socket"));
+    for address in [address, NbdAddress::Tcp("127.0.0.1:0".into())] {
+        let server =
+            NbdServer::start(engine.queue(), &address, NbdExport::default()).expect("a server");
+        let name =
+            if matches!(address, NbdAddress::Tcp(_)) { "NBD, TCP" } else { "NBD, Unix socket" };
         report(name, time, || nbd(server.address()));
     }
     let mounted = machine::Folder::new();
@@ -163,7 +165,7 @@ fn in_process(queue: Queue) -> Request {
     })
 }
 
-fn nbd(address: &Address) -> Request {
+fn nbd(address: &NbdAddress) -> Request {
     let mut client = client::Client::ready(address, true);
     Box::new(move |page, write| {
         let at = page * 4096;

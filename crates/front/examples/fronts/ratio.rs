@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use flashgc_device::media::FileMedia;
-use flashgc_device::{Drive, Durability, PAGE, Served, Settings};
+use flashgc_device::{Backend, Drive, Durability, PAGE, Settings};
 use flashgc_front::fuse::Mount;
 use flashgc_front::queue::Engine;
 use flashgc_ftl::{Fill, Frontier, Geometry, Layout, Victim, VictimSpec};
@@ -59,7 +59,7 @@ pub fn report(state: &str, folder: &Path, spare: f64, random: u64, time: Duratio
 }
 
 /// Prints the ratios of a drive, and returns it.
-pub fn compare<S: Served + 'static>(state: &str, folder: &Path, drive: S, time: Duration) -> S {
+pub fn compare<S: Backend + 'static>(state: &str, folder: &Path, drive: S, time: Duration) -> S {
     let plain = folder.join("passed through");
     std::fs::write(&plain, vec![1; PAGES as usize * PAGE]).expect("a plain file");
     let base = machine::Folder::new();

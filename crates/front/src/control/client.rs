@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::request::{FileStream, Pages, Request, Status, number};
+use super::request::{ControlStatus, FileStream, Pages, Request, number};
 use super::{VERSION, frame};
 use crate::faults::Fault;
 use crate::socket::{Socket, connect};
@@ -38,7 +38,7 @@ pub enum ClientError {
     #[error("{text}")]
     Failed {
         /// The status of the answer.
-        status: Status,
+        status: ControlStatus,
         /// The server's line on the failure.
         text: String,
     },
@@ -52,12 +52,12 @@ pub enum ClientError {
 
 /// A connection to the control socket of a drive. After an error other than [`ClientError::Failed`]
 /// it cannot be used any more.
-pub struct Client {
+pub struct ControlClient {
     socket: Socket,
     pages: u64,
 }
 
-impl Client {
+impl ControlClient {
     /// Connects to the server at `path`.
     ///
     /// # Errors
@@ -236,8 +236,8 @@ impl Client {
         frame::write(&self.socket, kind, &body, patience)?;
         let frame = frame::read(&self.socket, longest, Some(patience), patience)?;
         let (status, body) = frame.ok_or(io::Error::from(io::ErrorKind::UnexpectedEof))?;
-        match Status::of(status) {
-            Some(Status::Done) => Ok(body),
+        match ControlStatus::of(status) {
+            Some(ControlStatus::Done) => Ok(body),
             Some(status) => Err(ClientError::Failed { status, text: text(body)? }),
             None => Err(ClientError::Garbage("the status is unknown")),
         }

@@ -71,12 +71,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::clients::{Client as Connection, Clients};
+use super::clients::{Clients, Connection};
 use super::limits::Limits;
 use super::queue::Queue;
 use super::socket::Listener;
-pub use client::{Client, ClientError};
-pub use request::{FileStream, Status};
+pub use client::{ClientError, ControlClient};
+pub use request::{ControlStatus, FileStream};
 
 /// The longest time that a frame takes from its first byte to its last.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -122,12 +122,12 @@ pub trait Keeper: Send + Sync {
 }
 
 /// A server with its threads. Dropped, it closes all connections and waits for their threads.
-pub struct Server {
+pub struct ControlServer {
     path: PathBuf,
     _clients: Clients,
 }
 
-impl Server {
+impl ControlServer {
     /// Listens at the Unix socket `path`, which is for its owner alone. The file of a server that was
     /// killed is replaced.
     ///
@@ -137,7 +137,7 @@ impl Server {
         Self::start_with(queue, path, keeper, PATIENCE)
     }
 
-    /// Starts a server as [`Server::start`] does, with another patience, for tests.
+    /// Starts a server as [`ControlServer::start`] does, with another patience, for tests.
     #[doc(hidden)]
     pub fn start_with(
         queue: Queue,
@@ -148,7 +148,7 @@ impl Server {
         Self::start_at(queue, path, Listener::unix(path)?, keeper, patience)
     }
 
-    /// Serves as [`Server::start`] does, with a listener at `path` that is there already.
+    /// Serves as [`ControlServer::start`] does, with a listener at `path` that is there already.
     ///
     /// # Errors
     /// No thread can be started.

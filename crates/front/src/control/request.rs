@@ -8,7 +8,7 @@ use std::time::Duration;
 use flashgc_base::stream::StreamId;
 use thiserror::Error;
 
-use crate::faults::{Effect, Fault, Kind};
+use crate::faults::{Effect, Fault, FaultKind};
 
 /// The largest body of a request, in bytes.
 pub const LONGEST: usize = 64 << 10;
@@ -249,7 +249,7 @@ fn fault(bytes: &[u8; 40]) -> Option<Fault> {
     };
     let kind = match kind {
         0 => None,
-        kind => Some(Kind::ALL.get(usize::from(kind) - 1)?.1),
+        kind => Some(FaultKind::ALL.get(usize::from(kind) - 1)?.1),
     };
     let range = match (first, count) {
         (0, 0) => None,
@@ -290,7 +290,7 @@ fn bytes(pages: &[Pages]) -> Vec<u8> {
 /// The status of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
-pub enum Status {
+pub enum ControlStatus {
     /// The request is done.
     Done = 0,
     /// The bytes are no request of this protocol.
@@ -311,10 +311,10 @@ pub enum Status {
     Refused = 8,
 }
 
-impl Status {
+impl ControlStatus {
     /// Returns the status with this number.
     pub fn of(number: u16) -> Option<Self> {
-        use Status::{
+        use ControlStatus::{
             Done, Io, Malformed, NoSpace, OutOfRange, ReadOnly, Refused, Stopped, Version,
         };
         let all = [Done, Malformed, Version, OutOfRange, ReadOnly, NoSpace, Io, Stopped, Refused];
@@ -368,7 +368,7 @@ mod tests {
             },
             Request::Inject(Fault {
                 effect: Effect::Delay(Duration::from_millis(50)),
-                kind: Some(Kind::Discard),
+                kind: Some(FaultKind::Discard),
                 range: Some(4096..8192),
                 next: Some(u64::MAX),
             }),

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use super::request::{self, Pages, Request, Status};
+use super::request::{self, ControlStatus, Pages, Request};
 use super::{Keeper, VERSION, frame};
-use crate::clients::Client;
+use crate::clients::Connection;
 use crate::command::Command;
 use crate::meter::Meter;
 use crate::queue::Queue;
 use crate::socket::Socket;
 use flashgc_device::failure::Failure;
-use flashgc_device::{PAGE, Served};
+use flashgc_device::{Backend, PAGE};
 
 /// The most pages of one command: between two of them the drive serves other clients.
 const STEP: u64 = 1 << 14;
@@ -33,11 +33,11 @@ pub(super) struct Desk {
     pub(super) patience: Duration,
 }
 
-type Refusal = (Status, String);
+type Refusal = (ControlStatus, String);
 
 impl Desk {
     /// Answers a client until it disconnects, or sends bytes that are no request.
-    pub(super) fn serve(&self, client: &Client) -> io::Result<()> {
+    pub(super) fn serve(&self, client: &Connection) -> io::Result<()> {
         let socket = &client.socket;
         let mut is_known = false;
         loop {
@@ -46,7 +46,7 @@ impl Desk {
                 Ok(Some(frame)) => frame,
                 Ok(None) => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                    return self.tell(socket, Err((Status::Malformed, error.to_string())));
+                    return self.tell(socket, Err((ControlStatus::Malformed, error.to_string())));
                 }
                 Err(error) => return Err(error),
             };
@@ -54,10 +54,10 @@ impl Desk {
                 Ok(request) if is_known || matches!(request, Request::Hello { .. }) => request,
                 Ok(_) => {
                     let text = "the first request is not HELLO".into();
-                    return self.tell(socket, Err((Status::Malformed, text)));
+                    return self.tell(socket, Err((ControlStatus::Malformed, text)));
                 }
                 Err(fault) => {
-                    return self.tell(socket, Err((Status::Malformed, fault.to_string())));
+                    return self.tell(socket, Err((ControlStatus::Malformed, fault.to_string())));
                 }
             };
             let is_stop = request == Request::Stop;
@@ -67,7 +67,7 @@ impl Desk {
                 return Ok(());
             }
             let done = self.answer(request);
-            let goes_on = !matches!(done, Err((Status::Version, _)));
+            let goes_on = !matches!(done, Err((ControlStatus::Version, _)));
             is_known = true;
             let told = self.tell(socket, done);
             client.window.free(body.len());
@@ -84,7 +84,7 @@ impl Desk {
 
     fn tell(&self, socket: &Socket, done: Result<Vec<u8>, Refusal>) -> io::Result<()> {
         match done {
-            Ok(body) => frame::write(socket, Status::Done as u16, &body, self.patience),
+            Ok(body) => frame::write(socket, ControlStatus::Done as u16, &body, self.patience),
             Err((status, text)) => {
                 let text: String = text.chars().take(TEXT).collect();
                 frame::write(socket, status as u16, text.as_bytes(), self.patience)
@@ -93,14 +93,14 @@ impl Desk {
     }
 
     fn answer(&self, request: Request) -> Result<Vec<u8>, Refusal> {
-        let refused = |text| (Status::Refused, text);
+        let refused = |text| (ControlStatus::Refused, text);
         match request {
             Request::Hello { version } if version != VERSION => {
                 let text = format!(
                     "the client speaks version {version}, the server {VERSION}; hint: use the same \
                      flashgc for both"
                 );
-                Err((Status::Version, text))
+                Err((ControlStatus::Version, text))
             }
             Request::Hello { .. } => {
                 let pages = (self.queue.size() / PAGE_BYTES).to_le_bytes();
@@ -143,13 +143,13 @@ impl Desk {
     fn hinted(&self, pages: &[Pages]) -> Result<Vec<u8>, Refusal> {
         let mut sums = [0; 2];
         for (at, bytes) in self.steps(pages)? {
-            let ask = move |drive: &mut dyn Served, _: &mut Meter| {
+            let ask = move |drive: &mut dyn Backend, _: &mut Meter| {
                 let drive = drive.as_drive().ok_or("this drive keeps no hints")?;
                 let counted = drive.hinted(at / PAGE_BYTES, bytes / PAGE_BYTES);
                 counted.map_err(|error| error.to_string()).map(<[u64; 2]>::from)
             };
             let asked = self.queue.visit(ask).map_err(|failure| refusal(&failure))?;
-            let counted = asked.map_err(|text| (Status::Refused, text))?;
+            let counted = asked.map_err(|text| (ControlStatus::Refused, text))?;
             sums.iter_mut().zip(counted).for_each(|(sum, count)| *sum += count);
         }
         Ok(sums.map(u64::to_le_bytes).concat())
@@ -167,13 +167,13 @@ impl Desk {
                 let text = format!(
                     "{count} pages from page {first} on are not on a drive of {size} pages"
                 );
-                return Err((Status::OutOfRange, text));
+                return Err((ControlStatus::OutOfRange, text));
             }
             all = all.saturating_add(count);
         }
         if all > size {
             let text = format!("the ranges have {all} pages, more than the drive with {size}");
-            return Err((Status::OutOfRange, text));
+            return Err((ControlStatus::OutOfRange, text));
         }
         Ok(pages.iter().flat_map(|&Pages { first, count }| {
             (0..count).step_by(STEP as usize).map(move |done| {
@@ -210,13 +210,13 @@ fn refusal(failure: &Failure) -> Refusal {
     (status(failure), failure.to_string())
 }
 
-fn status(failure: &Failure) -> Status {
+fn status(failure: &Failure) -> ControlStatus {
     match failure {
-        Failure::OutOfRange { .. } => Status::OutOfRange,
-        Failure::ReadOnly(_) => Status::ReadOnly,
-        Failure::NoSpace(_) => Status::NoSpace,
-        Failure::Io(_) | Failure::Unanswered => Status::Io,
-        Failure::Stopped => Status::Stopped,
-        Failure::Refused(_) => Status::Refused,
+        Failure::OutOfRange { .. } => ControlStatus::OutOfRange,
+        Failure::ReadOnly(_) => ControlStatus::ReadOnly,
+        Failure::NoSpace(_) => ControlStatus::NoSpace,
+        Failure::Io(_) | Failure::Unanswered => ControlStatus::Io,
+        Failure::Stopped => ControlStatus::Stopped,
+        Failure::Refused(_) => ControlStatus::Refused,
     }
 }

@@ -10,14 +10,14 @@ use thiserror::Error;
 
 /// The address at which a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Address {
+pub enum NbdAddress {
     /// `HOST:PORT`; port 0 takes a free one.
     Tcp(String),
     /// `unix:PATH`.
     Unix(PathBuf),
 }
 
-impl Address {
+impl NbdAddress {
     /// Returns the addresses that the host's name stands for; none for a Unix socket.
     pub(super) fn resolved(&self) -> io::Result<Vec<SocketAddr>> {
         match self {
@@ -38,13 +38,13 @@ impl Address {
 /// The error of a text that is no address.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("`{0}` is no address; hint: HOST:PORT (127.0.0.1:10809) or unix:PATH")]
-pub struct AddressError(String);
+pub struct NbdAddressError(String);
 
-impl FromStr for Address {
-    type Err = AddressError;
+impl FromStr for NbdAddress {
+    type Err = NbdAddressError;
 
-    fn from_str(typed: &str) -> Result<Self, AddressError> {
-        let error = || AddressError(typed.into());
+    fn from_str(typed: &str) -> Result<Self, NbdAddressError> {
+        let error = || NbdAddressError(typed.into());
         if let Some(path) = typed.strip_prefix("unix:") {
             return if path.is_empty() { Err(error()) } else { Ok(Self::Unix(path.into())) };
         }
@@ -55,7 +55,7 @@ impl FromStr for Address {
 }
 
 /// Shows the URI that NBD clients take.
-impl fmt::Display for Address {
+impl fmt::Display for NbdAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp(address) => write!(f, "nbd://{address}"),

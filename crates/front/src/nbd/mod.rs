@@ -24,15 +24,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 pub use super::clients::Seen;
-use super::clients::{Client, Clients};
+use super::clients::{Clients, Connection};
 use super::limits::Limits;
 use super::queue::Queue;
 use super::socket::Listener;
-pub use address::{Address, AddressError};
+pub use address::{NbdAddress, NbdAddressError};
 
 /// The drive as clients see it.
 #[derive(Clone, Debug, Default)]
-pub struct Export {
+pub struct NbdExport {
     /// The name of the export; clients that name none are given this one too.
     pub name: String,
     /// A description for people.
@@ -41,54 +41,54 @@ pub struct Export {
     pub read_only: bool,
 }
 
-/// A server with its threads. Dropped, it stops as [`Server::stop`] does.
-pub struct Server {
-    address: Address,
+/// A server with its threads. Dropped, it stops as [`NbdServer::stop`] does.
+pub struct NbdServer {
+    address: NbdAddress,
     clients: Clients,
 }
 
-impl Server {
+impl NbdServer {
     /// Listens at `address` and serves the drive of `queue` to all who connect. A Unix socket is for
     /// its owner alone.
     ///
     /// # Errors
     /// The address is in use or not one of this machine.
-    pub fn start(queue: Queue, address: &Address, export: Export) -> io::Result<Self> {
+    pub fn start(queue: Queue, address: &NbdAddress, export: NbdExport) -> io::Result<Self> {
         Self::start_with(queue, address, Self::listen(address)?, export, Limits::default())
     }
 
-    /// Listens at `address`, for [`Server::start_with`].
+    /// Listens at `address`, for [`NbdServer::start_with`].
     ///
     /// # Errors
-    /// The errors of [`Server::start`].
-    pub fn listen(address: &Address) -> io::Result<Listener> {
+    /// The errors of [`NbdServer::start`].
+    pub fn listen(address: &NbdAddress) -> io::Result<Listener> {
         match address {
-            Address::Tcp(_) => Listener::tcp(&address.resolved()?),
-            Address::Unix(path) => Listener::unix(path),
+            NbdAddress::Tcp(_) => Listener::tcp(&address.resolved()?),
+            NbdAddress::Unix(path) => Listener::unix(path),
         }
     }
 
-    /// Serves as [`Server::start`] does, with a listener that is there already, and these limits.
+    /// Serves as [`NbdServer::start`] does, with a listener that is there already, and these limits.
     ///
     /// # Errors
     /// No thread can be started.
     pub fn start_with(
         queue: Queue,
-        address: &Address,
+        address: &NbdAddress,
         listener: Listener,
-        export: Export,
+        export: NbdExport,
         limits: Limits,
     ) -> io::Result<Self> {
-        let address = listener.tcp_address()?.map_or_else(|| address.clone(), Address::Tcp);
+        let address = listener.tcp_address()?.map_or_else(|| address.clone(), NbdAddress::Tcp);
         let (queue, faults) = (queue.outliving(), Arc::clone(queue.faults()));
-        let serve = move |client: &Client| serve(client, &queue, &export);
+        let serve = move |client: &Connection| serve(client, &queue, &export);
         let clients = Clients::start(listener, "nbd", limits, serve)?;
         faults.can_end(clients.seen());
         Ok(Self { address, clients })
     }
 
     /// Returns the address at which it listens. For TCP port 0 it has the port that the system chose.
-    pub fn address(&self) -> &Address {
+    pub fn address(&self) -> &NbdAddress {
         &self.address
     }
 
@@ -105,7 +105,7 @@ impl Server {
 }
 
 /// Serves one client until it goes.
-fn serve(client: &Client, queue: &Queue, export: &Export) -> io::Result<()> {
+fn serve(client: &Connection, queue: &Queue, export: &NbdExport) -> io::Result<()> {
     let limits = client.window.limits();
     let deadline = Instant::now() + limits.negotiation;
     let agreed = negotiation::negotiate(&client.socket, deadline, export, queue.size())?;

@@ -5,7 +5,7 @@
 use std::io::{self, Read, Write};
 use std::time::Instant;
 
-use super::Export;
+use super::NbdExport;
 use super::wire::LARGEST;
 use super::wire::{
     self, IHAVEOPT, NBDMAGIC, OPTION_REPLY, allocation, garbage, handshake, info, option, reply,
@@ -31,7 +31,7 @@ pub struct Agreed {
 
 struct Negotiation<'a> {
     socket: Until<'a>,
-    export: &'a Export,
+    export: &'a NbdExport,
     size: u64,
     agreed: Agreed,
 }
@@ -40,7 +40,7 @@ struct Negotiation<'a> {
 pub fn negotiate(
     socket: &Socket,
     deadline: Instant,
-    export: &Export,
+    export: &NbdExport,
     size: u64,
 ) -> io::Result<Option<Agreed>> {
     let until = || Until { socket, deadline };

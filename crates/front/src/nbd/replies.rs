@@ -11,7 +11,7 @@ use crate::window::Window;
 use flashgc_device::bytes::Extent;
 
 /// A reply on its way.
-pub struct Reply {
+pub struct NbdReply {
     /// The client's name for the request.
     pub cookie: u64,
     /// The first byte that was asked for.
@@ -23,12 +23,12 @@ pub struct Reply {
 }
 
 /// Writes replies until nobody is left to send one.
-pub fn write(socket: &Socket, replies: &Receiver<Reply>, window: &Window, structured: bool) {
-    let encode = |out: &mut _, reply: &Reply| encode(out, reply, structured);
+pub fn write(socket: &Socket, replies: &Receiver<NbdReply>, window: &Window, structured: bool) {
+    let encode = |out: &mut _, reply: &NbdReply| encode(out, reply, structured);
     clients::reply(socket, window, replies, encode, |reply| window.free(reply.cost));
 }
 
-fn encode(out: &mut impl Write, reply: &Reply, structured: bool) -> io::Result<()> {
+fn encode(out: &mut impl Write, reply: &NbdReply, structured: bool) -> io::Result<()> {
     let Some(outcome) = &reply.outcome else { return Ok(()) };
     if !structured {
         let error = outcome.as_ref().map_or_else(|error| error.0, |_| 0);

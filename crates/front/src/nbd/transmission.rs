@@ -3,11 +3,11 @@
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::mpsc::{Sender, channel};
 
-use super::Export;
+use super::NbdExport;
 use super::negotiation::Agreed;
-use super::replies::{self, Reply};
+use super::replies::{self, NbdReply};
 use super::wire::{self, LARGEST, command, error, flag, garbage};
-use crate::clients::Client;
+use crate::clients::Connection;
 use crate::command::{Answer, Command};
 use crate::limits::PIECE;
 use crate::queue::Queue;
@@ -30,8 +30,13 @@ struct Request {
 }
 
 /// Answers requests until the client disconnects.
-pub fn serve(client: &Client, queue: &Queue, export: &Export, agreed: Agreed) -> io::Result<()> {
-    let Client { socket, window } = client;
+pub fn serve(
+    client: &Connection,
+    queue: &Queue,
+    export: &NbdExport,
+    agreed: Agreed,
+) -> io::Result<()> {
+    let Connection { socket, window } = client;
     let queue = &queue.of_client(window);
     let (replies, queued) = channel();
     std::thread::scope(|scope| {
@@ -43,13 +48,13 @@ pub fn serve(client: &Client, queue: &Queue, export: &Export, agreed: Agreed) ->
 }
 
 fn read(
-    client: &Client,
+    client: &Connection,
     queue: &Queue,
-    export: &Export,
+    export: &NbdExport,
     agreed: Agreed,
-    replies: Sender<Reply>,
+    replies: Sender<NbdReply>,
 ) -> io::Result<()> {
-    let Client { socket, window } = client;
+    let Connection { socket, window } = client;
     let hand_over = || queue.hand_over();
     let mut input = BufReader::with_capacity(PIECE, Requests::new(socket, window, &hand_over));
     loop {
@@ -73,7 +78,7 @@ fn read(
         let command = request.command(payload, export, agreed, queue.size());
         let (replies, Request { kind, cookie, at, .. }) = (replies.clone(), request);
         // A client that is gone needs no reply.
-        let tell = move |outcome| drop(replies.send(Reply { cookie, at, outcome, cost }));
+        let tell = move |outcome| drop(replies.send(NbdReply { cookie, at, outcome, cost }));
         match command {
             Ok(Some(command)) => queue.submit_reserved(cost, command, move |outcome| {
                 tell(match outcome {
@@ -133,7 +138,7 @@ impl Request {
     fn command(
         &self,
         payload: Vec<u8>,
-        export: &Export,
+        export: &NbdExport,
         agreed: Agreed,
         size: u64,
     ) -> Result<Option<Command>, (u32, &'static str)> {

@@ -12,13 +12,13 @@ use super::Block;
 /// The address at which a target listens, `HOST:PORT`, and the size of its blocks: `HOST:PORT,block=512`. Port 0
 /// takes a free one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Address {
+pub struct NvmeAddress {
     pub(super) host: String,
     /// The size of a logical block.
     pub block: Block,
 }
 
-impl Address {
+impl NvmeAddress {
     /// Returns the addresses that the host's name stands for.
     pub(super) fn resolved(&self) -> io::Result<Vec<SocketAddr>> {
         Ok(self.host.to_socket_addrs()?.collect())
@@ -35,7 +35,7 @@ impl Address {
 
 /// The error of a text that is no address.
 #[derive(Debug, Error, PartialEq, Eq)]
-pub enum AddressError {
+pub enum NvmeAddressError {
     /// It has no host or no port.
     #[error("`{0}` is no address; hint: HOST:PORT (127.0.0.1:4420)")]
     Address(String),
@@ -46,25 +46,25 @@ pub enum AddressError {
     Block(String),
 }
 
-impl FromStr for Address {
-    type Err = AddressError;
+impl FromStr for NvmeAddress {
+    type Err = NvmeAddressError;
 
-    fn from_str(typed: &str) -> Result<Self, AddressError> {
+    fn from_str(typed: &str) -> Result<Self, NvmeAddressError> {
         let (host, block) = match typed.split_once(',') {
             None => (typed, Block::Page),
             Some((host, "block=4096")) => (host, Block::Page),
             Some((host, "block=512")) => (host, Block::Sector),
-            Some(_) => return Err(AddressError::Block(typed.into())),
+            Some(_) => return Err(NvmeAddressError::Block(typed.into())),
         };
         let port = host.rsplit_once(':').filter(|(name, _)| !name.is_empty() && *name != "unix");
         match port.map(|(_, port)| port.parse::<u16>()) {
             Some(Ok(_)) => Ok(Self { host: host.into(), block }),
-            _ => Err(AddressError::Address(typed.into())),
+            _ => Err(NvmeAddressError::Address(typed.into())),
         }
     }
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for NvmeAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.host)
     }

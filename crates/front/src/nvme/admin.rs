@@ -9,10 +9,10 @@ use std::sync::atomic::Ordering;
 use flashgc_device::PAGE;
 use zerocopy::IntoBytes;
 
-use super::controller::Kind;
+use super::controller::ControllerKind;
 use super::fdp::Fdp;
 use super::features::{self, feature};
-use super::identify::{self, Asked};
+use super::identify::{self, Identify};
 use super::link::{Link, Need};
 use super::log_pages::{self, page};
 use super::structures::{Entry, Status, opcode};
@@ -97,7 +97,7 @@ pub fn execute(link: &Arc<Link>, entry: &Entry, data: &[u8]) -> Result<Outcome, 
             controller.await_event(entry.cid, tell)?;
             Ok(Outcome::Later)
         }
-        opcode::ABORT if controller.kind == Kind::Drive => {
+        opcode::ABORT if controller.kind == ControllerKind::Drive => {
             let (queue, cid) = (entry.dword(10) as u16, (entry.dword(10) >> 16) as u16);
             // All other commands are executed soon: bit 0 says that this one was not aborted.
             let is_aborted = queue == 0 && controller.abort_event(cid.into());
@@ -109,11 +109,11 @@ pub fn execute(link: &Arc<Link>, entry: &Entry, data: &[u8]) -> Result<Outcome, 
 
 /// Returns the flexible data placement of a drive's controller.
 fn fdp(link: &Link) -> Option<&Fdp> {
-    link.subsystem.fdp.as_ref().filter(|_| link.controller.kind == Kind::Drive)
+    link.subsystem.fdp.as_ref().filter(|_| link.controller.kind == ControllerKind::Drive)
 }
 
 fn identify(link: &Link, entry: &Entry) -> Result<Vec<u8>, Status> {
-    let asked = Asked {
+    let asked = Identify {
         structure: entry.dword(10) as u8,
         namespace: entry.nsid.get(),
         controller: (entry.dword(10) >> 16) as u16,
@@ -132,7 +132,7 @@ fn log(link: &Link, entry: &Entry) -> Result<Vec<u8>, Status> {
     let Link { subsystem, controller, line, .. } = link;
     let number = entry.dword(10) as u8;
     let keeps_event = entry.dword(10) & 1 << 15 != 0;
-    let is_drive = controller.kind == Kind::Drive;
+    let is_drive = controller.kind == ControllerKind::Drive;
     let whole = match number {
         page::SUPPORTED if fdp(link).is_some() => {
             log_pages::supported(&[&page::OF_DRIVE[..], &page::OF_FDP].concat())
@@ -140,7 +140,7 @@ fn log(link: &Link, entry: &Entry) -> Result<Vec<u8>, Status> {
         page::SUPPORTED if is_drive => log_pages::supported(&page::OF_DRIVE),
         page::SUPPORTED => log_pages::supported(&[page::SUPPORTED, page::DISCOVERY]),
         page::DISCOVERY if !is_drive => {
-            log_pages::discovery(subsystem.name_of(Kind::Drive), line.address)
+            log_pages::discovery(subsystem.name_of(ControllerKind::Drive), line.address)
         }
         _ if !is_drive => return Err(Status::INVALID_LOG),
         page::ERROR => {
@@ -207,7 +207,7 @@ fn selected(entry: &Entry) -> Select {
 }
 
 /// Returns `true` if a controller of this kind has a feature.
-fn has_feature(kind: Kind, id: u8) -> bool {
+fn has_feature(kind: ControllerKind, id: u8) -> bool {
     let of_both = matches!(id, feature::EVENTS | feature::KEEP_ALIVE);
     let of_drive = matches!(
         id,
@@ -221,7 +221,7 @@ fn has_feature(kind: Kind, id: u8) -> bool {
             | feature::TIMESTAMP
             | feature::HOST
     );
-    of_both || (kind == Kind::Drive && of_drive)
+    of_both || (kind == ControllerKind::Drive && of_drive)
 }
 
 fn get_feature(link: &Link, entry: &Entry) -> Result<Outcome, Status> {

@@ -25,18 +25,18 @@ const OVERHEAD: usize = 4096;
 const NOTED: Duration = Duration::from_millis(10);
 
 /// The side of a connection from which a host's PDUs come.
-pub trait Source: BufRead {
+pub trait Input: BufRead {
     /// Notes the time since which the host owes the server bytes; `None` if it owes none.
     fn owes(&mut self, since: Option<Instant>);
 }
 
-impl Source for BufReader<Requests<'_>> {
+impl Input for BufReader<Requests<'_>> {
     fn owes(&mut self, since: Option<Instant>) {
         self.get_mut().set_since(since);
     }
 }
 
-impl Source for &[u8] {
+impl Input for &[u8] {
     fn owes(&mut self, _: Option<Instant>) {}
 }
 
@@ -73,7 +73,7 @@ pub struct Reader<'a, I> {
     transfers: usize,
 }
 
-impl<'a, I: Source> Reader<'a, I> {
+impl<'a, I: Input> Reader<'a, I> {
     pub fn new(input: I, link: Arc<Link>, window: &'a Window) -> Self {
         let most = fabric::most(link.line.queue);
         let (waiting, coming) = (VecDeque::new(), Vec::new());

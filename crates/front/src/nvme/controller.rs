@@ -17,7 +17,7 @@ use crate::window::Window;
 
 /// Kinds of controllers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ControllerKind {
     /// The drive.
     Drive,
     /// The list of what can be connected to.
@@ -46,7 +46,7 @@ type Tell = Box<dyn FnOnce(Result<u32, Status>) + Send>;
 /// See the module's text.
 pub struct Controller {
     pub id: u16,
-    pub kind: Kind,
+    pub kind: ControllerKind,
     pub host: Host,
     began: Instant,
     /// The time of the last command, in milliseconds since `began`.
@@ -105,7 +105,7 @@ const GOES_ON: u32 = 1 << 2;
 const COMPLETE: u32 = 2 << 2;
 
 impl Controller {
-    pub fn new(id: u16, kind: Kind, host: Host, keep_alive: u32) -> Self {
+    pub fn new(id: u16, kind: ControllerKind, host: Host, keep_alive: u32) -> Self {
         let state = State {
             config: 0,
             shutdown: 0,
@@ -224,7 +224,7 @@ impl Controller {
             let entries = (value >> 16 & 15, value >> 20 & 15);
             let fits = matches!(sets, 0 | 6) && size == 0 && arbitration == 0;
             // A discovery controller has no queues of I/O, and the sizes of their entries do not count.
-            if !fits || (self.kind == Kind::Drive && entries != (6, 4)) {
+            if !fits || (self.kind == ControllerKind::Drive && entries != (6, 4)) {
                 return Err(Status::INVALID_FIELD);
             }
             state.shutdown = 0;
@@ -308,7 +308,7 @@ impl Controller {
         const READ_ONLY: u32 = 1 | (page::HEALTH as u32) << 16;
         let mut state = self.lock();
         let wanted = state.features.number(feature::EVENTS).unwrap_or_default() & 1 << 3 != 0;
-        if self.kind != Kind::Drive || !wanted || state.is_masked {
+        if self.kind != ControllerKind::Drive || !wanted || state.is_masked {
             return;
         }
         state.is_masked = true;

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicUsize;
 
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
-use super::controller::{Change, Controller, Host, Kind};
+use super::controller::{Change, Controller, ControllerKind, Host};
 use super::link::{Line, Link};
 use super::pdu::{self, End, Fatal, Head, Incoming, Initialize, Most, Terms};
 use super::structures::{Completion, ConnectData, Entry, Status, fabrics, opcode};
@@ -115,8 +115,10 @@ fn join(
         return Err(in_data(512));
     }
     let kind = match text(&asked.subsystem) {
-        Some(name) if name == subsystem.name_of(Kind::Drive) => Kind::Drive,
-        Some(name) if name == subsystem.name_of(Kind::Discovery) => Kind::Discovery,
+        Some(name) if name == subsystem.name_of(ControllerKind::Drive) => ControllerKind::Drive,
+        Some(name) if name == subsystem.name_of(ControllerKind::Discovery) => {
+            ControllerKind::Discovery
+        }
         _ => return Err(in_data(256)),
     };
     let host = Host { name, id: asked.host_id };
@@ -128,7 +130,7 @@ fn join(
             let made = subsystem.make(kind, host, keep_alive);
             made.ok_or((Status::CONNECT_BUSY, 0))?
         }
-        queue if queue > QUEUES || kind == Kind::Discovery => return Err(in_command(42)),
+        queue if queue > QUEUES || kind == ControllerKind::Discovery => return Err(in_command(42)),
         _ => {
             let controller = subsystem.find(id).ok_or(in_data(16))?;
             if controller.kind != kind {

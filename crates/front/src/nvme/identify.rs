@@ -7,7 +7,7 @@ use zerocopy::little_endian::{U16, U32, U64, U128};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::structures::{Status, padded, terminated};
-use super::subsystem::{Kind, Subsystem};
+use super::subsystem::{ControllerKind, Subsystem};
 use super::{
     ADMIN_ENTRIES, CAPSULE, EVENTS, FIRMWARE, LARGEST, LARGEST_SHIFT, NAMESPACE, QUEUE_ENTRIES,
     RANGES, SOURCES, VERSION,
@@ -199,8 +199,8 @@ pub struct LimitsData {
 }
 
 /// Returns the data of Identify Controller.
-pub fn controller(subsystem: &Subsystem, id: u16, kind: Kind) -> ControllerData {
-    let is_drive = kind == Kind::Drive;
+pub fn controller(subsystem: &Subsystem, id: u16, kind: ControllerKind) -> ControllerData {
+    let is_drive = kind == ControllerKind::Drive;
     let general = General {
         serial: padded(&subsystem.serial),
         model: padded("flashgc"),
@@ -304,10 +304,10 @@ pub fn namespace(subsystem: &Subsystem, used: u64) -> NamespaceData {
 pub fn data(
     subsystem: &Subsystem,
     controller_id: u16,
-    kind: Kind,
-    asked: &Asked,
+    kind: ControllerKind,
+    asked: &Identify,
 ) -> Result<Option<Vec<u8>>, Status> {
-    if kind == Kind::Discovery && asked.structure != 0x01 {
+    if kind == ControllerKind::Discovery && asked.structure != 0x01 {
         return Err(Status::INVALID_FIELD);
     }
     let is_there = asked.namespace == NAMESPACE;
@@ -381,7 +381,7 @@ pub fn data(
 }
 
 /// The fields of an Identify.
-pub struct Asked {
+pub struct Identify {
     /// The structure that is asked for (CNS).
     pub structure: u8,
     pub namespace: u32,

@@ -12,7 +12,7 @@ use super::pdu::{
     Capsule, Common, End, Fatal, Head, Incoming, Initialize, Most, Response, Terminate, Terms,
     Transfer, flag, grant, kind, receive_data, respond, send, send_data, terminate,
 };
-use super::structures::{Completion, ConnectData, Descriptor, Entry, Range, Source, Status};
+use super::structures::{Completion, ConnectData, CopySource, Descriptor, Entry, Range, Status};
 
 /// Compares the size of a structure, and the places of its fields, with those of a header.
 macro_rules! layout {
@@ -246,7 +246,7 @@ fn log_pages_lie_as_in_the_headers() {
     );
     layout!(DiscoveryHead, 1024, [generation = 0, records = 8, format = 16,]);
     layout!(Range, 16, [attributes = 0, blocks = 4, first = 8,]);
-    layout!(Source, 32, [first = 8, last = 16, tag = 24, application_tag = 28,]);
+    layout!(CopySource, 32, [first = 8, last = 16, tag = 24, application_tag = 28,]);
 }
 
 /// `plugins/ocp/ocp-smart-extended-log.h` of nvme-cli.

@@ -9,7 +9,7 @@ use zerocopy::FromBytes;
 
 use super::blocks::{Addressed, DURABLE, finished, on_drive, stream};
 use super::link::{Link, Need};
-use super::structures::{Entry, Range, Source, Status};
+use super::structures::{CopySource, Entry, Range, Status};
 use super::{LARGEST, RANGES, SOURCES};
 use crate::command::Command;
 use flashgc_device::PAGE;
@@ -43,7 +43,8 @@ pub fn need_of_copy(entry: &Entry) -> Result<Need, Status> {
     if ranges > SOURCES {
         return Err(Status::SIZE_LIMIT);
     }
-    let taken = entry.described(ranges * size_of::<Source>(), SOURCES * size_of::<Source>());
+    let taken =
+        entry.described(ranges * size_of::<CopySource>(), SOURCES * size_of::<CopySource>());
     // The data, which are gathered range by range, and the list of the ranges.
     let list = SOURCES * size_of::<(u64, usize)>();
     Ok(Need { taken, held: 2 * (LARGEST + ranges * PAGE) + list, ..Need::default() })
@@ -53,8 +54,8 @@ pub fn need_of_copy(entry: &Entry) -> Result<Need, Status> {
 pub fn copy(link: &Arc<Link>, entry: Entry, data: &[u8], cost: usize) {
     let Link { subsystem, .. } = &**link;
     let most = LARGEST as u64 >> subsystem.block_shift;
-    let sources = <[Source]>::ref_from_bytes(data).unwrap_or_default();
-    let blocks = |source: &Source| u64::from(source.last.get()) + 1;
+    let sources = <[CopySource]>::ref_from_bytes(data).unwrap_or_default();
+    let blocks = |source: &CopySource| u64::from(source.last.get()) + 1;
     let sources = &sources[..count(&entry, 12).min(sources.len())];
     let all = sources.iter().map(blocks).sum();
     if all > most {

@@ -44,12 +44,12 @@ use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::clients::{Client, Clients};
+use super::clients::{Clients, Connection};
 use super::limits::{Limits, PIECE};
 use super::queue::Queue;
 use super::socket::{Listener, Requests, Socket, Until};
 use super::window::{Room, Window};
-pub use address::{Address, AddressError};
+pub use address::{NvmeAddress, NvmeAddressError};
 use connection::Reader;
 use fabrics::Joined;
 pub use fdp::Handles;
@@ -120,7 +120,7 @@ impl Block {
 
 /// The drive as hosts see it.
 #[derive(Clone, Debug, Default)]
-pub struct Export {
+pub struct NvmeExport {
     /// The drive's UUID: its name, its serial number and the identifiers of its namespace follow from it.
     pub uuid: [u8; 16],
     /// The size of a logical block.
@@ -131,7 +131,7 @@ pub struct Export {
     pub handles: Option<Handles>,
 }
 
-impl Export {
+impl NvmeExport {
     /// Returns the NVMe qualified name, by which hosts connect.
     pub fn name(&self) -> String {
         let hex: String = self.uuid.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -140,9 +140,9 @@ impl Export {
     }
 }
 
-/// A target with its threads. Dropped, it stops as [`Server::stop`] does.
-pub struct Server {
-    address: Address,
+/// A target with its threads. Dropped, it stops as [`NvmeServer::stop`] does.
+pub struct NvmeServer {
+    address: NvmeAddress,
     clients: Clients,
     keeper: Keeper,
     hosts: Hosts,
@@ -172,50 +172,50 @@ impl Hosts {
     }
 }
 
-impl Server {
+impl NvmeServer {
     /// Listens at `address` and serves the drive of `queue` to all who connect.
     ///
     /// # Errors
     /// The address is in use or not one of this machine.
-    pub fn start(queue: Queue, address: &Address, export: &Export) -> io::Result<Self> {
+    pub fn start(queue: Queue, address: &NvmeAddress, export: &NvmeExport) -> io::Result<Self> {
         Self::start_with(queue, address, Self::listen(address)?, export, Limits::default())
     }
 
-    /// Listens at `address`, for [`Server::start_with`].
+    /// Listens at `address`, for [`NvmeServer::start_with`].
     ///
     /// # Errors
-    /// The errors of [`Server::start`].
-    pub fn listen(address: &Address) -> io::Result<Listener> {
+    /// The errors of [`NvmeServer::start`].
+    pub fn listen(address: &NvmeAddress) -> io::Result<Listener> {
         Listener::tcp(&address.resolved()?)
     }
 
-    /// Serves as [`Server::start`] does, with a listener that is there already, and these limits.
+    /// Serves as [`NvmeServer::start`] does, with a listener that is there already, and these limits.
     ///
     /// # Errors
     /// No thread can be started.
     pub fn start_with(
         queue: Queue,
-        address: &Address,
+        address: &NvmeAddress,
         listener: Listener,
-        export: &Export,
+        export: &NvmeExport,
         limits: Limits,
     ) -> io::Result<Self> {
         let address = match listener.tcp_address()? {
-            Some(host) => Address { host, block: address.block },
+            Some(host) => NvmeAddress { host, block: address.block },
             None => address.clone(),
         };
         let faults = Arc::clone(queue.faults());
         let subsystem = Arc::new(Subsystem::new(queue, export));
         let keeper = Keeper::start(Arc::downgrade(&subsystem))?;
         let hosts = Hosts(Arc::downgrade(&subsystem));
-        let serve = move |client: &Client| serve(client, &subsystem);
+        let serve = move |client: &Connection| serve(client, &subsystem);
         let clients = Clients::start(listener, "nvme", limits, serve)?;
         faults.can_end(clients.seen());
         Ok(Self { address, clients, keeper, hosts })
     }
 
     /// Returns the address at which it listens. For port 0 it has the port that the system chose.
-    pub fn address(&self) -> &Address {
+    pub fn address(&self) -> &NvmeAddress {
         &self.address
     }
 
@@ -263,8 +263,8 @@ impl Drop for Keeper {
 }
 
 /// Serves one connection until it ends.
-fn serve(client: &Client, subsystem: &Arc<Subsystem>) -> io::Result<()> {
-    let Client { socket, window } = client;
+fn serve(client: &Connection, subsystem: &Arc<Subsystem>) -> io::Result<()> {
+    let Connection { socket, window } = client;
     let limits = window.limits();
     let deadline = Instant::now() + limits.negotiation;
     let mut until = Until { socket, deadline };
@@ -283,8 +283,8 @@ fn serve(client: &Client, subsystem: &Arc<Subsystem>) -> io::Result<()> {
 }
 
 /// Executes the commands of a queue until its connection ends.
-fn transmit(client: &Client, subsystem: &Arc<Subsystem>, joined: Joined) -> io::Result<()> {
-    let Client { socket, window } = client;
+fn transmit(client: &Connection, subsystem: &Arc<Subsystem>, joined: Joined) -> io::Result<()> {
+    let Connection { socket, window } = client;
     let Joined { controller, line } = joined;
     let line = Arc::new(line);
     let ended = std::thread::scope(|scope| {
@@ -328,7 +328,7 @@ fn part(socket: &Socket) -> io::Result<()> {
 /// Serves the bytes that a host may have sent, without a connection, and returns what it would get. For tests that send
 /// garbage.
 #[doc(hidden)]
-pub fn answers(queue: &Queue, export: &Export, input: &[u8]) -> Vec<u8> {
+pub fn answers(queue: &Queue, export: &NvmeExport, input: &[u8]) -> Vec<u8> {
     struct Both<'a>(&'a [u8], Vec<u8>);
     impl Read for Both<'_> {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {

@@ -197,7 +197,7 @@ pub struct Range {
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
 #[repr(C)]
-pub struct Source {
+pub struct CopySource {
     pub reserved_0: U64,
     pub first: U64,
     /// The number of blocks, less one.

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use flashgc_base::stream::StreamId;
 use flashgc_device::{Drive, PAGE};
 
-pub use super::controller::Kind;
+pub use super::controller::ControllerKind;
 use super::controller::{Controller, Host};
 use super::fdp::{Fdp, Moved};
-use super::{Connected, DISCOVERY, Export};
+use super::{Connected, DISCOVERY, NvmeExport};
 use crate::health::{Health, READ_ONLY};
 use crate::queue::Queue;
 
@@ -45,7 +45,7 @@ struct Controllers {
 
 impl Subsystem {
     /// Returns the subsystem of the drive of `queue`.
-    pub fn new(queue: Queue, export: &Export) -> Self {
+    pub fn new(queue: Queue, export: &NvmeExport) -> Self {
         let hex: String = export.uuid.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut subsystem = Self {
             queue: queue.outliving(),
@@ -64,10 +64,10 @@ impl Subsystem {
     }
 
     /// Returns the name by which hosts know a controller of this kind.
-    pub fn name_of(&self, kind: Kind) -> &str {
+    pub fn name_of(&self, kind: ControllerKind) -> &str {
         match kind {
-            Kind::Drive => &self.name,
-            Kind::Discovery => DISCOVERY,
+            ControllerKind::Drive => &self.name,
+            ControllerKind::Discovery => DISCOVERY,
         }
     }
 
@@ -133,7 +133,12 @@ impl Subsystem {
 
     /// Makes a controller for a host. If there are too many, the most useless one gives way. Returns `None` if all are
     /// of use.
-    pub fn make(&self, kind: Kind, host: Host, keep_alive: u32) -> Option<Arc<Controller>> {
+    pub fn make(
+        &self,
+        kind: ControllerKind,
+        host: Host,
+        keep_alive: u32,
+    ) -> Option<Arc<Controller>> {
         let mut controllers = self.lock();
         while controllers.all.len() >= CONTROLLERS {
             let useless = controllers.all.values().filter_map(|one| Some((one.useless()?, one)));
@@ -182,7 +187,7 @@ impl Subsystem {
     /// Returns the numbers of the drive's controllers.
     pub fn controllers(&self) -> Vec<u16> {
         let controllers = self.lock();
-        let of_drive = controllers.all.values().filter(|one| one.kind == Kind::Drive);
+        let of_drive = controllers.all.values().filter(|one| one.kind == ControllerKind::Drive);
         of_drive.map(|one| one.id).collect()
     }
 
@@ -193,7 +198,7 @@ impl Subsystem {
         let seen = |one: &Arc<Controller>| Connected {
             host: one.host.name.clone(),
             controller: one.id,
-            discovers: one.kind == Kind::Discovery,
+            discovers: one.kind == ControllerKind::Discovery,
             queues: one.queues(),
         };
         all.iter().map(seen).collect()

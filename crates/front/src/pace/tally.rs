@@ -3,7 +3,7 @@
 use hdrhistogram::Histogram;
 
 use super::Work;
-use crate::meter::{Kind, Latencies, histogram, latencies};
+use crate::meter::{Latencies, LatencyKind, histogram, latencies};
 
 /// The delay from which on an answer is late, in nanoseconds of the drive's time.
 pub const LATE: u64 = 50_000;
@@ -49,7 +49,7 @@ pub struct Paced {
 
 /// An answer that left.
 pub(super) struct Left {
-    pub kind: Kind,
+    pub kind: LatencyKind,
     pub arrived_ns: u64,
     /// The time at which it was due; `None` if the request took the simulated drive no time.
     pub due_ns: Option<u64>,
@@ -154,7 +154,7 @@ impl Tally {
 mod tests {
     use super::*;
 
-    fn left(kind: Kind, due_ns: Option<u64>, at_ns: u64) -> Left {
+    fn left(kind: LatencyKind, due_ns: Option<u64>, at_ns: u64) -> Left {
         Left { kind, arrived_ns: 0, due_ns, at_ns, for_data: false }
     }
 
@@ -165,14 +165,14 @@ mod tests {
     #[test]
     fn more_than_one_late_answer_in_a_thousand_makes_it_invalid() {
         let mut tally = Tally::new(1.0);
-        (0..1998).for_each(|_| tally.left(left(Kind::Read, Some(100_000), 100_000 + LATE)));
+        (0..1998).for_each(|_| tally.left(left(LatencyKind::Read, Some(100_000), 100_000 + LATE)));
         assert_eq!((paced(&tally).lateness.late, paced(&tally).is_valid), (0, true));
-        (0..2).for_each(|_| tally.left(left(Kind::Write, Some(100_000), 100_001 + LATE)));
+        (0..2).for_each(|_| tally.left(left(LatencyKind::Write, Some(100_000), 100_001 + LATE)));
         assert_eq!((paced(&tally).lateness.late, paced(&tally).is_valid), (2, true));
-        tally.left(left(Kind::Write, Some(100_000), 5_000_000));
+        tally.left(left(LatencyKind::Write, Some(100_000), 5_000_000));
         assert_eq!((paced(&tally).lateness.late, paced(&tally).is_valid), (3, false));
-        assert_eq!(paced(&tally).measured[Kind::Read as usize].count, 1998);
-        (0..999).for_each(|_| tally.left(left(Kind::Flush, None, 90_000)));
+        assert_eq!(paced(&tally).measured[LatencyKind::Read as usize].count, 1998);
+        (0..999).for_each(|_| tally.left(left(LatencyKind::Flush, None, 90_000)));
         assert_eq!((paced(&tally).lateness.answers, paced(&tally).is_valid), (2001, false));
         assert!((paced(&tally).at_once.mean / 90.0 - 1.0).abs() < 0.01);
         assert!((paced(&tally).lateness.latencies.max / 4900.0 - 1.0).abs() < 0.01);
@@ -181,9 +181,9 @@ mod tests {
     #[test]
     fn what_is_late_is_counted_in_the_time_of_the_drive() {
         let mut tally = Tally::new(4.0);
-        tally.left(left(Kind::Read, Some(0), 4 * LATE));
+        tally.left(left(LatencyKind::Read, Some(0), 4 * LATE));
         assert_eq!(paced(&tally).lateness.late, 0);
-        tally.left(Left { for_data: true, ..left(Kind::Read, Some(0), 4 * LATE + 1) });
+        tally.left(Left { for_data: true, ..left(LatencyKind::Read, Some(0), 4 * LATE + 1) });
         let lateness = paced(&tally).lateness;
         assert_eq!((lateness.late, lateness.late_for_data), (1, 1));
     }
@@ -191,15 +191,15 @@ mod tests {
     #[test]
     fn the_first_mark_forgets_what_was_before_and_later_ones_part_what_is_behind() {
         let mut tally = Tally::new(1.0);
-        let count = |all: [Latencies; 4]| all[Kind::Read as usize].count;
-        tally.left(left(Kind::Read, Some(100_000), 9_000_000));
+        let count = |all: [Latencies; 4]| all[LatencyKind::Read as usize].count;
+        tally.left(left(LatencyKind::Read, Some(100_000), 9_000_000));
         assert_eq!(count(tally.mark(true)), 1);
         assert_eq!(count(paced(&tally).measured), 0);
         // How late answers were stays.
         assert_eq!(paced(&tally).lateness.late, 1);
-        (0..3).for_each(|_| tally.left(left(Kind::Read, Some(100_000), 100_000)));
+        (0..3).for_each(|_| tally.left(left(LatencyKind::Read, Some(100_000), 100_000)));
         assert_eq!(count(tally.mark(false)), 3);
-        tally.left(left(Kind::Read, Some(100_000), 100_000));
+        tally.left(left(LatencyKind::Read, Some(100_000), 100_000));
         assert_eq!((count(tally.since_mark()), count(paced(&tally).measured)), (1, 4));
     }
 }

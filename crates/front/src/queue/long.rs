@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use flashgc_device::failure::Failure;
-use flashgc_device::{Hinted, Served};
+use flashgc_device::{Backend, Hinted};
 use flashgc_workload::Op;
 
 use super::{Caller, Metered, Outcome, Tell, at, execute};
@@ -54,7 +54,7 @@ impl Long {
     }
 }
 
-impl<S: Served> Metered<S> {
+impl<S: Backend> Metered<S> {
     /// Executes the next slice of long commands. Returns `true` once they have ended.
     pub(super) fn step(&mut self, long: &mut Long, pace: Option<&Pace>) -> bool {
         let began = Instant::now();

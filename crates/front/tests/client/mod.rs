@@ -7,7 +7,7 @@ use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use flashgc_front::nbd::Address;
+use flashgc_front::nbd::NbdAddress;
 
 pub const NBDMAGIC: u64 = 0x4e42_444d_4147_4943;
 pub const IHAVEOPT: u64 = 0x4948_4156_454f_5054;
@@ -61,16 +61,16 @@ pub type Outcome = Result<Vec<u8>, u32>;
 impl Client {
     /// Connects and exchanges the flags. A server that hangs fails a test after 5
     /// seconds, before the server loses its patience with a negotiation.
-    pub fn connect(address: &Address) -> Self {
+    pub fn connect(address: &NbdAddress) -> Self {
         let patience = Some(Duration::from_secs(5));
         let socket: Box<dyn Both> = match address {
-            Address::Tcp(address) => {
+            NbdAddress::Tcp(address) => {
                 let socket = TcpStream::connect(address).unwrap();
                 socket.set_nodelay(true).unwrap();
                 socket.set_read_timeout(patience).unwrap();
                 Box::new(socket)
             }
-            Address::Unix(path) => {
+            NbdAddress::Unix(path) => {
                 let socket = UnixStream::connect(path).unwrap();
                 socket.set_read_timeout(patience).unwrap();
                 Box::new(socket)
@@ -80,7 +80,7 @@ impl Client {
     }
 
     /// Connects, and sends the flags `flags`.
-    pub fn greeted(address: &Address, flags: u32) -> Self {
+    pub fn greeted(address: &NbdAddress, flags: u32) -> Self {
         let mut client = Self::connect(address);
         assert_eq!(client.u64(), NBDMAGIC);
         assert_eq!(client.u64(), IHAVEOPT);
@@ -90,7 +90,7 @@ impl Client {
     }
 
     /// Returns a client in transmission, with structured replies and `base:allocation` or without.
-    pub fn ready(address: &Address, structured: bool) -> Self {
+    pub fn ready(address: &NbdAddress, structured: bool) -> Self {
         let mut client = Self::greeted(address, 3);
         if structured {
             assert_eq!(client.option(8, &[]), [(1, vec![])]);

@@ -1,4 +1,5 @@
 //! A host of NVMe/TCP for tests. It builds PDUs byte by byte, and shares no code with the target.
+#![allow(dead_code)] // each suite uses its part
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
@@ -6,7 +7,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use flashgc_front::limits::Limits;
-use flashgc_front::nvme::{Address, Block, Export, Server};
+use flashgc_front::nvme::{Block, NvmeAddress, NvmeExport, NvmeServer};
 use flashgc_front::queue::Engine;
 use flashgc_front::ram::Ram;
 
@@ -19,25 +20,26 @@ pub const UUID: [u8; 16] = *b"\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x
 
 /// A drive in memory, served.
 pub struct Setup {
-    pub server: Server,
+    pub server: NvmeServer,
     pub engine: Engine<Ram>,
     pub name: String,
 }
 
 pub fn serve(drive: Ram) -> Setup {
-    serve_with(drive, Export { uuid: UUID, ..Export::default() }, Limits::default())
+    serve_with(drive, NvmeExport { uuid: UUID, ..NvmeExport::default() }, Limits::default())
 }
 
-pub fn serve_with(drive: Ram, export: Export, limits: Limits) -> Setup {
+pub fn serve_with(drive: Ram, export: NvmeExport, limits: Limits) -> Setup {
     let engine = Engine::start(drive).unwrap();
-    let address: Address = "127.0.0.1:0".parse().unwrap();
-    let listener = Server::listen(&address).unwrap();
-    let server = Server::start_with(engine.queue(), &address, listener, &export, limits).unwrap();
+    let address: NvmeAddress = "127.0.0.1:0".parse().unwrap();
+    let listener = NvmeServer::listen(&address).unwrap();
+    let server =
+        NvmeServer::start_with(engine.queue(), &address, listener, &export, limits).unwrap();
     Setup { server, engine, name: export.name() }
 }
 
-pub fn sectors() -> Export {
-    Export { uuid: UUID, block: Block::Sector, ..Export::default() }
+pub fn sectors() -> NvmeExport {
+    NvmeExport { uuid: UUID, block: Block::Sector, ..NvmeExport::default() }
 }
 
 impl Setup {

@@ -10,14 +10,14 @@ use flashgc_workload::Op;
 
 use super::hints::HintsSpec;
 use super::outlet::Leaving;
-use super::{HostCounts, HostWaits, Served};
+use super::{CachedHost, HostCounts, HostWaits};
 
 /// A cache and its hints in front of a drive with a clock. See the module's text.
 #[derive(State)]
 #[snapshot(named = "host")]
 pub struct ClockedHost {
     #[snapshot(state)]
-    served: Served,
+    served: CachedHost,
     /// The time from one request to the next before the drive's clock starts.
     #[snapshot(skip)]
     gap_ns: u64,
@@ -29,7 +29,7 @@ pub struct ClockedHost {
 }
 
 impl ClockedHost {
-    pub(super) fn new(served: Served, gap_ns: u64, memory_ns: u64, hints: &HintsSpec) -> Self {
+    pub(super) fn new(served: CachedHost, gap_ns: u64, memory_ns: u64, hints: &HintsSpec) -> Self {
         Self { served, gap_ns, now_ns: 0, memory_ns, hints: hints.clone() }
     }
 

@@ -28,7 +28,7 @@ pub use hints::{HintCounts, Hints, HintsSpec, hint_ways};
 pub use outlet::Leaving;
 
 use outlet::{Ahead, Outlet};
-use streams::{Named, PageStreams};
+use streams::{PageStreams, StreamOrigin};
 
 /// A cache that writes back. It sends the commands that it needs to the drive.
 trait Cache: State + Send {
@@ -162,7 +162,7 @@ pub struct HostSpec {
     cache: &'static CacheInfo,
     params: Params,
     hints: HintsSpec,
-    streams: Named,
+    streams: StreamOrigin,
 }
 
 impl HostSpec {
@@ -178,7 +178,7 @@ impl HostSpec {
         };
         let params = Params::resolve(&spec, info.params)?;
         let hints = HintsSpec::parse(hints)?;
-        let made = Self { cache: info, params, hints, streams: Named::default() };
+        let made = Self { cache: info, params, hints, streams: StreamOrigin::default() };
         made.bytes()?;
         (info.check)(&made.params, info.name)?;
         Ok(made)
@@ -188,7 +188,7 @@ impl HostSpec {
     /// `by_ranges` by the addresses of their pages.
     #[must_use]
     pub fn with_streams(self, by_writes: bool, by_ranges: Option<Arc<StreamRanges>>) -> Self {
-        Self { streams: Named { by_writes, by_ranges }, ..self }
+        Self { streams: StreamOrigin { by_writes, by_ranges }, ..self }
     }
 
     /// Returns the cache's spec in full, with every parameter.
@@ -296,9 +296,9 @@ impl HostSpec {
         ((1e9 / self.params.real("rate")).round() as u64).max(1)
     }
 
-    fn served(&self, page_size: u32, pages: u32, seed: u64) -> Result<Served, SpecError> {
+    fn served(&self, page_size: u32, pages: u32, seed: u64) -> Result<CachedHost, SpecError> {
         let room = Room { pages, page_size, capacity: self.capacity(page_size, pages)? };
-        Ok(Served {
+        Ok(CachedHost {
             cache: (self.cache.make)(&self.params, &room)?,
             outlet: Outlet::new(
                 Hints::new(&self.hints, page_size, pages, seed)?,
@@ -418,7 +418,7 @@ pub struct Host {
     #[snapshot(state)]
     application: Box<dyn Workload>,
     #[snapshot(state)]
-    served: Served,
+    served: CachedHost,
     /// The time from one request to the next.
     #[snapshot(skip)]
     gap_ns: u64,
@@ -436,7 +436,7 @@ pub struct Host {
 
 /// A cache, its commands for the drive, and its counts.
 #[derive(State)]
-struct Served {
+struct CachedHost {
     #[snapshot(state)]
     cache: Box<dyn Cache>,
     #[snapshot(state)]
@@ -456,7 +456,7 @@ impl State for HostWatch {
     }
 }
 
-impl Served {
+impl CachedHost {
     /// Takes the application's next command, `gap_ns` after the last.
     fn request_after(&mut self, gap_ns: u64, op: Op, page: u32, stream: StreamId) {
         self.cache.pass(gap_ns, &mut self.outlet);

@@ -12,7 +12,7 @@ use flashgc_workload::StreamRanges;
 
 /// The origin of the streams of an application's writes.
 #[derive(Clone, Default)]
-pub(super) struct Named {
+pub(super) struct StreamOrigin {
     /// `true` if writes name their streams.
     pub(super) by_writes: bool,
     pub(super) by_ranges: Option<Arc<StreamRanges>>,
@@ -31,7 +31,7 @@ pub(super) struct PageStreams {
 }
 
 impl PageStreams {
-    pub(super) fn new(named: &Named, page_size: u32, pages: u32) -> Self {
+    pub(super) fn new(named: &StreamOrigin, page_size: u32, pages: u32) -> Self {
         let pages = if named.by_writes { pages as usize } else { 0 };
         let ranges = named.by_ranges.clone();
         Self { last: vec![NO_STREAM; pages], ranges, page_size: page_size.into() }

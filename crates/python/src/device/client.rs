@@ -4,22 +4,21 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use flashgc_base::stream::StreamId;
+use flashgc_base::sync::lock;
 use flashgc_front::control::request::Pages;
-use flashgc_front::control::{self, ClientError, FileStream};
+use flashgc_front::control::{ClientError, ControlClient, FileStream};
 use flashgc_hints::allocations::number_of;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::faults::{self, Asked};
-use super::shown::{BLOCK_BYTES, columns};
+use super::{Fault, columns};
 use crate::errors::DriveError;
-use crate::policy::lock;
 
 /// A connection to the process that serves a drive.
 #[pyclass(frozen, module = "flashgc._core")]
 pub(crate) struct DeviceClient {
-    client: Mutex<Option<control::Client>>,
+    client: Mutex<Option<ControlClient>>,
 }
 
 #[pymethods]
@@ -27,7 +26,7 @@ impl DeviceClient {
     /// Connects to the control socket at `path`.
     #[new]
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let client = py.detach(|| control::Client::connect(&path)).map_err(refused)?;
+        let client = py.detach(|| ControlClient::connect(&path)).map_err(refused)?;
         Ok(Self { client: Mutex::new(Some(client)) })
     }
 
@@ -37,12 +36,7 @@ impl DeviceClient {
 
     fn blocks<'py>(&self, py: Python<'py>) -> PyResult<[Bound<'py, PyBytes>; 5]> {
         let bytes = self.ask(py, |client| client.blocks())?;
-        let blocks = bytes.len() / BLOCK_BYTES;
-        let (state, rest) = bytes.split_at(blocks);
-        let (class, rest) = rest.split_at(blocks);
-        let (valid, rest) = rest.split_at(2 * blocks);
-        let (zombies, erases) = rest.split_at(2 * blocks);
-        Ok(columns(py, [state, class, valid, zombies, erases]))
+        Ok(columns(py, flashgc_server::columns(&bytes)))
     }
 
     fn moment(&self, py: Python<'_>) -> PyResult<u64> {
@@ -94,8 +88,8 @@ impl DeviceClient {
     }
 
     /// Sets a fault for hosts. Returns its number, or that of the connections that ended at once.
-    fn inject(&self, py: Python<'_>, fault: Asked) -> PyResult<u64> {
-        let fault = faults::fault(fault)?;
+    fn inject(&self, py: Python<'_>, fault: Fault) -> PyResult<u64> {
+        let fault = fault.parsed()?;
         self.ask(py, |client| client.inject(&fault))
     }
 
@@ -118,7 +112,7 @@ impl DeviceClient {
     fn ask<T: Send>(
         &self,
         py: Python<'_>,
-        ask: impl FnOnce(&mut control::Client) -> Result<T, ClientError> + Send,
+        ask: impl FnOnce(&mut ControlClient) -> Result<T, ClientError> + Send,
     ) -> PyResult<T> {
         let asked = py.detach(|| lock(&self.client).as_mut().map(ask));
         asked.ok_or_else(|| PyValueError::new_err("the connection is closed"))?.map_err(refused)

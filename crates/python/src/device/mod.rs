@@ -1,48 +1,62 @@
-//! The stored drive from Python: a drive in a file, its front ends, and what it says of itself.
+//! The stored drive from Python: conversions of what `flashgc_server` takes and returns.
 //!
-//! A drive has a thread of its own, so every call here waits without the interpreter: a policy written
-//! in Python runs on that thread. Here a drive is made, described and checked; [`open`] is one
-//! that is open, [`pace`] the drive with a clock beside it, [`shown`] what is seen of it, [`faults`] what it is made to do wrong, [`owners`] says whose pages it has where, and [`client`] talks to one in
-//! another process.
+//! Here the files of drives are made, described and checked; [`open`] is a drive that is open, [`client`] talks to one
+//! in another process, and [`campaign`] is the crash campaign.
 
+mod campaign;
 mod client;
-mod faults;
 mod open;
-mod owners;
-mod pace;
-mod shown;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
+pub(crate) use campaign::{DeviceReplay, RecordedDrive, device_flushes, device_fuzz, device_sweep};
 pub(crate) use client::DeviceClient;
-use flashgc_base::naming::Names;
-use flashgc_device::failure::Failure;
-use flashgc_device::media::FileMedia;
+use flashgc_base::stream::StreamId;
+use flashgc_base::sync::lock;
 use flashgc_device::past::Until;
-use flashgc_device::{
-    DeviceError, Drive, Durability, LEAST_JOURNAL_BLOCKS, Outside, PAGE, Recording, Served,
-    Settings, configuration, past, repeat, strangers,
-};
-use flashgc_experiment::config::Resolved;
-use flashgc_experiment::options::RunConfig;
+use flashgc_device::{Outside, owners};
+use flashgc_front::faults;
+use flashgc_ftl::PlacementSpec;
+use flashgc_server::files;
 use flashgc_workload::generate::GeneratorSpec;
-use flashgc_workload::trace::TraceError;
 pub(crate) use open::{DeviceListener, DeviceMount, DriveFile, FileRings, StoredDrive};
-pub(crate) use owners::device_owners;
-use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use serde_json::{Value, json};
-pub(crate) use shown::device_counts;
+use pyo3::types::PyBytes;
 
-use crate::errors::{self, ConfigError, DriveError};
+use crate::errors::{self, ConfigError};
 use crate::json::to_json;
 use crate::outside::{Written, loaded};
 use crate::places::At;
-use crate::policy::{Raised, lock};
+use crate::policy::Raised;
 
-fn unwritten(error: TraceError) -> DeviceError {
-    DeviceError::Media(error.to_string())
+/// A fault as Python asks for it: effect, kind of commands, first byte and number of bytes, number of commands, seconds.
+#[derive(FromPyObject)]
+struct Fault(String, Option<String>, Option<(u64, u64)>, Option<u64>, Option<f64>);
+
+impl Fault {
+    fn parsed(&self) -> PyResult<faults::Fault> {
+        let Self(effect, kind, range, next, by) = self;
+        flashgc_server::faults::fault(effect, kind.as_deref(), *range, *next, *by)
+            .map_err(errors::config)
+    }
+}
+
+/// The policies of a drive that are written in Python; their exceptions go to `raised`.
+fn outside(written: Option<Written<'_>>, raised: &Raised) -> PyResult<Outside> {
+    let loaded = written.map(|written| loaded(written, raised)).transpose()?.unwrap_or_default();
+    Ok(Outside { victim: loaded.victim, placement: loaded.placement })
+}
+
+/// The columns of blocks as bytes.
+fn columns<'py>(py: Python<'py>, columns: [&[u8]; 5]) -> [Bound<'py, PyBytes>; 5] {
+    columns.map(|column| PyBytes::new(py, column))
+}
+
+/// The declared counts of a drive's state as JSON: the name of each, its text and its unit.
+#[pyfunction]
+pub(crate) fn device_counts() -> String {
+    flashgc_server::counts().to_string()
 }
 
 /// Makes a drive in a new file at `path` and returns what it is, as JSON. `config` is a configuration
@@ -61,89 +75,11 @@ pub(crate) fn device_create(
     written: Option<Written<'_>>,
     places: Option<At>,
 ) -> PyResult<String> {
-    let settings =
-        settings(config, durability, journal_bytes, written, &places.unwrap_or_default().0)?;
-    py.detach(|| create(&path, &settings, uuid)).map_err(|error| failed(&path, &error))?;
-    to_json(&described(&settings)?)
-}
-
-fn settings(
-    config: &str,
-    durability: &str,
-    journal_bytes: Option<u64>,
-    written: Option<Written<'_>>,
-    names: &dyn Names,
-) -> PyResult<Settings> {
-    let config: RunConfig = serde_json::from_str(config).map_err(errors::config)?;
-    let uniform = workload(&config)?;
     // No drive is made of it here: what the policy knows begins when the file is opened.
     let outside = written.map(|written| loaded(written, &Raised::default())).transpose()?;
-    let resolved = Resolved::new(&config, Arc::new(uniform), outside);
-    let resolved = resolved.map_err(|error| errors::ftl(&error, names))?;
-    let (layout, victim) = resolved.kept().map_err(|error| errors::config(error.said(names)))?;
-    let journal_blocks = match journal_bytes {
-        None => Settings::JOURNAL_BLOCKS,
-        Some(bytes) => bytes / PAGE as u64,
-    };
-    if journal_blocks < LEAST_JOURNAL_BLOCKS {
-        let least = LEAST_JOURNAL_BLOCKS * PAGE as u64;
-        return Err(errors::config(format!(
-            "the journal has {} bytes, expected at least {least}; hint: leave it out, 64 MiB is usual",
-            journal_bytes.unwrap_or_default()
-        )));
-    }
-    let durability = Durability::parse(durability).map_err(errors::config)?;
-    let streams = resolved.streams;
-    let settings = Settings { layout, victim, journal_blocks, durability, streams };
-    settings.file_bytes().map_err(|error| errors::config(error.to_string()))?;
-    Ok(settings)
-}
-
-/// Returns a workload that the drive of `config` takes, whatever its host will write: its writes have streams if
-/// the placement needs some that no address gives.
-fn workload(config: &RunConfig) -> PyResult<GeneratorSpec> {
-    let named = config.host_names_streams();
-    let text = if named { "uniform:stream=0" } else { &config.workload };
-    GeneratorSpec::parse(text).map_err(errors::config)
-}
-
-fn described(settings: &Settings) -> PyResult<Value> {
-    let geometry = settings.layout.geometry;
-    let bytes = |pages: u64| pages * PAGE as u64;
-    let file_bytes = settings.file_bytes().map_err(|error| errors::config(error.to_string()))?;
-    Ok(json!({
-        "blocks": geometry.blocks(),
-        "pages_per_block": geometry.pages_per_block(),
-        "logical_pages": geometry.logical_pages(),
-        "capacity_bytes": bytes(geometry.logical_pages().into()),
-        "physical_bytes": bytes(geometry.physical_pages()),
-        "file_bytes": file_bytes,
-        "journal_bytes": bytes(settings.journal_blocks),
-        "policies": policies(settings),
-        "durability": settings.durability.name(),
-        "configuration": settings.text(),
-    }))
-}
-
-/// Returns the options of a run with the same decisions, by their keys.
-fn policies(settings: &Settings) -> Value {
-    let layout = &settings.layout;
-    json!({
-        "victim": settings.victim.to_string(),
-        "frontier": layout.frontier.to_string(),
-        "placement": layout.placement.to_string(),
-        "allocation": layout.allocation.to_string(),
-        "wear_levelling": layout.levelling.map(|levelling| levelling.to_string()),
-        "endurance": layout.lifespan.map(|lifespan| lifespan.endurance.to_string()),
-        "seed": layout.seed,
-    })
-}
-
-fn create(path: &Path, settings: &Settings, uuid: [u8; 16]) -> Result<(), DeviceError> {
-    let mut media = FileMedia::create(path, settings.file_bytes()?)?;
-    Drive::create(&mut media, settings, uuid).inspect_err(|_| {
-        let _ = std::fs::remove_file(path);
-    })
+    let places = places.unwrap_or_default().0;
+    let create = || files::create(&path, config, uuid, durability, journal_bytes, outside, &places);
+    to_json(&py.detach(create).map_err(errors::server)?)
 }
 
 /// Does on the drive in the file at `path` what the recording `trace` has: every page is written with the
@@ -156,18 +92,7 @@ pub(crate) fn device_repeat(
     trace: PathBuf,
     data: Option<PathBuf>,
 ) -> PyResult<()> {
-    let repeat = || {
-        let media = FileMedia::open(&path)?;
-        let settings = Settings::parse(&configuration(&media)?, Outside::default())?;
-        let mut drive = match data {
-            Some(_) => Drive::open(Box::new(media), &settings)?,
-            None => past::open(media, &settings)?,
-        };
-        let data = data.as_deref().unwrap_or(Path::new("/dev/zero"));
-        repeat(&mut drive, &trace, data)?;
-        drive.close()
-    };
-    py.detach(repeat).map_err(|error| failed(&path, &error))
+    py.detach(|| files::repeat(&path, &trace, data.as_deref())).map_err(errors::server)
 }
 
 /// Gives the empty drive in the file at `path` a past: a `share` of its pages gets data, which a workload with a seed
@@ -186,35 +111,12 @@ pub(crate) fn device_age(
 ) -> PyResult<String> {
     let (workload, seed) = (GeneratorSpec::parse(&writes.0).map_err(errors::config)?, writes.1);
     let until = times.map_or(Until::Settled, Until::Times);
-    let raised = Mutex::new(None);
-    let is_over = |done, due| {
-        *lock(&raised) = told(show.as_ref(), done, due).err();
-        lock(&raised).is_some()
-    };
-    let aged = py.detach(|| {
-        let file = FileMedia::open(&path)?;
-        let settings = Settings::parse(&configuration(&file)?, Outside::default())?;
-        let mut drive = past::open(file, &settings)?;
-        let (pages, streams) = (drive.pages(), drive.takes_streams());
-        let recording = record.map(|into| Recording::begin(&into, pages, streams)).transpose();
-        drive.replace_recording(recording.map_err(unwritten)?);
-        let aged = past::age(&mut drive, &settings, share, (&workload, seed), until, &is_over)?;
-        drive.replace_recording(None).map(Recording::end).transpose().map_err(unwritten)?;
-        drive.close()?;
-        Ok(aged)
-    });
-    let aged = aged.map_err(|error| failed(&path, &error))?;
-    if let Some(signal) = lock(&raised).take() {
-        return Err(signal);
-    }
-    to_json(&json!({
-        "pages": aged.pages,
-        "overwritten": aged.overwritten,
-        "copied": aged.copied,
-        "erases": aged.erases,
-        "write_amplification": aged.write_amplification,
-        "is_settled": aged.is_settled,
-    }))
+    let shown = Shown::new(show);
+    let is_over = |done, due| !shown.goes_on(done, due);
+    let age = || files::age(&path, share, (&workload, seed), until, record.as_deref(), &is_over);
+    let aged = py.detach(age).map_err(errors::server)?;
+    shown.checked()?;
+    to_json(&aged)
 }
 
 /// Returns the configuration that the file at `path` was made from, and the names of the policies in Python
@@ -225,23 +127,8 @@ pub(crate) fn device_configuration(
     path: PathBuf,
     held: Option<PyRef<'_, DriveFile>>,
 ) -> PyResult<String> {
-    let held = held.map(|held| held.file.try_clone()).transpose()?;
-    let read = || {
-        let media = match held {
-            Some(file) => FileMedia::opened_read_only(file)?,
-            None => FileMedia::read_only(&path)?,
-        };
-        let text = configuration(&media)?;
-        let outside = [Settings::outside(&text, "victim")?, Settings::outside(&text, "placement")?];
-        let settings = Settings::parse(&text, Outside::never_made())?;
-        Ok((text, outside, settings, strangers(&media)?))
-    };
-    let (text, outside, settings, known) = read().map_err(|error| failed(&path, &error))?;
-    let mut described = described(&settings)?;
-    described["configuration"] = json!(text);
-    described["strangers"] = json!(known.words());
-    described["outside"] = json!({ "victim": outside[0], "placement": outside[1] });
-    to_json(&described)
+    let held = held.map(|held| held.0.try_clone()).transpose()?;
+    to_json(&files::configured(&path, held).map_err(errors::server)?)
 }
 
 /// Reads all of the closed drive at `path`, and compares its map with that of the out-of-band records;
@@ -257,72 +144,79 @@ pub(crate) fn device_check(
     show: Option<Py<PyAny>>,
     written: Option<Written<'_>>,
 ) -> PyResult<String> {
-    let mut stopped = None;
     let raised = Raised::default();
-    let outside = open::outside(written, &raised)?;
-    let check = || {
-        let media = FileMedia::open(&path)?;
-        let settings = Settings::parse(&configuration(&media)?, outside)?;
-        if from_oob {
-            let found = flashgc_device::check::map_from_oob(&media, &settings)?;
-            let mapped = found.map.iter().filter(|&&ppn| ppn != flashgc_ftl::UNMAPPED).count();
-            return Ok(json!({ "mapped": mapped, "knows_losses": found.knows_losses }));
-        }
-        let pages = settings.layout.geometry.logical_pages();
-        let mut watch = |done| match told(show.as_ref(), u64::from(done), u64::from(pages)) {
-            Ok(()) => true,
-            Err(error) => {
-                stopped = Some(error);
-                false
-            }
-        };
-        let found = flashgc_device::check::check_watched(&media, &settings, &mut watch)?;
-        Ok::<_, DeviceError>(json!({
-            "is_clean": found.is_clean,
-            "mapped": found.mapped,
-            "damaged": found.damaged,
-            "disagree": found.disagree,
-            "discarded": found.discarded,
-        }))
+    let outside = outside(written, &raised)?;
+    let shown = Shown::new(show);
+    let checked = py.detach(|| match from_oob {
+        true => files::map_from_oob(&path, outside),
+        false => files::check(&path, outside, &mut |done, pages| shown.goes_on(done, pages)),
+    });
+    errors::unless_raised(&raised, Ok(()))?;
+    shown.checked()?;
+    to_json(&checked.map_err(errors::server)?)
+}
+
+/// Executes the recording at `trace`, named by owners, on a drive like that in the file at `path`. Returns
+/// where the owners' pages are then, and the blocks that their copies left, as JSON. `groups` has the group of
+/// each owner, one of `count`. Only the collections for the host's pages in `counted` count. `placement` is
+/// another placement than the drive's, with the stream of each group, and `written` are the drive's policies in
+/// Python. `recordings` have the streams that the host named, if it did.
+#[pyfunction]
+#[pyo3(signature = (path, trace, groups, count, counted, written, recordings, placement=None))]
+#[allow(clippy::too_many_arguments)] // it is called in one place
+pub(crate) fn device_owners(
+    py: Python<'_>,
+    path: PathBuf,
+    trace: PathBuf,
+    groups: Vec<usize>,
+    count: usize,
+    counted: (u64, u64),
+    written: Option<Written<'_>>,
+    recordings: Vec<PathBuf>,
+    placement: Option<(String, Vec<StreamId>)>,
+) -> PyResult<String> {
+    if count == 0 || groups.iter().any(|&group| group >= count) {
+        return Err(ConfigError::new_err("every owner has one of the groups"));
+    }
+    let placement = placement.as_ref().map(|(spec, streams)| {
+        PlacementSpec::parse(spec).map(|spec| (spec, streams.as_slice())).map_err(errors::config)
+    });
+    let recordings: Vec<&Path> = recordings.iter().map(PathBuf::as_path).collect();
+    let query = owners::Query {
+        groups: &groups,
+        count,
+        counted: counted.0..counted.1,
+        recordings: &recordings,
+        placement: placement.transpose()?,
     };
-    let found = py.detach(check);
-    if let Some(error) = lock(&raised).take() {
-        return Err(error);
-    }
-    match stopped {
-        Some(error) => Err(error),
-        None => to_json(&found.map_err(|error| failed(&path, &error))?),
-    }
+    let raised = Raised::default();
+    let outside = outside(written, &raised)?;
+    let owned = py.detach(|| files::owners(&path, outside, &trace, &query));
+    to_json(&errors::unless_raised(&raised, owned)?)
 }
 
-/// Shows how many of `pages` are done, unless a signal or `show` wants the end.
-fn told(show: Option<&Py<PyAny>>, done: u64, pages: u64) -> PyResult<()> {
-    Python::attach(|py| {
-        py.check_signals()?;
-        show.map_or(Ok(()), |show| show.call1(py, (done, pages)).map(drop))
-    })
+/// The progress of long work as Python sees it, and the exception that ends the work.
+struct Shown {
+    show: Option<Py<PyAny>>,
+    failed: Mutex<Option<PyErr>>,
 }
 
-/// The exception for what went wrong with the file at `path`.
-fn failed(path: &Path, error: &DeviceError) -> PyErr {
-    let text = format!("{}: {error}", path.display());
-    match error {
-        DeviceError::Io(error) => match (error.kind(), error.raw_os_error()) {
-            (std::io::ErrorKind::InvalidInput, _) => ConfigError::new_err(text),
-            (_, Some(number)) => {
-                let message = error.to_string();
-                let message = message.split(" (os error").next().unwrap_or_default().to_string();
-                PyOSError::new_err((number, message, path.to_path_buf()))
-            }
-            _ => DriveError::new_err(text),
-        },
-        _ => DriveError::new_err(text),
+impl Shown {
+    fn new(show: Option<Py<PyAny>>) -> Self {
+        Self { show, failed: Mutex::new(None) }
     }
-}
 
-fn to_error(failure: Failure) -> PyErr {
-    match failure {
-        Failure::OutOfRange { .. } => PyValueError::new_err(failure.to_string()),
-        _ => DriveError::new_err(failure.to_string()),
+    /// Shows how many parts are done of all, and returns `true` unless a signal or `show` wants the end.
+    fn goes_on(&self, done: u64, all: u64) -> bool {
+        let shown = Python::attach(|py| {
+            py.check_signals()?;
+            self.show.as_ref().map_or(Ok(()), |show| show.call1(py, (done, all)).map(drop))
+        });
+        *lock(&self.failed) = shown.err();
+        lock(&self.failed).is_none()
+    }
+
+    fn checked(&self) -> PyResult<()> {
+        lock(&self.failed).take().map_or(Ok(()), Err)
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
+use flashgc_base::sync::lock;
 use flashgc_hints::allocations::{Event, FileSystem, Follower, RING_BYTES};
 use flashgc_workload::trace::{Change, tag};
 use pyo3::exceptions::PyValueError;
@@ -11,7 +12,6 @@ use pyo3::prelude::*;
 
 use super::page_cache::refused;
 use crate::errors;
-use crate::policy::lock;
 
 /// An event: its time in nanoseconds, its kind, and the numbers that belong to it.
 type Told = (u64, &'static str, u64, u64, u64);

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use flashgc_base::sync::lock;
 use flashgc_hints::page_cache::{Changes, FileSystem, FollowError, Follower, RING_BYTES};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::{ConfigError, DriveError};
-use crate::policy::lock;
 
 /// Ranges of pages: first page, and how many.
 type Pages = Vec<(u64, u64)>;

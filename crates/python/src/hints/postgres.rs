@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 
+use flashgc_base::sync::lock;
 use flashgc_hints::postgres::{Cluster, Counts, Follower, Place};
 use flashgc_hints::wal::{Fork, Relation};
 use pyo3::exceptions::PyValueError;
@@ -10,7 +11,6 @@ use pyo3::prelude::*;
 use serde_json::json;
 
 use crate::errors::DriveError;
-use crate::policy::lock;
 
 /// A block as `pg_buffercache` names it: tablespace, database, relfilenode, fork and number.
 type Block = (u32, u32, u32, u32, u32);

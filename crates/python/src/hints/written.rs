@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use flashgc_base::sync::lock;
 use flashgc_hints::written::{FileSystem, Follower, RING_BYTES};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::page_cache::refused;
-use crate::policy::lock;
 
 /// The bytes of a ring, in rings of the page cache's follower: every write is an event here.
 const RINGS: usize = 4;

@@ -4,7 +4,7 @@
 use std::sync::PoisonError;
 
 use flashgc_base::counts::Counts;
-use flashgc_drive::asked::Asked;
+use flashgc_drive::asked::HostCommands;
 use flashgc_ftl::{Counters, LayerCounts, Stepwise};
 
 use super::channel::Channel;
@@ -66,8 +66,8 @@ impl Channels {
     }
 
     /// Returns the counts of the host's commands, beside the pages that it wrote.
-    pub fn asked(&mut self) -> Asked {
-        self.drives().fold(Asked::default(), |sum, drive| sum.plus(&drive.asked()))
+    pub fn asked(&mut self) -> HostCommands {
+        self.drives().fold(HostCommands::default(), |sum, drive| sum.plus(&drive.asked()))
     }
 
     /// Checks every invariant of the maps.

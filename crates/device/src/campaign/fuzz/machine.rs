@@ -7,13 +7,13 @@ use flashgc_base::rng::Stream;
 use super::super::drives::bit_of;
 use super::super::images::Images;
 use super::super::oracle::{Contents, Promise, Version, check_stream, leave_unit, stream_of};
-use super::Tally;
+use super::FuzzTally;
 use super::life::{How, Life};
 use super::pages::Pages;
 use super::script::{Again, Failing, Script, Step};
 use crate::check::check;
+use crate::engine::{Backend, WriteStreams};
 use crate::engine::{Drive, zones_of};
-use crate::engine::{Named, Served};
 use crate::error::DeviceError;
 use crate::layout::{PAGE, Zones};
 use crate::media::{CrashMedia, Media, MemMedia, State};
@@ -47,7 +47,7 @@ pub(super) struct Machine<'a> {
     has_ended: bool,
     /// Nothing is left to look at: the steps that follow do nothing.
     is_over: bool,
-    tally: &'a mut Tally,
+    tally: &'a mut FuzzTally,
 }
 
 /// The end of a drive's life in one process.
@@ -64,7 +64,7 @@ fn text(error: &DeviceError) -> String {
 }
 
 impl<'a> Machine<'a> {
-    pub(super) fn new(script: &'a Script, tally: &'a mut Tally) -> Result<Self, String> {
+    pub(super) fn new(script: &'a Script, tally: &'a mut FuzzTally) -> Result<Self, String> {
         let settings = &script.settings;
         let len = settings.file_bytes().map_err(|error| text(&error))?;
         let mut blank = MemMedia::new(len);
@@ -124,7 +124,7 @@ impl<'a> Machine<'a> {
                 let pages = first..first + count;
                 let data: Vec<u8> =
                     pages.clone().flat_map(|page| self.contents.bytes(page, version)).collect();
-                let named = Named(&[stream_of(version)]);
+                let named = WriteStreams(&[stream_of(version)]);
                 let drive = self.drive()?;
                 let done = drive.write_named(first.into(), &data, named, fua);
                 let done = self.answered(done)?;
@@ -203,7 +203,7 @@ impl<'a> Machine<'a> {
         let Some(versions) = versions.collect::<Option<Vec<_>>>() else { return Ok(()) };
         let old = |page: u32| versions[(page - pages.start) as usize];
         let data = self.contents.write(at..at + bytes, version, old);
-        let done = self.life()?.drive.write(at.into(), &data, Named(&[stream_of(version)]));
+        let done = self.life()?.drive.write(at.into(), &data, WriteStreams(&[stream_of(version)]));
         let done = self.answered(done)?;
         let has_failed_to_read = done.is_err() && self.life()?.cannot_read;
         if has_failed_to_read && self.drive()?.why_read_only().is_none() {

@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use crate::engine::Drive;
-use crate::engine::{Hinted, Named, Served};
+use crate::engine::{Backend, Hinted, WriteStreams};
 use crate::error::DeviceError;
 use crate::layout::PAGE;
 use crate::media::{Uncached, bypass_page_cache};
@@ -74,7 +74,7 @@ impl<S> Recorder<S> {
     }
 }
 
-impl<S: Served> Served for Recorder<S> {
+impl<S: Backend> Backend for Recorder<S> {
     fn pages(&self) -> u64 {
         self.drive.pages()
     }
@@ -91,7 +91,7 @@ impl<S: Served> Served for Recorder<S> {
         &mut self,
         page: u64,
         data: &[u8],
-        streams: Named<'_>,
+        streams: WriteStreams<'_>,
         fua: bool,
     ) -> Result<(), DeviceError> {
         self.drive.write_named(page, data, streams, fua)?;

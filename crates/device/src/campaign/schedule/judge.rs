@@ -8,7 +8,7 @@ use super::super::images::Images;
 use super::super::oracle::{Promise, View};
 use super::{Schedule, Work};
 use crate::check::check;
-use crate::checkpoint::{self, Named};
+use crate::checkpoint::{self, CheckpointPlace};
 use crate::error::DeviceError;
 use crate::layout::{COPIES, PAGE, Zones};
 use crate::media::{CrashMedia, MemMedia, Op, State};
@@ -196,7 +196,7 @@ impl Schedule<'_> {
         let zones = self.settings.zones().map_err(|error| error.to_string())?;
         let media = MemMedia::of(std::mem::take(image));
         let superblock = Copies::read(&media).map_err(|error| error.to_string())?.now;
-        let Named { slot, bytes, journal, .. } = superblock.checkpoint;
+        let CheckpointPlace { slot, bytes, journal, .. } = superblock.checkpoint;
         let names_before = |copy: u64| {
             let named = Superblock::read(&media, copy)?.checkpoint;
             let is_before =

@@ -3,7 +3,6 @@
 use flashgc_base::counts::{Count, Listed};
 use flashgc_base::spec::{Kind, Param};
 use flashgc_drive::swapping::Swapping;
-use flashgc_experiment::options::{ALTERNATIVES, OptionInfo, Section, Words};
 use flashgc_ftl::endurance::endurance_laws;
 use flashgc_ftl::frontier::frontiers;
 use flashgc_ftl::levelling::wear_levellings;
@@ -21,8 +20,10 @@ use flashgc_workload::requests::arrivals::arrivals;
 use flashgc_workload::requests::request_generators;
 use serde_json::{Value, json};
 
-/// Everything that has a name and can be chosen, with parameters and documentation.
-pub(crate) fn everything() -> Value {
+use crate::options::{ALTERNATIVES, OptionInfo, Section, Words};
+
+/// Returns everything that has a name and can be chosen, with parameters and documentation.
+pub fn everything() -> Value {
     json!({
         "policies": victim_policies().iter().map(|info| entry(
             info.name, &info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
@@ -61,14 +62,14 @@ pub(crate) fn everything() -> Value {
     })
 }
 
-/// The counts of results, under the names of their Python classes.
+/// Returns the counts of results, under the names of their Python classes.
 fn counts() -> Value {
     fn named<T: Listed>(name: &str) -> Value {
-        let one = |&Count { name, text, words, .. }: &Count| json!({ "name": name, "text": text, "words": words });
+        let count = |&Count { name, text, words, .. }: &Count| json!({ "name": name, "text": text, "words": words });
         json!({
             "name": name,
             "text": T::TEXT,
-            "counts": T::list().iter().map(one).collect::<Vec<_>>(),
+            "counts": T::list().iter().map(count).collect::<Vec<_>>(),
         })
     }
     json!([
@@ -87,15 +88,15 @@ fn counts() -> Value {
     ])
 }
 
-/// The sections of an experiment and their options, in the order in which help lists them.
-pub(crate) fn options() -> Value {
+/// Returns the sections of an experiment and their options, in the order in which help lists them.
+pub fn options() -> Value {
     json!({
         "sections": Section::ALL.iter().map(|section| json!({
             "name": section.name(),
             "summary": section.summary(),
         })).collect::<Vec<_>>(),
         "alternatives": ALTERNATIVES.iter().map(|(keys, _)| keys.iter().filter_map(|key| {
-            flashgc_experiment::options::find(key).map(OptionInfo::path)
+            crate::options::find(key).map(OptionInfo::path)
         }).collect::<Vec<_>>()).collect::<Vec<_>>(),
         "tenant": KEYS.iter().map(|key| json!({
             "name": key.name,
@@ -104,7 +105,7 @@ pub(crate) fn options() -> Value {
             "example": key.example,
             "help": key.help,
         })).collect::<Vec<_>>(),
-        "options": flashgc_experiment::options::options().iter().map(|one| option(one)).collect::<Vec<_>>(),
+        "options": crate::options::options().iter().map(|info| option(info)).collect::<Vec<_>>(),
     })
 }
 
@@ -144,7 +145,6 @@ fn option(info: &OptionInfo) -> Value {
     })
 }
 
-/// A mapping, and whether victim policy and write frontier are its.
 fn placement(info: &PlacementInfo) -> Value {
     let mut entry = entry(info.name, &info.summary(), &info.doc(), info.params);
     entry["needs_future"] = info.needs_future.into();
@@ -173,7 +173,7 @@ fn entry(name: &str, summary: &str, doc: &str, params: &[Param]) -> Value {
     })
 }
 
-/// The values a parameter takes, for people.
+/// Returns the values that a parameter takes, for people.
 fn values(kind: &Kind) -> String {
     match *kind {
         Kind::Integer { min, max } if max >= u64::from(u32::MAX / 2) => format!("{min} or more"),

@@ -1,33 +1,28 @@
-//! The parts of a drive that others see: its state with the names of the standards, its blocks, its
-//! recordings.
+//! The parts of a drive that others see: its state, its blocks, its phases, its recordings.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use flashgc_base::counts::{Count, Listed};
 use flashgc_base::stream::StreamId;
+use flashgc_base::sync::lock;
 use flashgc_device::failure::Failure;
-use flashgc_device::{Drive, Opened, PAGE, Recording, Report, Served, Strangers, Usage};
-use flashgc_experiment::stream_results::{FdpResult, Log, StreamResult};
+use flashgc_device::{Backend, Drive, PAGE, Recording, Strangers};
 use flashgc_front::command::{Answer, Command};
 use flashgc_front::control::{FileStream, Keeper};
-use flashgc_front::health::{Health, READ_ONLY, SPARE_THRESHOLD, Written};
-use flashgc_front::meter::{Kind, Latencies, Meter};
+use flashgc_front::health::READ_ONLY;
+use flashgc_front::meter::{Latencies, LatencyKind, Meter};
 use flashgc_front::queue::{Namer, Queue};
 use flashgc_front::{nbd, nvme};
-use flashgc_ftl::{Counters, Handles, PlacementSpec, ZombieCounts};
+use flashgc_ftl::{Handles, PlacementSpec};
 use flashgc_hints::allocations::HEAD;
 use flashgc_hints::files::{File, Found, Live};
-use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Map, Value, json};
 
-use super::faults;
-use super::pace::{self, latency};
-use crate::policy::lock;
+use crate::clock::Slowest;
+use crate::{faults, report};
 
 /// The streams of writes, by the files on the drive.
 struct Names(Arc<Live>);
@@ -39,32 +34,32 @@ impl Namer for Names {
 }
 
 /// The parts of a drive that can be seen, from this process and through its control socket.
-pub(super) struct Shown {
-    pub(super) path: PathBuf,
-    pub(super) queue: Queue,
-    pub(super) since: Instant,
-    pub(super) victim: String,
-    pub(super) placement: String,
+pub struct State {
+    pub(crate) path: PathBuf,
+    pub(crate) queue: Queue,
+    pub(crate) since: Instant,
+    pub(crate) victim: String,
+    pub(crate) placement: String,
     /// The front ends, in words.
-    pub(super) serving: Mutex<Vec<String>>,
+    pub(crate) serving: Mutex<Vec<String>>,
     /// The front ends with connections, each in the words that it has in `serving`.
-    pub(super) connections: Mutex<Vec<(String, Connections)>>,
+    pub(crate) connections: Mutex<Vec<(String, Connections)>>,
     /// The drive with a clock that says when answers leave; null without one.
-    pub(super) clock: Value,
+    pub(crate) clock: Value,
     /// The slowest requests of that drive.
-    pub(super) slowest: pace::Slowest,
+    pub(crate) slowest: Slowest,
     /// The moment from which the times of the recording that goes on are counted.
-    pub(super) recorded_since: Mutex<Option<Instant>>,
+    pub(crate) recorded_since: Mutex<Option<Instant>>,
     /// The phases that somebody has marked, in their order.
-    pub(super) phases: Mutex<Vec<Phase>>,
+    pub(crate) phases: Mutex<Vec<Phase>>,
     /// The files behind the drive's pages, if the kernel's rings were opened for them.
-    pub(super) files: Option<Arc<Live>>,
+    pub(crate) files: Option<Arc<Live>>,
     /// `true` if somebody asked for the end.
-    pub(super) stopping: AtomicBool,
+    pub(crate) stopping: AtomicBool,
 }
 
 /// The connections of a front end.
-pub(super) enum Connections {
+pub(crate) enum Connections {
     Nbd(nbd::Seen),
     Nvme(nvme::Hosts),
 }
@@ -99,7 +94,7 @@ impl Connections {
 const PHASES: usize = 1000;
 
 /// A part of the time in which the drive is served, from one mark to the next.
-pub(super) struct Phase {
+pub(crate) struct Phase {
     name: String,
     began: Instant,
     /// The counts when it began.
@@ -108,47 +103,69 @@ pub(super) struct Phase {
     latencies: Option<[Latencies; 4]>,
 }
 
-impl Shown {
+impl State {
+    /// Returns the front ends, in words.
+    pub fn serving(&self) -> Vec<String> {
+        lock(&self.serving).clone()
+    }
+
+    /// Adds a front end in words.
+    pub fn serves(&self, words: String) {
+        lock(&self.serving).push(words);
+    }
+
+    /// Adds a front end with connections in words.
+    pub(crate) fn connects(&self, words: String, connections: Connections) {
+        lock(&self.connections).push((words.clone(), connections));
+        self.serves(words);
+    }
+
+    /// Returns `true` if somebody asked for the end through the control socket.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
+    }
+
     fn visit<T: Send + 'static>(
         &self,
         visit: impl FnOnce(&mut Drive, &mut Meter) -> T + Send + 'static,
     ) -> Result<T, Failure> {
-        let visit = move |served: &mut dyn Served, meter: &mut Meter| {
+        let visit = move |served: &mut dyn Backend, meter: &mut Meter| {
             served.as_drive().map(|drive| visit(drive, meter))
         };
         self.queue.visit(visit)?.ok_or(Failure::Stopped)
     }
 
     /// Returns the UUID of the drive.
-    pub(super) fn uuid(&self) -> Result<[u8; 16], Failure> {
+    pub(crate) fn uuid(&self) -> Result<[u8; 16], Failure> {
         self.visit(|drive, _| drive.stat().uuid)
     }
 
     /// Lets `strangers` reach the drive from now on, which its file remembers.
-    pub(super) fn let_in(&self, strangers: Strangers) -> Result<(), Failure> {
+    pub(crate) fn let_in(&self, strangers: Strangers) -> Result<(), Failure> {
         Ok(self.visit(move |drive, _| drive.let_in(strangers))??)
     }
 
     /// Returns the placement handles of the drive.
-    pub(super) fn handles(&self) -> Option<nvme::Handles> {
+    pub(crate) fn handles(&self) -> Option<nvme::Handles> {
         let Handles { count, persistent } =
             PlacementSpec::parse(&self.placement).ok()?.handles()?;
         Some(nvme::Handles { count, persistent })
     }
 
     /// Takes all faults away, so that no answer is late and no client waits for one.
-    pub(super) fn no_faults(&self) {
+    pub(crate) fn no_faults(&self) {
         // Without a number there is nothing to miss.
         let _ = self.queue.faults().clear(None);
     }
 
-    pub(super) fn stat(&self) -> Result<Value, Failure> {
+    /// Returns the state and the counts.
+    pub fn stat(&self) -> Result<Value, Failure> {
         let (report, latencies, since_mark) = self.visit(|drive, meter| {
-            let latencies = Kind::ALL.map(|(name, kind)| (name, meter.latencies(kind)));
+            let latencies = LatencyKind::ALL.map(|(name, kind)| (name, meter.latencies(kind)));
             (drive.stat(), latencies, meter.since_mark())
         })?;
         let handles = PlacementSpec::parse(&self.placement).ok().and_then(|spec| spec.handles());
-        let mut stat = shown(&report, handles, &latencies);
+        let mut stat = report::of_drive(&report, handles, &latencies);
         let found = self.files.as_ref().and_then(|files| files.found());
         stat["files"] = json!(found.map(|Found { files, late, lost }| {
             json!({ "files": files, "late": late, "lost_events": lost })
@@ -162,7 +179,7 @@ impl Shown {
         stat["uptime_seconds"] = json!(self.since.elapsed().as_secs_f64());
         let since = *lock(&self.recorded_since);
         stat["recorded_since_ns"] = json!(since.map(monotonic));
-        stat["faults"] = faults::shown(self.queue.faults());
+        stat["faults"] = faults::to_json(self.queue.faults());
         if let (Some(why), true) =
             (self.queue.faults().why_read_only(), stat["read_only"].is_null())
         {
@@ -177,7 +194,7 @@ impl Shown {
             lock(&self.phases).iter().map(|phase| self.phase(phase, &since_mark)).collect();
         if let Some(paced) = self.queue.paced() {
             let slowest = lock(&self.slowest).clone();
-            let mut realtime = pace::shown(&paced, &slowest);
+            let mut realtime = report::of_pace(&paced, &slowest);
             realtime["drive"] = self.clock.clone();
             // What hosts wait for is the answer, and not its data.
             stat["latency_us"] = realtime["measured_us"].take();
@@ -192,12 +209,12 @@ impl Shown {
             "name": phase.name,
             "began_seconds": (phase.began - self.since).as_secs_f64(),
             "counters": phase.counters,
-            "latency_us": pace::by_kind(latencies),
+            "latency_us": report::by_kind(latencies),
         })
     }
 
     /// Ends the phase that goes on, and begins one called `name`. Returns its number.
-    pub(super) fn mark(&self, name: &str) -> Result<usize, String> {
+    pub fn mark(&self, name: &str) -> Result<usize, String> {
         let mut phases = lock(&self.phases);
         if phases.len() == PHASES {
             return Err(format!("there are {PHASES} phases; hint: mark fewer"));
@@ -212,14 +229,14 @@ impl Shown {
         phases.push(Phase {
             name: name.into(),
             began: Instant::now(),
-            counters: counters_of(&report),
+            counters: report::counters_of(&report),
             latencies: None,
         });
         Ok(phases.len())
     }
 
-    /// The blocks, a column each: state, class, valid pages, zombies and erases, little endian.
-    pub(super) fn blocks(&self) -> Result<[Vec<u8>; 5], Failure> {
+    /// Returns the blocks, a column each: state, class, valid pages, zombies and erases, little endian.
+    pub fn blocks(&self) -> Result<[Vec<u8>; 5], Failure> {
         self.visit(|drive, _| {
             let mut columns: [Vec<u8>; 5] = Default::default();
             for block in drive.blocks() {
@@ -234,7 +251,7 @@ impl Shown {
     }
 
     /// Begins a recording, or ends the one that goes on: how many requests that one has.
-    pub(super) fn record(&self, path: Option<&Path>) -> Result<Option<u64>, String> {
+    pub fn record(&self, path: Option<&Path>) -> Result<Option<u64>, String> {
         let (pages, streams) = (self.queue.size() / PAGE as u64, self.queue.takes_streams());
         let begun = path.map(|path| Recording::begin(path, pages, streams)).transpose();
         let begun = begun.map_err(|error| error.to_string())?;
@@ -245,7 +262,7 @@ impl Shown {
     }
 }
 
-impl Keeper for Shown {
+impl Keeper for State {
     fn stat(&self) -> Result<String, String> {
         let stat = self.stat().map_err(|error| error.to_string())?;
         serde_json::to_string(&stat).map_err(|error| error.to_string())
@@ -304,106 +321,14 @@ fn monotonic(moment: Instant) -> u64 {
     now - moment.elapsed().as_nanos() as u64
 }
 
-/// Bytes of a block in the answer of the control socket: the columns one behind the other.
-pub(super) const BLOCK_BYTES: usize = 10;
-
-pub(super) fn columns<'py>(py: Python<'py>, columns: [&[u8]; 5]) -> [Bound<'py, PyBytes>; 5] {
-    columns.map(|column| PyBytes::new(py, column))
-}
-
-/// A report with the names of the standards: the SMART log (02h) and the OCP log (C0h).
-fn shown(report: &Report, handles: Option<Handles>, latencies: &[(&str, Latencies)]) -> Value {
-    let page = PAGE as u64;
-    let geometry = report.geometry;
-    let blocks = u64::from(geometry.blocks());
-    let health = Health::of(report);
-    let latency_us: Map<String, Value> = latencies
-        .iter()
-        .map(|(name, latencies)| ((*name).to_string(), latency(latencies)))
-        .collect();
-    json!({
-        "uuid": uuid_text(report.uuid),
-        "capacity_bytes": u64::from(geometry.logical_pages()) * page,
-        "page_bytes": page,
-        "blocks": blocks,
-        "pages_per_block": geometry.pages_per_block(),
-        "spare_factor": geometry.spare_factor(),
-        "effective_spare": geometry.effective_spare(report.kept_erased.into()),
-        "blocks_kept_erased": report.kept_erased,
-        "durability": report.durability.name(),
-        "write_amplification": Written::of(report).amplification(),
-        "read_only": report.read_only,
-        "gives_room_back": report.gives_room_back,
-        "free_blocks": report.free_blocks,
-        "mapped_pages": report.mapped_pages,
-        "streams": report.streams.as_ref().map(StreamResult::all),
-        "fdp": report.streams.as_ref().zip(handles).map(|(totals, handles)| {
-            let Written { host, media, erased } = Written::of(report);
-            FdpResult::new(handles, totals, Log { host, media, erased })
-        }),
-        "zombie_pages": report.zombies.map(|zombies| zombies.known),
-        "decisions": format!("{:016x}", report.decisions),
-        "recovery": report.recovery.map(|recovery| {
-            json!({ "records": recovery.records, "skipped": recovery.skipped })
-        }),
-        "smart": {
-            "critical_warning": health.critical_warning,
-            "available_spare": health.available_spare,
-            "available_spare_threshold": SPARE_THRESHOLD,
-            "percentage_used": health.percentage_used,
-            "data_units_read": health.data_units_read,
-            "data_units_written": health.data_units_written,
-            "host_read_commands": health.host_reads,
-            "host_write_commands": health.host_writes,
-            "controller_busy_time": health.busy_minutes,
-            "power_cycles": health.power_cycles,
-            "power_on_hours": health.power_on_hours,
-            "unsafe_shutdowns": health.unsafe_shutdowns,
-            "media_errors": health.media_errors,
-        },
-        "ocp": {
-            "physical_media_units_written": health.media_bytes_written,
-            "physical_media_units_read": health.media_bytes_read,
-            "bad_user_nand_blocks": health.bad_blocks,
-            "user_data_erase_count_max": health.most_erases,
-            "user_data_erase_count_min": health.least_erases,
-            "nand_avg_erase_count": health.mean_erases,
-            "percent_free_blocks": health.percent_free_blocks,
-            "incomplete_shutdowns": health.unsafe_shutdowns,
-            "unaligned_io": health.unaligned,
-        },
-        "counters": counters_of(report),
-        "latency_us": latency_us,
-    })
-}
-
-/// The counts of a drive since it was made, and of its file since it was opened.
-fn counters_of(report: &Report) -> Map<String, Value> {
-    let zombies = report.zombies.unwrap_or_default();
-    let mut all = Map::new();
-    all.extend(named(&report.counters).chain(named(&report.usage)));
-    all.extend(named(&zombies).chain(named(&report.opened)));
-    all.insert("host_pages_read".into(), json!(report.usage.read_bytes / PAGE as u64));
-    all
-}
-
-/// The declared counts of a drive's state as JSON: the name of each, its text and its unit.
-#[pyfunction]
-pub(crate) fn device_counts() -> String {
-    let all = [Counters::list(), Usage::list(), ZombieCounts::list(), Opened::list()].concat();
-    let one = |&Count { stat, text, unit, .. }: &Count| json!([stat, text, unit]);
-    json!(all.iter().map(one).collect::<Vec<_>>()).to_string()
-}
-
-/// Counts under the names that the state of a drive has for them.
-fn named<T: Listed>(counts: &T) -> impl Iterator<Item = (String, Value)> {
-    T::list().into_iter().zip(counts.numbers()).map(|(count, number)| {
-        let value = if count.unit == "ns" { json!(number as f64 / 1e9) } else { json!(number) };
-        (count.stat.to_string(), value)
-    })
-}
-
-fn uuid_text(uuid: [u8; 16]) -> String {
-    let hex: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+/// Splits the answer of the control socket on blocks, which has the columns one behind the other.
+pub fn columns(bytes: &[u8]) -> [&[u8]; 5] {
+    /// Bytes of a block.
+    const BLOCK: usize = 10;
+    let blocks = bytes.len() / BLOCK;
+    let (state, rest) = bytes.split_at(blocks);
+    let (class, rest) = rest.split_at(blocks);
+    let (valid, rest) = rest.split_at(2 * blocks);
+    let (zombies, erases) = rest.split_at(2 * blocks);
+    [state, class, valid, zombies, erases]
 }

@@ -3,27 +3,24 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use flashgc_device::{DeviceError, Drive, Named, PAGE, Served, Settings};
+use flashgc_base::sync::lock;
+use flashgc_device::{Backend, DeviceError, Drive, PAGE, Settings, WriteStreams};
 use flashgc_experiment::asked::Places;
 use flashgc_experiment::clocked::live;
 use flashgc_experiment::options::RunConfig;
-use flashgc_front::meter::{Kind, Latencies};
-use flashgc_front::pace::{Paced, Simulated, Work};
+use flashgc_front::pace::{Pace, Simulated, Work};
 use flashgc_ftl::FtlError;
 use flashgc_host::HintsSpec;
-use flashgc_timed::{Done, Live, Worst, WorstResult};
+use flashgc_timed::{Done, Live, Worst};
 use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
 use flashgc_workload::trace::{DeviceNumbers, ReadOptions, TraceReader};
-use pyo3::prelude::*;
-use serde_json::{Value, json};
 
-use crate::errors;
-use crate::policy::lock;
+use crate::ServerError;
 
 /// The past of a drive with a clock when its clock starts.
-#[derive(FromPyObject)]
-pub(super) enum Past {
+#[derive(Clone, Debug)]
+pub enum Past {
     /// It has written its data anew, at random, this many times.
     Times(f64),
     /// It has executed the requests of this recording.
@@ -31,25 +28,29 @@ pub(super) enum Past {
 }
 
 /// The clock of a drive that answers at simulated times, and its first state.
-pub(super) struct Clock {
+pub struct Clock {
     config: RunConfig,
     /// The factor by which it is slower than the wall clock.
-    pub(super) slower: f64,
+    slower: f64,
     past: Past,
     /// The way in which hints come to it; `None` is at once.
     hints: Option<HintsSpec>,
 }
 
 impl Clock {
-    /// `config` is a configuration of the engine as JSON.
-    pub(super) fn new(
+    /// Returns the clock of the drive that `config`, a configuration of the engine as JSON, describes. It is slower than
+    /// the wall clock by the factor `slower`, and hints come to it in the way `hints`.
+    ///
+    /// # Errors
+    /// Fails if a value makes no sense.
+    pub fn new(
         config: &str,
         slower: f64,
         past: Past,
         hints: Option<&str>,
-    ) -> PyResult<Self> {
+    ) -> Result<Self, ServerError> {
         if !(1.0..=1e6).contains(&slower) {
-            return Err(errors::config(format!(
+            return Err(ServerError::Config(format!(
                 "slower: found {slower}, expected 1 to 1000000; hint: 4x lets the drive's time pass \
                  four times slower"
             )));
@@ -57,30 +58,37 @@ impl Clock {
         if let Past::Times(aged) = past
             && !(0.0..=1000.0).contains(&aged)
         {
-            return Err(errors::config(format!(
+            return Err(ServerError::Config(format!(
                 "aged: found {aged}, expected 0 to 1000; hint: 2x writes the data twice"
             )));
         }
-        let config = serde_json::from_str(config).map_err(errors::config)?;
-        let hints = hints.map(HintsSpec::parse).transpose().map_err(errors::config)?;
-        Ok(Self { config, slower, past, hints })
+        let config = serde_json::from_str(config);
+        let config = config.map_err(|error| ServerError::Config(error.to_string()))?;
+        Ok(Self { config, slower, past, hints: hints.map(HintsSpec::parse).transpose()? })
     }
 
-    /// The drive with a clock for the stored drive of these settings; empty.
-    pub(super) fn drive(&self, settings: &Settings) -> PyResult<Live> {
+    /// Returns the drive with a clock for the stored drive of these settings; empty.
+    pub(crate) fn drive(&self, settings: &Settings) -> Result<Live, ServerError> {
         let geometry = settings.layout.geometry;
         let bytes = u64::from(geometry.logical_pages()) * PAGE as u64;
         let physical = geometry.physical_pages() * PAGE as u64;
-        // The options of a clock are typed: flashgc device serve has them.
-        let typed = Places::new([("drive.device".into(), "--device".into())].into());
         let streams = settings.streams.clone();
-        live(&self.config, self.hints.as_ref(), streams, bytes, physical)
-            .map_err(|error| errors::drive(&error, &typed))
+        live(&self.config, self.hints.as_ref(), streams, bytes, physical).map_err(|error| {
+            // The options of a clock are typed: flashgc device serve has them.
+            let typed = Places::new([("drive.device".into(), "--device".into())].into());
+            ServerError::Engine(error, typed)
+        })
+    }
+
+    /// Starts the pace of `live`, whose slowest requests go to `slowest`.
+    pub(crate) fn start(&self, live: Live, slowest: &Slowest) -> std::io::Result<Pace> {
+        let timed = Timed { live, done: Vec::new(), slowest: Arc::clone(slowest), changes: 0 };
+        Pace::start(Box::new(timed), self.slower)
     }
 }
 
 /// Gives a drive its past, and data to the pages that have some on the stored drive.
-pub(super) fn fill(live: &mut Live, clock: &Clock, drive: &mut Drive) -> Result<(), DeviceError> {
+pub(crate) fn fill(live: &mut Live, clock: &Clock, drive: &mut Drive) -> Result<(), DeviceError> {
     let full = |error: FtlError| DeviceError::NoSpace(error.to_string());
     if let Past::Recorded(trace) = &clock.past {
         repeat(live, trace)?;
@@ -129,10 +137,10 @@ fn repeat(live: &mut Live, trace: &Path) -> Result<(), DeviceError> {
 const MOST_SHOWN: usize = 256;
 
 /// The slowest request of each kind so far.
-pub(super) type Slowest = Arc<Mutex<Vec<Worst>>>;
+pub(crate) type Slowest = Arc<Mutex<Vec<Worst>>>;
 
 /// A drive with a clock as the front ends see it.
-pub(super) struct Timed {
+struct Timed {
     live: Live,
     done: Vec<Done>,
     /// The slowest requests, for others to read while the drive goes on.
@@ -141,19 +149,13 @@ pub(super) struct Timed {
     changes: u64,
 }
 
-impl Timed {
-    pub(super) fn new(live: Live, slowest: Slowest) -> Self {
-        Self { live, done: Vec::new(), slowest, changes: 0 }
-    }
-}
-
 impl Simulated for Timed {
     fn arrive(
         &mut self,
         op: Op,
         offset: u64,
         bytes: u64,
-        streams: Named<'_>,
+        streams: WriteStreams<'_>,
         now_ns: u64,
     ) -> Result<(), String> {
         let streams = streams.of_bytes(offset, bytes);
@@ -214,52 +216,4 @@ fn cut(worst: &Worst) -> Worst {
         operations: worst.operations[many..].to_vec(),
         is_cut: worst.is_cut || many > 0,
     }
-}
-
-/// Latencies of one kind, in microseconds.
-pub(super) fn latency(latencies: &Latencies) -> Value {
-    let Latencies { count, mean, p50, p90, p99, p999, max } = latencies;
-    json!({
-        "count": count, "mean": mean, "p50": p50, "p90": p90, "p99": p99, "p999": p999, "max": max,
-    })
-}
-
-/// Latencies by the names of their kinds.
-pub(super) fn by_kind(all: &[Latencies; 4]) -> Value {
-    let named = Kind::ALL.map(|(name, kind)| (name.to_string(), latency(&all[kind as usize])));
-    Value::Object(named.into_iter().collect())
-}
-
-/// The measurements of a drive with a clock; `slowest` are its slowest requests.
-pub(super) fn shown(paced: &Paced, slowest: &[Worst]) -> Value {
-    let Paced { slower, lateness, at_once, failed, is_valid, comes_first, .. } = paced;
-    let Paced { simulated, measured, work, .. } = paced;
-    json!({
-        "slower": slower,
-        "answers": lateness.answers,
-        "late": lateness.late,
-        "late_for_data": lateness.late_for_data,
-        "late_share": lateness.late as f64 / lateness.answers.max(1) as f64,
-        "lateness_us": latency(&lateness.latencies),
-        "at_once_us": latency(at_once),
-        "is_valid": is_valid,
-        "comes_first": comes_first,
-        "failed": failed,
-        "simulated_us": by_kind(simulated),
-        "measured_us": by_kind(measured),
-        "host_pages": work.host_pages,
-        "copied_pages": work.copied_pages,
-        "host_bytes": work.host_bytes,
-        "write_amplification": (work.host_bytes > 0)
-            .then(|| work.programmed_bytes as f64 / work.host_bytes as f64),
-        "collections": work.collections,
-        "erases": work.erases,
-        "suspended_programs": work.suspended_programs,
-        "suspended_erases": work.suspended_erases,
-        "hinted_pages": work.hinted_pages,
-        "told_pages": work.told_pages,
-        "overtaken_pages": work.overtaken_pages,
-        "hint_commands": work.hint_commands,
-        "worst": slowest.iter().map(|worst| WorstResult::of(worst, 0)).collect::<Vec<_>>(),
-    })
 }

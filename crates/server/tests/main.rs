@@ -1,0 +1,8 @@
+//! All tests of the crate as one program, with the hosts of the front ends' tests.
+#![cfg(target_os = "linux")]
+
+#[path = "../../front/tests/client/mod.rs"]
+mod client;
+#[path = "../../front/tests/initiator/mod.rs"]
+mod initiator;
+mod serve;
