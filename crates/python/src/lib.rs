@@ -4,6 +4,8 @@
 mod asked;
 mod blocks;
 mod clock;
+#[cfg(target_os = "linux")]
+mod closable;
 mod conformance;
 #[cfg(target_os = "linux")]
 mod device;

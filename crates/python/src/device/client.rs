@@ -1,25 +1,21 @@
 //! A connection to the process that serves a drive.
 
 use std::path::PathBuf;
-use std::sync::Mutex;
 
 use flashgc_base::stream::StreamId;
-use flashgc_base::sync::lock;
 use flashgc_front::control::request::Pages;
 use flashgc_front::control::{ClientError, ControlClient, FileStream};
 use flashgc_hints::allocations::number_of;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::{Fault, columns};
+use crate::closable::Closable;
 use crate::errors::DriveError;
 
 /// A connection to the process that serves a drive.
 #[pyclass(frozen, module = "flashgc._core")]
-pub(crate) struct DeviceClient {
-    client: Mutex<Option<ControlClient>>,
-}
+pub(crate) struct DeviceClient(Closable<ControlClient>);
 
 #[pymethods]
 impl DeviceClient {
@@ -27,7 +23,7 @@ impl DeviceClient {
     #[new]
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let client = py.detach(|| ControlClient::connect(&path)).map_err(refused)?;
-        Ok(Self { client: Mutex::new(Some(client)) })
+        Ok(Self(Closable::new("connection", client)))
     }
 
     fn stat(&self, py: Python<'_>) -> PyResult<String> {
@@ -104,7 +100,7 @@ impl DeviceClient {
     }
 
     fn close(&self) {
-        lock(&self.client).take();
+        self.0.close();
     }
 }
 
@@ -114,8 +110,7 @@ impl DeviceClient {
         py: Python<'_>,
         ask: impl FnOnce(&mut ControlClient) -> Result<T, ClientError> + Send,
     ) -> PyResult<T> {
-        let asked = py.detach(|| lock(&self.client).as_mut().map(ask));
-        asked.ok_or_else(|| PyValueError::new_err("the connection is closed"))?.map_err(refused)
+        self.0.with(py, ask)?.map_err(refused)
     }
 }
 

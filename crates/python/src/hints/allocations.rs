@@ -1,26 +1,21 @@
 //! The follower of a file system's allocations, and recordings named by what it tells.
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::time::Duration;
 
-use flashgc_base::sync::lock;
 use flashgc_hints::allocations::{Event, FileSystem, Follower, RING_BYTES};
 use flashgc_workload::trace::{Change, tag};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::page_cache::refused;
+use crate::closable::{self, Closable};
 use crate::errors;
 
 /// An event: its time in nanoseconds, its kind, and the numbers that belong to it.
-type Told = (u64, &'static str, u64, u64, u64);
+type EventRow = (u64, &'static str, u64, u64, u64);
 
 /// Follows which blocks a file system gives to which inode.
 #[pyclass(frozen, module = "flashgc._core")]
-pub(crate) struct AllocationFollower {
-    follower: Mutex<Option<Follower>>,
-}
+pub(crate) struct AllocationFollower(Closable<Follower>);
 
 #[pymethods]
 impl AllocationFollower {
@@ -29,31 +24,28 @@ impl AllocationFollower {
     fn new(py: Python<'_>, device: PathBuf, kind: &str) -> PyResult<Self> {
         let kind = FileSystem::named(kind).map_err(refused)?;
         let follower = py.detach(|| Follower::open(&device, kind, RING_BYTES)).map_err(refused)?;
-        Ok(Self { follower: Mutex::new(Some(follower)) })
+        Ok(Self(Closable::new("follower", follower)))
     }
 
     /// Waits for this many seconds, and returns the events: time, kind (`next`, `data`, `other`, `freed`,
     /// `lost`), inode, first block, number of blocks.
-    fn poll(&self, py: Python<'_>, seconds: f64) -> PyResult<Vec<Told>> {
-        let timeout = Duration::try_from_secs_f64(seconds)
-            .map_err(|error| PyValueError::new_err(format!("seconds: {error}")))?;
-        let polled = py.detach(|| lock(&self.follower).as_mut().map(|one| one.poll(timeout)));
-        let closed = || PyValueError::new_err("the follower is closed");
-        let events = polled.ok_or_else(closed)?.map_err(refused)?;
-        Ok(events.into_iter().map(|(time, event)| told(time, event)).collect())
+    fn poll(&self, py: Python<'_>, seconds: f64) -> PyResult<Vec<EventRow>> {
+        let timeout = closable::seconds(seconds)?;
+        let events = self.0.with(py, |follower| follower.poll(timeout))?.map_err(refused)?;
+        Ok(events.into_iter().map(|(time, event)| row(time, event)).collect())
     }
 
     /// Returns the journal of an xfs: its first block, and the number of its blocks.
     fn journal(&self) -> Option<(u64, u64)> {
-        lock(&self.follower).as_ref().and_then(Follower::journal)
+        self.0.map(Follower::journal)
     }
 
     fn close(&self) {
-        lock(&self.follower).take();
+        self.0.close();
     }
 }
 
-fn told(time: u64, event: Event) -> Told {
+fn row(time: u64, event: Event) -> EventRow {
     match event {
         Event::Next { inode } => (time, "next", inode, 0, 0),
         Event::Allocated { inode, block, count, is_data } => {
@@ -81,5 +73,5 @@ pub(crate) fn trace_tag(
     let parts: Vec<(&Path, &Path)> = parts.iter().map(|(from, to)| (&**from, &**to)).collect();
     let owned = py.detach(|| tag(&parts, &changes, (pages, page_bytes)));
     let owned = owned.map_err(errors::trace)?;
-    Ok(owned.iter().map(|one| (one.written, one.trimmed, one.ended, one.lived)).collect())
+    Ok(owned.iter().map(|pages| (pages.written, pages.trimmed, pages.ended, pages.lived)).collect())
 }

@@ -1,15 +1,12 @@
 //! The follower of Linux's page cache.
 
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::time::Duration;
 
-use flashgc_base::sync::lock;
 use flashgc_hints::page_cache::{Changes, FileSystem, FollowError, Follower, RING_BYTES};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{IntoPyDict, PyDict};
 
+use crate::closable::{self, Closable};
 use crate::errors::{ConfigError, DriveError};
 
 /// Ranges of pages: first page, and how many.
@@ -23,9 +20,7 @@ pub(crate) fn has_tracepoint(name: &str) -> PyResult<bool> {
 
 /// Follows the dirty pages of a block device.
 #[pyclass(frozen, module = "flashgc._core")]
-pub(crate) struct PageCacheFollower {
-    follower: Mutex<Option<Follower>>,
-}
+pub(crate) struct PageCacheFollower(Closable<Follower>);
 
 #[pymethods]
 impl PageCacheFollower {
@@ -41,26 +36,23 @@ impl PageCacheFollower {
         let ring_bytes = ring_bytes.unwrap_or(RING_BYTES);
         let open = || Follower::open(&device, FileSystem::named(kind)?, ring_bytes);
         let follower = py.detach(open).map_err(refused)?;
-        Ok(Self { follower: Mutex::new(Some(follower)) })
+        Ok(Self(Closable::new("follower", follower)))
     }
 
     /// Waits for this many seconds and returns what became dirty and what was cancelled.
     fn poll(&self, py: Python<'_>, seconds: f64) -> PyResult<(Pages, Pages)> {
-        let timeout = Duration::try_from_secs_f64(seconds)
-            .map_err(|error| PyValueError::new_err(format!("seconds: {error}")))?;
-        let Changes { dirtied, cancelled } =
-            self.ask(py, |follower| follower.poll(timeout))?.map_err(refused)?;
-        Ok((dirtied, cancelled))
+        let timeout = closable::seconds(seconds)?;
+        let polled = self.0.with(py, |follower| follower.poll(timeout))?;
+        polled.map(|Changes { dirtied, cancelled }| (dirtied, cancelled)).map_err(refused)
     }
 
     fn dirty(&self, py: Python<'_>) -> PyResult<Pages> {
-        self.ask(py, |follower| follower.dirty())
+        self.0.with(py, |follower| follower.dirty())
     }
 
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let counts = self.ask(py, |follower| follower.counts())?;
-        let shown = PyDict::new(py);
-        for (name, count) in [
+        let counts = self.0.with(py, |follower| follower.counts())?;
+        [
             ("events", counts.events),
             ("lost", counts.lost),
             ("bytes", counts.bytes),
@@ -69,25 +61,12 @@ impl PageCacheFollower {
             ("hinted", counts.hinted),
             ("ended", counts.ended),
             ("cancelled", counts.cancelled),
-        ] {
-            shown.set_item(name, count)?;
-        }
-        Ok(shown)
+        ]
+        .into_py_dict(py)
     }
 
     fn close(&self) {
-        lock(&self.follower).take();
-    }
-}
-
-impl PageCacheFollower {
-    fn ask<T: Send>(
-        &self,
-        py: Python<'_>,
-        ask: impl FnOnce(&mut Follower) -> T + Send,
-    ) -> PyResult<T> {
-        let asked = py.detach(|| lock(&self.follower).as_mut().map(ask));
-        asked.ok_or_else(|| PyValueError::new_err("the follower is closed"))
+        self.0.close();
     }
 }
 
