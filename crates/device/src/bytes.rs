@@ -108,7 +108,8 @@ impl<S: Backend> Bytes<S> {
         bytes: usize,
     ) -> Result<(Vec<Extent>, Vec<u8>), Failure> {
         let extents = self.extents(at, bytes as u64, usize::MAX)?;
-        let held: u64 = extents.iter().filter(|one| one.data).map(|one| one.bytes).sum();
+        let held: u64 =
+            extents.iter().filter(|extent| extent.data).map(|extent| extent.bytes).sum();
         // The first and the last page are read whole.
         let (mut from, mut data) = (at, Vec::with_capacity(held as usize + 2 * PAGE));
         for extent in &extents {

@@ -52,15 +52,15 @@ pub fn check_watched(
     let superblock = Copies::read(media)?.now;
     let zones = zones_of(media, &superblock, settings)?;
     let drive = recover::Drive { media, zones: &zones, superblock: &superblock, settings };
-    let mut found = recover::load(drive, false)?;
+    let mut recovered = recover::load(drive, false)?;
     let pages = Pages { media, zones: &zones, tag: superblock.tag() };
     // A recovery that was cut off has moved pages in the next epoch, which never began.
     let unfinished = Horizon { epoch: superblock.epoch + 1, end: 0 };
-    found.horizons.push(unfinished);
-    let seen = recover::from_oob(pages, &found.horizons, &found.skipped)?;
+    recovered.horizons.push(unfinished);
+    let seen = recover::from_oob(pages, &recovered.horizons, &recovered.skipped)?;
     let mut checked = Checked { is_clean: superblock.is_clean, ..Checked::default() };
     let mut buffer = [0; PAGE];
-    for (page, (&ppn, &seen)) in (0..).zip(found.store.entries().iter().zip(&seen)) {
+    for (page, (&ppn, &seen)) in (0..).zip(recovered.store.entries().iter().zip(&seen)) {
         if page % LOOK == 0 && !watch(page) {
             return Err(std::io::Error::from(std::io::ErrorKind::Interrupted).into());
         }
@@ -72,7 +72,7 @@ pub fn check_watched(
         if ppn != seen {
             checked.disagree.push(page);
         }
-        let block = &found.blocks[zones.geometry.place_of(ppn).0 as usize];
+        let block = &recovered.blocks[zones.geometry.place_of(ppn).0 as usize];
         if pages.read(&Expected { page, ppn, block, record: None }, &mut buffer).is_err() {
             checked.damaged.push(page);
         }
@@ -99,10 +99,10 @@ pub fn map_from_oob(media: &dyn Media, settings: &Settings) -> Result<OobMap, De
     let zones = zones_of(media, &superblock, settings)?;
     let pages = Pages { media, zones: &zones, tag: superblock.tag() };
     let drive = recover::Drive { media, zones: &zones, superblock: &superblock, settings };
-    let found = recover::load(drive, false).ok();
-    let (horizons, skipped) = found
+    let recovered = recover::load(drive, false).ok();
+    let (horizons, skipped) = recovered
         .as_ref()
-        .map_or((&[][..], &[][..]), |found| (&found.horizons[..], &found.skipped[..]));
+        .map_or((&[][..], &[][..]), |recovered| (&recovered.horizons[..], &recovered.skipped[..]));
     let map = recover::from_oob(pages, horizons, skipped)?;
-    Ok(OobMap { map, knows_losses: found.is_some() })
+    Ok(OobMap { map, knows_losses: recovered.is_some() })
 }

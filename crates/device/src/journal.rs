@@ -245,7 +245,7 @@ impl Block {
         let (number, stamp) = (get.u64(), get.u64());
         let (count, unsynced) = (get.u32(), get.u32());
         let (is_open, count) = (count & OPEN != 0, (count & !OPEN) as usize);
-        let found = bytes;
+        let original = bytes;
         bytes[4..8].fill(0);
         let is_damaged = sum != crc(tag, &bytes);
         if magic != MAGIC || count > RECORDS || is_damaged {
@@ -254,7 +254,7 @@ impl Block {
         let records = bytes[HEADER..].chunks(RECORD).take(count).map(Record::decode);
         let Some(records) = records.collect() else { return Ok(None) };
         let durable = number.saturating_sub(unsynced.into());
-        Ok(Some(Self { number, stamp, durable, is_open, records, bytes: found }))
+        Ok(Some(Self { number, stamp, durable, is_open, records, bytes: original }))
     }
 }
 
@@ -351,7 +351,7 @@ mod tests {
         let zones = Zones::new(Geometry::new(12, 5, 40).unwrap(), 4096, 8).unwrap();
         let mut media = MemMedia::new(zones.len);
         let mut journal = Journal::new(3, (100, 1000), 100);
-        let found = |media: &MemMedia| {
+        let count_and_tail = |media: &MemMedia| {
             let replay = Replay::find(media, (&zones, 3), (100, 1000), 0)
                 .map_err(|error| error.to_string())?;
             let count = replay.each(|_, _, _| Ok(())).map_err(|error| error.to_string())?;
@@ -361,21 +361,21 @@ mod tests {
         for count in 1..=2 {
             journal.append(Record::Erase { block: count });
             journal.hand_over(&mut media, &zones).unwrap();
-            assert_eq!(found(&media), Ok((count.into(), 100..101)));
+            assert_eq!(count_and_tail(&media), Ok((count.into(), 100..101)));
             let mut bytes = vec![0; PAGE];
             media.read_at(zones.journal(100), &mut bytes).unwrap();
             handed.push(bytes);
         }
         journal.append(Record::Erase { block: 3 });
         journal.write_out(&mut media, &zones).unwrap();
-        assert_eq!((found(&media), journal.next()), (Ok((3, 100..101)), 101));
+        assert_eq!((count_and_tail(&media), journal.next()), (Ok((3, 100..101)), 101));
         journal.synced();
         journal.append(Record::Erase { block: 4 });
         journal.write_out(&mut media, &zones).unwrap();
-        assert_eq!(found(&media), Ok((4, 101..102)));
+        assert_eq!(count_and_tail(&media), Ok((4, 101..102)));
         for older in handed {
             media.write_at(zones.journal(100), &older).unwrap();
-            let missed = found(&media).unwrap_err();
+            let missed = count_and_tail(&media).unwrap_err();
             assert!(missed.contains("journal block 100 is not there"), "{missed}");
         }
     }

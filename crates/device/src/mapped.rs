@@ -109,7 +109,7 @@ mod tests {
         let held = [5, 900_000_001, pages - 1];
         let mut mapped = Mapped::new(pages);
         held.iter().for_each(|&page| mapped.add(page));
-        let (mut from, mut found, mut looks) = (0, vec![], 0);
+        let (mut from, mut extents, mut looks) = (0, vec![], 0);
         loop {
             let next = mapped.next(from..pages, true, |page| {
                 looks += 1;
@@ -118,10 +118,10 @@ mod tests {
             if next == pages {
                 break;
             }
-            found.push(next);
+            extents.push(next);
             from = next + 1;
         }
-        assert_eq!(found, held);
+        assert_eq!(extents, held);
         assert!(looks <= 3 * GROUP, "{looks}");
         assert_eq!(mapped.next(6..pages - 1, false, |page| held.contains(&page)), 6);
         mapped.remove(5);

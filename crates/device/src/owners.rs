@@ -84,7 +84,7 @@ pub fn owned(settings: &Settings, trace: &Path, asked: &Query<'_>) -> Result<Own
             drive.execute(request)?;
         }
     }
-    Ok(drive.found())
+    Ok(drive.owned())
 }
 
 fn media(error: &dyn std::fmt::Display) -> DeviceError {
@@ -146,7 +146,7 @@ struct Followed<'a> {
     /// The pages of each group in the victim: those programmed there, and those that were copied.
     held: Vec<u32>,
     copied: Vec<u32>,
-    found: Owned,
+    owned: Owned,
 }
 
 impl<'a> Followed<'a> {
@@ -159,7 +159,7 @@ impl<'a> Followed<'a> {
         let low = low_of(&layout)?;
         let (geometry, count) = (layout.geometry, asked.count);
         let map = settings.victim.build_stepwise(PlaneLayout::one(layout));
-        let found = Owned {
+        let owned = Owned {
             copied_of: vec![0; usize::from(NO_STREAM) + 1],
             victims: vec![0; count],
             company: vec![vec![0; count + 1]; count],
@@ -181,7 +181,7 @@ impl<'a> Followed<'a> {
             programmed: vec![FREE; physical as usize],
             held: vec![0; count],
             copied: vec![0; count],
-            found,
+            owned,
         })
     }
 
@@ -286,7 +286,7 @@ impl<'a> Followed<'a> {
             self.programs(ppn, owner);
             let group = self.group(owner);
             self.copied[group] += 1;
-            self.found.copied_of[usize::from(owner)] += u64::from(counts);
+            self.owned.copied_of[usize::from(owner)] += u64::from(counts);
         }
         let block = self.map.erase(PLANE);
         let pages = self.pages_of(block);
@@ -299,9 +299,9 @@ impl<'a> Followed<'a> {
 
     /// Notes a collection.
     fn note(&mut self) {
-        let Self { held, copied, found, .. } = self;
-        found.collections += 1;
-        found.empty += u64::from(copied.iter().all(|&pages| pages == 0));
+        let Self { held, copied, owned, .. } = self;
+        owned.collections += 1;
+        owned.empty += u64::from(copied.iter().all(|&pages| pages == 0));
         let invalid = || held.iter().zip(&*copied).map(|(held, copied)| held - copied);
         let most = invalid().max().unwrap_or_default();
         let company = match most {
@@ -309,13 +309,13 @@ impl<'a> Followed<'a> {
             _ => invalid().position(|pages| pages == most).unwrap_or_default(),
         };
         for (group, &pages) in copied.iter().enumerate() {
-            found.victims[group] += u64::from(pages > 0);
-            found.company[group][company] += u64::from(pages);
+            owned.victims[group] += u64::from(pages > 0);
+            owned.company[group][company] += u64::from(pages);
         }
     }
 
     /// Looks where all pages are.
-    fn found(self) -> Owned {
+    fn owned(self) -> Owned {
         let geometry = *self.map.geometry();
         let blocks = geometry.blocks() as usize;
         let mut live = vec![0; blocks * self.asked.count];
@@ -327,23 +327,23 @@ impl<'a> Followed<'a> {
         }
         let each = blocks.div_ceil(MOST_CELLS).max(1);
         let cells = blocks.div_ceil(each);
-        let mut found = self.found;
-        found.blocks_per_cell = each;
-        found.live = vec![vec![0; cells]; self.asked.count];
-        found.invalid = vec![0; cells];
-        found.erases = self.map.blocks(PLANE).erase_counts().to_vec();
+        let mut owned = self.owned;
+        owned.blocks_per_cell = each;
+        owned.live = vec![vec![0; cells]; self.asked.count];
+        owned.invalid = vec![0; cells];
+        owned.erases = self.map.blocks(PLANE).erase_counts().to_vec();
         let programmed = self.programmed.chunks(geometry.pages_per_block() as usize);
         for (block, (live, programmed)) in live.chunks(self.asked.count).zip(programmed).enumerate()
         {
             let valid: u32 = live.iter().sum();
             let used = programmed.iter().filter(|&&owner| owner != FREE).count() as u32;
-            found.valid.push(valid);
-            found.invalid[block / each] += used - valid;
-            found.purest += u64::from(live.iter().copied().max().unwrap_or_default());
-            for (cells, pages) in found.live.iter_mut().zip(live) {
+            owned.valid.push(valid);
+            owned.invalid[block / each] += used - valid;
+            owned.purest += u64::from(live.iter().copied().max().unwrap_or_default());
+            for (cells, pages) in owned.live.iter_mut().zip(live) {
                 cells[block / each] += pages;
             }
         }
-        found
+        owned
     }
 }

@@ -178,7 +178,7 @@ impl Recording {
 
     /// Returns the number of a host, which is its place in the order in which hosts appeared.
     fn number_of(&mut self, host: u64) -> u8 {
-        let known = self.hosts.iter().position(|&one| one == host);
+        let known = self.hosts.iter().position(|&known_host| known_host == host);
         let place = known.unwrap_or_else(|| {
             if self.hosts.len() < usize::from(Asker::MOST_HOSTS) {
                 self.hosts.push(host);

@@ -56,23 +56,23 @@ pub(crate) struct Drive<'a> {
 pub(crate) fn load(drive: Drive<'_>, restores: bool) -> Result<Recovered, DeviceError> {
     let Superblock { checkpoint, before, is_clean, .. } = *drive.superblock;
     let first = match load_from(drive, checkpoint, is_clean, restores) {
-        Ok(found) => return Ok(found),
+        Ok(recovered) => return Ok(recovered),
         Err(error) => error,
     };
     let second = match before.map(|before| load_from(drive, before, false, restores)) {
-        Some(Ok(found)) => return Ok(found),
+        Some(Ok(recovered)) => return Ok(recovered),
         Some(Err(error)) => format!("; the checkpoint before: {error}"),
         None => String::new(),
     };
     let hint = "hint: check --from-oob shows what is left";
     Err(DeviceError::Media(format!(
         "{}{}; {hint}",
-        told(&first),
+        message(&first),
         second.replace("media error: ", "")
     )))
 }
 
-fn told(error: &DeviceError) -> String {
+fn message(error: &DeviceError) -> String {
     match error {
         DeviceError::Media(what) => what.clone(),
         other => other.to_string(),
@@ -91,7 +91,7 @@ fn load_from(
 ) -> Result<Recovered, DeviceError> {
     let has_state = restores && is_clean && named.snapshot > 0;
     match has_state.then(|| load_with(drive, named, is_clean, restores, true)) {
-        Some(Ok(found)) => Ok(found),
+        Some(Ok(recovered)) => Ok(recovered),
         _ => load_with(drive, named, is_clean, restores, false),
     }
 }
@@ -119,20 +119,20 @@ fn load_with(
     restores: bool,
     has_state: bool,
 ) -> Result<Recovered, DeviceError> {
-    let mut found = read_checkpoint(drive, named, is_clean, has_state)?;
+    let mut recovered = read_checkpoint(drive, named, is_clean, has_state)?;
     // A new drive's store is as it was made.
     let is_new = is_clean && drive.superblock.power_cycles == 0;
-    found.is_restored = has_state || (is_new && restores);
+    recovered.is_restored = has_state || (is_new && restores);
     if !is_clean {
-        found.replay_journal(drive)?;
-        found.note_horizon(drive.superblock.epoch);
+        recovered.replay_journal(drive)?;
+        recovered.note_horizon(drive.superblock.epoch);
     }
     if has_state {
-        found.compare_maps()?;
+        recovered.compare_maps()?;
     } else {
-        found.mapped = Mapped::of(found.store.entries());
+        recovered.mapped = Mapped::of(recovered.store.entries());
     }
-    Ok(found)
+    Ok(recovered)
 }
 
 /// Reads the tables of a checkpoint. With `has_state` the snapshot of the page store has the map, and the checkpoint's
@@ -445,17 +445,17 @@ pub(crate) fn from_oob(
     for block in 0..geometry.blocks() {
         for offset in 0..geometry.pages_per_block() {
             let ppn = geometry.ppn(block, offset);
-            let Slot::Of(found) = pages.slot(ppn)? else { continue };
-            let epoch = found.stamp >> EPOCH_SHIFT;
+            let Slot::Of(oob) = pages.slot(ppn)? else { continue };
+            let epoch = oob.stamp >> EPOCH_SHIFT;
             let is_lost =
-                |horizon: &Horizon| u64::from(horizon.epoch) == epoch && found.stamp >= horizon.end;
+                |horizon: &Horizon| u64::from(horizon.epoch) == epoch && oob.stamp >= horizon.end;
             if horizons.iter().any(is_lost) || skipped.contains(&ppn) {
                 continue;
             }
-            let Some(entry) = map.get_mut(found.page as usize) else { continue };
-            let is_later = found.stamp > last[found.page as usize];
+            let Some(entry) = map.get_mut(oob.page as usize) else { continue };
+            let is_later = oob.stamp > last[oob.page as usize];
             if *entry == UNMAPPED || is_later {
-                (*entry, last[found.page as usize]) = (ppn, found.stamp);
+                (*entry, last[oob.page as usize]) = (ppn, oob.stamp);
             }
         }
     }

@@ -24,12 +24,12 @@ use crate::verify::{Damage, Expected, Pages};
 pub(crate) fn renew(
     media: &mut dyn Media,
     (zones, tag): (&Zones, u32),
-    found: &mut Recovered,
+    recovered: &mut Recovered,
 ) -> Result<(), DeviceError> {
-    for number in found.tail.clone() {
+    for number in recovered.tail.clone() {
         let block = Block::read(media, zones, tag, number)?;
         let block = block.ok_or_else(|| changed(&format!("journal block {number}")))?;
-        renew_pages(media, (zones, tag), found, &block)?;
+        renew_pages(media, (zones, tag), recovered, &block)?;
         media.write_at(zones.journal(number), &block.bytes)?;
     }
     Ok(())
@@ -39,16 +39,16 @@ pub(crate) fn renew(
 fn renew_pages(
     media: &mut dyn Media,
     (zones, tag): (&Zones, u32),
-    found: &mut Recovered,
+    recovered: &mut Recovered,
     block: &Block,
 ) -> Result<(), DeviceError> {
     let mut data = [0; PAGE];
     for (stamp, record) in (block.stamp..).zip(&block.records) {
         let &Record::Program { page, ppn, crc, .. } = record else { continue };
-        if found.store.entries().get(page as usize) != Some(&ppn) {
+        if recovered.store.entries().get(page as usize) != Some(&ppn) {
             continue; // it was written again, or discarded
         }
-        let info = &found.blocks[zones.geometry.place_of(ppn).0 as usize];
+        let info = &recovered.blocks[zones.geometry.place_of(ppn).0 as usize];
         let expected = Expected { page, ppn, block: info, record: Some((stamp, crc)) };
         match (Pages { media, zones, tag }).read(&expected, &mut data) {
             Ok(oob) => {
@@ -74,13 +74,13 @@ fn changed(what: &str) -> DeviceError {
 pub(crate) fn repair(
     media: &mut dyn Media,
     parts: (&Zones, u32),
-    found: &mut Recovered,
+    recovered: &mut Recovered,
     journal: &mut Journal,
 ) -> Result<(), DeviceError> {
     let (zones, _) = parts;
-    scrub(media, zones, found.skipped.iter().copied())?;
-    make_way(media, parts, found, journal)?;
-    scrub(media, zones, ahead(zones, found))
+    scrub(media, zones, recovered.skipped.iter().copied())?;
+    make_way(media, parts, recovered, journal)?;
+    scrub(media, zones, ahead(zones, recovered))
 }
 
 /// Takes the out-of-band records of places away, so that none of them is ever taken for that of a later
@@ -97,9 +97,9 @@ fn scrub(
 }
 
 /// Returns the places that will be programmed without an erase before.
-fn ahead<'a>(zones: &'a Zones, found: &'a Recovered) -> impl Iterator<Item = u32> + 'a {
+fn ahead<'a>(zones: &'a Zones, recovered: &'a Recovered) -> impl Iterator<Item = u32> + 'a {
     let b = zones.geometry.pages_per_block();
-    let written = (0..).zip(&found.blocks).filter(|(_, info)| info.is_written);
+    let written = (0..).zip(&recovered.blocks).filter(|(_, info)| info.is_written);
     written.flat_map(move |(block, info)| {
         (u32::from(info.next)..b).map(move |offset| zones.geometry.ppn(block, offset))
     })
@@ -116,46 +116,46 @@ fn ahead<'a>(zones: &'a Zones, found: &'a Recovered) -> impl Iterator<Item = u32
 fn make_way(
     media: &mut dyn Media,
     parts: (&Zones, u32),
-    found: &mut Recovered,
+    recovered: &mut Recovered,
     journal: &mut Journal,
 ) -> Result<(), DeviceError> {
     let (zones, _) = parts;
-    let limits = found.store.wear().map(|wear| wear.limits().to_vec());
+    let limits = recovered.store.wear().map(|wear| wear.limits().to_vec());
     let bears = |block: usize, info: &BlockInfo| {
         limits.as_ref().is_none_or(|limits| info.erases < limits[block])
     };
-    let blocks = found.blocks.iter().enumerate();
+    let blocks = recovered.blocks.iter().enumerate();
     let mut erased = blocks.filter(|&(block, info)| !info.is_written && bears(block, info)).count();
-    while erased < found.store.reserved_blocks() as usize {
-        let ends = found.ends(zones);
-        let Some(source) = fewest_live(found, &ends) else { break };
-        let live = live_pages(zones, found, source);
-        let places = places_behind(zones, found, &ends, source, live.len());
+    while erased < recovered.store.reserved_blocks() as usize {
+        let ends = recovered.ends(zones);
+        let Some(source) = fewest_live(recovered, &ends) else { break };
+        let live = live_pages(zones, recovered, source);
+        let places = places_behind(zones, recovered, &ends, source, live.len());
         if places.len() < live.len() {
             break; // the drive opens, and says so when it cannot collect
         }
         for (page, place) in live.into_iter().zip(places) {
-            move_page(media, parts, found, page, place, journal.take_stamp())?;
+            move_page(media, parts, recovered, page, place, journal.take_stamp())?;
         }
-        let info = &mut found.blocks[source];
+        let info = &mut recovered.blocks[source];
         (info.is_written, info.next, info.changed) = (false, 0, journal.take_stamp());
         info.erases += 1;
-        found.counters.erases += 1;
-        erased += usize::from(bears(source, &found.blocks[source]));
+        recovered.counters.erases += 1;
+        erased += usize::from(bears(source, &recovered.blocks[source]));
     }
     Ok(())
 }
 
 /// Returns the written block with the fewest live pages.
-fn fewest_live(found: &Recovered, ends: &[(u16, u16)]) -> Option<usize> {
-    let written = (0..ends.len()).filter(|&block| found.blocks[block].is_written);
+fn fewest_live(recovered: &Recovered, ends: &[(u16, u16)]) -> Option<usize> {
+    let written = (0..ends.len()).filter(|&block| recovered.blocks[block].is_written);
     written.min_by_key(|&block| ends[block].1)
 }
 
 /// Returns the pages whose data lie in a block.
-fn live_pages(zones: &Zones, found: &mut Recovered, block: usize) -> Vec<u32> {
+fn live_pages(zones: &Zones, recovered: &mut Recovered, block: usize) -> Vec<u32> {
     (0..)
-        .zip(found.store.entries().iter())
+        .zip(recovered.store.entries().iter())
         .filter(|&(_, &ppn)| ppn != UNMAPPED && zones.geometry.place_of(ppn).0 == block as u32)
         .map(|(page, _)| page)
         .collect()
@@ -164,13 +164,13 @@ fn live_pages(zones: &Zones, found: &mut Recovered, block: usize) -> Vec<u32> {
 /// Returns up to `count` places behind the last live pages of written blocks but `source`, fullest blocks last.
 fn places_behind(
     zones: &Zones,
-    found: &Recovered,
+    recovered: &Recovered,
     ends: &[(u16, u16)],
     source: usize,
     count: usize,
 ) -> Vec<(u32, u16)> {
     let b = zones.geometry.pages_per_block() as u16;
-    let is_target = |&block: &usize| found.blocks[block].is_written && block != source;
+    let is_target = |&block: &usize| recovered.blocks[block].is_written && block != source;
     let mut targets: Vec<usize> = (0..ends.len()).filter(is_target).collect();
     targets.sort_by_key(|&block| ends[block].0);
     let room = targets.iter().map(|&block| (block as u32, ends[block].0));
@@ -181,23 +181,23 @@ fn places_behind(
 fn move_page(
     media: &mut dyn Media,
     (zones, tag): (&Zones, u32),
-    found: &mut Recovered,
+    recovered: &mut Recovered,
     page: u32,
     (block, offset): (u32, u16),
     stamp: u64,
 ) -> Result<(), DeviceError> {
-    let from = found.store.entries()[page as usize];
-    let source = &found.blocks[zones.geometry.place_of(from).0 as usize];
+    let from = recovered.store.entries()[page as usize];
+    let source = &recovered.blocks[zones.geometry.place_of(from).0 as usize];
     let mut data = [0; PAGE];
     let expected = Expected { page, ppn: from, block: source, record: None };
     let read = Pages { media, zones, tag }.read(&expected, &mut data);
     let sum = crc32c::crc32c(&data);
-    let moment = found.counters.host_pages;
+    let moment = recovered.counters.host_pages;
     let (sum, written_at, stream) = match read {
         Ok(record) => (sum, record.written_at, record.stream),
         Err(_) => (!sum, moment, NO_STREAM),
     };
-    let info = &mut found.blocks[block as usize];
+    let info = &mut recovered.blocks[block as usize];
     (info.next, info.changed) = (offset + 1, stamp);
     let record = Oob {
         page,
@@ -212,7 +212,7 @@ fn move_page(
     let to = zones.geometry.ppn(block, offset.into());
     media.write_at(zones.data(to), &data)?;
     media.write_at(zones.oob(to), &record.encode(tag, to))?;
-    found.store.entries()[page as usize] = to;
-    found.counters.copied_pages += 1;
+    recovered.store.entries()[page as usize] = to;
+    recovered.counters.copied_pages += 1;
     Ok(())
 }

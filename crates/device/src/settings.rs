@@ -58,9 +58,9 @@ impl Settings {
         let fault = |text: String| Err(invalid(text));
         let low = low_of(&self.layout)?;
         if self.layout.fill != Fill::Empty {
-            let found = self.layout.fill;
+            let fill = self.layout.fill;
             return fault(format!(
-                "the initial state is {found}, expected empty: a new drive has no data"
+                "the initial state is {fill}, expected empty: a new drive has no data"
             ));
         }
         if self.layout.buffer.gathers() {
@@ -92,8 +92,8 @@ impl Settings {
     /// Returns the page store, empty.
     pub(crate) fn build(&self) -> Result<Box<dyn Stepwise>, DeviceError> {
         self.low()?;
-        let made = self.victim.build_stepwise(PlaneLayout::one(self.layout.clone()));
-        made.map_err(|error| invalid(error.to_string()))
+        let layer = self.victim.build_stepwise(PlaneLayout::one(self.layout.clone()));
+        layer.map_err(|error| invalid(error.to_string()))
     }
 
     /// Returns the zones of a new drive.

@@ -211,26 +211,26 @@ impl Copies {
     pub(crate) fn read(media: &dyn Media) -> Result<Self, DeviceError> {
         let mut copies: [Option<Superblock>; COPIES as usize] = [None; COPIES as usize];
         let (mut has_magic, mut version, mut damaged) = (false, None, Vec::new());
-        for (copy, found) in (0..).zip(&mut copies) {
+        for (copy, slot) in (0..).zip(&mut copies) {
             let mut bytes = [0; PAGE];
             if media.read_at(Zones::superblock(copy), &mut bytes).is_err() {
                 continue; // a copy that cannot be read is one less
             }
             match Superblock::decode(&bytes) {
-                Ok(superblock) => *found = Some(superblock),
+                Ok(superblock) => *slot = Some(superblock),
                 Err(Bad::Magic) => continue,
                 Err(Bad::Crc(uuid)) => damaged.push(uuid),
                 Err(Bad::Version(other)) => version = Some(other),
             }
             has_magic = true;
         }
-        let is_of_two = |one: &Superblock| {
-            let whole = copies.iter().flatten().filter(|copy| copy.uuid == one.uuid).count();
-            let named = damaged.iter().filter(|&&uuid| uuid == one.uuid).count();
+        let is_of_two = |superblock: &Superblock| {
+            let whole = copies.iter().flatten().filter(|copy| copy.uuid == superblock.uuid).count();
+            let named = damaged.iter().filter(|&&uuid| uuid == superblock.uuid).count();
             whole + named > 1
         };
-        let present = copies.iter().flatten().filter(|one| is_of_two(one));
-        let Some(&now) = present.max_by_key(|one| one.generation) else {
+        let present = copies.iter().flatten().filter(|copy| is_of_two(copy));
+        let Some(&now) = present.max_by_key(|copy| copy.generation) else {
             return Err(DeviceError::Media(match (version, has_magic) {
                 (Some(version), _) => format!(
                     "the drive's format is version {version}, expected {VERSION}; hint: use the \
@@ -302,7 +302,8 @@ mod tests {
 
     /// The generation of each copy.
     fn generations(media: &MemMedia) -> [u64; COPIES as usize] {
-        let read = |copy| Superblock::read(media, copy).map_or(0, |found| found.generation);
+        let read =
+            |copy| Superblock::read(media, copy).map_or(0, |superblock| superblock.generation);
         std::array::from_fn(|copy| read(copy as u64))
     }
 

@@ -31,7 +31,7 @@ impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoRecord => f.write_str("its out-of-band record is missing or damaged"),
-            Self::WrongPage(found) => write!(f, "page {found} lies in its place"),
+            Self::WrongPage(page) => write!(f, "page {page} lies in its place"),
             Self::Stale => f.write_str("old data lie in its place"),
             Self::Data => f.write_str("the data do not match their check sum"),
             Self::Io(error) => error.fmt(f),
@@ -74,23 +74,23 @@ impl Pages<'_> {
         bytes: &[u8],
     ) -> Result<Oob, Damage> {
         let &Expected { page, block, record, .. } = expected;
-        let Slot::Of(found) = slot else { return Err(Damage::NoRecord) };
-        if found.page != page {
-            return Err(Damage::WrongPage(found.page));
+        let Slot::Of(oob) = slot else { return Err(Damage::NoRecord) };
+        if oob.page != page {
+            return Err(Damage::WrongPage(oob.page));
         }
-        let is_older = found.stamp < block.opened;
-        let is_of_other_life = found.generation != block.erases as u16;
-        let is_other = record.is_some_and(|(stamp, _)| stamp != found.stamp);
+        let is_older = oob.stamp < block.opened;
+        let is_of_other_life = oob.generation != block.erases as u16;
+        let is_other = record.is_some_and(|(stamp, _)| stamp != oob.stamp);
         if is_older || is_of_other_life || is_other {
             return Err(Damage::Stale);
         }
         let sum = crc32c::crc32c(bytes);
-        let is_damaged = sum != found.data;
+        let is_damaged = sum != oob.data;
         let is_unnamed = record.is_some_and(|(_, expected)| expected != sum);
         if is_damaged || is_unnamed {
             return Err(Damage::Data);
         }
-        Ok(found)
+        Ok(oob)
     }
 }
 
@@ -110,7 +110,7 @@ mod tests {
         let pages = Pages { media: &media, zones: &zones, tag: 3 };
         let bytes = [7; PAGE];
         let data = crc32c::crc32c(&bytes);
-        let found = Oob {
+        let oob = Oob {
             page: 9,
             class: 0,
             is_copy: false,
@@ -122,10 +122,10 @@ mod tests {
         };
         let held = BlockInfo { opened: 50, erases: 2, ..BlockInfo::default() };
         let verify = |page, block: &BlockInfo, record, bytes: &[u8]| {
-            pages.verify(&Expected { page, ppn: 16, block, record }, Slot::Of(found), bytes)
+            pages.verify(&Expected { page, ppn: 16, block, record }, Slot::Of(oob), bytes)
         };
         let same = Some((50, data));
-        assert_eq!(verify(9, &held, same, &bytes).unwrap(), found);
+        assert_eq!(verify(9, &held, same, &bytes).unwrap(), oob);
         assert!(matches!(verify(8, &held, same, &bytes), Err(Damage::WrongPage(9))));
         let opened_later = BlockInfo { opened: 51, ..held };
         assert!(matches!(verify(9, &opened_later, same, &bytes), Err(Damage::Stale)));

@@ -8,9 +8,9 @@ use flashgc_ftl::{FtlError, Translation};
 use flashgc_ftl::{Moment, Wear};
 use flashgc_workload::{Batch, Op, Workload};
 
-use crate::asked::HostCommands;
 use crate::error::DriveError;
 use crate::extent::{Extent, Unit};
+use crate::host_commands::HostCommands;
 use crate::swapping::Swapping;
 use crate::touched::Touched;
 
@@ -117,7 +117,7 @@ pub struct CountingDrive {
     #[snapshot(skip)]
     named: Vec<StreamId>,
     #[snapshot(skip)]
-    told: Vec<u32>,
+    hinted_pages: Vec<u32>,
 }
 
 /// Checks that the rest of `batch`, of which `done` commands are done, makes sense.
@@ -155,7 +155,7 @@ impl CountingDrive {
             asked_at_first_failure: None,
             writes: Vec::new(),
             named: Vec::new(),
-            told: Vec::new(),
+            hinted_pages: Vec::new(),
         }
     }
 
@@ -389,12 +389,12 @@ impl CountingDrive {
         // Where nothing asks for hints they are dropped; results then have no zombies.
         if let Some(hints) = self.layer.hints() {
             for alike in rest[..due].chunk_by(|a, b| a.is_taken_back == b.is_taken_back) {
-                self.told.clear();
-                self.told.extend(alike.iter().map(|hint| hint.page));
+                self.hinted_pages.clear();
+                self.hinted_pages.extend(alike.iter().map(|hint| hint.page));
                 if alike[0].is_taken_back {
-                    hints.cancel(&self.told)?;
+                    hints.cancel(&self.hinted_pages)?;
                 } else {
-                    hints.hint(&self.told)?;
+                    hints.hint(&self.hinted_pages)?;
                 }
             }
         }
@@ -470,7 +470,7 @@ impl CountingDrive {
 /// Returns the number of `ops` before the first TRIM. Looks at many at once, since TRIMs are rare.
 fn before_trim(ops: &[Op]) -> usize {
     const MANY: usize = 64;
-    let has_trim = |ops: &[Op]| ops.iter().fold(false, |found, &op| found | (op == Op::Trim));
+    let has_trim = |ops: &[Op]| ops.iter().fold(false, |any, &op| any | (op == Op::Trim));
     let start = ops.chunks(MANY).position(has_trim).map_or(ops.len(), |chunk| chunk * MANY);
     start + ops[start..].iter().take_while(|&&op| op != Op::Trim).count()
 }

@@ -409,8 +409,8 @@ mod tests {
             "the run waits for 200000 page writes, and they take 25000 replays: the trace has 8 page \
              writes among 93312 page commands; hint: warmup=\"1/3\""
         );
-        let found = of("0", Length::Collections(200_000), 8).unwrap_err();
-        assert!(found.starts_with("the run waits for at least 200000 page writes, and"), "{found}");
+        let error = of("0", Length::Collections(200_000), 8).unwrap_err();
+        assert!(error.starts_with("the run waits for at least 200000 page writes, and"), "{error}");
         // The hints work, and so does a trace of which a hundredth is writes, however long it takes.
         assert!(of("1/3", Length::Settled(100), 8).is_ok());
         assert!(of("0", Length::Passes(1 << 40), 8).is_ok());
@@ -479,8 +479,8 @@ mod tests {
             assert!(Warmup::parse(text).is_err(), "{text}");
         }
         for text in ["", "x", "-1", "1.5", "inf", "0", "0x"] {
-            let made = Plan::new(Warmup::Auto, &Length::Writes(text.into()), 1000, None, three);
-            assert!(made.is_err(), "{text}");
+            let plan = Plan::new(Warmup::Auto, &Length::Writes(text.into()), 1000, None, three);
+            assert!(plan.is_err(), "{text}");
         }
     }
 }

@@ -3,10 +3,10 @@
 //!
 //! This crate parses no traces and decides nothing that a policy should decide.
 
-pub mod asked;
 pub mod counting;
 pub mod error;
 pub mod extent;
+pub mod host_commands;
 pub mod passes;
 pub mod preparation;
 pub mod settling;

@@ -225,8 +225,8 @@ mod tests {
         }
         let figure = |pass: u32| 2.0 + (-f64::from(pass) / 6.0).exp();
         let values: Vec<f64> = (0..24).map(figure).collect();
-        let found = level(&values).unwrap();
-        assert!(mean(&values) - 2.0 < 0.5 * TRANSIENT * found.drift.abs());
+        let fit = level(&values).unwrap();
+        assert!(mean(&values) - 2.0 < 0.5 * TRANSIENT * fit.drift.abs());
     }
 
     #[test]
@@ -234,19 +234,19 @@ mod tests {
         assert_eq!(level(&[1.0, 2.0, 3.0]), None);
         // By hand: 1, 1, 3, 3. Four passes: s = 1.1547, t(3) = 3.1824, half 1.8374. The halves are
         // 2 apart, and do not vary by themselves.
-        let found = level(&[1.0, 1.0, 3.0, 3.0]).unwrap();
-        assert_eq!((found.mean, found.drift, found.drift_half), (2.0, 2.0, 0.0));
-        assert!((found.half - 1.8374f64.hypot(2.04 * 2.0)).abs() < 1e-3, "{found:?}");
+        let fit = level(&[1.0, 1.0, 3.0, 3.0]).unwrap();
+        assert_eq!((fit.mean, fit.drift, fit.drift_half), (2.0, 2.0, 0.0));
+        assert!((fit.half - 1.8374f64.hypot(2.04 * 2.0)).abs() < 1e-3, "{fit:?}");
         // 1, 3, 1, 3: the same four passes, and no drift.
-        let found = level(&[1.0, 3.0, 1.0, 3.0]).unwrap();
-        assert_eq!((found.drift, found.half), (0.0, found.drift_half / 2.0));
-        assert!((found.half - 1.8374).abs() < 1e-3, "{found:?}");
+        let fit = level(&[1.0, 3.0, 1.0, 3.0]).unwrap();
+        assert_eq!((fit.drift, fit.half), (0.0, fit.drift_half / 2.0));
+        assert!((fit.half - 1.8374).abs() < 1e-3, "{fit:?}");
         // Ten passes alike, ten others: of 20 batches the interval is narrow, of 5 wide.
         let two: Vec<f64> =
             (0..20).map(|pass| if (5..15).contains(&pass) { 2.0 } else { 1.0 }).collect();
-        let found = level(&two).unwrap();
+        let fit = level(&two).unwrap();
         let of_five = batched(&two, 5).unwrap();
-        assert!(of_five > batched(&two, 20).unwrap() && found.drift.abs() < 1e-12);
-        assert!((found.half - of_five).abs() < 1e-12, "{found:?}");
+        assert!(of_five > batched(&two, 20).unwrap() && fit.drift.abs() < 1e-12);
+        assert!((fit.half - of_five).abs() < 1e-12, "{fit:?}");
     }
 }

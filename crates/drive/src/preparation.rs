@@ -45,7 +45,7 @@ impl Preparation {
 
     /// Returns the course of writes of which nobody saw the pages, in `intervals`: it shows nothing of a settled drive.
     pub fn unseen(pages: u32, intervals: &[Interval]) -> Self {
-        let written = intervals.iter().map(|one| one.host_pages).sum();
+        let written = intervals.iter().map(|interval| interval.host_pages).sum();
         Self { written, ..Self::new(pages) }
     }
 
@@ -132,16 +132,20 @@ mod tests {
 
     /// A drive whose pages are written in turn, with the amplification of each drive write.
     fn prepared(pages: u32, amplification: impl Fn(u64) -> f64, drive_writes: u64) -> Preparation {
-        let mut made = Preparation::new(pages);
-        let each = made.interval();
+        let mut preparation = Preparation::new(pages);
+        let each = preparation.interval();
         for number in 0..drive_writes * INTERVALS {
             let pages = (0..each).map(|at| ((number * each + at) % u64::from(pages)) as u32);
-            made.touched().add(&Batch { pages: pages.collect(), ..Batch::default() });
+            preparation.touched().add(&Batch { pages: pages.collect(), ..Batch::default() });
             let programs = (each as f64 * 1000.0 * amplification(number / INTERVALS)).round();
             let bytes = (each * 1000, programs as u64);
-            made.add(Interval { host_pages: each, host_bytes: bytes.0, programmed_bytes: bytes.1 });
+            preparation.add(Interval {
+                host_pages: each,
+                host_bytes: bytes.0,
+                programmed_bytes: bytes.1,
+            });
         }
-        made
+        preparation
     }
 
     #[test]
@@ -162,21 +166,27 @@ mod tests {
     #[test]
     fn cold_pages_count_by_the_second_half_and_those_never_written_do_not() {
         let mut rng = flashgc_base::rng::Stream::new(1, "preparation");
-        let mut made = Preparation::new(40_000);
+        let mut preparation = Preparation::new(40_000);
         let mut looks = Vec::new();
-        while made.written() < 24 * 40_000 {
+        while preparation.written() < 24 * 40_000 {
             // Half of the pages are never written; of the others, a drive write is two writes of each.
-            let pages = (0..made.interval()).map(|_| rng.below(20_000)).collect();
-            made.touched().add(&Batch { pages, ..Batch::default() });
-            if made.add(Interval::of_pages(made.interval(), 2 * made.interval())) {
-                looks.push(made.written() / 40_000);
-                let expected = 2.0 * made.written() as f64 / 40_000.0;
-                assert!((made.rewrites() / expected - 1.0).abs() < 0.1, "{}", made.rewrites());
+            let pages = (0..preparation.interval()).map(|_| rng.below(20_000)).collect();
+            preparation.touched().add(&Batch { pages, ..Batch::default() });
+            if preparation
+                .add(Interval::of_pages(preparation.interval(), 2 * preparation.interval()))
+            {
+                looks.push(preparation.written() / 40_000);
+                let expected = 2.0 * preparation.written() as f64 / 40_000.0;
+                assert!(
+                    (preparation.rewrites() / expected - 1.0).abs() < 0.1,
+                    "{}",
+                    preparation.rewrites()
+                );
             }
         }
         assert_eq!(looks, [5, 10, 20]);
         // Behind a look it is known by the look.
-        assert!((made.rewrites() / 48.0 - 1.0).abs() < 0.1, "{}", made.rewrites());
+        assert!((preparation.rewrites() / 48.0 - 1.0).abs() < 0.1, "{}", preparation.rewrites());
     }
 
     #[test]

@@ -66,7 +66,8 @@ pub fn level(before: &[Interval], measured: &[Interval]) -> Option<Level> {
         return None;
     }
     let spread = spread(measured);
-    let written = |intervals: &[Interval]| intervals.iter().map(|one| one.host_pages).sum::<u64>();
+    let written =
+        |intervals: &[Interval]| intervals.iter().map(|interval| interval.host_pages).sum::<u64>();
     let (start, length) = (written(before), written(measured));
     let (_, reference) = halves(before);
     let level = Interval::amplification(reference);
@@ -211,9 +212,9 @@ mod tests {
             let all =
                 intervals(360, |at| 2.0 + 30.0 * (f64::from(at + 1) / f64::from(at.max(1))).ln());
             let (start, measured) = all.split_at(before);
-            let found = level(start, measured).unwrap();
-            assert!((found.left / (2.0 - found.mean) - 1.0).abs() < 0.03, "{before}: {found:?}");
-            assert!(found.moves());
+            let fit = level(start, measured).unwrap();
+            assert!((fit.left / (2.0 - fit.mean) - 1.0).abs() < 0.03, "{before}: {fit:?}");
+            assert!(fit.moves());
         }
         // By hand, for half: ln 2 / (1/2) = 1.386, and ln 2 / (1/4) less that is 1.386, too.
         assert!((off(0.5) - 1.0).abs() < 1e-12);
@@ -222,8 +223,8 @@ mod tests {
     #[test]
     fn a_faster_transient_is_left_more_than_whole() {
         let all = intervals(240, |at| 2.0 + (-f64::from(at) / 50.0).exp());
-        let found = level(&all[..120], &all[120..]).unwrap();
-        assert!(found.left < 2.0 - found.mean, "{found:?}");
+        let fit = level(&all[..120], &all[120..]).unwrap();
+        assert!(fit.left < 2.0 - fit.mean, "{fit:?}");
     }
 
     #[test]
@@ -239,8 +240,8 @@ mod tests {
 
     #[test]
     fn without_writes_before_the_halves_tell() {
-        let found = level(&[], &intervals(120, |at| if at < 60 { 2.0 } else { 2.1 })).unwrap();
-        assert!((found.left - 0.204).abs() < 1e-9 && found.moves());
+        let fit = level(&[], &intervals(120, |at| if at < 60 { 2.0 } else { 2.1 })).unwrap();
+        assert!((fit.left - 0.204).abs() < 1e-9 && fit.moves());
         assert_eq!(level(&[], &[]), None);
     }
 

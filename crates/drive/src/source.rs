@@ -205,18 +205,19 @@ impl TraceReplay {
             );
             return Err(TraceError::new(path, Fault::Empty, message).hint(smaller_blocks()));
         }
-        let mut pass = source.open(logical_pages, Replay::Passes(1))?;
+        let mut replay = source.open(logical_pages, Replay::Passes(1))?;
         let mut batch = Batch { wants_joints: true, ..Batch::default() };
-        let (mut one, mut requests) = (Pass { commands: 0, writes: 0 }, 0);
+        let (mut pass, mut requests) = (Pass { commands: 0, writes: 0 }, 0);
         loop {
-            pass.fill(&mut batch, 1 << 16)
+            replay
+                .fill(&mut batch, 1 << 16)
                 .map_err(|WorkloadError(text)| TraceError::new(path, Fault::Empty, text))?;
             if batch.pages.is_empty() {
                 break;
             }
-            one.commands += batch.pages.len() as u64;
+            pass.commands += batch.pages.len() as u64;
             requests += (batch.pages.len() - batch.joints.len()) as u64;
-            one.writes += match batch.ops.as_slice() {
+            pass.writes += match batch.ops.as_slice() {
                 [] => batch.pages.len() as u64,
                 ops => ops.iter().filter(|&&op| op == Op::Write).count() as u64,
             };
@@ -224,7 +225,7 @@ impl TraceReplay {
         let pages = source.map().len() as u64;
         let left_out = pages.checked_sub(logical_pages.into()).filter(|&pages| pages > 0);
         let left_out = left_out.map(|beyond| {
-            let writes = source.stat().page_writes - one.writes;
+            let writes = source.stat().page_writes - pass.writes;
             format!(
                 "{} leaves out {beyond} of {} of the trace and {} of a pass",
                 choice("paging", "floor"),
@@ -233,7 +234,7 @@ impl TraceReplay {
             )
         });
         let name = path.display().to_string();
-        Ok(Self { path: path.to_owned(), name, source, pass: one, requests, left_out })
+        Ok(Self { path: path.to_owned(), name, source, pass, requests, left_out })
     }
 
     /// Names the replay: results record it as `name`.

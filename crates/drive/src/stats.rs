@@ -180,8 +180,9 @@ pub fn rounds(runs: &[Vec<Interval>]) -> Option<Rounds> {
     };
     let all: Option<Vec<Rounds>> = runs.iter().map(of_run).collect();
     // A rule that one run misses is missed.
-    let share = |one: &Rounds| (one.excursion / MOST_EXCURSION).max(one.slope.abs() / MOST_SLOPE);
-    all?.into_iter().max_by(|one, other| share(one).total_cmp(&share(other)))
+    let share =
+        |rounds: &Rounds| (rounds.excursion / MOST_EXCURSION).max(rounds.slope.abs() / MOST_SLOPE);
+    all?.into_iter().max_by(|rounds, other| share(rounds).total_cmp(&share(other)))
 }
 
 #[cfg(test)]

@@ -10,10 +10,10 @@ use flashgc_ftl::{Costs, FtlError, Mapping, Scheme, Translation};
 use flashgc_host::{Evicted, PageCache, PageCacheSpec};
 use flashgc_workload::{Batch, Op, Workload};
 
-use crate::asked::HostCommands;
 use crate::counting::{Drive, check_batch};
 use crate::error::DriveError;
 use crate::extent::{Extent, Plan, Unit};
+use crate::host_commands::HostCommands;
 use crate::swapping::Swapping;
 
 /// The host's memory, as typed.

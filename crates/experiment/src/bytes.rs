@@ -2,7 +2,7 @@
 
 use flashgc_base::counts::Counts;
 use flashgc_base::snapshot::Value;
-use flashgc_drive::asked::HostCommands;
+use flashgc_drive::host_commands::HostCommands;
 use flashgc_drive::stats::Interval;
 use flashgc_ftl::{Counters, Packing};
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,7 @@ use std::ops::Deref;
 
 use flashgc_base::counts::{Counts, Listed};
 use flashgc_base::snapshot::Value;
-use flashgc_drive::asked::HostCommands;
+use flashgc_drive::host_commands::HostCommands;
 use flashgc_drive::swapping::Swapping;
 use flashgc_ftl::{Counters, LayerCounts};
 use flashgc_host::HostCounts;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use flashgc_base::snapshot::Value;
-use flashgc_drive::asked::HostCommands;
+use flashgc_drive::host_commands::HostCommands;
 use flashgc_drive::stats::Interval;
 use flashgc_ftl::{Cause, Moment};
 

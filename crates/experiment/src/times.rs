@@ -3,7 +3,7 @@
 use std::fmt;
 
 use flashgc_base::spec::{SpecError, suggest};
-use flashgc_drive::asked::HostCommands;
+use flashgc_drive::host_commands::HostCommands;
 use flashgc_ftl::{Costs, Counters, Packing};
 use flashgc_timed::page_times::PageTimes;
 use serde::{Deserialize, Serialize};

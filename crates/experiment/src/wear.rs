@@ -1,6 +1,6 @@
 //! Wear and lifetime: the evenness of the erases of blocks, and the time that the drive lived.
 
-use flashgc_drive::asked::HostCommands;
+use flashgc_drive::host_commands::HostCommands;
 use flashgc_drive::stats::{Interval, amplifications, half_width95, mean};
 use flashgc_ftl::{Cause, Moment};
 use serde::{Deserialize, Serialize};

@@ -5,13 +5,14 @@
 use std::io::{self, BufWriter, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::limits::{Limits, PIECE};
 use super::socket::{Listener, Replies, Socket};
 use super::window::{Room, Window};
+use flashgc_base::sync::lock;
 
 /// A client: its socket, and the window of its requests under way.
 pub struct Connection {
@@ -92,7 +93,7 @@ impl Seen {
 
     fn windows(&self) -> Vec<Arc<Window>> {
         let Some(shared) = self.0.upgrade() else { return Vec::new() };
-        let places = shared.lock();
+        let places = lock(&shared.places);
         let there = places.iter().filter(|place| !place.thread.is_finished());
         there.map(|place| Arc::clone(&place.window)).collect()
     }
@@ -105,7 +106,7 @@ impl Drop for Clients {
         self.shared.listener.close();
         let _ = thread.join();
         // A connection that ends may ask for the others.
-        let places = std::mem::take(&mut *self.shared.lock());
+        let places = std::mem::take(&mut *lock(&self.shared.places));
         places.iter().for_each(|place| place.window.end());
         for place in places {
             let _ = place.thread.join();
@@ -123,10 +124,6 @@ impl Drop for Closing {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Vec<Place>> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Accepts connections until the server stops.
     fn accept<F>(&self, name: &str, serve: &Arc<F>)
     where
@@ -138,7 +135,7 @@ impl Shared {
                 std::thread::sleep(Duration::from_millis(10));
                 continue;
             };
-            let mut places = self.lock();
+            let mut places = lock(&self.places);
             places.retain(|place| !place.thread.is_finished());
             if !self.has_place(&mut places) {
                 continue;

@@ -12,11 +12,12 @@ mod pages;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::clients::Seen;
 use super::command::{Command, copied};
+use flashgc_base::sync::lock;
 use flashgc_device::PAGE;
 use flashgc_device::failure::Failure;
 use late::Late;
@@ -364,7 +365,7 @@ impl Faults {
                 "{word}: the drive has no connections; hint: serve it by NBD or NVMe/TCP"
             ));
         }
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let leaves_open = fault.effect == Effect::Drop
             || fault.effect == Effect::Disconnect && fault.next.is_some();
         if leaves_open && state.mounts > 0 {
@@ -382,7 +383,7 @@ impl Faults {
             Late::start(&self.late).map_err(|error| format!("{word}: no thread: {error}"))?;
         }
         if state.all.len() >= MOST {
-            state.all.retain(|one| !one.is_over);
+            state.all.retain(|entry| !entry.is_over);
         }
         if state.all.len() >= MOST {
             return Err(format!(
@@ -408,9 +409,9 @@ impl Faults {
     /// # Errors
     /// There is no such fault.
     pub fn clear(&self, number: Option<u64>) -> Result<usize, String> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let before = state.all.len();
-        state.all.retain(|one| number.is_some_and(|number| number != one.number));
+        state.all.retain(|entry| number.is_some_and(|number| number != entry.number));
         let cleared = before - state.all.len();
         if let (Some(number), 0) = (number, cleared) {
             return Err(format!(
@@ -426,14 +427,14 @@ impl Faults {
     /// Returns all faults in the order of their numbers, and the number of commands that faults have met since the drive
     /// is served.
     pub fn list(&self) -> (Vec<Set>, u64) {
-        let state = self.lock();
-        let all = state.all.iter().map(|one| Set {
-            number: one.number,
-            fault: one.fault.clone(),
-            left: one.left,
-            hits: one.hits,
-            unreadable: one.pages.count() * PAGE_BYTES,
-            is_over: one.is_over,
+        let state = lock(&self.state);
+        let all = state.all.iter().map(|entry| Set {
+            number: entry.number,
+            fault: entry.fault.clone(),
+            left: entry.left,
+            hits: entry.hits,
+            unreadable: entry.pages.count() * PAGE_BYTES,
+            is_over: entry.is_over,
         });
         (all.collect(), state.hits)
     }
@@ -443,19 +444,19 @@ impl Faults {
         if !self.is_set() {
             return None;
         }
-        let state = self.lock();
-        let end = state.all.iter().find(|one| one.fault.effect == Effect::EndOfLife);
-        end.map(|one| end_of_life(one.number))
+        let state = lock(&self.state);
+        let end = state.all.iter().find(|entry| entry.fault.effect == Effect::EndOfLife);
+        end.map(|entry| end_of_life(entry.number))
     }
 
     /// Takes the connections of a server into account.
     pub(super) fn can_end(&self, connections: Seen) {
-        self.lock().servers.push(connections);
+        lock(&self.state).servers.push(connections);
     }
 
     /// Takes a mount into account for as long as the result is there.
     pub(super) fn mounted(self: &Arc<Self>) -> Mounted {
-        self.lock().mounts += 1;
+        lock(&self.state).mounts += 1;
         Mounted(Arc::clone(self))
     }
 
@@ -466,17 +467,17 @@ impl Faults {
         if parts.is_empty() || parts.iter().any(|part| part.range.end > self.size) {
             return met;
         }
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let mut hits = 0;
         let mut disconnects = false;
-        for one in state.all.iter_mut().filter(|one| !one.is_over) {
-            if !one.meets(&parts) || !one.hit() {
+        for entry in state.all.iter_mut().filter(|entry| !entry.is_over) {
+            if !entry.meets(&parts) || !entry.hit() {
                 continue;
             }
             hits += 1;
-            let number = one.number;
-            let kind = one.fault.kind.unwrap_or(parts[0].kind).name();
-            met.failure = match one.fault.effect {
+            let number = entry.number;
+            let kind = entry.fault.kind.unwrap_or(parts[0].kind).name();
+            met.failure = match entry.fault.effect {
                 Effect::Delay(by) => {
                     met.late = Lateness(met.late.0 + by, self.late.released());
                     continue;
@@ -502,8 +503,8 @@ impl Faults {
                 .iter()
                 .filter(|part| matches!(part.kind, FaultKind::Write | FaultKind::Discard));
             for range in new.map(Part::whole) {
-                for one in &mut state.all {
-                    one.heal(&range);
+                for entry in &mut state.all {
+                    entry.heal(&range);
                 }
             }
         }
@@ -528,7 +529,7 @@ impl Faults {
     fn connections(&self, is_over: bool) -> Option<u64> {
         // A server may ask for faults while its connections end.
         let servers = {
-            let mut state = self.lock();
+            let mut state = lock(&self.state);
             state.servers.retain(Seen::is_there);
             state.servers.clone()
         };
@@ -538,11 +539,7 @@ impl Faults {
     }
 
     fn arm(&self, state: &State) {
-        self.is_set.store(state.all.iter().any(|one| !one.is_over), Ordering::Relaxed);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.is_set.store(state.all.iter().any(|entry| !entry.is_over), Ordering::Relaxed);
     }
 }
 
@@ -567,7 +564,7 @@ pub(super) struct Mounted(Arc<Faults>);
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        self.0.lock().mounts -= 1;
+        lock(&self.0.state).mounts -= 1;
     }
 }
 

@@ -13,11 +13,12 @@ mod tally;
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use flashgc_base::stream::StreamId;
+use flashgc_base::sync::lock;
 use flashgc_device::{PAGE, WriteStreams};
 use flashgc_workload::Op;
 use std::collections::HashMap;
@@ -173,11 +174,6 @@ struct Shared {
     stopping: AtomicBool,
 }
 
-/// Locks, whether or not somebody panicked with the lock.
-pub(super) fn lock<T: ?Sized>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Shared {
     /// Returns the nanoseconds since the beginning by the wall clock.
     fn wall_ns(&self) -> u64 {
@@ -214,7 +210,7 @@ impl Shared {
     /// Counts the answers that left.
     fn count(&self, tally: &mut Tally) {
         let left = std::mem::take(&mut lock(&self.state).left);
-        left.into_iter().for_each(|one| tally.left(one));
+        left.into_iter().for_each(|answer| tally.left(answer));
     }
 
     /// Lets the simulated drive go on until now, and sends the answers that are due. Returns the time of the

@@ -130,7 +130,7 @@ impl Backend for Ram {
             return Err(DeviceError::Moment { moment, now });
         }
         let is_late =
-            |page: usize| self.pages[page].as_ref().is_some_and(|one| one.moment > moment);
+            |page: usize| self.pages[page].as_ref().is_some_and(|data| data.moment > moment);
         let pages: Vec<Range<u64>> =
             range.filter(|&page| !is_late(page)).map(|page| page as u64..page as u64 + 1).collect();
         let late = count - pages.len() as u64;

@@ -5,10 +5,11 @@
 //! some and are stalled: they do not take their replies, or do not send the data that they announced.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use super::limits::Limits;
+use flashgc_base::sync::lock;
 
 /// The interval at which a client that waits for room looks for stalled ones.
 const LOOK: Duration = Duration::from_millis(50);
@@ -42,7 +43,7 @@ impl Room {
     /// Takes `bytes`, and returns `true`, if they are free. One request always fits into an empty
     /// room.
     fn try_take(&self, bytes: usize) -> bool {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let fits = state.used == 0 || state.used + bytes <= self.limits.shared;
         if fits {
             state.used += bytes;
@@ -52,25 +53,21 @@ impl Room {
 
     fn free(&self, bytes: usize) {
         if bytes > 0 {
-            self.lock().used -= bytes;
+            lock(&self.state).used -= bytes;
             self.changed.notify_all();
         }
     }
 
     /// Waits a moment for room, and closes stalled clients that hold some.
     fn wait(&self) {
-        let waited = self.changed.wait_timeout(self.lock(), LOOK);
+        let waited = self.changed.wait_timeout(lock(&self.state), LOOK);
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let windows: Vec<_> = state.windows.iter().filter_map(Weak::upgrade).collect();
         drop(state);
         let stalled = |window: &&Arc<Window>| {
-            window.lock().shared > 0 && window.stalled() >= Some(self.limits.stalled)
+            lock(&window.state).shared > 0 && window.stalled() >= Some(self.limits.stalled)
         };
         windows.iter().filter(stalled).for_each(|window| window.end());
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Shared> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -99,6 +96,16 @@ struct State {
     asked: bool,
 }
 
+impl State {
+    /// Counts a request of `cost` bytes, `shared` more of them in the shared room.
+    fn book(&mut self, cost: usize, shared: usize) {
+        self.shared += shared;
+        self.used += cost;
+        self.requests += 1;
+        self.asked = true;
+    }
+}
+
 /// A direction of a connection, as the server sees it.
 #[derive(Clone, Copy)]
 pub enum Way {
@@ -120,7 +127,7 @@ impl Window {
         };
         let (state, changed, waits) = (Mutex::new(state), Condvar::new(), Default::default());
         let window = Arc::new(Self { room, state, changed, waits, end });
-        let mut shared = window.room.lock();
+        let mut shared = lock(&window.room.state);
         shared.windows.retain(|window| window.strong_count() > 0);
         shared.windows.push(Arc::downgrade(&window));
         drop(shared);
@@ -149,16 +156,16 @@ impl Window {
             !state.gone && state.used > 0 && !fits
         };
         loop {
-            let mut state =
-                self.changed.wait_while(self.lock(), full).unwrap_or_else(PoisonError::into_inner);
-            let beyond = (state.used + cost).saturating_sub(limits.own).max(state.shared);
-            let more = beyond - state.shared;
-            if state.gone || more == 0 || self.room.try_take(more) {
-                state.shared += if state.gone { 0 } else { more };
-                state.used += cost;
-                state.requests += 1;
-                state.asked = true;
-                return !state.gone;
+            let mut state = self
+                .changed
+                .wait_while(lock(&self.state), full)
+                .unwrap_or_else(PoisonError::into_inner);
+            if state.gone {
+                state.book(cost, 0);
+                return false;
+            }
+            if self.book(&mut state, cost) {
+                return true;
             }
             drop(state);
             self.room.wait();
@@ -168,33 +175,35 @@ impl Window {
     /// Takes `cost` bytes, and returns `true`, if they may be under way now.
     pub fn try_take(&self, cost: usize) -> bool {
         let limits = &self.room.limits;
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let fits = state.used + cost <= limits.window && state.requests < limits.requests;
-        let beyond = (state.used + cost).saturating_sub(limits.own).max(state.shared);
+        !state.gone && (fits || state.used == 0) && self.book(&mut state, cost)
+    }
+
+    /// Takes `cost` bytes of a request, and returns `true`, if the shared room has what goes beyond the own one.
+    fn book(&self, state: &mut State, cost: usize) -> bool {
+        let beyond = (state.used + cost).saturating_sub(self.room.limits.own).max(state.shared);
         let more = beyond - state.shared;
-        if state.gone || !(fits || state.used == 0) || (more > 0 && !self.room.try_take(more)) {
-            return false;
+        let fits = more == 0 || self.room.try_take(more);
+        if fits {
+            state.book(cost, more);
         }
-        state.shared += more;
-        state.used += cost;
-        state.requests += 1;
-        state.asked = true;
-        true
+        fits
     }
 
     /// Returns `true` if the client is gone: nothing more is done for it.
     pub fn is_gone(&self) -> bool {
-        self.lock().gone
+        lock(&self.state).gone
     }
 
     /// Returns the number of requests under way.
     pub fn requests(&self) -> usize {
-        self.lock().requests
+        lock(&self.state).requests
     }
 
     /// Gives `cost` bytes back, which are not under way any more.
     pub fn free(&self, cost: usize) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.used -= cost;
         state.requests -= 1;
         state.idle = Instant::now();
@@ -208,7 +217,7 @@ impl Window {
 
     /// Notes that the client is gone.
     pub fn close(&self) {
-        self.lock().gone = true;
+        lock(&self.state).gone = true;
         self.changed.notify_all();
     }
 
@@ -242,7 +251,7 @@ impl Window {
     pub fn useless(&self) -> Option<(u8, Duration)> {
         let limits = &self.room.limits;
         let (idle, asked) = {
-            let state = self.lock();
+            let state = lock(&self.state);
             ((state.requests == 0).then(|| state.idle.elapsed()), state.asked)
         };
         match idle {
@@ -251,15 +260,11 @@ impl Window {
             _ => self.stalled().filter(|time| *time >= limits.stalled).map(|time| (1, time)),
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Window {
     fn drop(&mut self) {
-        let shared = self.lock().shared;
+        let shared = lock(&self.state).shared;
         self.room.free(shared);
     }
 }

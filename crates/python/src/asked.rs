@@ -69,11 +69,11 @@ impl<'py> IntoPyObject<'py> for Given {
                 values.into_iter().map(Self).collect::<Vec<_>>().into_pyobject(py)?.into_any()
             }
             Value::Table(values) => {
-                let made = PyDict::new(py);
+                let dict = PyDict::new(py);
                 for (key, value) in values {
-                    made.set_item(key, Self(value))?;
+                    dict.set_item(key, Self(value))?;
                 }
-                made.into_any()
+                dict.into_any()
             }
         })
     }
@@ -89,11 +89,11 @@ pub(crate) fn experiment<'py>(
     devices: Given,
 ) -> PyResult<Bound<'py, PyDict>> {
     let given = asked::experiment(&values.0, &places.0, &devices.0).map_err(Refused)?;
-    let made = PyDict::new(py);
+    let dict = PyDict::new(py);
     for (path, value) in given {
-        made.set_item(path, Given(value))?;
+        dict.set_item(path, Given(value))?;
     }
-    Ok(made)
+    Ok(dict)
 }
 
 /// Refuses sections and keys that there are not.

@@ -229,8 +229,8 @@ fn count_function(counts: &Bound<'_, LentMemory>) -> PyResult<Py<PyAny>> {
     // the `self` that it is called with. The result is a new reference, or null with an exception.
     unsafe {
         let definition = ptr::from_ref(&METHOD.0).cast_mut();
-        let made = ffi::PyCFunction_NewEx(definition, counts.as_ptr(), ptr::null_mut());
-        Ok(Bound::from_owned_ptr_or_err(counts.py(), made)?.unbind())
+        let function = ffi::PyCFunction_NewEx(definition, counts.as_ptr(), ptr::null_mut());
+        Ok(Bound::from_owned_ptr_or_err(counts.py(), function)?.unbind())
     }
 }
 

@@ -140,8 +140,8 @@ fn mutants() -> Vec<&'static str> {
 fn choose_mutant(name: Option<&str>) -> PyResult<()> {
     let chosen = name
         .map(|name| {
-            let found = flashgc_base::mutants::ALL.iter().find(|&&(known, _)| known == name);
-            found
+            let mutant = flashgc_base::mutants::ALL.iter().find(|&&(known, _)| known == name);
+            mutant
                 .map(|&(_, mutant)| mutant)
                 .ok_or_else(|| errors::config(format!("no mutant {name}")))
         })

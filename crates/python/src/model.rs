@@ -132,8 +132,8 @@ fn watched<T: Send + 'static>(
     if !slow {
         return Ok(py.detach(|| work(&stop)));
     }
-    let told = Arc::clone(&stop);
-    let worker = thread::spawn(move || work(&told));
+    let stopped = Arc::clone(&stop);
+    let worker = thread::spawn(move || work(&stopped));
     let control = Control::default();
     let mut watch = Watch::new(&control, None);
     py.detach(|| {
@@ -391,7 +391,7 @@ fn config(info: &ModelInfo, query: &Query) -> Value {
             "d" => whole(Number::D),
             "c" => whole(Number::C),
             "window" => query.get(Number::Window).into(),
-            "workload" => said(query).into(),
+            "workload" => workload_text(query).into(),
             "frontier" if query.frontier == Frontier::Double => "double".into(),
             "frontier" => "single".into(),
             "ties" if query.ties == Ties::Latest => "latest".into(),
@@ -409,7 +409,7 @@ fn config(info: &ModelInfo, query: &Query) -> Value {
 }
 
 /// The workload as it can be typed.
-fn said(query: &Query) -> String {
+fn workload_text(query: &Query) -> String {
     let join = |of: fn(&Class) -> f64, classes: &[Class]| {
         classes.iter().map(|class| of(class).to_string()).collect::<Vec<_>>().join("/")
     };

@@ -196,11 +196,11 @@ impl Complete<'_> {
     fn deliver(&self, watch: &mut Watch<'_>) {
         let Some(callback) = &self.callback else { return };
         for (index, result) in std::mem::take(&mut *lock(&self.results)) {
-            let told = Python::attach(|py| {
+            let delivered = Python::attach(|py| {
                 callback.call1(py, (index, to_json(&result)?))?;
                 Ok::<_, PyErr>(())
             });
-            if let Err(error) = told {
+            if let Err(error) = delivered {
                 watch.fail(error);
             }
         }

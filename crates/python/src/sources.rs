@@ -80,20 +80,20 @@ pub(crate) fn open(
                 && other.has_blocks_of(config)
                 && keeps_flushes(other) == keeps_flushes(config)
         };
-        let one = match opened.iter().find(same) {
-            Some((_, one)) => one.clone(),
+        let source = match opened.iter().find(same) {
+            Some((_, source)) => source.clone(),
             None => open_one(py, config, watch, instead)?,
         };
-        opened.push((config, one));
+        opened.push((config, source));
     }
-    let beside = |(config, mut one): (&RunConfig, Opened)| {
-        if one.references && config.swap.is_none() {
-            one.notes.push(no_memory());
+    let beside = |(config, mut source): (&RunConfig, Opened)| {
+        if source.references && config.swap.is_none() {
+            source.notes.push(no_memory());
         }
-        if one.dirty && config.host.is_some() {
-            one.notes.push(own_hints());
+        if source.dirty && config.host.is_some() {
+            source.notes.push(own_hints());
         }
-        one
+        source
     };
     Ok(opened.into_iter().map(beside).collect())
 }

@@ -52,7 +52,7 @@ pub(crate) fn judged(
     let (blocks, pages_per_block, logical) = geometry;
     let geometry = Geometry::new(blocks, pages_per_block, logical).map_err(errors::config)?;
     let mut judged = Served { geometry, kept_erased, parts, programs, erases }.judged();
-    judged.findings.iter_mut().for_each(|one| one.name_options(&places.0));
+    judged.findings.iter_mut().for_each(|finding| finding.name_options(&places.0));
     json::to_json(&judged)
 }
 

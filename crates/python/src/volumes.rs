@@ -21,11 +21,11 @@ pub(crate) struct Volumes {
 impl Volumes {
     /// Number, reads, writes, discards and digest of each volume, by number.
     fn volumes(&self) -> Vec<(u32, u64, u64, u64, String)> {
-        let one = |volume: &trace::Volume| {
+        let row = |volume: &trace::Volume| {
             let digest = format!("{:032x}", volume.digest);
             (volume.number, volume.reads, volume.writes, volume.discards, digest)
         };
-        self.volumes.list().iter().map(one).collect()
+        self.volumes.list().iter().map(row).collect()
     }
 
     /// Writes the volume at `index` of the list as a trace of its own.

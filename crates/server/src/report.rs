@@ -5,6 +5,7 @@ use flashgc_device::{Opened, PAGE, Report, Usage};
 use flashgc_experiment::stream_results::{FdpResult, Log, StreamResult};
 use flashgc_front::health::{Health, SPARE_THRESHOLD, Written};
 use flashgc_front::meter::{Latencies, LatencyKind};
+use flashgc_front::nvme::uuid_text;
 use flashgc_front::pace::Paced;
 use flashgc_ftl::{Counters, Handles, ZombieCounts};
 use flashgc_timed::{Worst, WorstResult};
@@ -152,9 +153,4 @@ fn named<T: Listed>(counts: &T) -> impl Iterator<Item = (String, Value)> {
         let value = if count.unit == "ns" { json!(number as f64 / 1e9) } else { json!(number) };
         (count.stat.to_string(), value)
     })
-}
-
-fn uuid_text(uuid: [u8; 16]) -> String {
-    let hex: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }

@@ -75,12 +75,12 @@ impl Connections {
             }
             Self::Nvme(hosts) => {
                 let queue = |&(queue, under_way): &(u16, usize)| json!({ "queue": queue, "under_way": under_way });
-                let host = |one: nvme::Connected| {
+                let host = |host: nvme::Connected| {
                     json!({
-                        "host": one.host,
-                        "controller": one.controller,
-                        "discovers": one.discovers,
-                        "queues": one.queues.iter().map(queue).collect::<Vec<_>>(),
+                        "host": host.host,
+                        "controller": host.controller,
+                        "discovers": host.discovers,
+                        "queues": host.queues.iter().map(queue).collect::<Vec<_>>(),
                     })
                 };
                 let hosts: Vec<_> = hosts.connected().into_iter().map(host).collect();
@@ -166,8 +166,8 @@ impl State {
         })?;
         let handles = PlacementSpec::parse(&self.placement).ok().and_then(|spec| spec.handles());
         let mut stat = report::of_drive(&report, handles, &latencies);
-        let found = self.files.as_ref().and_then(|files| files.found());
-        stat["files"] = json!(found.map(|Found { files, late, lost }| {
+        let files = self.files.as_ref().and_then(|files| files.found());
+        stat["files"] = json!(files.map(|Found { files, late, lost }| {
             json!({ "files": files, "late": late, "lost_events": lost })
         }));
         stat["file"] = json!(self.path.display().to_string());
@@ -292,8 +292,8 @@ impl Keeper for State {
             return Err("the server does not follow files".to_string());
         };
         if !self.queue.takes_streams() {
-            let (found, hint) = ("the drive takes no streams", "--placement fdp:handles=8");
-            return Err(format!("{found}; hint: {hint}"));
+            let (reason, hint) = ("the drive takes no streams", "--placement fdp:handles=8");
+            return Err(format!("{reason}; hint: {hint}"));
         }
         if live.found().is_none() {
             let pages = self.queue.size() / PAGE as u64;
@@ -304,7 +304,7 @@ impl Keeper for State {
             live.follow(device, pages as usize, &head).map_err(|error| error.to_string())?;
             self.queue.named_by(Arc::new(Names(Arc::clone(live))));
         }
-        let file = |one: &FileStream| (File { inode: one.inode, life: one.life }, one.stream);
+        let file = |file: &FileStream| (File { inode: file.inode, life: file.life }, file.stream);
         live.told(files.iter().map(file));
         Ok(())
     }

@@ -2,8 +2,8 @@
 
 use flashgc_base::snapshot::{Fault, State, Value};
 use flashgc_base::spec::SpecError;
-use flashgc_drive::asked::HostCommands;
 use flashgc_drive::error::DriveError;
+use flashgc_drive::host_commands::HostCommands;
 use flashgc_ftl::dftl::MapCache;
 use flashgc_ftl::{Counters, FtlError, LayerCounts, Stepwise};
 use flashgc_host::{ClockedHost, HostCounts};

@@ -2,7 +2,7 @@
 
 use flashgc_base::snapshot::State;
 use flashgc_base::stream::StreamId;
-use flashgc_drive::asked::HostCommands;
+use flashgc_drive::host_commands::HostCommands;
 use flashgc_ftl::{FtlError, Stepwise};
 use hashbrown::HashMap;
 

@@ -28,9 +28,9 @@ pub(super) fn check_stream(drive: &mut Drive, page: u32, version: Version) -> Re
         return Ok(());
     }
     match (drive.stream_of(page), stream_of(version)) {
-        (found, wanted) if found == wanted => Ok(()),
-        (found, wanted) => Err(format!(
-            "page {page} of version {version} belongs to stream {found}, expected {wanted}"
+        (holder, wanted) if holder == wanted => Ok(()),
+        (holder, wanted) => Err(format!(
+            "page {page} of version {version} belongs to stream {holder}, expected {wanted}"
         )),
     }
 }
@@ -146,16 +146,16 @@ impl Contents {
     /// Bytes of no version, or of another page.
     pub(super) fn version_of(&self, page: u32, bytes: &[u8]) -> Result<Version, String> {
         let name = u64::from_le_bytes(*bytes.first_chunk().expect("a page has 4096 bytes"));
-        let (found, version) = ((name >> 32) as u32, name as u32);
+        let (holder, version) = ((name >> 32) as u32, name as u32);
         let parts = self.parts_of(page);
-        let is_whole = found == page && parts.iter().all(|&(part, _)| part != version);
+        let is_whole = holder == page && parts.iter().all(|&(part, _)| part != version);
         if is_whole && bytes.chunks_exact(WORD).eq(words_of(page, version)) {
             return Ok(version);
         }
         match parts.iter().find(|(_, whole)| *whole == bytes) {
             Some(&(version, _)) => Ok(version),
             None if bytes.iter().all(|&byte| byte == 0) => Ok(0),
-            None if found != page => Err(format!("page {page} holds data of page {found}")),
+            None if holder != page => Err(format!("page {page} holds data of page {holder}")),
             None => Err(format!("page {page} is torn")),
         }
     }

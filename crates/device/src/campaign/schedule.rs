@@ -317,16 +317,16 @@ impl<'a> Schedule<'a> {
         let old: Vec<Version> = range.clone().map(|page| work.oracle.latest(page)).collect();
         work.oracle.note_failed(wrote, begin, end);
         if is_write {
-            let mut found = Vec::new();
+            let mut versions = Vec::new();
             for (page, old) in range.zip(old) {
                 let now = self.read_page(drive.drive(), page)?;
                 if now != old && now != version {
                     let failed = format!("a command that failed left version {now} in page {page}");
                     return Err(format!("{failed}, expected {old} or {version}: {error}"));
                 }
-                found.push((page, now));
+                versions.push((page, now));
             }
-            work.oracle.note_failed(found.into_iter(), begin, end);
+            work.oracle.note_failed(versions.into_iter(), begin, end);
         }
         let has_ended = drive.drive().has_ended();
         if has_ended && media.failed_syncs() == work.failed {
@@ -365,8 +365,8 @@ impl<'a> Schedule<'a> {
 
     /// The versions of all pages, of which as many are read at once as is drawn.
     fn read(&self, drive: &mut Drive, rng: &mut Stream) -> Result<Vec<Version>, String> {
-        let found = self.read_all(drive, rng)?;
-        let whole = found
+        let versions = self.read_all(drive, rng)?;
+        let whole = versions
             .into_iter()
             .zip(0..)
             .map(|(version, page)| version.ok_or_else(|| format!("page {page} is a media error")));
@@ -379,7 +379,7 @@ impl<'a> Schedule<'a> {
         drive: &mut Drive,
         rng: &mut Stream,
     ) -> Result<Vec<Option<Version>>, String> {
-        let (mut found, mut bytes) = (Vec::new(), Vec::new());
+        let (mut versions, mut bytes) = (Vec::new(), Vec::new());
         let before = drive.stat().media_errors;
         let mut errors = 0;
         let mut read = |page: usize, count: usize, bytes: &mut Vec<u8>| {
@@ -394,12 +394,12 @@ impl<'a> Schedule<'a> {
                 Err(error) => Err(format!("page {page}, {count} at once: {error}")),
             }
         };
-        while found.len() < self.pages() as usize {
-            let first = found.len();
+        while versions.len() < self.pages() as usize {
+            let first = versions.len();
             let count = (1 + rng.below(20) as usize).min(self.pages() as usize - first);
             if read(first, count, &mut bytes)? {
                 for (page, bytes) in (first as u32..).zip(bytes.chunks(PAGE)) {
-                    found.push(Some(self.contents.version_of(page, bytes)?));
+                    versions.push(Some(self.contents.version_of(page, bytes)?));
                 }
                 continue;
             }
@@ -408,19 +408,19 @@ impl<'a> Schedule<'a> {
                     true => Some(self.contents.version_of(page as u32, &bytes)?),
                     false => None,
                 };
-                found.push(version);
+                versions.push(version);
             }
-            if found[first..].iter().all(Option::is_some) {
+            if versions[first..].iter().all(Option::is_some) {
                 return Err(format!(
                     "pages {first} and on are a media error at once, not one by one"
                 ));
             }
         }
-        for (page, version) in (0..).zip(&found) {
+        for (page, version) in (0..).zip(&versions) {
             version.map_or(Ok(()), |version| check_stream(drive, page, version))?;
         }
         match drive.stat().media_errors - before == errors {
-            true => Ok(found),
+            true => Ok(versions),
             false => Err("media errors are not counted".to_string()),
         }
     }

@@ -227,9 +227,9 @@ mod tests {
             assert!(bytes <= noise + 12 * (LEAST_RUN + 3 * HEADER) as u64, "{bytes} of {noise}");
             let read = |media: &MemMedia| {
                 let mut source = Source::new(media, 7, 100, 100 + bytes);
-                let mut found = Vec::new();
-                source.read_to_end(&mut found)?;
-                Ok::<_, io::Error>((found, source.sum()))
+                let mut data = Vec::new();
+                source.read_to_end(&mut data)?;
+                Ok::<_, io::Error>((data, source.sum()))
             };
             assert!(read(&media).unwrap() == (stream, Some(sum)));
             for _ in 0..if bytes == 0 { 0 } else { 20 } {

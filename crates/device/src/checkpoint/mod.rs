@@ -250,17 +250,17 @@ pub(crate) fn read(
     source.read_exact(&mut header).map_err(cut)?;
     let mut get = Get::new(&header);
     let shape = (get.u32(), get.u32(), get.u32());
-    let horizons = get.u32();
+    let count = get.u32();
     if shape != (MAGIC, geometry.logical_pages(), geometry.blocks()) {
         return Err(damaged("it has another shape".to_string()));
     }
     let counters = Counters::of(&mut std::iter::repeat_with(|| get.u64())).unwrap_or_default();
-    let mut found = Vec::new();
-    for _ in 0..horizons {
+    let mut horizons = Vec::new();
+    for _ in 0..count {
         let mut bytes = [0; HORIZON];
         source.read_exact(&mut bytes).map_err(cut)?;
         let mut get = Get::new(&bytes);
-        found.push(Horizon { epoch: get.u64() as u32, end: get.u64() });
+        horizons.push(Horizon { epoch: get.u64() as u32, end: get.u64() });
     }
     let (mut bytes, mut entries) = ([0; 4 * GROUP as usize], [0; GROUP as usize]);
     for first in (0..geometry.logical_pages()).step_by(GROUP as usize) {
@@ -291,7 +291,7 @@ pub(crate) fn read(
     if source.sum() != Some(named.sum) {
         return Err(damaged("it is not the one that the superblock names".to_string()));
     }
-    Ok(Tables { blocks, counters, horizons: found })
+    Ok(Tables { blocks, counters, horizons })
 }
 
 /// Passes over the snapshot, for those who have no store that takes it.

@@ -51,9 +51,9 @@ impl Drive {
     fn move_pages(&mut self, window: &mut Window) -> Result<(), DeviceError> {
         while let Some(Move { page, from, .. }) = self.map.next_move(PLANE) {
             self.advance_checkpoint()?;
-            let found = self.fetch(page, from, window);
+            let fetched = self.fetch(page, from, window);
             let data = window.page(from).expect("what was fetched is in the window");
-            let (sum, written_at) = match found {
+            let (sum, written_at) = match fetched {
                 Ok(record) => (record.data, record.written_at),
                 Err(_) => (!crc32c::crc32c(data), self.moment()),
             };

@@ -108,13 +108,14 @@ impl Drive {
     ) -> Result<Self, DeviceError> {
         let mut opening = Opening::read_superblock(media, settings, durability)?;
         opening.confirm_superblock();
-        let mut found = opening.load()?;
-        let now = opening.superblock_in_use(&found);
-        let mut journal = begin_journal(&now, found.is_clean);
-        opening.prepare_medium(now, &mut found, &mut journal)?;
-        found.hold(settings.layout.geometry.pages_per_block())?;
-        let (is_clean, is_restored, before) = (found.is_clean, found.is_restored, opening.before);
-        let mut drive = opening.into_drive(found, journal);
+        let mut recovered = opening.load()?;
+        let now = opening.superblock_in_use(&recovered);
+        let mut journal = begin_journal(&now, recovered.is_clean);
+        opening.prepare_medium(now, &mut recovered, &mut journal)?;
+        recovered.hold(settings.layout.geometry.pages_per_block())?;
+        let (is_clean, is_restored, before) =
+            (recovered.is_clean, recovered.is_restored, opening.before);
+        let mut drive = opening.into_drive(recovered, journal);
         drive.hold_streams(is_restored);
         // The checkpoint of a drive that did not sync may not be on the disk.
         let is_uncertain = durability == Durability::Power && !before.is_synced;
@@ -203,7 +204,7 @@ impl<'a> Opening<'a> {
 
     /// Returns the superblock of the drive in use. A recovery begins an epoch, so that no record and no journal block
     /// of the time before the crash is taken for one of the time after it.
-    fn superblock_in_use(&self, found: &Recovered) -> Superblock {
+    fn superblock_in_use(&self, recovered: &Recovered) -> Superblock {
         let before = self.before;
         let now = Superblock {
             is_clean: false,
@@ -212,10 +213,10 @@ impl<'a> Opening<'a> {
             unsafe_shutdowns: before.unsafe_shutdowns + u64::from(!before.is_clean),
             ..before
         };
-        if found.is_clean {
+        if recovered.is_clean {
             return now;
         }
-        let checkpoint = found.checkpoint;
+        let checkpoint = recovered.checkpoint;
         Superblock { epoch: now.epoch + 1, checkpoint, before: None, durable: 0, ..now }
     }
 
@@ -224,16 +225,16 @@ impl<'a> Opening<'a> {
     fn prepare_medium(
         &mut self,
         now: Superblock,
-        found: &mut Recovered,
+        recovered: &mut Recovered,
         journal: &mut Journal,
     ) -> Result<(), DeviceError> {
         if self.failed.is_some() {
             return Ok(());
         }
-        let prepared = if found.is_clean {
+        let prepared = if recovered.is_clean {
             self.declare_in_use(now)
         } else {
-            self.repair_medium(now, found, journal)
+            self.repair_medium(now, recovered, journal)
         };
         match prepared {
             Err(DeviceError::Io(error)) => self.failed = Some(could_not_open(error)),
@@ -254,23 +255,23 @@ impl<'a> Opening<'a> {
     fn repair_medium(
         &mut self,
         now: Superblock,
-        found: &mut Recovered,
+        recovered: &mut Recovered,
         journal: &mut Journal,
     ) -> Result<(), DeviceError> {
         self.copies.now = now;
         let (media, parts) = (self.media.as_mut(), (&self.zones, now.tag()));
         if self.durability == Durability::Power {
-            repair::renew(media, parts, found)?;
+            repair::renew(media, parts, recovered)?;
             // What was read is durable before any other place is written.
             media.sync()?;
         }
-        repair::repair(media, parts, found, journal)
+        repair::repair(media, parts, recovered, journal)
     }
 
     /// Returns the drive with what was found.
-    fn into_drive(self, found: Recovered, journal: Journal) -> Drive {
-        debug_assert_eq!(found.store.planes(), PLANE + 1);
-        let host_pages = found.store.counters().host_pages;
+    fn into_drive(self, recovered: Recovered, journal: Journal) -> Drive {
+        debug_assert_eq!(recovered.store.planes(), PLANE + 1);
+        let host_pages = recovered.store.counters().host_pages;
         Drive {
             tag: self.copies.now.tag(),
             barrier: journal.stamp(),
@@ -281,7 +282,7 @@ impl<'a> Opening<'a> {
             durability: self.durability,
             is_dirty: false,
             stripes: Stripes::default(),
-            mapped: found.mapped,
+            mapped: recovered.mapped,
             under_way: None,
             erased: Vec::new(),
             failed: self.failed,
@@ -290,17 +291,17 @@ impl<'a> Opening<'a> {
             usage: uncounted(&self.before, host_pages),
             accounted: host_pages,
             recording: None,
-            recovery: (!found.is_restored).then_some(Recovery {
-                records: found.records,
-                skipped: found.skipped.len() as u64,
+            recovery: (!recovered.is_restored).then_some(Recovery {
+                records: recovered.records,
+                skipped: recovered.skipped.len() as u64,
             }),
             gives_room_back: self.media.gives_room_back(),
             seen: 0,
             window: Window::default(),
-            blocks: found.blocks,
-            horizons: found.horizons,
+            blocks: recovered.blocks,
+            horizons: recovered.horizons,
             media: self.media,
-            map: found.store,
+            map: recovered.store,
             zones: self.zones,
             copies: self.copies,
         }
@@ -343,12 +344,12 @@ pub(crate) fn zones_of(
 ) -> Result<Zones, DeviceError> {
     let geometry = settings.layout.geometry;
     let zones = Zones::new(geometry, superblock.slot_bytes, superblock.journal_blocks);
-    let found = (superblock.blocks, superblock.pages_per_block, superblock.logical_pages);
+    let shape = (superblock.blocks, superblock.pages_per_block, superblock.logical_pages);
     let expected = (geometry.blocks(), geometry.pages_per_block(), geometry.logical_pages());
     let text = settings.text();
     let is_same = superblock.config_crc == crc(0, text.as_bytes());
-    let Some(zones) = zones.filter(|_| found == expected && is_same) else {
-        let (blocks, b, pages) = found;
+    let Some(zones) = zones.filter(|_| shape == expected && is_same) else {
+        let (blocks, b, pages) = shape;
         return Err(invalid(format!(
             "the drive was made with other settings ({blocks} blocks of {b} pages, {pages} logical \
              pages); hint: the configuration in the file says which"

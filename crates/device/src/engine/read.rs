@@ -175,7 +175,7 @@ impl Drive {
     fn live_behind(&self, ppn: u32, window: &Window) -> u32 {
         let left = self.zones.geometry.pages_per_block() - (ppn - window.first);
         let is_live = |next: &u32| match window.slot(self.tag, ppn + next) {
-            Some(Slot::Of(found)) => self.map.locate(found.page) == Some(ppn + next),
+            Some(Slot::Of(oob)) => self.map.locate(oob.page) == Some(ppn + next),
             _ => false,
         };
         (1..left.min(AT_ONCE)).rev().find(is_live).map_or(1, |last| last + 1)
@@ -232,9 +232,9 @@ mod tests {
         }
         assert!(moved > 10, "{moved}");
         for (page, number) in (0..).zip(held) {
-            let mut found = vec![0; PAGE];
-            drive.read(page, &mut found).unwrap();
-            assert_eq!(found, number.to_le_bytes().repeat(PAGE / 8), "page {page}");
+            let mut data = vec![0; PAGE];
+            drive.read(page, &mut data).unwrap();
+            assert_eq!(data, number.to_le_bytes().repeat(PAGE / 8), "page {page}");
         }
         assert_eq!(drive.stat().media_errors, 0);
     }

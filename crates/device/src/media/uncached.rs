@@ -133,10 +133,10 @@ mod tests {
                 expected[at as usize..end].fill(byte);
                 uncached.write(&file, at, &vec![byte; len]).unwrap();
             }
-            let mut found = vec![0; expected.len()];
-            uncached.read(&file, 0, &mut found).unwrap();
-            prop_assert_eq!(&found, &expected);
-            let (half, third) = (found.len() / 2, found.len() / 3);
+            let mut data = vec![0; expected.len()];
+            uncached.read(&file, 0, &mut data).unwrap();
+            prop_assert_eq!(&data, &expected);
+            let (half, third) = (data.len() / 2, data.len() / 3);
             let mut piece = vec![0; half - third];
             uncached.read(&file, third as u64, &mut piece).unwrap();
             prop_assert_eq!(&piece[..], &expected[third..half]);

@@ -72,8 +72,8 @@ impl Durability {
     /// # Errors
     /// Any other word.
     pub fn parse(word: &str) -> Result<Self, SpecError> {
-        let found = Self::ALL.into_iter().find(|&(name, _)| name == word);
-        found.map(|(_, durability)| durability).ok_or_else(|| {
+        let known = Self::ALL.into_iter().find(|&(name, _)| name == word);
+        known.map(|(_, durability)| durability).ok_or_else(|| {
             let names = Self::ALL.map(|(name, _)| name);
             SpecError::new(
                 format!("durability: found '{word}', expected power, process or none"),
@@ -222,10 +222,10 @@ impl Text {
     }
 
     fn fault(&self, key: &str, expected: &str) -> DeviceError {
-        let found = self.0.get(key).map_or("nothing".to_string(), |item| item.to_string());
+        let known = self.0.get(key).map_or("nothing".to_string(), |item| item.to_string());
         invalid(format!(
             "the drive's configuration: {key}: found {}, expected {expected}",
-            found.trim()
+            known.trim()
         ))
     }
 

@@ -1,8 +1,8 @@
 //! The drive of a run, simulated as a whole or channel by channel. Both ways give the same digits.
 
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
-use flashgc_drive::asked::HostCommands;
 use flashgc_drive::error::DriveError;
+use flashgc_drive::host_commands::HostCommands;
 use flashgc_ftl::{Counters, LayerCounts, Stepwise};
 use flashgc_timed::{Channels, Meter, Shape, Stop, TimedDrive, Totals, Until, Worst};
 use flashgc_workload::requests::TimedRequest;

@@ -69,9 +69,9 @@ impl Desk {
             let done = self.answer(request);
             let goes_on = !matches!(done, Err((ControlStatus::Version, _)));
             is_known = true;
-            let told = self.tell(socket, done);
+            let sent = self.tell(socket, done);
             client.window.free(body.len());
-            told?;
+            sent?;
             if is_stop {
                 // The client has its answer before the connection is closed.
                 self.keeper.stop();
@@ -184,14 +184,14 @@ impl Desk {
 
     /// Executes all commands. Returns the sum of the pages in their answers.
     fn all(&self, commands: impl Iterator<Item = Command>) -> Result<u64, Refusal> {
-        let (tell, told) = channel();
+        let (tell, outcomes) = channel();
         for command in commands {
             let tell = tell.clone();
             // The answers are waited for below.
             self.queue.submit_reserved(MEMORY, command, move |outcome| drop(tell.send(outcome)));
         }
         drop(tell);
-        told.iter().try_fold(0, |sum, outcome| match outcome {
+        outcomes.iter().try_fold(0, |sum, outcome| match outcome {
             Ok(answer) => Ok(sum + answer.pages()),
             Err(failure) => Err(refusal(&failure)),
         })

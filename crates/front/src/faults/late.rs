@@ -1,8 +1,9 @@
 //! Answers that leave late, and the thread that lets them leave.
 
+use flashgc_base::sync::lock;
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 type Answer = Box<dyn FnOnce() + Send>;
@@ -31,7 +32,7 @@ pub(super) struct Late {
 impl Late {
     /// Starts the thread, unless it is there.
     pub(super) fn start(late: &Arc<Self>) -> io::Result<()> {
-        let mut state = late.lock();
+        let mut state = lock(&late.state);
         if !state.runs {
             let shared = Arc::clone(late);
             std::thread::Builder::new().name("faults".into()).spawn(move || shared.run())?;
@@ -42,12 +43,12 @@ impl Late {
 
     /// Returns the number of times that all answers had to leave.
     pub(super) fn released(&self) -> u64 {
-        self.lock().released
+        lock(&self.state).released
     }
 
     /// Keeps an answer for a time, unless all had to leave since this number was theirs.
     pub(super) fn hold(&self, time: Duration, released: u64, answer: Answer) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if !state.runs || state.has_ended || state.released != released {
             drop(state);
             return answer();
@@ -61,7 +62,7 @@ impl Late {
 
     /// Lets all answers leave at once, and those of commands that are not done yet when they are.
     pub(super) fn release(&self) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.released += 1;
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
@@ -70,13 +71,13 @@ impl Late {
 
     /// Lets all answers leave, and ends the thread.
     pub(super) fn end(&self) {
-        self.lock().has_ended = true;
+        lock(&self.state).has_ended = true;
         self.changed.notify_all();
         self.release();
     }
 
     fn run(&self) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         while !state.has_ended {
             let now = Instant::now();
             match state.waiting.first_entry() {
@@ -84,7 +85,7 @@ impl Late {
                     let answer = first.remove();
                     drop(state);
                     answer();
-                    state = self.lock();
+                    state = lock(&self.state);
                 }
                 Some(first) => {
                     let left = first.key().0 - now;
@@ -96,9 +97,5 @@ impl Late {
                 }
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -31,16 +31,16 @@ impl Pages {
             return;
         }
         let from = self.first_behind(range.start);
-        let count = self.0[from..].partition_point(|one| one.start < range.end);
-        let before = self.0[from..from + count].first().map(|one| one.start..range.start);
-        let after = self.0[from..from + count].last().map(|one| range.end..one.end);
-        let left = before.into_iter().chain(after).filter(|one| !one.is_empty());
+        let count = self.0[from..].partition_point(|held| held.start < range.end);
+        let before = self.0[from..from + count].first().map(|held| held.start..range.start);
+        let after = self.0[from..from + count].last().map(|held| range.end..held.end);
+        let left = before.into_iter().chain(after).filter(|held| !held.is_empty());
         drop(self.0.splice(from..from + count, left.collect::<Vec<_>>()));
     }
 
     /// Returns the place of the first range that ends behind `page`.
     fn first_behind(&self, page: u64) -> usize {
-        self.0.partition_point(|one| one.end <= page)
+        self.0.partition_point(|held| held.end <= page)
     }
 }
 

@@ -435,7 +435,7 @@ impl Filesystem for Files {
             match first.map(|first| if first.data == data { at } else { at + first.bytes }) {
                 // Behind the last byte is a hole, and no data.
                 Some(end) if end == size && data => reply.error(Errno::ENXIO),
-                Some(found) => reply.offset(found as i64),
+                Some(offset) => reply.offset(offset as i64),
                 None => reply.error(Errno::EIO),
             }
         });

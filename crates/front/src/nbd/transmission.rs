@@ -184,8 +184,8 @@ impl Request {
                 return Err((error::EINVAL, "block status needs a length"));
             }
             command::BLOCK_STATUS => {
-                let one = self.flags & flag::REQ_ONE != 0;
-                Command::Extents { at, bytes, most: if one { 1 } else { EXTENTS } }
+                let is_single = self.flags & flag::REQ_ONE != 0;
+                Command::Extents { at, bytes, most: if is_single { 1 } else { EXTENTS } }
             }
             // The drive has no cache to fill.
             command::CACHE if at.checked_add(bytes).is_some_and(|end| end <= size) => {

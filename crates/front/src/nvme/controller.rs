@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use zerocopy::FromZeros;
@@ -14,6 +14,7 @@ use super::log_pages::{ERRORS, ErrorEntry, page};
 use super::structures::{Entry, Status};
 use super::{CAPABILITIES, EVENTS, READY_LIMIT, VERSION};
 use crate::window::Window;
+use flashgc_base::sync::lock;
 
 /// Kinds of controllers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,12 +132,12 @@ impl Controller {
     pub fn is_lost(&self) -> bool {
         let silent = self.began.elapsed().as_millis() as u64;
         let silent = silent.saturating_sub(self.heard.load(Ordering::Relaxed));
-        self.lock().keep_alive.is_some_and(|most| u128::from(silent) > most.as_millis())
+        lock(&self.state).keep_alive.is_some_and(|most| u128::from(silent) > most.as_millis())
     }
 
     /// Connects a queue. Returns `false` if there is one of this number, or one of I/O before the controller is ready.
     pub fn join(&self, queue: u16, window: &Arc<Window>) -> bool {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.queues.retain(|(_, window)| window.strong_count() > 0);
         let is_taken = state.queues.iter().any(|(id, _)| *id == queue);
         let is_early = queue > 0 && !state.is_ready();
@@ -150,7 +151,7 @@ impl Controller {
     /// Returns the time since one of its queues was last used, with the queue's rank, if the controller may go to another
     /// host. A controller without queues goes first.
     pub fn useless(&self) -> Option<(u8, Duration)> {
-        let queues = self.lock().queues.clone();
+        let queues = lock(&self.state).queues.clone();
         let windows = queues.iter().filter_map(|(_, window)| window.upgrade());
         let age = self.began.elapsed();
         // A host that is just connecting has no queue yet.
@@ -164,12 +165,12 @@ impl Controller {
 
     /// Notes that the connection of a queue has ended.
     pub fn leave(&self, queue: u16) {
-        self.lock().queues.retain(|(id, _)| *id != queue);
+        lock(&self.state).queues.retain(|(id, _)| *id != queue);
     }
 
     /// Returns the queues in their order, each with the number of its commands under way.
     pub fn queues(&self) -> Vec<(u16, usize)> {
-        let all = self.lock().queues.clone();
+        let all = lock(&self.state).queues.clone();
         let here = all.iter().filter_map(|(id, window)| Some((*id, window.upgrade()?.requests())));
         let mut queues: Vec<_> = here.collect();
         queues.sort_unstable();
@@ -179,7 +180,7 @@ impl Controller {
     /// Ends the connections of all queues from `first` on.
     pub fn end(&self, first: u16) {
         let windows: Vec<_> = {
-            let mut state = self.lock();
+            let mut state = lock(&self.state);
             let all = std::mem::take(&mut state.queues);
             let (ended, kept) = all.into_iter().partition(|(id, _)| *id >= first);
             state.queues = kept;
@@ -190,12 +191,12 @@ impl Controller {
 
     /// Returns `true` if commands of I/O are executed.
     pub fn is_ready(&self) -> bool {
-        self.lock().is_ready()
+        lock(&self.state).is_ready()
     }
 
     /// Returns the value of a property of `bytes` bytes.
     pub fn property(&self, place: u32, bytes: u32) -> Result<u64, Status> {
-        let state = self.lock();
+        let state = lock(&self.state);
         match (place, bytes) {
             (property::CAPABILITIES, 8) => Ok(CAPABILITIES),
             (property::VERSION, 4) => Ok(VERSION.into()),
@@ -217,7 +218,7 @@ impl Controller {
     }
 
     fn configure(&self, value: u32) -> Result<Change, Status> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let before = state.config;
         if value & ENABLE != 0 && before & ENABLE == 0 {
             let (sets, size, arbitration) = (value >> 4 & 7, value >> 7 & 15, value >> 11 & 7);
@@ -247,22 +248,22 @@ impl Controller {
 
     /// Notes that all that the host wrote before its shutdown is durable.
     pub fn is_shut_down(&self) {
-        self.lock().shutdown = COMPLETE;
+        lock(&self.state).shutdown = COMPLETE;
     }
 
     /// Calls `with` with the features.
     pub fn features<T>(&self, with: impl FnOnce(&mut Features) -> T) -> T {
-        with(&mut self.lock().features)
+        with(&mut lock(&self.state).features)
     }
 
     /// Returns the time of the keep alive timer in milliseconds; 0 without one.
     pub fn keep_alive(&self) -> u32 {
-        self.lock().keep_alive.map_or(0, |time| time.as_millis() as u32)
+        lock(&self.state).keep_alive.map_or(0, |time| time.as_millis() as u32)
     }
 
     /// Sets the time of the keep alive timer in milliseconds; 0 stops it.
     pub fn set_keep_alive(&self, time: u32) {
-        self.lock().keep_alive = rounded(time);
+        lock(&self.state).keep_alive = rounded(time);
     }
 
     /// Lets a request for an event wait, or answers it.
@@ -271,7 +272,7 @@ impl Controller {
         cid: U16,
         tell: impl FnOnce(Result<u32, Status>) + Send + 'static,
     ) -> Result<(), Status> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if let Some(event) = state.event.take() {
             drop(state);
             tell(Ok(event));
@@ -286,8 +287,8 @@ impl Controller {
 
     /// Takes a request for an event back. Returns `true` if it waited.
     pub fn abort_event(&self, cid: U16) -> bool {
-        let mut state = self.lock();
-        let Some(place) = state.events.iter().position(|(one, _)| *one == cid) else {
+        let mut state = lock(&self.state);
+        let Some(place) = state.events.iter().position(|(command, _)| *command == cid) else {
             return false;
         };
         let (_, tell) = state.events.swap_remove(place);
@@ -298,7 +299,7 @@ impl Controller {
 
     /// Forgets all requests for events, without an answer: the host is gone.
     pub fn forget_events(&self) {
-        let events = std::mem::take(&mut self.lock().events);
+        let events = std::mem::take(&mut lock(&self.state).events);
         drop(events);
     }
 
@@ -306,7 +307,7 @@ impl Controller {
     pub fn warn(&self) {
         /// A SMART event: the reliability of the drive; the log with more.
         const READ_ONLY: u32 = 1 | (page::HEALTH as u32) << 16;
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let wanted = state.features.number(feature::EVENTS).unwrap_or_default() & 1 << 3 != 0;
         if self.kind != ControllerKind::Drive || !wanted || state.is_masked {
             return;
@@ -322,12 +323,12 @@ impl Controller {
 
     /// Notes that the host has read the log of an event, so that the next such event is told.
     pub fn unmask(&self) {
-        self.lock().is_masked = false;
+        lock(&self.state).is_masked = false;
     }
 
     /// Adds a command that failed to the error log.
     pub fn note_error(&self, queue: u16, entry: &Entry, status: Status) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.error_count += 1;
         let count = state.error_count.into();
         let is_io = queue > 0;
@@ -349,12 +350,8 @@ impl Controller {
 
     /// Returns the errors, the latest first, and the number of all since the host connected.
     pub fn errors(&self) -> (Vec<ErrorEntry>, u64) {
-        let state = self.lock();
+        let state = lock(&self.state);
         (state.errors.iter().copied().collect(), state.error_count)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

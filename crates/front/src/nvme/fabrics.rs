@@ -127,8 +127,8 @@ fn join(
         0 if id != ANY => return Err(in_data(16)),
         0 => {
             let keep_alive = entry.dword(12);
-            let made = subsystem.make(kind, host, keep_alive);
-            made.ok_or((Status::CONNECT_BUSY, 0))?
+            let controller = subsystem.make(kind, host, keep_alive);
+            controller.ok_or((Status::CONNECT_BUSY, 0))?
         }
         queue if queue > QUEUES || kind == ControllerKind::Discovery => return Err(in_command(42)),
         _ => {

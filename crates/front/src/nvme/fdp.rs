@@ -8,13 +8,14 @@
 //! NVM Express Base Specification 2.1, flexible data placement.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use flashgc_base::stream::{NO_STREAM, StreamId};
 use zerocopy::FromZeros;
 
 use super::NAMESPACE;
 use super::fdp_logs::Event;
+use flashgc_base::sync::lock;
 
 /// The only endurance group.
 pub const GROUP: u32 = 1;
@@ -103,7 +104,7 @@ impl Fdp {
 
     /// Notes an event of a host, if such events of its handle are kept.
     fn note(&self, kind: u8, identifier: u16, handle: StreamId, time: [u8; 8]) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let kept = state.kept.get(usize::from(handle));
         if !kept.is_some_and(|kept| is_kept(kept, kind)) {
             return;
@@ -124,7 +125,7 @@ impl Fdp {
     /// Notes what the drive has moved until now: an event for each unit. It knows neither which handles the
     /// data are of nor how many were in each unit, so every event has their mean.
     pub fn look(&self, moved: Moved, now: [u8; 8]) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let units = moved.units.saturating_sub(state.moved.units);
         let blocks = moved.blocks.saturating_sub(state.moved.blocks);
         state.moved = moved;
@@ -141,7 +142,7 @@ impl Fdp {
 
     /// Returns the events that hosts caused, or those of the drive: the oldest first.
     pub fn events(&self, of_host: bool) -> Vec<Event> {
-        let state = self.lock();
+        let state = lock(&self.state);
         let events = if of_host { &state.host } else { &state.drive };
         events.iter().copied().collect()
     }
@@ -149,32 +150,28 @@ impl Fdp {
     /// Returns the types of events, each with `true` if those of a handle are kept; `None` without such a
     /// handle.
     pub fn kept(&self, handle: u16) -> Option<[(u8, bool); kind::ALL.len()]> {
-        let kept = *self.lock().kept.get(usize::from(handle))?;
+        let kept = *lock(&self.state).kept.get(usize::from(handle))?;
         Some(std::array::from_fn(|place| (kind::ALL[place], kept[place])))
     }
 
     /// Keeps events of these types of a handle from now on, or no more. Returns `false` without such a handle
     /// or type.
     pub fn keep(&self, handle: u16, types: &[u8], is_kept: bool) -> bool {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let Some(kept) = state.kept.get_mut(usize::from(handle)) else { return false };
-        if !types.iter().all(|one| kind::ALL.contains(one)) {
+        if !types.iter().all(|known| kind::ALL.contains(known)) {
             return false;
         }
-        for (place, _) in kind::ALL.iter().enumerate().filter(|(_, one)| types.contains(one)) {
+        for (place, _) in kind::ALL.iter().enumerate().filter(|(_, known)| types.contains(known)) {
             kept[place] = is_kept;
         }
         true
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Returns `true` if events of this type are kept.
 fn is_kept(kept: &[bool; kind::ALL.len()], kind: u8) -> bool {
-    kind::ALL.iter().zip(kept).any(|(one, is_kept)| *one == kind && *is_kept)
+    kind::ALL.iter().zip(kept).any(|(known, is_kept)| *known == kind && *is_kept)
 }
 
 /// Adds an event, and forgets the oldest one if there are too many.

@@ -138,7 +138,8 @@ pub fn log(link: &Link, fdp: &Fdp, entry: &Entry) -> Result<Vec<u8>, Status> {
     let handles = fdp.handles;
     Ok(match entry.dword(10) as u8 {
         page::FDP_CONFIGURATIONS => {
-            let all: Vec<bool> = (0..handles.count).map(|one| one < handles.persistent).collect();
+            let all: Vec<bool> =
+                (0..handles.count).map(|handle| handle < handles.persistent).collect();
             fdp_logs::configurations(&all, subsystem.unit())
         }
         page::FDP_USAGE => fdp_logs::usage(handles.count),

@@ -160,13 +160,13 @@ pub fn status(rooms: &[u64]) -> Vec<u8> {
     let head = StatusHead { count: (rooms.len() as u16).into(), ..StatusHead::new_zeroed() };
     let mut all = head.as_bytes().to_vec();
     for (handle, room) in (0_u16..).zip(rooms) {
-        let one = HandleStatus {
+        let status = HandleStatus {
             identifier: handle.into(),
             handle: handle.into(),
             room: (*room).into(),
             ..HandleStatus::new_zeroed()
         };
-        all.extend(one.as_bytes());
+        all.extend(status.as_bytes());
     }
     all
 }

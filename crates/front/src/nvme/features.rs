@@ -88,7 +88,7 @@ impl Features {
 }
 
 fn place(id: u8) -> Option<usize> {
-    NUMBERS.iter().position(|(one, _)| *one == id)
+    NUMBERS.iter().position(|(known, _)| *known == id)
 }
 
 /// Returns the default value of a feature that is a number.

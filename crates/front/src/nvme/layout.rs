@@ -315,10 +315,10 @@ proptest! {
         prop_assert_eq!(length as usize, wire.len());
         let mut input = wire.as_slice();
         let incoming = Incoming::receive(&mut input, terms, MOST).unwrap();
-        prop_assert!(matches!(incoming.head, Head::Command(found) if found == entry));
-        let mut found = vec![0; incoming.bytes];
-        prop_assert!(receive_data(&mut input, &mut found, terms).unwrap());
-        prop_assert_eq!(found, data);
+        prop_assert!(matches!(incoming.head, Head::Command(received) if received == entry));
+        let mut received = vec![0; incoming.bytes];
+        prop_assert!(receive_data(&mut input, &mut received, terms).unwrap());
+        prop_assert_eq!(received, data);
         prop_assert!(input.is_empty());
     }
 
@@ -342,13 +342,13 @@ proptest! {
         send(&mut wire, transfer, &data, terms).unwrap();
         let mut input = wire.as_slice();
         let incoming = Incoming::receive(&mut input, terms, MOST).unwrap();
-        let Head::Data(found) = incoming.head else { panic!("data") };
-        prop_assert_eq!((found.cid, found.tag), (transfer.cid, transfer.tag));
-        prop_assert_eq!((found.offset, found.bytes), (transfer.offset, transfer.bytes));
-        prop_assert_eq!(found.common.flags & flag::LAST != 0, last);
-        let mut found = vec![0; incoming.bytes];
-        prop_assert!(receive_data(&mut input, &mut found, terms).unwrap());
-        prop_assert_eq!(found, data);
+        let Head::Data(received) = incoming.head else { panic!("data") };
+        prop_assert_eq!((received.cid, received.tag), (transfer.cid, transfer.tag));
+        prop_assert_eq!((received.offset, received.bytes), (transfer.offset, transfer.bytes));
+        prop_assert_eq!(received.common.flags & flag::LAST != 0, last);
+        let mut received = vec![0; incoming.bytes];
+        prop_assert!(receive_data(&mut input, &mut received, terms).unwrap());
+        prop_assert_eq!(received, data);
         prop_assert!(input.is_empty());
     }
 
@@ -368,8 +368,8 @@ proptest! {
         wire[place] ^= change;
         let mut input = wire.as_slice();
         let is_right = Incoming::receive(&mut input, terms, MOST).ok().is_some_and(|incoming| {
-            let mut found = vec![0; incoming.bytes];
-            receive_data(&mut input, &mut found, terms).unwrap_or(false)
+            let mut received = vec![0; incoming.bytes];
+            receive_data(&mut input, &mut received, terms).unwrap_or(false)
         });
         prop_assert!(!is_right, "byte {place}");
     }

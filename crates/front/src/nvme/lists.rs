@@ -64,7 +64,7 @@ pub fn copy(link: &Arc<Link>, entry: Entry, data: &[u8], cost: usize) {
     let from: Result<Vec<(u64, usize)>, Status> = sources
         .iter()
         .map(|source| on_drive(subsystem, source.first.get(), blocks(source)))
-        .map(|found| found.map(|Addressed { at, bytes }| (at, bytes as usize)))
+        .map(|range| range.map(|Addressed { at, bytes }| (at, bytes as usize)))
         .collect();
     let to = on_drive(subsystem, entry.quadword(10), all);
     let (from, to) = match (from, to) {

@@ -134,10 +134,14 @@ pub struct NvmeExport {
 impl NvmeExport {
     /// Returns the NVMe qualified name, by which hosts connect.
     pub fn name(&self) -> String {
-        let hex: String = self.uuid.iter().map(|byte| format!("{byte:02x}")).collect();
-        let uuid = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-");
-        format!("nqn.2014-08.org.nvmexpress:uuid:{uuid}")
+        format!("nqn.2014-08.org.nvmexpress:uuid:{}", uuid_text(self.uuid))
     }
+}
+
+/// Returns a UUID as people write it.
+pub fn uuid_text(uuid: [u8; 16]) -> String {
+    let hex: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
 /// A target with its threads. Dropped, it stops as [`NvmeServer::stop`] does.

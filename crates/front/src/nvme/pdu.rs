@@ -153,7 +153,7 @@ impl Fatal {
         match self {
             Self::Field(place) => (1, place),
             Self::Sequence => (2, 0),
-            Self::Digest(found) => (3, found),
+            Self::Digest(digest) => (3, digest),
             Self::OutOfRange => (4, 0),
             Self::TooMuch => (5, 0),
             Self::Parameter(place) => (6, place),
@@ -288,11 +288,11 @@ impl Incoming {
         let header = &bytes[..length];
         let digest = if terms.header_digests { DIGEST } else { 0 };
         if terms.header_digests {
-            let mut found = [0; DIGEST];
-            input.read_exact(&mut found)?;
-            let found = u32::from_le_bytes(found);
-            if found != crc32c::crc32c(header) {
-                return fatal(Fatal::Digest(found), header);
+            let mut sum = [0; DIGEST];
+            input.read_exact(&mut sum)?;
+            let sum = u32::from_le_bytes(sum);
+            if sum != crc32c::crc32c(header) {
+                return fatal(Fatal::Digest(sum), header);
             }
         }
         let whole = common.length.get() as usize;

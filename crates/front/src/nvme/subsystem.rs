@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use flashgc_base::stream::StreamId;
+use flashgc_base::sync::lock;
 use flashgc_device::{Drive, PAGE};
 
 pub use super::controller::ControllerKind;
@@ -110,7 +111,7 @@ impl Subsystem {
     /// Returns the room left in the unit of each of `count` handles, in logical blocks.
     pub fn rooms(&self, count: u16) -> Vec<u64> {
         let handles = 0..count as StreamId;
-        let rooms = self.drive(move |drive| handles.map(|one| drive.room_of(one)).collect());
+        let rooms = self.drive(move |drive| handles.map(|handle| drive.room_of(handle)).collect());
         let pages: Vec<u32> = rooms.unwrap_or_else(|| vec![0; count.into()]);
         pages.iter().map(|pages| u64::from(*pages) * self.blocks_per_page()).collect()
     }
@@ -139,14 +140,17 @@ impl Subsystem {
         host: Host,
         keep_alive: u32,
     ) -> Option<Arc<Controller>> {
-        let mut controllers = self.lock();
+        let mut controllers = lock(&self.controllers);
         while controllers.all.len() >= CONTROLLERS {
-            let useless = controllers.all.values().filter_map(|one| Some((one.useless()?, one)));
+            let useless = controllers
+                .all
+                .values()
+                .filter_map(|controller| Some((controller.useless()?, controller)));
             let (_, least) = useless.max_by_key(|(time, _)| *time)?;
             let least = Arc::clone(least);
             drop(controllers);
             self.remove(&least);
-            controllers = self.lock();
+            controllers = lock(&self.controllers);
         }
         let mut id = controllers.last;
         loop {
@@ -163,14 +167,18 @@ impl Subsystem {
 
     /// Returns the controller of this number.
     pub fn find(&self, id: u16) -> Option<Arc<Controller>> {
-        self.lock().all.get(&id).cloned()
+        lock(&self.controllers).all.get(&id).cloned()
     }
 
     /// Removes a controller, and ends the connections of its queues.
     pub fn remove(&self, controller: &Controller) {
         // Another one may have its number now.
-        let mut controllers = self.lock();
-        if controllers.all.get(&controller.id).is_some_and(|one| std::ptr::eq(&**one, controller)) {
+        let mut controllers = lock(&self.controllers);
+        if controllers
+            .all
+            .get(&controller.id)
+            .is_some_and(|known| std::ptr::eq(&**known, controller))
+        {
             controllers.all.remove(&controller.id);
         }
         drop(controllers);
@@ -180,42 +188,41 @@ impl Subsystem {
 
     /// Removes the controllers whose hosts have sent nothing for the time that they promised.
     pub fn remove_lost(&self) {
-        let all: Vec<_> = self.lock().all.values().cloned().collect();
-        all.iter().filter(|one| one.is_lost()).for_each(|one| self.remove(one));
+        let all: Vec<_> = lock(&self.controllers).all.values().cloned().collect();
+        all.iter()
+            .filter(|controller| controller.is_lost())
+            .for_each(|controller| self.remove(controller));
     }
 
     /// Returns the numbers of the drive's controllers.
     pub fn controllers(&self) -> Vec<u16> {
-        let controllers = self.lock();
-        let of_drive = controllers.all.values().filter(|one| one.kind == ControllerKind::Drive);
-        of_drive.map(|one| one.id).collect()
+        let controllers = lock(&self.controllers);
+        let of_drive =
+            controllers.all.values().filter(|controller| controller.kind == ControllerKind::Drive);
+        of_drive.map(|controller| controller.id).collect()
     }
 
     /// Returns the hosts that are connected, in the order of their controllers.
     pub fn connected(&self) -> Vec<Connected> {
-        let mut all: Vec<_> = self.lock().all.values().cloned().collect();
-        all.sort_unstable_by_key(|one| one.id);
-        let seen = |one: &Arc<Controller>| Connected {
-            host: one.host.name.clone(),
-            controller: one.id,
-            discovers: one.kind == ControllerKind::Discovery,
-            queues: one.queues(),
+        let mut all: Vec<_> = lock(&self.controllers).all.values().cloned().collect();
+        all.sort_unstable_by_key(|controller| controller.id);
+        let seen = |controller: &Arc<Controller>| Connected {
+            host: controller.host.name.clone(),
+            controller: controller.id,
+            discovers: controller.kind == ControllerKind::Discovery,
+            queues: controller.queues(),
         };
         all.iter().map(seen).collect()
     }
 
     /// Tells all hosts that the drive has become read-only.
     pub fn warn(&self) {
-        let all: Vec<_> = self.lock().all.values().cloned().collect();
-        all.iter().for_each(|one| one.warn());
+        let all: Vec<_> = lock(&self.controllers).all.values().cloned().collect();
+        all.iter().for_each(|controller| controller.warn());
     }
 
     /// Returns `true` if a write must be durable when it is answered, whatever the host says.
     pub fn writes_through(&self) -> bool {
         !self.write_cache.load(Ordering::Relaxed)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Controllers> {
-        self.controllers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -12,8 +12,9 @@ use flashgc_workload::Op;
 
 use super::{Caller, Metered, Outcome, Tell, at, execute};
 use crate::command::{Answer, Command};
-use crate::pace::{Pace, lock};
+use crate::pace::Pace;
 use crate::window::Window;
+use flashgc_base::sync::lock;
 
 /// Commands that are one to their host: it has its answer when the last one is done.
 pub(super) struct Several {

@@ -166,8 +166,8 @@ impl HintsSpec {
             Way::Command(_) => time(&params, "cost")?,
             _ => 0,
         };
-        let made = Self { way, cost_ns, params };
-        let faulty = made.share("lost") + made.share("wrong") + made.share("adverse");
+        let spec = Self { way, cost_ns, params };
+        let faulty = spec.share("lost") + spec.share("wrong") + spec.share("adverse");
         if faulty > 1.0 {
             return Err(SpecError::new(
                 format!(
@@ -177,7 +177,7 @@ impl HintsSpec {
                 "make one of them smaller",
             ));
         }
-        Ok(made)
+        Ok(spec)
     }
 
     /// Returns the parameters among `names` that this way has and that differ from their default.

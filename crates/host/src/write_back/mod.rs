@@ -178,10 +178,10 @@ impl HostSpec {
         };
         let params = Params::resolve(&spec, info.params)?;
         let hints = HintsSpec::parse(hints)?;
-        let made = Self { cache: info, params, hints, streams: StreamOrigin::default() };
-        made.bytes()?;
-        (info.check)(&made.params, info.name)?;
-        Ok(made)
+        let spec = Self { cache: info, params, hints, streams: StreamOrigin::default() };
+        spec.bytes()?;
+        (info.check)(&spec.params, info.name)?;
+        Ok(spec)
     }
 
     /// Returns the host of an application whose writes name streams if `by_writes`, and have those of
@@ -207,14 +207,14 @@ impl HostSpec {
         let mut warnings = (self.cache.check)(&self.params, self.cache.name)?;
         if !of_requests {
             let idle = self.params.changed(self.cache.params, &["rate", "speed", START.name]);
-            let said = "has no effect: the whole run is on the drive's clock";
-            warnings.extend(idle.iter().map(|text| format!("{text} {said}")));
+            let reason = "has no effect: the whole run is on the drive's clock";
+            warnings.extend(idle.iter().map(|text| format!("{text} {reason}")));
         }
         if !of_drive {
             let mut idle = self.params.changed(self.cache.params, &[MEMORY.name, START.name]);
             idle.extend(self.hints.changed(&["cost", "queued"]));
-            let said = "has no effect with a drive without a clock";
-            warnings.extend(idle.iter().map(|text| format!("{text} {said}")));
+            let reason = "has no effect with a drive without a clock";
+            warnings.extend(idle.iter().map(|text| format!("{text} {reason}")));
         }
         Ok(warnings)
     }

@@ -74,12 +74,12 @@ impl PostgresFollower {
         let blocks = parsed(&blocks)?;
         let known = py.detach(|| {
             let mut follower = lock(&self.follower);
-            let told = blocks.iter().map(|&(relation, fork, block)| {
+            let places = blocks.iter().map(|&(relation, fork, block)| {
                 let (place, is_known) = follower.knows(relation, fork, block);
                 let Place::Pages(pages) = place else { return (vec![], false) };
                 (pages.iter().map(|run| (run.start, run.end - run.start)).collect(), is_known)
             });
-            told.collect()
+            places.collect()
         });
         Ok(known)
     }
@@ -117,10 +117,10 @@ impl PostgresFollower {
 }
 
 fn parsed(blocks: &[Block]) -> PyResult<Vec<(Relation, Fork, u32)>> {
-    let one = |&(tablespace, database, number, fork, block): &Block| {
+    let parse = |&(tablespace, database, number, fork, block): &Block| {
         let known = Fork::numbered(fork)
             .ok_or_else(|| PyValueError::new_err(format!("fork {fork}, expected 0 to 3")))?;
         Ok((Relation { tablespace, database, number }, known, block))
     };
-    blocks.iter().map(one).collect()
+    blocks.iter().map(parse).collect()
 }

@@ -47,7 +47,7 @@ impl WalDecoder {
     fn path(relation: (u32, u32, u32), fork: &str, block: u32, version: &str) -> PyResult<String> {
         let (tablespace, database, number) = relation;
         let forks = [Fork::Main, Fork::FreeSpace, Fork::Visibility, Fork::Init];
-        let fork = forks.into_iter().find(|one| one.name() == fork).ok_or_else(|| {
+        let fork = forks.into_iter().find(|known| known.name() == fork).ok_or_else(|| {
             errors::config(format!("fork {fork}, expected main, fsm, vm or init"))
         })?;
         Ok(Relation { tablespace, database, number }.path(fork, block, version))
@@ -58,7 +58,7 @@ fn tuple<'py>(py: Python<'py>, record: &Record<'_>) -> PyResult<Bound<'py, PyTup
     let &Record { at, end, resource_manager, info, transaction, blocks, what } = record;
     let blocks: Vec<_> = blocks.iter().map(reference).collect();
     let manager = wal::resource_manager(resource_manager);
-    (at, end, manager, info, transaction, blocks, said(py, what)?).into_pyobject(py)
+    (at, end, manager, info, transaction, blocks, meaning(py, what)?).into_pyobject(py)
 }
 
 /// Tablespace, database, number, fork, block, whether it is made anew, whether its image is there.
@@ -69,8 +69,8 @@ fn reference(block: &BlockReference) -> (u32, u32, u32, &'static str, u32, bool,
 }
 
 /// Returns the meaning of a record beside its blocks: a word, and the values that belong to it.
-fn said<'py>(py: Python<'py>, what: What<'_>) -> PyResult<Bound<'py, PyAny>> {
-    let numbers = |one: Relation| (one.tablespace, one.database, one.number);
+fn meaning<'py>(py: Python<'py>, what: What<'_>) -> PyResult<Bound<'py, PyAny>> {
+    let numbers = |relation: Relation| (relation.tablespace, relation.database, relation.number);
     match what {
         What::Blocks => Ok(py.None().into_bound(py)),
         What::Checkpoint { redo, shutdown } => ("checkpoint", redo, shutdown).into_bound_py_any(py),

@@ -101,14 +101,14 @@ impl Rule {
     }
 
     /// Makes the error of `found`, the answer to what was `asked`, where it is no class or may not be.
-    fn no_class(&self, asked: &str, found: &str, number: Option<usize>) -> PyErr {
+    fn no_class(&self, asked: &str, answer: &str, number: Option<usize>) -> PyErr {
         let last = self.takes_copies.len() - 1;
         PolicyError::new_err(match number {
             Some(class) if class <= last => format!(
-                "{asked} {found}, expected a class that takes copies; hint: takes_copies({found}) \
+                "{asked} {answer}, expected a class that takes copies; hint: takes_copies({answer}) \
                  says that it does not"
             ),
-            _ => format!("{asked} {found}, expected a class from 0 to {last}"),
+            _ => format!("{asked} {answer}, expected a class from 0 to {last}"),
         })
     }
 

@@ -67,7 +67,7 @@ pub(crate) fn external(
     let (rule, raised) = (rule.clone().unbind(), Arc::clone(raised));
     let known = takes_copies.clone();
     let make = move |pages, pages_per_block| {
-        let made = Python::attach(|py| {
+        let placement = Python::attach(|py| {
             let object = own(rule.bind(py))?;
             if let Some(begin) = object.getattr_opt(intern!(py, "begin"))? {
                 begin.call1((pages, pages_per_block))?;
@@ -75,7 +75,7 @@ pub(crate) fn external(
             let rule = Rule::new(&object, pages, &known, asks_for_zombies, picks, &raised)?;
             Ok::<_, PyErr>(Box::new(rule) as Box<dyn Placement>)
         });
-        made.map_err(|error| {
+        placement.map_err(|error| {
             let text = error.to_string();
             store(&raised, error);
             SpecError::new(text, "")
@@ -97,8 +97,8 @@ fn takes_copies(object: &Bound<'_, PyAny>) -> PyResult<Vec<bool>> {
     let count = match classes.extract::<usize>() {
         Ok(count) if (1..=most).contains(&count) => count,
         _ => {
-            let found = shown(&classes);
-            return wrong(format!("classes is {found}, expected a whole number from 1 to {most}"));
+            let text = shown(&classes);
+            return wrong(format!("classes is {text}, expected a whole number from 1 to {most}"));
         }
     };
     let Some(verb) = object.getattr_opt(intern!(py, "takes_copies"))? else {
@@ -118,11 +118,11 @@ fn takes_copies(object: &Bound<'_, PyAny>) -> PyResult<Vec<bool>> {
 /// Returns the place where `thing`, a method or an object, is defined, with a colon; empty where
 /// nobody knows.
 fn place(thing: &Bound<'_, PyAny>) -> String {
-    let found = || {
+    let text = || {
         let faults = thing.py().import("flashgc._faults")?;
         faults.call_method1("place", (thing,))?.extract::<String>()
     };
-    found().unwrap_or_default()
+    text().unwrap_or_default()
 }
 
 /// A value as one short line.

@@ -87,8 +87,8 @@ impl Table {
     /// # Errors
     /// It has something else.
     pub(super) fn is_still(&self, owner: &Bound<'_, PyAny>) -> PyResult<()> {
-        let found = owner.getattr(self.name)?;
-        if found.is(&self.array) {
+        let array = owner.getattr(self.name)?;
+        if array.is(&self.array) {
             return Ok(());
         }
         let name = self.name;

@@ -68,8 +68,8 @@ impl Rule {
                     return;
                 }
                 let clock = self.at(run.now);
-                let told = run.tell(py, verb, clock);
-                if let Err(error) = told.and_then(|()| self.has_its_arrays(py)) {
+                let result = run.tell(py, verb, clock);
+                if let Err(error) = result.and_then(|()| self.has_its_arrays(py)) {
                     self.fail(error);
                 }
             }
@@ -97,8 +97,8 @@ impl Rule {
         self.asked.set(None);
         let Some(verb) = verb.filter(|_| self.failed.get().is_none()) else { return };
         Python::attach(|py| {
-            let told = call(py, verb, page, rest(self, py), ends);
-            if let Err(error) = told.and_then(|_| self.has_its_arrays(py)) {
+            let result = call(py, verb, page, rest(self, py), ends);
+            if let Err(error) = result.and_then(|_| self.has_its_arrays(py)) {
                 self.fail(error);
             }
         });

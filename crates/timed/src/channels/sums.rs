@@ -4,7 +4,7 @@
 use std::sync::PoisonError;
 
 use flashgc_base::counts::Counts;
-use flashgc_drive::asked::HostCommands;
+use flashgc_drive::host_commands::HostCommands;
 use flashgc_ftl::{Counters, LayerCounts, Stepwise};
 
 use super::channel::Channel;

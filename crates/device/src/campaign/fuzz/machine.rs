@@ -314,11 +314,11 @@ impl<'a> Machine<'a> {
     }
 
     fn look(&mut self, page: u32) -> Result<Option<Version>, String> {
-        let found = self.read(page)?;
-        if found.is_some() || !self.life()?.cannot_read {
-            self.pages.judge(page, found)?;
+        let version = self.read(page)?;
+        if version.is_some() || !self.life()?.cannot_read {
+            self.pages.judge(page, version)?;
         }
-        Ok(found)
+        Ok(version)
     }
 
     fn all(&self) -> Range<u32> {
@@ -463,13 +463,13 @@ impl<'a> Machine<'a> {
             self.damage();
         }
         for page in self.all() {
-            let found = self.read(page)?;
-            match found {
+            let version = self.read(page)?;
+            match version {
                 Some(version) if promise != Promise::Kept => {
                     self.judge_damaged(page, version, promise)?;
-                    self.pages.settle(page, found);
+                    self.pages.settle(page, Some(version));
                 }
-                _ => self.pages.judge_after_crash(page, found)?,
+                _ => self.pages.judge_after_crash(page, version)?,
             }
         }
         if promise == Promise::Nothing {
@@ -538,9 +538,9 @@ impl<'a> Machine<'a> {
                 return Err("a drive that was closed recovers".to_string());
             }
             if report.media_errors != media_errors {
-                let found = report.media_errors;
+                let counted = report.media_errors;
                 return Err(format!(
-                    "the drive counts {found} media errors, expected {media_errors}"
+                    "the drive counts {counted} media errors, expected {media_errors}"
                 ));
             }
         }
@@ -578,7 +578,7 @@ impl<'a> Machine<'a> {
             Ok(life) => {
                 self.life = Some(life);
                 for page in self.all() {
-                    let looked = self.read(page).and_then(|found| match found {
+                    let looked = self.read(page).and_then(|version| match version {
                         Some(version) => self.judge_damaged(page, version, promise),
                         None => Ok(()),
                     });

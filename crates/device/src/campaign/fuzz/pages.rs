@@ -118,8 +118,8 @@ impl Pages {
     }
 
     /// Checks that the running drive may return this for `page`; `None` is a media error.
-    pub(super) fn judge(&self, page: u32, found: Option<Version>) -> Result<(), String> {
-        may(&self.pages[page as usize].live, page, found)
+    pub(super) fn judge(&self, page: u32, version: Option<Version>) -> Result<(), String> {
+        may(&self.pages[page as usize].live, page, version)
     }
 
     /// Checks that `page` may have this version after a crash.
@@ -136,17 +136,17 @@ impl Pages {
     pub(super) fn judge_after_crash(
         &mut self,
         page: u32,
-        found: Option<Version>,
+        version: Option<Version>,
     ) -> Result<(), String> {
-        may(&self.pages[page as usize].kept, page, found)?;
-        self.settle(page, found);
+        may(&self.pages[page as usize].kept, page, version)?;
+        self.settle(page, version);
         Ok(())
     }
 
     /// From now on `page` holds this.
-    pub(super) fn settle(&mut self, page: u32, found: Option<Version>) {
+    pub(super) fn settle(&mut self, page: u32, version: Option<Version>) {
         let page = &mut self.pages[page as usize];
-        match found {
+        match version {
             Some(version) => {
                 let was = page.proved.iter().rfind(|held| held.version == version);
                 let held = was.copied().unwrap_or(Held { version, is_damaged: true });
@@ -171,13 +171,13 @@ impl Pages {
     }
 }
 
-fn may(held: &[Held], page: u32, found: Option<Version>) -> Result<(), String> {
-    let fits = |held: &Held| found.map_or(held.is_damaged, |version| held.version == version);
+fn may(held: &[Held], page: u32, version: Option<Version>) -> Result<(), String> {
+    let fits = |held: &Held| version.map_or(held.is_damaged, |version| held.version == version);
     if held.iter().any(fits) {
         return Ok(());
     }
     let expected: Vec<Version> = held.iter().map(|held| held.version).collect();
-    match found {
+    match version {
         Some(version) => {
             Err(format!("page {page} holds version {version}, expected one of {expected:?}"))
         }

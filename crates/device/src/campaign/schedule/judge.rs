@@ -145,7 +145,7 @@ impl Schedule<'_> {
         };
         tally.of_fallbacks += u64::from(is_damaged);
         tally.skipped += drive.drive().stat().recovery.map_or(0, |recovery| recovery.skipped);
-        let found = self.read_all(drive.drive(), rng)?;
+        let versions = self.read_all(drive.drive(), rng)?;
         let view = match promise {
             Promise::Kept if image.is_power => work.oracle.at(position),
             Promise::Kept => {
@@ -154,7 +154,7 @@ impl Schedule<'_> {
             }
             _ => work.oracle.proved_at(position),
         };
-        for (page, version) in (0..).zip(found) {
+        for (page, version) in (0..).zip(versions) {
             match version {
                 Some(_) if promise == Promise::Nothing => {}
                 Some(version) => {
@@ -263,7 +263,7 @@ impl Schedule<'_> {
             let index = ((at - zones.data(0)) / PAGE as u64) as u32;
             geometry.ppn(index / geometry.pages_per_block(), index % geometry.pages_per_block())
         };
-        let mut found = Vec::new();
+        let mut lives = Vec::new();
         for &(index, pages) in stripes {
             let (Op::Write(at, _), Some(Op::Write(_, records))) =
                 (&work.ops[index], work.ops.get(index + 1))
@@ -275,12 +275,12 @@ impl Schedule<'_> {
                 let Some(record) = records[page * oob::BYTES..].first_chunk() else { continue };
                 if let Slot::Of(record) = Slot::decode(tag, ppn, record) {
                     let life = (record.page, geometry.place_of(ppn).0, record.generation);
-                    found.push((life, (index, page)));
+                    lives.push((life, (index, page)));
                 }
             }
         }
-        found.sort_unstable();
-        let pairs = found.windows(2).filter(|pair| pair[0].0 == pair[1].0);
+        lives.sort_unstable();
+        let pairs = lives.windows(2).filter(|pair| pair[0].0 == pair[1].0);
         pairs.map(|pair| (pair[0].1, pair[1].1)).collect()
     }
 
@@ -325,16 +325,16 @@ impl Schedule<'_> {
             if round % 2 == 0 && !twins.is_empty() {
                 picked = twins[rng.below(twins.len() as u32) as usize];
             }
-            let ((one, page), (other, other_page)) = picked;
+            let ((target, page), (other, other_page)) = picked;
             let mut lost = work.base.visible.clone();
             let kept = work.ops.iter().enumerate().filter(|&(index, op)| {
-                index != one && index != one + 1 && !matches!(op, Op::Punch(..))
+                index != target && index != target + 1 && !matches!(op, Op::Punch(..))
             });
             kept.map(|(_, op)| op).chain(&closing).for_each(|op| op.apply(&mut lost));
             let mut swapped = closed.clone();
             for (index, len) in [(0, PAGE), (1, oob::BYTES)] {
                 let (Op::Write(first, _), Op::Write(second, _)) =
-                    (&work.ops[one + index], &work.ops[other + index])
+                    (&work.ops[target + index], &work.ops[other + index])
                 else {
                     return Err("a stripe is data and their records".to_string());
                 };
@@ -345,8 +345,8 @@ impl Schedule<'_> {
             }
             for image in [lost, swapped] {
                 let mut drive = self.open(CrashMedia::of(image)).map_err(text)?;
-                for (page, found) in self.read_all(drive.drive(), rng)?.into_iter().enumerate() {
-                    match found {
+                for (page, version) in self.read_all(drive.drive(), rng)?.into_iter().enumerate() {
+                    match version {
                         Some(version) if version != held[page] => {
                             let latest = held[page];
                             return Err(format!(
