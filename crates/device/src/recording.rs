@@ -10,7 +10,7 @@ use std::time::Instant;
 use flashgc_base::stream::StreamId;
 use flashgc_workload::Op;
 use flashgc_workload::trace::{
-    Asker, Declared, Fault, OutputFormat, PagesOptions, Request, TraceError, TraceWriter,
+    Asker, Declared, Fault, Fields, OutputFormat, PagesOptions, Request, TraceError, TraceWriter,
 };
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
@@ -108,9 +108,7 @@ impl Recording {
                 PagesOptions::default(),
                 Declared {
                     address_space: Some(pages * PAGE as u64),
-                    streams,
-                    answers: true,
-                    hosts: true,
+                    fields: Fields::ANSWER.with(Fields::HOST).with(Fields::STREAM.if_any(streams)),
                 },
             )
             .map_err(|error| explained(path, error))?,
@@ -178,7 +176,7 @@ impl Recording {
 
     /// Returns the number of a host, which is its place in the order in which hosts appeared.
     fn number_of(&mut self, host: u64) -> u8 {
-        let known = self.hosts.iter().position(|&known_host| known_host == host);
+        let known = self.hosts.iter().position(|&known| known == host);
         let place = known.unwrap_or_else(|| {
             if self.hosts.len() < usize::from(Asker::MOST_HOSTS) {
                 self.hosts.push(host);
@@ -208,11 +206,10 @@ impl Recording {
                 time_ns,
                 offset: bytes.start as i64,
                 size: bytes.end - bytes.start,
-                device: 0,
                 op,
                 stream,
-                took_ns: Request::UNANSWERED,
                 asker: self.asker,
+                ..Request::default()
             },
         };
         self.waiting.push_back(request);

@@ -13,7 +13,6 @@ use std::time::Instant;
 use bare::{Bare, median, writes_with_copies};
 use flashgc_base::counts::Counts;
 use flashgc_base::rng::Stream;
-use flashgc_base::stream::NO_STREAM;
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Unit};
 use flashgc_ftl::{
@@ -21,7 +20,7 @@ use flashgc_ftl::{
 };
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::trace::{
-    Asker, Kinds, OutputFormat, Replay, Request, SourceOptions, TraceSource, TraceWriter,
+    Kinds, OutputFormat, Replay, Request, SourceOptions, TraceSource, TraceWriter,
 };
 use flashgc_workload::{Batch, Op, Workload};
 
@@ -211,10 +210,7 @@ fn replay(geometry: &Geometry, writes: u64, kinds: Kinds) -> Box<dyn FnMut() -> 
             op,
             offset,
             size: 4096,
-            device: 0,
-            stream: NO_STREAM,
-            took_ns: Request::UNANSWERED,
-            asker: Asker::UNKNOWN,
+            ..Request::default()
         });
     }
     writer.write(&requests).and_then(|()| writer.finish()).expect("a trace");

@@ -34,7 +34,7 @@ use flashgc_ftl::{allocation_policies, placement_policies, victim_policies};
 use flashgc_workload::Op;
 use flashgc_workload::requests::{Requests, TimedTrace};
 use flashgc_workload::trace::{
-    Asker, Declared, NativeWriter, Numbering, Paging, PagingOptions, ReadOptions, Request,
+    Declared, Fields, NativeWriter, Numbering, Paging, PagingOptions, ReadOptions, Request,
     SourceOptions,
 };
 use proptest::prelude::*;
@@ -215,8 +215,7 @@ fn record(path: &Path, drawn: &[Drawn], options: &Options) -> Vec<Request> {
             device,
             op,
             stream,
-            took_ns: Request::UNANSWERED,
-            asker: Asker::UNKNOWN,
+            ..Request::default()
         };
         requests.push(request);
         if kind == Kind::Durable {
@@ -227,7 +226,7 @@ fn record(path: &Path, drawn: &[Drawn], options: &Options) -> Vec<Request> {
     let address_space = is_given.then_some(600 * PAGE);
     let declared = Declared {
         address_space,
-        streams: options.streams == Streams::Trace,
+        fields: Fields::STREAM.if_any(options.streams == Streams::Trace),
         ..Declared::default()
     };
     let mut writer = NativeWriter::new(Vec::new(), declared).unwrap();

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flashgc_base::snapshot::{Reader, State, Writer};
-use flashgc_base::stream::NO_STREAM;
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Length, Unit};
 use flashgc_drive::source::{Source, TimedSource, TraceReplay};
@@ -17,8 +16,8 @@ use flashgc_timed::{Loop, Settings, Silent, TimedDrive, Until};
 use flashgc_workload::Op;
 use flashgc_workload::requests::{Requests, TimedTrace};
 use flashgc_workload::trace::{
-    Asker, Declared, NativeWriter, Numbering, PagingOptions, ReadOptions, Replay, Request,
-    SourceOptions, TraceSource,
+    Declared, NativeWriter, Numbering, PagingOptions, ReadOptions, Replay, Request, SourceOptions,
+    TraceSource,
 };
 use proptest::prelude::*;
 
@@ -69,11 +68,8 @@ fn requests(steps: &[Step]) -> Vec<Request> {
         time_ns: 1000 * time,
         offset: (u64::from(page) * PAGE) as i64,
         size: u64::from(count) * PAGE,
-        device: 0,
         op,
-        stream: NO_STREAM,
-        took_ns: Request::UNANSWERED,
-        asker: Asker::UNKNOWN,
+        ..Request::default()
     };
     (0..).zip(steps).map(request).collect()
 }

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_workload::Op;
 use flashgc_workload::trace::{
-    self, Asker, Declared, OutputFormat, PagesOptions, Request, TraceWriter,
+    self, Declared, Fields, OutputFormat, PagesOptions, Request, TraceWriter,
 };
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::prelude::*;
@@ -50,7 +50,8 @@ pub(crate) fn trace_of_columns(
     let (offsets, sizes) = (Items::new(offsets)?, Items::new(sizes)?);
     let devices = devices.map(Items::new).transpose()?;
     let streams = streams.map(Items::new).transpose()?;
-    let declared = Declared { streams: streams.is_some(), ..Declared::default() };
+    let declared =
+        Declared { fields: Fields::STREAM.if_any(streams.is_some()), ..Declared::default() };
     let format = Some(OutputFormat::Native);
     let writer = TraceWriter::create_private(&output, format, PagesOptions::default(), declared);
     let mut writer = writer.map_err(errors::trace)?;
@@ -64,8 +65,7 @@ pub(crate) fn trace_of_columns(
             device: devices.as_ref().map_or(0, |devices| devices.get(at) as u32),
             op: OPS[usize::from(ops.get(at))],
             stream: streams.as_ref().map_or(NO_STREAM, |streams| stream_of(streams.get(at))),
-            took_ns: Request::UNANSWERED,
-            asker: Asker::UNKNOWN,
+            ..Request::default()
         }));
         writer.write(&block).map_err(errors::trace)?;
         py.check_signals()?;

@@ -10,7 +10,7 @@ use flashgc_workload::Batch;
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::trace::layout::{self, Shipped};
 use flashgc_workload::trace::{
-    self, Asker, ConvertOptions, Declared, DeviceNumbers, Fault, OnBadLine, OutputFormat,
+    self, ConvertOptions, Declared, DeviceNumbers, Fault, Fields, OnBadLine, OutputFormat,
     PagesOptions, Paging, PagingOptions, Progress, Property, ReadOptions, Request, StatBuilder,
     TraceError, TraceReader, TraceWriter, format,
 };
@@ -300,7 +300,8 @@ pub(crate) fn trace_synth(
         let fault = |text: String| TraceError::new(&output, Fault::Option, text);
         // References to memory, if such are made: every one of them.
         let pages = PagesOptions { page_size: page_size as u32, filter: 0 };
-        let declared = Declared { streams: spec.has_streams(), ..Declared::default() };
+        let declared =
+            Declared { fields: Fields::STREAM.if_any(spec.has_streams()), ..Declared::default() };
         let mut writer = TraceWriter::create_with(&output, Some(format), pages, declared)?;
         let (mut batch, mut block, mut done) = (Batch::default(), Vec::new(), 0u64);
         while done < requests {
@@ -313,11 +314,9 @@ pub(crate) fn trace_synth(
                     time_ns: time.ok_or_else(|| fault("the trace is too long in time".into()))?,
                     offset: (u64::from(page) * page_size) as i64,
                     size: page_size,
-                    device: 0,
                     op: batch.op(index),
                     stream: batch.stream(index),
-                    took_ns: Request::UNANSWERED,
-                    asker: Asker::UNKNOWN,
+                    ..Request::default()
                 });
             }
             writer.write(&block)?;

@@ -4,12 +4,11 @@
 use std::collections::VecDeque;
 
 use flashgc_base::rng::Stream;
-use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::{Fill, Geometry};
 use flashgc_timed::{Hardware, Live, Loop, Preemption, Settings, Stop, TimedDrive, Until};
 use flashgc_workload::Op;
 use flashgc_workload::requests::{TimedRequest, Waits};
-use flashgc_workload::trace::{Asker, Request};
+use flashgc_workload::trace::Request;
 
 use crate::timed_common::*;
 
@@ -93,11 +92,9 @@ fn recording(seen: &[Seen]) -> (Vec<TimedRequest>, Waits) {
         time_ns: arrival,
         offset: request.offset as i64,
         size: request.bytes.into(),
-        device: 0,
         op: request.op,
-        stream: NO_STREAM,
         took_ns: answer - arrival,
-        asker: Asker::UNKNOWN,
+        ..Request::default()
     });
     let traced: Vec<Request> = traced.collect();
     let listed =

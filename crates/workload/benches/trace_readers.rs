@@ -10,10 +10,9 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::trace::{
-    Asker, Kinds, PagingOptions, ReadOptions, Replay, Request, SourceOptions, TraceReader,
-    TraceSource, TraceStat, TraceWriter,
+    Kinds, PagingOptions, ReadOptions, Replay, Request, SourceOptions, TraceReader, TraceSource,
+    TraceStat, TraceWriter,
 };
 use flashgc_workload::{Batch, Op, Workload};
 
@@ -36,16 +35,7 @@ fn generate(count: usize) -> Vec<Request> {
             _ => random(span) as i64 * 512,
         };
         let op = if random(5) == 0 { Op::Read } else { Op::Write };
-        requests.push(Request {
-            time_ns: time * 100,
-            offset,
-            size,
-            device: 0,
-            op,
-            stream: NO_STREAM,
-            took_ns: Request::UNANSWERED,
-            asker: Asker::UNKNOWN,
-        });
+        requests.push(Request { time_ns: time * 100, offset, size, op, ..Request::default() });
     }
     requests
 }

@@ -9,7 +9,7 @@ use flashgc_workload::requests::{
     Arrivals, RequestStream, Requests, Space, TimedTrace, disksim::DiskSim,
 };
 use flashgc_workload::trace::{
-    Asker, Declared, PagesOptions, PagingOptions, ReadOptions, Replay, Request, SourceOptions,
+    Declared, Fields, PagesOptions, PagingOptions, ReadOptions, Replay, Request, SourceOptions,
     TraceSource, TraceWriter,
 };
 use flashgc_workload::{Batch, Flushing, FlushingRequests, Op, Workload};
@@ -149,11 +149,9 @@ fn requests(count: u64) -> Vec<Request> {
                 time_ns: 1000 * time,
                 offset: 512 * i64::from(stream.below(2400)),
                 size: 512 * u64::from(1 + stream.below(32)),
-                device: 0,
                 op,
                 stream: stream.below(256) as u8,
-                took_ns: Request::UNANSWERED,
-                asker: Asker::UNKNOWN,
+                ..Request::default()
             },
         }
     };
@@ -162,7 +160,7 @@ fn requests(count: u64) -> Vec<Request> {
 
 fn save_trace(folder: &tempfile::TempDir, requests: &[Request]) -> std::path::PathBuf {
     let path = folder.path().join("trace.csv.gz");
-    let declared = Declared { streams: true, ..Declared::default() };
+    let declared = Declared { fields: Fields::STREAM, ..Declared::default() };
     let mut writer =
         TraceWriter::create_with(&path, None, PagesOptions::default(), declared).unwrap();
     writer.write(requests).unwrap();

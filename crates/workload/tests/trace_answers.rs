@@ -5,8 +5,8 @@ use std::path::Path;
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::Op;
 use flashgc_workload::trace::{
-    Asker, ConvertOptions, Declared, NativeFile, PagesOptions, PagingOptions, ReadOptions, Request,
-    TraceReader, TraceStat, TraceWriter, convert, join,
+    Asker, ConvertOptions, Declared, Fields, NativeFile, PagesOptions, PagingOptions, ReadOptions,
+    Request, Tally, TraceReader, TraceStat, TraceWriter, convert, join,
 };
 use proptest::prelude::*;
 
@@ -41,7 +41,8 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
 }
 
 fn write(path: &Path, requests: &[Request], streams: bool, hosts: bool) {
-    let declared = Declared { address_space: None, streams, answers: true, hosts };
+    let fields = Fields::STREAM.if_any(streams).with(Fields::HOST.if_any(hosts));
+    let declared = Declared { address_space: None, fields: fields.with(Fields::ANSWER) };
     let mut writer =
         TraceWriter::create_with(path, None, PagesOptions::default(), declared).unwrap();
     writer.write(requests).unwrap();
@@ -55,7 +56,7 @@ fn read(path: &Path) -> (Vec<Request>, bool) {
     while reader.next_block(&mut block).unwrap() {
         all.extend_from_slice(&block);
     }
-    (all, reader.has_answers())
+    (all, reader.declared().fields.has(Fields::ANSWER))
 }
 
 proptest! {
@@ -162,11 +163,12 @@ fn requests_are_counted_by_host_and_queue() {
     std::fs::write(&path, format!("{header}\n{lines}")).unwrap();
     let options = ReadOptions { keep_flushes: true, ..ReadOptions::default() };
     let reader = TraceReader::open(&path, &options).unwrap();
-    assert!(reader.has_hosts() && !reader.has_answers());
+    assert!(reader.declared().fields == Fields::HOST);
     let stat = TraceStat::of(reader, PagingOptions::default()).unwrap();
-    let found = stat.served.hosts.iter();
-    let found = found.map(|one| {
-        ((one.host, one.queue), one.requests, one.writes, one.written_bytes, one.flushes)
+    let found = stat.served.groups["hosts"].iter().map(|group| {
+        let [("host", host), ("queue", queue)] = group.keys[..] else { panic!("{group:?}") };
+        let Tally { requests, writes, written_bytes, flushes } = group.tally;
+        ((host, queue), requests, writes, written_bytes, flushes)
     });
     let expected = [
         ((0, 0), 1, 0, 0, 0),

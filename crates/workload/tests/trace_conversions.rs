@@ -7,7 +7,7 @@ use crate::trace_common::{corpus, fuzz_folder};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::Op;
 use flashgc_workload::trace::{
-    Asker, ConvertOptions, Declared, DeviceNumbers, Fault, Notes, OtherLines, PagesOptions,
+    ConvertOptions, Declared, DeviceNumbers, Fault, Fields, Notes, OtherLines, PagesOptions,
     PagingOptions, Property, ReadAs, ReadOptions, Request, TraceError, TraceReader, TraceStat,
     TraceWriter, convert, format, join,
 };
@@ -53,9 +53,8 @@ fn rich(folder: &Path, ending: &str, declared: Declared) -> PathBuf {
         size,
         device,
         op,
-        stream: if declared.streams { stream } else { NO_STREAM },
-        took_ns: Request::UNANSWERED,
-        asker: Asker::UNKNOWN,
+        stream: if declared.fields.has(Fields::STREAM) { stream } else { NO_STREAM },
+        ..Request::default()
     };
     let requests = [
         one(1_234_567, Op::Write, 512, 5000, 2, 3),
@@ -146,7 +145,7 @@ fn every_format_is_copied_whole_to_every_format_that_is_written_or_refused() {
 fn all_that_a_request_has_is_in_the_copy() {
     let folder = tempfile::tempdir().unwrap();
     for streams in [false, true] {
-        let declared = Declared { streams, ..Declared::default() };
+        let declared = Declared { fields: Fields::STREAM.if_any(streams), ..Declared::default() };
         for from in BLOCKS {
             let input = rich(folder.path(), from, declared);
             let (whole, counted) = (requests(&input), stat(&input, 512));

@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use crate::trace_common;
-use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::requests::{Arrivals, RequestStream, TimedTrace};
 use flashgc_workload::trace::{
-    Asker, Kinds, PagingOptions, ReadOptions, Replay, Request, SourceOptions, TraceError,
-    TraceReader, TraceSource, TraceStat, TraceWriter,
+    Kinds, PagingOptions, ReadOptions, Replay, Request, SourceOptions, TraceError, TraceReader,
+    TraceSource, TraceStat, TraceWriter,
 };
 use flashgc_workload::{Batch, Op, Workload};
 use proptest::prelude::*;
@@ -152,9 +151,7 @@ fn our_own_formats_keep_flushes() {
         size,
         device: 2,
         op,
-        stream: NO_STREAM,
-        took_ns: Request::UNANSWERED,
-        asker: Asker::UNKNOWN,
+        ..Request::default()
     };
     let requests = [
         one(Op::Dirty, 5, 0, 512),
@@ -220,16 +217,7 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
     ];
     let one = (op, 0..40i64, 1..6u64).prop_map(|(op, page, pages)| match op {
         Op::Flush => Request::flush(0, 0),
-        op => Request {
-            time_ns: 0,
-            offset: 4096 * page,
-            size: 4096 * pages,
-            device: 0,
-            op,
-            stream: NO_STREAM,
-            took_ns: Request::UNANSWERED,
-            asker: Asker::UNKNOWN,
-        },
+        op => Request { offset: 4096 * page, size: 4096 * pages, op, ..Request::default() },
     });
     prop::collection::vec(one, 1..60)
 }
@@ -286,11 +274,8 @@ fn timed_flushes_have_the_times_of_the_trace() {
         time_ns,
         offset: 4096 * page,
         size: 4096,
-        device: 0,
         op: Op::Write,
-        stream: NO_STREAM,
-        took_ns: Request::UNANSWERED,
-        asker: Asker::UNKNOWN,
+        ..Request::default()
     };
     let requests = [write(100, 0), Request::flush(150, 0), write(300, 5), Request::flush(300, 0)];
     let path = save(&folder, &requests);

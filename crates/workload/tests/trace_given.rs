@@ -5,12 +5,11 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::trace_common::csv;
-use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::requests::{RequestStream, TimedTrace};
 use flashgc_workload::trace::{
-    Asker, ConvertOptions, Declared, Fault, NativeFile, NativeWriter, Numbering, Paging,
-    PagingOptions, Property, ReadOptions, Replay, Request, SourceOptions, TraceError, TraceReader,
-    TraceSource, TraceStat, convert,
+    ConvertOptions, Declared, Fault, NativeFile, NativeWriter, Numbering, Paging, PagingOptions,
+    Property, ReadOptions, Replay, Request, SourceOptions, TraceError, TraceReader, TraceSource,
+    TraceStat, convert,
 };
 use flashgc_workload::{Batch, Op, Workload};
 use proptest::prelude::*;
@@ -22,16 +21,7 @@ fn declared(address_space: u64) -> Declared {
 }
 
 fn on(op: Op, page: i64, pages: u64) -> Request {
-    Request {
-        time_ns: 0,
-        offset: page * PAGE as i64,
-        size: pages * PAGE,
-        device: 0,
-        op,
-        stream: NO_STREAM,
-        took_ns: Request::UNANSWERED,
-        asker: Asker::UNKNOWN,
-    }
+    Request { offset: page * PAGE as i64, size: pages * PAGE, op, ..Request::default() }
 }
 
 fn write(page: i64) -> Request {

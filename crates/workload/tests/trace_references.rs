@@ -5,25 +5,14 @@ use std::path::Path;
 
 use crate::trace_common::{read, reader};
 use flashgc_base::rng::Stream;
-use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::trace::{
-    Asker, ConvertOptions, Declared, Fault, Numbering, PagesOptions, PagingOptions, ReadOptions,
-    Recorded, Replay, Request, SourceOptions, TraceReader, TraceSource, TraceStat, TraceWriter,
-    convert,
+    ConvertOptions, Declared, Fault, Numbering, PagesOptions, PagingOptions, ReadOptions, Recorded,
+    Replay, Request, SourceOptions, TraceReader, TraceSource, TraceStat, TraceWriter, convert,
 };
 use flashgc_workload::{Batch, Op, Workload};
 
 fn access(op: Op, offset: i64, size: u64) -> Request {
-    Request {
-        time_ns: 0,
-        offset,
-        size,
-        device: 0,
-        op,
-        stream: NO_STREAM,
-        took_ns: Request::UNANSWERED,
-        asker: Asker::UNKNOWN,
-    }
+    Request { offset, size, op, ..Request::default() }
 }
 
 /// Writes `requests` to a file. Returns its references (page, `true` for a write) and the properties of

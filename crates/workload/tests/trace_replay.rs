@@ -4,10 +4,9 @@
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::trace::{
-    Asker, Fault, Kinds, Numbering, Paging, PagingOptions, Replay, Request, SourceOptions,
-    TraceSource, TraceWriter,
+    Fault, Kinds, Numbering, Paging, PagingOptions, Replay, Request, SourceOptions, TraceSource,
+    TraceWriter,
 };
 use flashgc_workload::{Batch, Op, Workload};
 use proptest::prelude::*;
@@ -21,16 +20,7 @@ fn save(folder: &tempfile::TempDir, requests: &[Request]) -> PathBuf {
 }
 
 fn request(op: Op, device: u32, first: i64, pages: u64) -> Request {
-    Request {
-        time_ns: 0,
-        offset: first * 4096,
-        size: pages * 4096,
-        device,
-        op,
-        stream: NO_STREAM,
-        took_ns: Request::UNANSWERED,
-        asker: Asker::UNKNOWN,
-    }
+    Request { offset: first * 4096, size: pages * 4096, device, op, ..Request::default() }
 }
 
 /// Returns all commands of a replay, drawn in batches of these sizes in turn.
@@ -225,14 +215,11 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
     let op = prop_oneof![4 => Just(Op::Write), 2 => Just(Op::Read), 1 => Just(Op::Trim)];
     let one = (op, 0..3u32, -20_000..200_000i64, 0..40_000u64);
     let one = one.prop_map(|(op, device, offset, size)| Request {
-        time_ns: 0,
         offset,
         size,
         device,
         op,
-        stream: NO_STREAM,
-        took_ns: Request::UNANSWERED,
-        asker: Asker::UNKNOWN,
+        ..Request::default()
     });
     prop::collection::vec(one, 1..60)
 }

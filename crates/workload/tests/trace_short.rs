@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::trace_common;
-use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::trace::{
-    Asker, Fault, Kinds, Numbering, Paging, PagingOptions, ReadOptions, Replay, Replayer, Request,
+    Fault, Kinds, Numbering, Paging, PagingOptions, ReadOptions, Replay, Replayer, Request,
     SourceOptions, TraceReader, TraceSource, TraceWriter,
 };
 use flashgc_workload::{Batch, Op, Workload};
@@ -25,16 +24,7 @@ fn save(folder: &tempfile::TempDir, requests: &[Request]) -> PathBuf {
 }
 
 fn write(offset: i64, size: u64) -> Request {
-    Request {
-        time_ns: 0,
-        offset,
-        size,
-        device: 0,
-        op: Op::Write,
-        stream: NO_STREAM,
-        took_ns: Request::UNANSWERED,
-        asker: Asker::UNKNOWN,
-    }
+    Request { offset, size, op: Op::Write, ..Request::default() }
 }
 
 /// Returns the commands of a replay, drawn in batches of these sizes in turn: operation, page, and the
@@ -215,14 +205,11 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
     let size = prop_oneof![0..40_000u64, (0..80u64).prop_map(|sectors| 512 * sectors)];
     let one = (op, 0..3u32, offset, size);
     let one = one.prop_map(|(op, device, offset, size)| Request {
-        time_ns: 0,
         offset,
         size,
         device,
         op,
-        stream: NO_STREAM,
-        took_ns: Request::UNANSWERED,
-        asker: Asker::UNKNOWN,
+        ..Request::default()
     });
     prop::collection::vec(one, 1..60)
 }

@@ -1,14 +1,12 @@
 //! A trace of many volumes is split into the requests of each, with any amount of memory.
 
-use std::path::{Path, PathBuf};
-
-use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::Op;
 use flashgc_workload::trace::{
-    Asker, By, Declared, Fault, NativeWriter, ReadOptions, Request, SplitOptions, Splitter,
+    Asker, By, Declared, Fault, Fields, NativeWriter, ReadOptions, Request, SplitOptions, Splitter,
     TraceError, TraceReader, Volumes,
 };
 use proptest::prelude::*;
+use std::path::{Path, PathBuf};
 
 fn options(by: By, memory: usize) -> SplitOptions {
     let read = ReadOptions { keep_flushes: true, ..ReadOptions::default() };
@@ -17,7 +15,8 @@ fn options(by: By, memory: usize) -> SplitOptions {
 
 fn native(folder: &Path, name: &str, requests: &[Request], streams: bool) -> PathBuf {
     let path = folder.join(name);
-    let declared = Declared { streams, hosts: streams, ..Declared::default() };
+    let fields = Fields::STREAM.with(Fields::HOST).if_any(streams);
+    let declared = Declared { fields, ..Declared::default() };
     let mut writer = NativeWriter::new(std::fs::File::create(&path).unwrap(), declared).unwrap();
     writer.write(requests).unwrap();
     writer.finish().unwrap();
@@ -93,16 +92,7 @@ proptest! {
 }
 
 fn write(time_ns: u64, offset: i64, device: u32) -> Request {
-    Request {
-        time_ns,
-        offset,
-        size: 4096,
-        device,
-        op: Op::Write,
-        stream: NO_STREAM,
-        took_ns: Request::UNANSWERED,
-        asker: Asker::UNKNOWN,
-    }
+    Request { time_ns, offset, size: 4096, device, op: Op::Write, ..Request::default() }
 }
 
 #[test]

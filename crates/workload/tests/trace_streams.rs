@@ -6,7 +6,7 @@ use crate::trace_common::{read, reader};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::requests::{RequestStream, TimedTrace};
 use flashgc_workload::trace::{
-    Asker, ConvertOptions, Declared, NativeWriter, OnBadLine, OtherLines, PagesOptions,
+    ConvertOptions, Declared, Fields, NativeWriter, OnBadLine, OtherLines, PagesOptions,
     PagingOptions, ReadAs, ReadOptions, Replay, Request, SourceOptions, StreamStat, TraceReader,
     TraceSource, TraceStat, TraceWriter, convert, format, join,
 };
@@ -50,11 +50,12 @@ fn a_stream_is_a_number_or_a_hint_of_linux_or_none() {
     let packed = zstd::encode_all(text.as_bytes(), 1).unwrap();
     for bytes in [text.as_bytes(), &packed] {
         let reader = reader(bytes, &ReadOptions::default()).unwrap();
-        assert!(reader.has_streams());
+        assert!(reader.declared().fields.has(Fields::STREAM));
         assert_eq!(reader.requests().nth(3).unwrap().unwrap().stream, 254);
     }
     let plain = "time_us,op,offset_bytes,size_bytes,dev\n0,W,0,4096,0\n";
-    assert!(!reader(plain.as_bytes(), &ReadOptions::default()).unwrap().has_streams());
+    let without = reader(plain.as_bytes(), &ReadOptions::default()).unwrap();
+    assert_eq!(without.declared().fields, Fields::NONE);
     assert_eq!(read(plain.as_bytes()).unwrap()[0].stream, NO_STREAM);
 }
 
@@ -263,7 +264,7 @@ fn conversions_keep_streams() {
         "{found}"
     );
     // References to memory have none.
-    let declared = Declared { streams: true, ..Declared::default() };
+    let declared = Declared { fields: Fields::STREAM, ..Declared::default() };
     let refused = TraceWriter::create_with(at("h.pages"), None, PagesOptions::default(), declared);
     assert_eq!(
         refused.err().unwrap().to_string(),
@@ -283,9 +284,9 @@ proptest! {
         let ops = [Op::Write, Op::Read, Op::Trim, Op::Dirty, Op::Clean];
         let requests: Vec<Request> = drawn.iter().map(|&(op, at, stream)| {
             let Some(&op) = ops.get(usize::from(op)) else { return Request::flush(at, 0) };
-            Request { time_ns: at, offset: at as i64, size: at, device: 0, op, stream, took_ns: Request::UNANSWERED, asker: Asker::UNKNOWN }
+            Request { time_ns: at, offset: at as i64, size: at, op, stream, ..Request::default() }
         }).collect();
-        let declared = Declared { streams: true, ..Declared::default() };
+        let declared = Declared { fields: Fields::STREAM, ..Declared::default() };
         let mut writer = NativeWriter::new(Vec::new(), declared).unwrap();
         writer.write(&requests).unwrap();
         let bytes = writer.finish().unwrap();

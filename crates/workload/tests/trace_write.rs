@@ -1,10 +1,9 @@
 //! Written traces are read back unchanged: our own two formats, conversion, random access.
 
 use crate::trace_common::{corpus, csv, fuzz_folder, read, reader};
-use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::Op;
 use flashgc_workload::trace::{
-    Asker, ConvertOptions, Declared, DeviceNumbers, Fault, NativeFile, NativeWriter, PagingOptions,
+    ConvertOptions, Declared, DeviceNumbers, Fault, NativeFile, NativeWriter, PagingOptions,
     Property, ReadOptions, Request, TraceReader, TraceStat, TraceWriter, convert,
 };
 use proptest::prelude::*;
@@ -33,16 +32,7 @@ fn request() -> impl Strategy<Value = Request> {
                 return Request::flush(time_ns, device);
             }
             let size = if op == Op::Trim && large { size << 20 } else { size };
-            Request {
-                time_ns,
-                offset,
-                size,
-                device,
-                op,
-                stream: NO_STREAM,
-                took_ns: Request::UNANSWERED,
-                asker: Asker::UNKNOWN,
-            }
+            Request { time_ns, offset, size, device, op, ..Request::default() }
         },
     )
 }
@@ -242,11 +232,8 @@ fn any_request_of_a_native_file_is_found_by_number_and_time() {
             time_ns: i * 1000,
             offset: (i * 7919 % 5000 * 4096) as i64,
             size: 4096,
-            device: 0,
             op: Op::Write,
-            stream: NO_STREAM,
-            took_ns: Request::UNANSWERED,
-            asker: Asker::UNKNOWN,
+            ..Request::default()
         })
         .collect();
     let folder = tempfile::tempdir().unwrap();

@@ -16,7 +16,7 @@ use flashgc_base::stream::NO_STREAM;
 use super::arrivals::Clock;
 use super::{RequestStream, TimedRequest, Waits};
 use crate::trace::{
-    AddressMap, Disorder, Fault, GivenPages, Numbering, Paging, PagingOptions, Progress,
+    AddressMap, Disorder, Fault, Fields, GivenPages, Numbering, Paging, PagingOptions, Progress,
     ReadOptions, Request, StatBuilder, TraceError, TraceReader, TraceStat, map_full,
     smaller_blocks,
 };
@@ -92,7 +92,8 @@ impl TimedTrace {
         let origin = raw.first().map_or(0, |first| first.time_ns);
         let mut requests = Vec::with_capacity(raw.len());
         // Discards of pages that nothing else names have no place on the drive, and nobody waits for them.
-        let (mut placed, keeps_answers) = (Vec::new(), reader.has_answers());
+        let (mut placed, keeps_answers) =
+            (Vec::new(), reader.declared().fields.has(Fields::ANSWER));
         for request in &raw {
             let before = requests.len();
             place(&map, request, &paging, request.time_ns - origin, &mut requests);

@@ -91,22 +91,11 @@ impl Waits {
 
 #[cfg(test)]
 mod tests {
-    use crate::trace::Asker;
-    use flashgc_base::stream::NO_STREAM;
 
     use super::*;
 
     fn request(op: Op, time_ns: u64, took_ns: u64) -> Request {
-        Request {
-            time_ns,
-            offset: 0,
-            size: 4096,
-            device: 0,
-            op,
-            stream: NO_STREAM,
-            took_ns,
-            asker: Asker::UNKNOWN,
-        }
+        Request { time_ns, offset: 0, size: 4096, op, took_ns, ..Request::default() }
     }
 
     #[test]

@@ -515,14 +515,13 @@ fn within(key: u64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use crate::trace::Asker;
     use flashgc_base::stream::NO_STREAM;
 
     use super::*;
 
     fn request(op: Op, offset: i64, size: u64) -> Request {
         let (stream, took_ns) = (NO_STREAM, Request::UNANSWERED);
-        Request { time_ns: 0, offset, size, device: 0, op, stream, took_ns, asker: Asker::UNKNOWN }
+        Request { offset, size, op, stream, took_ns, ..Request::default() }
     }
 
     #[test]

@@ -6,9 +6,9 @@ use flashgc_base::naming::choice;
 use flashgc_base::spec::{SpecError, count, suggest};
 
 use super::error::{Fault, TraceError};
-use super::format::native::Declared;
 use super::format::{DeviceNumbers, ReadOptions};
 use super::reader::{Progress, TraceReader, cancelled};
+use super::request::Declared;
 use super::write::{OutputFormat, PagesOptions, TraceWriter};
 use crate::Op;
 
@@ -180,7 +180,7 @@ pub fn convert(
     if format == OutputFormat::Pages {
         reader.check_page_size(pages.page_size.into())?;
     }
-    let declared = declared(&reader);
+    let declared = reader.declared();
     let mut writer = TraceWriter::create_with(output, Some(format), pages, declared)?;
     let progress = reader.progress();
     let (mut read, mut block) = (0, Vec::new());
@@ -230,16 +230,6 @@ fn merged(reader: &TraceReader, pages: PagesOptions, read: u64, written: u64) ->
     Some(note)
 }
 
-/// Returns the properties that a copy of `reader`'s trace declares for all its requests.
-pub(super) fn declared(reader: &TraceReader) -> Declared {
-    Declared {
-        address_space: reader.address_space(),
-        streams: reader.has_streams(),
-        answers: reader.has_answers(),
-        hosts: reader.has_hosts(),
-    }
-}
-
 /// Joins traces one behind the other into `output`, in the format of that name. The times of a later
 /// trace follow the end of the one before. Returns the number of requests.
 ///
@@ -261,17 +251,17 @@ pub fn join(inputs: &[&Path], output: &Path) -> Result<u64, TraceError> {
             let hint = format!("write {} instead", place.ending());
             return Err(property.missing(&reader, format).hint(hint));
         }
-        let found = declared(&reader);
-        let before = *before.get_or_insert(found);
-        if before != found {
-            let message = if before.streams != found.streams {
-                "found streams in this trace or in the one before, expected them in both or none"
-            } else if before.answers != found.answers {
-                "found times of answers in this trace or in the one before, expected them in both or none"
-            } else if before.hosts != found.hosts {
-                "found hosts in this trace or in the one before, expected them in both or none"
-            } else {
-                "found another address space than in the trace before, expected the same drive"
+        let declared = reader.declared();
+        let before: Declared = *before.get_or_insert(declared);
+        if before != declared {
+            let message = match before.fields.differs(declared.fields) {
+                Some(fields) => format!(
+                    "found {fields} in this trace or in the one before, expected them in both or none"
+                ),
+                None => {
+                    "found another address space than in the trace before, expected the same drive"
+                        .to_owned()
+                }
             };
             return Err(TraceError::new(input, Fault::Option, message));
         }
@@ -281,7 +271,7 @@ pub fn join(inputs: &[&Path], output: &Path) -> Result<u64, TraceError> {
                 output,
                 Some(format),
                 PagesOptions::default(),
-                found,
+                declared,
             )?),
         };
         let mut block = Vec::new();

@@ -5,9 +5,9 @@ use std::path::Path;
 use flashgc_base::naming::choice;
 use flashgc_base::spec::{SpecError, count, suggest};
 
-use super::Request;
 use super::error::{Fault, TraceError};
 use super::lines::{Decoder, Recorded};
+use super::request::{Declared, Request};
 use crate::Op;
 
 /// The requests of a block that is handed out.
@@ -137,19 +137,7 @@ impl Decoder for InOrder {
         self.inner.recorded()
     }
 
-    fn address_space(&self) -> Option<u64> {
-        self.inner.address_space()
-    }
-
-    fn has_streams(&self) -> bool {
-        self.inner.has_streams()
-    }
-
-    fn has_answers(&self) -> bool {
-        self.inner.has_answers()
-    }
-
-    fn has_hosts(&self) -> bool {
-        self.inner.has_hosts()
+    fn declared(&self) -> Declared {
+        self.inner.declared()
     }
 }

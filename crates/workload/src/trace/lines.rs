@@ -3,11 +3,11 @@
 
 use flashgc_base::naming::choice;
 
-use super::Request;
 use super::error::{Fault, Place, TraceError, quote};
 use super::input::Input;
 use super::names::{Role, Unit, bare, meaning};
 use super::parse::BadField;
+use super::request::{Declared, Fields, Request};
 use super::window::{CHUNK, Window};
 use crate::Op;
 
@@ -31,12 +31,6 @@ pub(crate) trait TextFormat: Send + Sized + 'static {
     const NAMES: &'static [&'static str] = Self::COLUMNS;
     /// `true` if lines may have more columns than `COLUMNS`.
     const MORE_COLUMNS: bool = false;
-    /// `true` if the times until the answers may be known.
-    const HAS_ANSWERS: bool = false;
-    /// `true` if hosts and queues of requests may be known.
-    const HAS_HOSTS: bool = false;
-    /// `true` if requests may have streams.
-    const HAS_STREAMS: bool = false;
 
     /// Returns `true` if a byte separates columns.
     #[inline]
@@ -44,12 +38,17 @@ pub(crate) trait TextFormat: Send + Sized + 'static {
         if Self::COMMA { matches!(byte, b',' | b';') } else { matches!(byte, b' ' | b'\t') }
     }
 
+    /// Returns the fields that requests may have. Their columns are behind `COLUMNS`.
+    fn fields(&self) -> Fields {
+        Fields::NONE
+    }
+
     /// Reads one line, without its line end. Returns `None` for a good line that is no request.
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField>;
 
     /// Returns `true` if a line names the columns as they are read.
     fn is_names(&self, line: &[u8]) -> bool {
-        is_header::<Self>(line) && compare::<Self>(line) == Names::Fit
+        is_header::<Self>(line) && compare(self, line) == Names::Fit
     }
 
     /// Returns an explanation of the line read last, which was bad; `None` for the usual one.
@@ -77,13 +76,13 @@ pub(crate) trait TextFormat: Send + Sized + 'static {
 
     /// Returns the columns that are read, with their units; `None` for those of the format's description.
     fn columns(&self) -> Option<String> {
-        described(Self::NAMES)
+        described(Self::NAMES.iter().chain(self.fields().columns()))
     }
 }
 
 /// Returns the columns that `names` state, if the units of offset and size are among them.
-fn described(names: &[&str]) -> Option<String> {
-    let all: Vec<_> = names.iter().map(|name| meaning(name.as_bytes())).collect();
+fn described<'a>(names: impl Iterator<Item = &'a &'a str>) -> Option<String> {
+    let all: Vec<_> = names.map(|name| meaning(name.as_bytes())).collect();
     let has = |role| all.iter().flatten().any(|(known, unit)| *known == role && unit.is_some());
     let column = |(at, meaning): (usize, Option<(Role, Option<Unit>)>)| {
         let (role, unit) = meaning?;
@@ -128,21 +127,9 @@ pub(crate) trait Decoder: Send {
     fn recorded(&self) -> Option<Recorded> {
         None
     }
-    /// Returns the bytes of the drive that the trace was recorded from, if the file names them.
-    fn address_space(&self) -> Option<u64> {
-        None
-    }
-    /// Returns `true` if requests may have streams.
-    fn has_streams(&self) -> bool {
-        false
-    }
-    /// Returns `true` if the times until the answers may be known.
-    fn has_answers(&self) -> bool {
-        false
-    }
-    /// Returns `true` if hosts and queues of requests may be known.
-    fn has_hosts(&self) -> bool {
-        false
+    /// Returns the properties that the file declares for all its requests.
+    fn declared(&self) -> Declared {
+        Declared::default()
     }
 }
 
@@ -208,9 +195,9 @@ impl<F: TextFormat> TextDecoder<F> {
                     }
                     if self.line == 1 && self.format.explain(line).is_none() && is_header::<F>(line)
                     {
-                        match compare::<F>(line) {
+                        match compare(&self.format, line) {
                             Names::Contradict => {
-                                return Err(misnamed::<F>(line, &self.window.input));
+                                return Err(misnamed(&self.format, line, &self.window.input));
                             }
                             Names::Fit | Names::Unknown => continue,
                         }
@@ -231,7 +218,7 @@ impl<F: TextFormat> TextDecoder<F> {
                         .at(at)
                         .hint(hint));
                     }
-                    return Err(describe::<F>(line, bad, self.line, input));
+                    return Err(describe(&self.format, line, bad, self.line, input));
                 }
             }
         }
@@ -242,8 +229,10 @@ impl<F: TextFormat> TextDecoder<F> {
     fn overlong(&mut self) -> Result<(), TraceError> {
         self.line += 1;
         if self.on_bad_line == OnBadLine::Stop {
-            let message =
-                format!("found a line of more than {CHUNK} bytes, expected {}", columns::<F>());
+            let message = format!(
+                "found a line of more than {CHUNK} bytes, expected {}",
+                columns(&self.format)
+            );
             let place = Place::Line { line: self.line, column: 1 };
             return Err(TraceError::new(self.window.path(), Fault::BadRecord, message)
                 .at(place)
@@ -325,16 +314,8 @@ impl<F: TextFormat> Decoder for TextDecoder<F> {
         self.window.position()
     }
 
-    fn has_streams(&self) -> bool {
-        F::HAS_STREAMS
-    }
-
-    fn has_answers(&self) -> bool {
-        F::HAS_ANSWERS
-    }
-
-    fn has_hosts(&self) -> bool {
-        F::HAS_HOSTS
+    fn declared(&self) -> Declared {
+        Declared { address_space: None, fields: self.format.fields() }
     }
 }
 
@@ -402,13 +383,13 @@ enum Names {
 }
 
 /// Compares a line of names with the columns of a format.
-fn compare<F: TextFormat>(line: &[u8]) -> Names {
-    if !has_columns::<F>(line) {
+fn compare<F: TextFormat>(format: &F, line: &[u8]) -> Names {
+    if !has_columns(format, line) {
         return Names::Contradict;
     }
     let fields = line.split(F::separates).filter(|field| F::COMMA || !field.is_empty());
     let mut known = 0;
-    for (field, name) in fields.zip(F::NAMES) {
+    for (field, name) in fields.zip(F::NAMES.iter().chain(format.fields().columns())) {
         let (Some(found), Some(expected)) = (meaning(bare(field)), meaning(name.as_bytes())) else {
             continue;
         };
@@ -426,11 +407,12 @@ fn compare<F: TextFormat>(line: &[u8]) -> Names {
 
 /// Makes the error for a first line that names other columns than those of the format.
 #[cold]
-fn misnamed<F: TextFormat>(line: &[u8], input: &Input) -> TraceError {
+fn misnamed<F: TextFormat>(format: &F, line: &[u8], input: &Input) -> TraceError {
+    let names: Vec<&str> = F::NAMES.iter().chain(format.fields().columns()).copied().collect();
     let message = format!(
         "the first line names other columns, {}, expected {}",
         quote(line),
-        F::NAMES.join(",")
+        names.join(",")
     );
     TraceError::new(&input.path, Fault::Format, message)
         .at(Place::Line { line: 1, column: 1 })
@@ -455,25 +437,36 @@ fn count_columns<F: TextFormat>(line: &[u8]) -> usize {
     line.split(F::separates).filter(|field| F::COMMA || !field.is_empty()).count()
 }
 
+/// Returns the columns that every line has.
+fn names<F: TextFormat>(format: &F) -> Vec<&'static str> {
+    F::COLUMNS.iter().chain(format.fields().columns()).copied().collect()
+}
+
 /// Returns `true` if a line has as many columns as the format.
-pub(crate) fn has_columns<F: TextFormat>(line: &[u8]) -> bool {
-    let (found, expected) = (count_columns::<F>(line), F::COLUMNS.len());
+pub(crate) fn has_columns<F: TextFormat>(format: &F, line: &[u8]) -> bool {
+    let found = count_columns::<F>(line);
+    let expected = F::COLUMNS.len() + format.fields().columns().count();
     found == expected || (F::MORE_COLUMNS && found > expected)
 }
 
-fn columns<F: TextFormat>() -> String {
-    let separator = if F::COMMA { "," } else { " " };
-    F::COLUMNS.join(separator)
+fn columns<F: TextFormat>(format: &F) -> String {
+    names(format).join(if F::COMMA { "," } else { " " })
 }
 
 #[cold]
-fn describe<F: TextFormat>(line: &[u8], bad: BadField, number: u64, input: &Input) -> TraceError {
+fn describe<F: TextFormat>(
+    format: &F,
+    line: &[u8],
+    bad: BadField,
+    number: u64,
+    input: &Input,
+) -> TraceError {
     let found = count_columns::<F>(line);
-    let expected = F::COLUMNS.len();
+    let expected = names(format).len();
     let plural = |count: usize| if count == 1 { "" } else { "s" };
-    let (column, message) = if !has_columns::<F>(line) {
+    let (column, message) = if !has_columns(format, line) {
         let or_more = if F::MORE_COLUMNS { " or more" } else { "" };
-        let names = columns::<F>();
+        let names = columns(format);
         let message = format!(
             "found {found} column{}, expected {expected}{or_more} ({names})",
             plural(found)

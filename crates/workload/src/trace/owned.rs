@@ -4,12 +4,10 @@ use std::path::Path;
 
 use flashgc_base::stream::{NO_STREAM, StreamId};
 
-use super::Request;
-use super::convert::declared;
 use super::error::TraceError;
-use super::format::native::Declared;
 use super::format::{DeviceNumbers, ReadOptions};
 use super::reader::TraceReader;
+use super::request::{Declared, Fields, Request};
 use super::write::{OutputFormat, PagesOptions, TraceWriter};
 use crate::Op;
 
@@ -48,7 +46,7 @@ fn options() -> ReadOptions {
 }
 
 fn writer(to: &Path, declared: Declared) -> Result<TraceWriter, TraceError> {
-    let declared = Declared { streams: true, ..declared };
+    let declared = Declared { fields: declared.fields.with(Fields::STREAM), ..declared };
     TraceWriter::create_private(to, Some(OutputFormat::Native), PagesOptions::default(), declared)
 }
 
@@ -71,7 +69,7 @@ pub fn tag(
             owners.changes = changes;
         }
         let mut reader = TraceReader::open(from, &options())?;
-        let mut writer = writer(to, declared(&reader))?;
+        let mut writer = writer(to, reader.declared())?;
         while reader.next_block(&mut block)? {
             named.clear();
             for &request in &block {
@@ -187,14 +185,13 @@ impl Owners<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Asker;
 
     const PAGE: u64 = 4096;
 
     fn request(time_ns: u64, op: Op, page: u64, count: u64) -> Request {
         let (offset, size) = ((page * PAGE) as i64, count * PAGE);
         let (stream, took_ns) = (NO_STREAM, Request::UNANSWERED);
-        Request { time_ns, offset, size, device: 0, op, stream, took_ns, asker: Asker::UNKNOWN }
+        Request { time_ns, offset, size, op, stream, took_ns, ..Request::default() }
     }
 
     fn recorded(path: &Path, requests: &[Request]) {

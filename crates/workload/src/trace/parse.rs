@@ -1,4 +1,4 @@
-//! Numbers and words from the bytes of one line, fast and exact. It knows columns, not formats.
+//! Numbers and words of one line, read and written, fast and exact. It knows columns, not formats.
 
 /// A fault of a line: its place, and the expected text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,6 +144,14 @@ impl<'a> Cursor<'a> {
         self.integer(expected)?.try_into().or(Err(BadField::new(start, expected)))
     }
 
+    /// Reads a whole number from 0 to `most`.
+    #[inline]
+    pub fn byte(&mut self, most: u8, expected: &'static str) -> Result<u8, BadField> {
+        let start = self.at;
+        let number = u8::try_from(self.small(expected)?).ok();
+        number.filter(|number| *number <= most).ok_or(BadField::new(start, expected))
+    }
+
     /// Reads a whole number with an optional minus sign.
     #[inline]
     pub fn signed(&mut self, expected: &'static str) -> Result<i64, BadField> {
@@ -279,6 +287,25 @@ impl<'a> Cursor<'a> {
         self.skip_blanks();
         if self.at == self.line.len() { Ok(()) } else { self.bad(self.at, expected) }
     }
+}
+
+/// Appends a time in microseconds, exact to the nanosecond.
+pub(crate) fn put_microseconds(ns: u64, text: &mut Vec<u8>) {
+    put_digits(ns / 1000, 1, text);
+    text.push(b'.');
+    put_digits(ns % 1000, 3, text);
+}
+
+/// Appends a number with at least `width` digits (at most 20).
+pub(crate) fn put_digits(mut value: u64, width: usize, text: &mut Vec<u8>) {
+    let mut buffer = [b'0'; 20];
+    let mut at = buffer.len();
+    while value > 0 {
+        at -= 1;
+        buffer[at] = b'0' + (value % 10) as u8;
+        value /= 10;
+    }
+    text.extend_from_slice(&buffer[at.min(buffer.len() - width)..]);
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ use flashgc_base::naming::{choice, option};
 use flashgc_base::spec::SpecError;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Request;
 use super::address_map::{Numbering, PagingOptions};
 use super::detect::{detect, doubts, explain};
 use super::disorder::{Disorder, InOrder, goes_back};
@@ -20,6 +19,7 @@ use super::format::{self, ACTIONS, DeviceNumbers, Format, ReadOptions, Sample};
 use super::input::Input;
 use super::lines::{Decoder, Recorded};
 use super::per_cpu;
+use super::request::{Declared, Request};
 use crate::Op;
 
 /// The smallest number of requests that are weighed while a file is read.
@@ -398,24 +398,14 @@ impl TraceReader {
         self.decoder.recorded()
     }
 
+    /// Returns the properties that the file declares for all its requests.
+    pub fn declared(&self) -> Declared {
+        self.decoder.declared()
+    }
+
     /// Returns the bytes of the drive that the trace was recorded from, if the file names them.
     pub fn address_space(&self) -> Option<u64> {
-        self.decoder.address_space()
-    }
-
-    /// Returns `true` if requests may have streams, because the file has a place for them.
-    pub fn has_streams(&self) -> bool {
-        self.decoder.has_streams()
-    }
-
-    /// Returns `true` if the times until the answers may be known, because the file has a place for them.
-    pub fn has_answers(&self) -> bool {
-        self.decoder.has_answers()
-    }
-
-    /// Returns `true` if hosts and queues of requests may be known.
-    pub fn has_hosts(&self) -> bool {
-        self.decoder.has_hosts()
+        self.declared().address_space
     }
 
     /// Returns the numbering of the trace's pages. `paging` decides if it names one. Otherwise pages of

@@ -14,14 +14,12 @@ use std::sync::{Mutex, PoisonError};
 use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::convert::declared;
 use super::error::{Fault, TraceError};
 use super::format::ReadOptions;
-use super::format::native::layout::{
-    BLOCK_REQUESTS, Previous, encode_next, put_answer, u32_at, u64_at,
-};
+use super::format::native::NativeWriter;
+use super::format::native::layout::{BLOCK_REQUESTS, Block, u32_at, u64_at};
 use super::reader::{Progress, TraceReader, cancelled};
-use super::{Declared, NativeWriter, Request};
+use super::request::{self, Coding, Declared, Fields, Request};
 use crate::Op;
 
 /// The meaning of a volume.
@@ -73,52 +71,8 @@ pub struct Volume {
     declared: Declared,
     /// The place of the volume's last piece in the spool.
     last: u64,
-    open: Piece,
-}
-
-/// Consecutive requests that are coded and not yet in the spool.
-#[derive(Debug)]
-struct Piece {
-    coded: Vec<u8>,
-    answers: Vec<u8>,
-    streams: Vec<u8>,
-    previous: Previous,
-    first_time: u64,
-    requests: u32,
-}
-
-impl Piece {
-    fn new() -> Self {
-        let (coded, answers, streams) = (Vec::new(), Vec::new(), Vec::new());
-        Self {
-            coded,
-            answers,
-            streams,
-            previous: Previous::new(0, false),
-            first_time: 0,
-            requests: 0,
-        }
-    }
-
-    fn push(&mut self, request: &Request, declared: Declared) {
-        if self.requests == 0 {
-            self.first_time = request.time_ns;
-            self.previous = Previous::new(request.time_ns, declared.hosts);
-        }
-        encode_next(&mut self.previous, request, &mut self.coded);
-        if declared.answers {
-            put_answer(&mut self.answers, request.took_ns);
-        }
-        if declared.streams {
-            self.streams.push(request.stream);
-        }
-        self.requests += 1;
-    }
-
-    /// Returns the bytes of memory that the piece takes.
-    fn memory(&self) -> usize {
-        self.coded.capacity() + self.answers.capacity() + self.streams.capacity()
-    }
+    /// The requests that are not yet in the spool.
+    open: Block,
 }
 
 impl Volume {
@@ -132,7 +86,7 @@ impl Volume {
             digest: xxh3_128(&address_space),
             declared,
             last: NONE,
-            open: Piece::new(),
+            open: Block::new(),
         }
     }
 
@@ -144,15 +98,24 @@ impl Volume {
             Op::Trim => self.discards += 1,
             Op::Dirty | Op::Clean | Op::Flush => {}
         }
-        let mut bytes = [0; 46];
+        let mut bytes = [0; 45 + 8 * request::COUNT];
         bytes[..16].copy_from_slice(&self.digest.to_le_bytes());
         bytes[16..24].copy_from_slice(&request.time_ns.to_le_bytes());
         bytes[24..32].copy_from_slice(&request.offset.to_le_bytes());
         bytes[32..40].copy_from_slice(&request.size.to_le_bytes());
         bytes[40..44].copy_from_slice(&request.device.to_le_bytes());
         bytes[44] = request.op as u8;
-        bytes[45] = request.stream;
-        self.digest = xxh3_128(&bytes);
+        let mut end = 45;
+        // Volumes without streams have the mark of none.
+        for field in self.declared.fields.with(Fields::STREAM).each() {
+            let value = (field.get)(request).to_le_bytes();
+            let width = if field.coding == Coding::Byte { 1 } else { 8 };
+            if field.is_replayed {
+                bytes[end..end + width].copy_from_slice(&value[..width]);
+                end += width;
+            }
+        }
+        self.digest = xxh3_128(&bytes[..end]);
     }
 }
 
@@ -218,7 +181,7 @@ impl Splitter {
             return Err(TraceError::new(path, Fault::Option, message)
                 .hint("flashgc run takes references to memory"));
         }
-        let (progress, declared) = (reader.progress(), declared(&reader));
+        let (progress, declared) = (reader.progress(), reader.declared());
         let (file, by) = (self.files, self.options.by);
         self.files += 1;
         let mut begin = None;
@@ -258,7 +221,7 @@ impl Splitter {
         let volume = &mut self.volumes[slot];
         volume.count(request);
         let before = volume.open.memory();
-        volume.open.push(request, volume.declared);
+        volume.open.push(request, volume.declared.fields);
         self.memory += volume.open.memory() - before;
         if volume.open.requests == BLOCK_REQUESTS {
             self.spool(slot)?;
@@ -279,16 +242,14 @@ impl Splitter {
         if volume.open.requests == 0 {
             return Ok(());
         }
-        let piece = std::mem::replace(&mut volume.open, Piece::new());
-        self.memory -= piece.memory();
-        let length = piece.coded.len() + piece.answers.len() + piece.streams.len();
+        let block = std::mem::replace(&mut volume.open, Block::new());
+        self.memory -= block.memory();
+        let length: usize = block.parts().map(<[u8]>::len).sum();
         self.spool.write_all(&volume.last.to_le_bytes())?;
         self.spool.write_all(&(length as u32).to_le_bytes())?;
-        self.spool.write_all(&piece.requests.to_le_bytes())?;
-        self.spool.write_all(&piece.first_time.to_le_bytes())?;
-        self.spool.write_all(&piece.coded)?;
-        self.spool.write_all(&piece.answers)?;
-        self.spool.write_all(&piece.streams)?;
+        self.spool.write_all(&block.requests.to_le_bytes())?;
+        self.spool.write_all(&block.first_time.to_le_bytes())?;
+        block.parts().try_for_each(|part| self.spool.write_all(part))?;
         volume.last = self.bytes;
         self.bytes += (PIECE + length) as u64;
         Ok(())
@@ -374,12 +335,12 @@ impl Volumes {
     }
 
     /// Returns the pieces of a volume, the last first.
-    fn pieces(&self, volume: &Volume) -> io::Result<Vec<Place>> {
+    fn pieces(&self, volume: &Volume) -> io::Result<Vec<Piece>> {
         let (mut pieces, mut at) = (Vec::new(), volume.last);
         while at != NONE {
             let mut head = [0; PIECE];
             self.read(at, &mut head)?;
-            pieces.push(Place {
+            pieces.push(Piece {
                 at,
                 length: u32_at(&head, 8),
                 requests: u32_at(&head, 12),
@@ -398,7 +359,7 @@ impl Volumes {
 }
 
 /// The place of a piece in the spool, with its header.
-struct Place {
+struct Piece {
     at: u64,
     length: u32,
     requests: u32,

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use flashgc_base::naming::{choice, option};
 use flashgc_base::spec::count;
-use flashgc_base::stream::{MOST_STREAMS, StreamId, named};
+use flashgc_base::stream::StreamId;
 use hdrhistogram::Histogram;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use super::address_map::{
@@ -18,8 +18,8 @@ use super::given::GivenPages;
 use super::lines::Recorded;
 use super::locality::locality;
 use super::reader::TraceReader;
+use super::request::{FIELDS, Field, Fields, Request};
 use super::working_set::{Counter, WorkingSets};
-use super::{Asker, Request};
 use crate::Op;
 
 /// The statistics of a trace. Serialised, its fields are the keys of `trace stat --json`.
@@ -196,17 +196,36 @@ pub struct OtherLines {
 pub struct ServedStat {
     /// The times until answers by kind of request, of the kinds of which some are known.
     pub answers: Vec<AnswerStat>,
-    /// The requests by host and queue, if any host is known; those of no known host come first.
-    pub hosts: Vec<HostStat>,
+    /// The requests by further fields, each list with its name. A list is empty if no request has the field.
+    #[serde(flatten)]
+    pub groups: BTreeMap<&'static str, Vec<GroupStat>>,
 }
 
-/// The requests of a queue of a host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct HostStat {
-    /// The number of the host; 0 if none is known.
-    pub host: u8,
-    /// The number of the queue.
-    pub queue: u8,
+/// The requests with one value of a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupStat {
+    /// The numbers that make the value, each with its name.
+    pub keys: Vec<(&'static str, u64)>,
+    /// The requests.
+    pub tally: Tally,
+}
+
+impl Serialize for GroupStat {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Tally { requests, writes, written_bytes, flushes } = self.tally;
+        let counts = [
+            ("requests", requests),
+            ("writes", writes),
+            ("written_bytes", written_bytes),
+            ("flushes", flushes),
+        ];
+        serializer.collect_map(self.keys.iter().copied().chain(counts))
+    }
+}
+
+/// Counts of some of the requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
     /// The number of requests of all kinds.
     pub requests: u64,
     /// The number of writes among the requests.
@@ -247,17 +266,7 @@ pub struct AnswerStat {
     pub max_us: f64,
 }
 
-impl StreamStat {
-    fn add(&mut self, request: &Request) {
-        self.requests += 1;
-        if request.op == Op::Write {
-            self.writes += 1;
-            self.written_bytes = self.written_bytes.saturating_add(request.size);
-        }
-    }
-}
-
-impl HostStat {
+impl Tally {
     fn add(&mut self, request: &Request) {
         match request.op {
             Op::Flush => self.flushes += 1,
@@ -268,6 +277,16 @@ impl HostStat {
             self.writes += 1;
             self.written_bytes = self.written_bytes.saturating_add(request.size);
         }
+    }
+
+    /// Returns the counts without those of `others`.
+    fn without<'a>(self, others: impl Iterator<Item = &'a Self>) -> Self {
+        others.fold(self, |rest, other| Self {
+            requests: rest.requests - other.requests,
+            writes: rest.writes - other.writes,
+            written_bytes: rest.written_bytes.saturating_sub(other.written_bytes),
+            flushes: rest.flushes.saturating_sub(other.flushes),
+        })
     }
 }
 
@@ -317,10 +336,8 @@ pub struct StatBuilder {
     requests: [u64; Op::COUNT],
     bytes: [u64; Op::COUNT],
     pages: [u64; Op::COUNT],
-    /// The requests by the stream that they name; empty until one names a stream.
-    streams: Vec<StreamStat>,
-    /// The requests by host and queue; empty until a host is known.
-    hosts: BTreeMap<Asker, HostStat>,
+    /// The requests by the values of their fields.
+    groups: Vec<(&'static Field, FxHashMap<u64, Tally>)>,
     /// The nanoseconds until the answers by operation; empty until one is known.
     answers: Vec<Histogram<u64>>,
     /// The number of page writes that do not cover their page.
@@ -347,7 +364,7 @@ const READ: u32 = 1 << 30;
 const ACCESSES: u32 = READ - 1;
 
 impl StatBuilder {
-    /// Makes a counter that has counted nothing yet.
+    /// Makes a counter that has counted nothing yet, of requests without further fields.
     pub fn new(paging: PagingOptions) -> Self {
         Self {
             paging,
@@ -358,8 +375,7 @@ impl StatBuilder {
             requests: [0; Op::COUNT],
             bytes: [0; Op::COUNT],
             pages: [0; Op::COUNT],
-            streams: Vec::new(),
-            hosts: BTreeMap::new(),
+            groups: Vec::new(),
             answers: Vec::new(),
             short: 0,
             end: 0,
@@ -384,7 +400,8 @@ impl StatBuilder {
     pub fn of(reader: &TraceReader, paging: PagingOptions) -> Result<Self, TraceError> {
         reader.check_page_size(paging.page_size)?;
         let working_sets = reader.format().references.then(Counter::new);
-        Ok(Self { working_sets, ..Self::new(paging) })
+        let groups = groups(reader);
+        Ok(Self { working_sets, groups, ..Self::new(paging) })
     }
 
     /// Makes a counter for the trace of `reader`, whose pages are to be numbered by `numbering`.
@@ -395,7 +412,7 @@ impl StatBuilder {
     ) -> Self {
         let recorded = reader.address_space().map(|bytes| bytes / paging.page_size);
         let given = (numbering == Numbering::Given).then(|| GivenPages::new(recorded));
-        Self { given, ..Self::new(paging) }
+        Self { given, groups: groups(reader), ..Self::new(paging) }
     }
 
     /// Counts requests and passes the dense number of each of their pages to `each`, in order. Discards
@@ -413,8 +430,11 @@ impl StatBuilder {
             if request.took_ns != Request::UNANSWERED {
                 self.answered(request);
             }
-            if request.asker != Asker::UNKNOWN {
-                self.hosts.entry(request.asker).or_default().add(request);
+            for (field, tallies) in &mut self.groups {
+                let value = (field.get)(request);
+                if field.groups.as_ref().is_some_and(|groups| groups.none != value) {
+                    tallies.entry(value).or_default().add(request);
+                }
             }
             if request.op == Op::Flush {
                 continue; // the reader counts them
@@ -469,10 +489,6 @@ impl StatBuilder {
         self.requests[request.op as usize] += 1;
         self.bytes[request.op as usize] =
             self.bytes[request.op as usize].saturating_add(request.size);
-        if let Some(stream) = named(request.stream).filter(|_| !request.op.is_hint()) {
-            self.streams.resize(MOST_STREAMS, StreamStat::default());
-            self.streams[usize::from(stream)].add(request);
-        }
         self.end = self.end.max(request.end());
         if self.first_time.is_some() {
             self.times_back += u64::from(request.time_ns < self.time);
@@ -526,44 +542,50 @@ impl StatBuilder {
         kinds.into_iter().filter_map(of).collect()
     }
 
-    /// Returns the hosts' queues, after the rest of all `requests` and `flushes`.
-    fn hosts(&self, requests: u64, flushes: u64) -> Vec<HostStat> {
-        if self.hosts.is_empty() {
-            return Vec::new();
-        }
-        let sum = |count: fn(&HostStat) -> u64| self.hosts.values().map(count).sum::<u64>();
-        let rest = HostStat {
-            host: 0,
-            queue: 0,
-            requests: requests - sum(|one| one.requests),
-            writes: self.requests[Op::Write as usize] - sum(|one| one.writes),
-            written_bytes: self.bytes[Op::Write as usize]
-                .saturating_sub(sum(|one| one.written_bytes)),
-            flushes: flushes.saturating_sub(sum(|one| one.flushes)),
+    /// Returns the counts of the requests with a value of `field`, in the order of the values, and those of the
+    /// rest of all requests.
+    fn tallies(&self, field: Fields, flushes: u64) -> (Vec<(u64, Tally)>, Tally) {
+        let [writes, reads, discards, ..] = self.requests;
+        let all = Tally {
+            requests: writes + reads + discards,
+            writes,
+            written_bytes: self.bytes[Op::Write as usize],
+            flushes,
         };
-        let each = self.hosts.iter();
-        let known = each.map(|(&Asker { host, queue }, one)| HostStat { host, queue, ..*one });
-        let rest = Some(rest).filter(|rest| rest.requests + rest.flushes > 0);
-        rest.into_iter().chain(known).collect()
+        let found = self.groups.iter().find(|(known, _)| known.set == field);
+        let tallies = found.into_iter().flat_map(|(_, tallies)| tallies);
+        let mut tallies: Vec<_> = tallies.map(|(value, tally)| (*value, *tally)).collect();
+        tallies.sort_unstable_by_key(|(value, _)| *value);
+        let rest = all.without(tallies.iter().map(|(_, tally)| tally));
+        (tallies, rest)
     }
 
-    /// Returns the streams that requests name, then the rest of all `requests`.
-    fn streams(&self, requests: u64) -> Vec<StreamStat> {
-        let each = (0..).zip(&self.streams).filter(|(_, counts)| counts.requests > 0);
-        let mut found: Vec<StreamStat> =
-            each.map(|(stream, counts)| StreamStat { stream: Some(stream), ..*counts }).collect();
-        let sum = |count: fn(&StreamStat) -> u64| found.iter().map(count).sum::<u64>();
-        let rest = StreamStat {
-            stream: None,
-            requests: requests - sum(|one| one.requests),
-            writes: self.requests[Op::Write as usize] - sum(|one| one.writes),
-            written_bytes: self.bytes[Op::Write as usize]
-                .saturating_sub(sum(|one| one.written_bytes)),
+    /// Returns the requests by the values of each field but the stream, after the rest of all requests.
+    fn grouped(&self, flushes: u64) -> BTreeMap<&'static str, Vec<GroupStat>> {
+        let fields = FIELDS.iter().filter(|field| field.set != Fields::STREAM);
+        let of = |field: &'static Field| {
+            let groups = field.groups.as_ref()?;
+            let (mut tallies, rest) = self.tallies(field.set, flushes);
+            if !tallies.is_empty() && rest.requests + rest.flushes > 0 {
+                tallies.insert(0, (groups.none, rest));
+            }
+            let of = |(value, tally)| GroupStat { keys: groups.parts(value), tally };
+            Some((groups.name, tallies.into_iter().map(of).collect()))
         };
-        if !found.is_empty() && rest.requests > 0 {
-            found.push(rest);
-        }
-        found
+        fields.filter_map(of).collect()
+    }
+
+    /// Returns the streams that requests name, then the rest of all requests.
+    fn streams(&self) -> Vec<StreamStat> {
+        let (mut tallies, rest) = self.tallies(Fields::STREAM, 0);
+        tallies.retain(|(_, tally)| tally.requests > 0);
+        let of = |stream, tally: Tally| {
+            let Tally { requests, writes, written_bytes, .. } = tally;
+            StreamStat { stream, requests, writes, written_bytes }
+        };
+        let rest = (!tallies.is_empty() && rest.requests > 0).then(|| of(None, rest));
+        let named = tallies.iter().map(|&(stream, tally)| of(Some(stream as StreamId), tally));
+        named.chain(rest).collect()
     }
 
     /// Returns the statistics of the counted requests.
@@ -622,11 +644,8 @@ impl StatBuilder {
             page_write_percent: 100.0 * ratio(page_writes, page_requests),
             read_only_percent: 100.0 * ratio(pages - pages_written, pages),
             locality_percent: locality(self.accesses.iter().map(|word| word & ACCESSES).collect()),
-            streams: self.streams(requests),
-            served: ServedStat {
-                answers: self.answers(),
-                hosts: self.hosts(requests, reader.flushes()),
-            },
+            streams: self.streams(),
+            served: ServedStat { answers: self.answers(), groups: self.grouped(reader.flushes()) },
             page_size: self.paging.page_size,
             address_space_bytes: reader.address_space(),
             recorded: reader.recorded(),
@@ -645,6 +664,12 @@ impl StatBuilder {
     pub(crate) fn into_map(self) -> (AddressMap, Option<GivenPages>) {
         (self.map, self.given)
     }
+}
+
+/// Returns the fields of a trace by which requests are counted.
+fn groups(reader: &TraceReader) -> Vec<(&'static Field, FxHashMap<u64, Tally>)> {
+    let counted = reader.declared().fields.each().filter(|field| field.groups.is_some());
+    counted.map(|field| (field, FxHashMap::default())).collect()
 }
 
 fn no_requests(reader: &TraceReader) -> TraceError {

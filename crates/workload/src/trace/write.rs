@@ -7,14 +7,13 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use flashgc_base::stream::named;
-
-use super::Request;
 use super::address_map::PagingOptions;
 use super::error::{Fault, TraceError};
 use super::format::csv_header;
-use super::format::native::{Declared, NativeWriter};
+use super::format::native::NativeWriter;
 use super::format::pages::PagesWriter;
+use super::parse::{put_digits, put_microseconds};
+use super::request::{Declared, Fields, Request};
 use super::reuse::{Filter, Reference};
 use crate::Op;
 
@@ -243,7 +242,7 @@ fn is_gone(process: u32) -> bool {
 }
 
 enum Lines {
-    Csv { sink: Sink, text: Vec<u8>, declared: Declared },
+    Csv { sink: Sink, text: Vec<u8>, fields: Fields },
     Native(NativeWriter<Sink>),
     Pages(Box<Pages>),
 }
@@ -351,7 +350,7 @@ impl TraceWriter {
                 TraceError::new(&path, Fault::Option, message).hint("2048 or 4096 is usual")
             );
         }
-        if format == OutputFormat::Pages && declared.streams {
+        if format == OutputFormat::Pages && declared.fields.has(Fields::STREAM) {
             let message = "found requests with streams, and .pages has no place for streams";
             return Err(TraceError::new(&path, Fault::Option, message)
                 .hint("write .flashgc or .csv instead"));
@@ -373,8 +372,8 @@ impl TraceWriter {
             };
             Ok(match format {
                 OutputFormat::Csv => {
-                    writeln!(sink, "{}", csv_header(declared))?;
-                    Lines::Csv { sink, text: Vec::new(), declared }
+                    writeln!(sink, "{}", csv_header(declared.fields))?;
+                    Lines::Csv { sink, text: Vec::new(), fields: declared.fields }
                 }
                 OutputFormat::Native => Lines::Native(NativeWriter::new(sink, declared)?),
                 OutputFormat::Pages => Lines::Pages(Box::new(Pages {
@@ -404,10 +403,10 @@ impl TraceWriter {
     pub fn write(&mut self, requests: &[Request]) -> Result<(), TraceError> {
         self.requests += requests.len() as u64;
         let result = match &mut self.lines {
-            Some(Lines::Csv { sink, text, declared }) => {
+            Some(Lines::Csv { sink, text, fields }) => {
                 text.clear();
                 for request in requests {
-                    csv_line(request, *declared, text);
+                    csv_line(request, *fields, text);
                 }
                 sink.write_all(text)
             }
@@ -464,9 +463,9 @@ impl Drop for TraceWriter {
     }
 }
 
-/// Appends a line of the normalised CSV, with the columns that the file declares.
-fn csv_line(request: &Request, declared: Declared, text: &mut Vec<u8>) {
-    microseconds(request.time_ns, text);
+/// Appends a line of the normalised CSV, with the columns of `fields`.
+fn csv_line(request: &Request, fields: Fields, text: &mut Vec<u8>) {
+    put_microseconds(request.time_ns, text);
     text.extend_from_slice(match request.op {
         Op::Write => b",W,",
         Op::Read => b",R,",
@@ -478,47 +477,13 @@ fn csv_line(request: &Request, declared: Declared, text: &mut Vec<u8>) {
     if request.offset < 0 {
         text.push(b'-');
     }
-    digits(request.offset.unsigned_abs(), 1, text);
+    put_digits(request.offset.unsigned_abs(), 1, text);
     text.push(b',');
-    digits(request.size, 1, text);
+    put_digits(request.size, 1, text);
     text.push(b',');
-    digits(request.device.into(), 1, text);
-    if declared.answers {
-        text.push(b',');
-        if request.took_ns != Request::UNANSWERED {
-            microseconds(request.took_ns, text);
-        }
-    }
-    if declared.hosts {
-        for number in [request.asker.queue, request.asker.host] {
-            text.push(b',');
-            digits(number.into(), 1, text);
-        }
-    }
-    if declared.streams {
-        text.push(b',');
-        if let Some(stream) = named(request.stream) {
-            digits(stream.into(), 1, text);
-        }
+    put_digits(request.device.into(), 1, text);
+    for field in fields.each() {
+        (field.write)(request, text);
     }
     text.push(b'\n');
-}
-
-/// Appends a time in microseconds, exact to the nanosecond.
-fn microseconds(ns: u64, text: &mut Vec<u8>) {
-    digits(ns / 1000, 1, text);
-    text.push(b'.');
-    digits(ns % 1000, 3, text);
-}
-
-/// Appends a number with at least `width` digits (at most 20).
-fn digits(mut value: u64, width: usize, text: &mut Vec<u8>) {
-    let mut buffer = [b'0'; 20];
-    let mut at = buffer.len();
-    while value > 0 {
-        at -= 1;
-        buffer[at] = b'0' + (value % 10) as u8;
-        value /= 10;
-    }
-    text.extend_from_slice(&buffer[at.min(buffer.len() - width)..]);
 }

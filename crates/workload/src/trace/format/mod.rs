@@ -35,7 +35,6 @@ mod wiscsee;
 use std::sync::Arc;
 
 use flashgc_base::spec::{SpecError, suggest};
-use flashgc_base::stream::NO_STREAM;
 
 use super::disorder::Disorder;
 use super::error::TraceError;
@@ -46,7 +45,7 @@ use super::lines::{
 };
 use super::parse::BadField;
 use super::relations::Relations;
-use super::{Asker, Request};
+use super::request::Request;
 use crate::Op;
 
 pub(crate) use csv::header as csv_header;
@@ -209,7 +208,7 @@ fn sniff_lines<'a, F: TextFormat>(mut format: F, sample: &Sample<'a>) -> Vec<&'a
         match read_line(&mut format, line) {
             Ok(Some(_)) => good.push(*line),
             // A number out of range is an error of that line, not a sign of another format.
-            Err(bad) if bad.range && has_columns::<F>(line) => good.push(*line),
+            Err(bad) if bad.range && has_columns(&format, line) => good.push(*line),
             Ok(None) => ignored += 1,
             Err(_) if line.trim_ascii().is_empty() => {}
             Err(_) if format.is_names(line) => {}
@@ -278,8 +277,7 @@ pub(crate) fn check(
     if size > Request::MAX_TRANSFER && op != Op::Trim {
         return Err(BadField::range(size_at, TRANSFER_FITS));
     }
-    let (stream, took_ns) = (NO_STREAM, Request::UNANSWERED);
-    Ok(Some(Request { time_ns, offset, size, device, op, stream, took_ns, asker: Asker::UNKNOWN }))
+    Ok(Some(Request { time_ns, offset, size, device, op, ..Request::default() }))
 }
 
 /// Returns the operation that a word or letter names.

@@ -1,22 +1,33 @@
 //! The bytes of the `flashgc` format: header, block, index, trailer, and the coding of requests.
 //! No I/O. All numbers are little-endian.
 
-use flashgc_base::stream::NO_STREAM;
-
 use crate::Op;
 use crate::trace::format::check;
-use crate::trace::{Asker, Request};
+use crate::trace::request::{self, Asker, Coding, Declared, FIELDS, Field, Fields, Request};
 
 /// The first bytes of a file. As in PNG, the 0x89, the CR LF and the LF reveal a transfer in text mode.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89FGC\r\n\x1a\n";
-/// The newest version. Version 6 has no hosts, version 5 no answers, and version 4 no streams either.
-/// Version 3 has no clean events and no address space, version 2 no flushes, and version 1 no dirty events.
-/// All are read. A file is written as the oldest version that has a place for what it declares.
-pub(crate) const VERSION: u16 = 7;
-/// The bits of a header's flags from version 6 on: requests have streams, answers, and hosts.
-const STREAMS: u16 = 1;
-const ANSWERS: u16 = 2;
-const HOSTS: u16 = 4;
+/// The newest version. Later versions than 4 have places for further fields. Version 3 has no clean events and
+/// no address space, version 2 no flushes, and version 1 no dirty events. All are read. A file is written as the
+/// oldest version that has a place for what it declares.
+pub(crate) const VERSION: u16 = newest(PLAIN);
+/// The oldest version that is written, without any further field.
+const PLAIN: u16 = 4;
+/// The oldest version whose header has flags. Before it, a file has all fields of its version.
+const FLAGS: u16 = 6;
+
+/// Returns the newest version that a field has, or `than` if that is newer.
+const fn newest(than: u16) -> u16 {
+    let (mut newest, mut at) = (than, 0);
+    while at < FIELDS.len() {
+        if FIELDS[at].since > newest {
+            newest = FIELDS[at].since;
+        }
+        at += 1;
+    }
+    newest
+}
+
 pub(crate) const HEADER: usize = 32;
 pub(crate) const BLOCK_MAGIC: [u8; 4] = *b"BLK\0";
 pub(crate) const BLOCK_HEADER: usize = 32;
@@ -31,9 +42,23 @@ pub(crate) const BLOCK_REQUESTS: u32 = 4096;
 /// The largest number of requests in a block that is read, so that a damaged count cannot ask for much
 /// memory.
 pub(crate) const MAX_BLOCK_REQUESTS: u32 = 1 << 16;
-/// The largest number of bytes of a coded request: a tag, perhaps a kind, at most five integers of at
-/// most ten bytes, and perhaps a stream and a change of the host.
-const MAX_REQUEST: usize = 56;
+/// The largest number of bytes of a coded request: a tag, perhaps a kind, at most four integers of at most ten
+/// bytes, and what its fields take.
+const MAX_REQUEST: usize = 42 + field_bytes();
+
+/// Returns the largest number of bytes that the fields of a request take.
+const fn field_bytes() -> usize {
+    let (mut bytes, mut at) = (0, 0);
+    while at < FIELDS.len() {
+        bytes += match FIELDS[at].coding {
+            Coding::Change => 3,
+            Coding::Number => 10,
+            Coding::Byte => 1,
+        };
+        at += 1;
+    }
+    bytes
+}
 
 /// The contents of a block's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,20 +94,6 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
 }
 
-/// The properties that a file declares for all its requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Declared {
-    /// The bytes of the drive that the requests were recorded from, if they were. Only the `flashgc`
-    /// format keeps them.
-    pub address_space: Option<u64>,
-    /// `true` if requests may have streams. Else their streams are left out.
-    pub streams: bool,
-    /// `true` if the times until the answers may be known. Else they are left out.
-    pub answers: bool,
-    /// `true` if hosts and queues of requests may be known. Else they are left out.
-    pub hosts: bool,
-}
-
 /// The contents of a file's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
@@ -92,15 +103,9 @@ pub(crate) struct Header {
 }
 
 pub(crate) fn header(declared: Declared) -> [u8; HEADER] {
-    let Declared { address_space, streams, answers, hosts } = declared;
-    let bit = |set: bool, bit: u16| if set { bit } else { 0 };
-    let flags = bit(streams, STREAMS) | bit(answers, ANSWERS) | bit(hosts, HOSTS);
-    let (version, flags) = match (hosts, answers, streams) {
-        (true, _, _) => (VERSION, flags),
-        (_, true, _) => (6, flags),
-        (_, _, true) => (5, 0),
-        _ => (4, 0),
-    };
+    let Declared { address_space, fields } = declared;
+    let version = fields.each().map(|field| field.since).fold(PLAIN, u16::max);
+    let flags = if version < FLAGS { 0 } else { fields.flags() };
     let mut bytes = [0; HEADER];
     bytes[..8].copy_from_slice(&MAGIC);
     bytes[8..10].copy_from_slice(&version.to_le_bytes());
@@ -133,14 +138,12 @@ pub(crate) fn check_header(bytes: &[u8]) -> Result<Header, String> {
     // Before version 4 the field is 0, as for an unknown size.
     let address_space = Some(u64_at(bytes, 16)).filter(|&bytes| bytes > 0);
     let flags = u16::from_le_bytes([bytes[10], bytes[11]]);
-    let known = if version >= 7 { STREAMS | ANSWERS | HOSTS } else { STREAMS | ANSWERS };
-    if version >= 6 && flags & !known != 0 {
-        return Err(format!("found flags {flags} of the format, expected 0 to {known}"));
-    }
-    let streams = version == 5 || version >= 6 && flags & STREAMS != 0;
-    let answers = version >= 6 && flags & ANSWERS != 0;
-    let hosts = version >= 7 && flags & HOSTS != 0;
-    Ok(Header { version, declared: Declared { address_space, streams, answers, hosts } })
+    let known = Fields::known(version);
+    let fields = if version < FLAGS { Some(known) } else { Fields::of_flags(flags, known) };
+    let fields = fields.ok_or_else(|| {
+        format!("found flags {flags} of the format, expected 0 to {}", known.flags())
+    })?;
+    Ok(Header { version, declared: Declared { address_space, fields } })
 }
 
 impl BlockHeader {
@@ -270,14 +273,11 @@ pub(crate) struct Previous {
     size: u64,
     device: u32,
     asker: Asker,
-    /// `true` if the file has hosts.
-    has_hosts: bool,
 }
 
 impl Previous {
-    pub fn new(first_time: u64, has_hosts: bool) -> Self {
-        let asker = Asker::UNKNOWN;
-        Self { time: first_time, end: 0, size: 0, device: 0, asker, has_hosts }
+    fn new(first_time: u64) -> Self {
+        Self { time: first_time, end: 0, size: 0, device: 0, asker: Asker::UNKNOWN }
     }
 
     fn update(&mut self, request: &Request) {
@@ -330,27 +330,76 @@ pub(crate) fn take(bytes: &[u8], at: &mut usize) -> Option<u64> {
     }
 }
 
-/// Appends the time until the answer of a request: one more than its nanoseconds, or 0 if it is not known.
-pub(crate) fn put_answer(out: &mut Vec<u8>, took_ns: u64) {
-    put(out, took_ns.wrapping_add(1));
+/// The requests of a block that are coded so far.
+#[derive(Debug)]
+pub(crate) struct Block {
+    /// The requests without their numbers and bytes, which are in the columns of their fields.
+    coded: Vec<u8>,
+    columns: [Vec<u8>; request::COUNT],
+    previous: Previous,
+    pub first_time: u64,
+    pub requests: u32,
 }
 
-/// Appends the coded form of a block's requests, without their answers and streams.
-pub(crate) fn encode(requests: &[Request], has_hosts: bool, out: &mut Vec<u8>) {
-    let first = requests.first().map_or(0, |request| request.time_ns);
-    let mut previous = Previous::new(first, has_hosts);
-    for request in requests {
-        encode_next(&mut previous, request, out);
+impl Block {
+    pub fn new() -> Self {
+        Self {
+            coded: Vec::new(),
+            columns: std::array::from_fn(|_| Vec::new()),
+            previous: Previous::new(0),
+            first_time: 0,
+            requests: 0,
+        }
+    }
+
+    /// Appends a request with these fields.
+    pub fn push(&mut self, request: &Request, fields: Fields) {
+        if self.requests == 0 {
+            self.first_time = request.time_ns;
+            self.previous = Previous::new(request.time_ns);
+        }
+        if fields.has(Fields::HOST) && self.previous.asker != request.asker {
+            let Asker { host, queue } = request.asker;
+            self.coded.extend([KIND, ASKER + queue.min(Asker::MOST_QUEUES), host]);
+            self.previous.asker = request.asker;
+        }
+        encode_next(&mut self.previous, request, &mut self.coded);
+        for (field, column) in FIELDS.iter().zip(&mut self.columns) {
+            match field.coding {
+                _ if !fields.has(field.set) => {}
+                Coding::Change => {}
+                Coding::Number => put(column, (field.get)(request)),
+                Coding::Byte => column.push((field.get)(request) as u8),
+            }
+        }
+        self.requests += 1;
+    }
+
+    /// Returns the parts of the payload, in their order.
+    pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        let columns = |coding| {
+            let all = FIELDS.iter().zip(&self.columns);
+            all.filter(move |(field, _)| field.coding == coding).map(|(_, column)| column)
+        };
+        let columns = columns(Coding::Number).chain(columns(Coding::Byte));
+        std::iter::once(&self.coded).chain(columns).map(Vec::as_slice)
+    }
+
+    /// Returns the bytes of memory that the block takes.
+    pub fn memory(&self) -> usize {
+        self.coded.capacity() + self.columns.iter().map(Vec::capacity).sum::<usize>()
+    }
+
+    /// Removes all requests.
+    pub fn clear(&mut self) {
+        self.coded.clear();
+        self.columns.iter_mut().for_each(Vec::clear);
+        self.requests = 0;
     }
 }
 
-/// Appends the coded form of the request that follows `previous` in a block, without its answer and stream.
-pub(crate) fn encode_next(previous: &mut Previous, request: &Request, out: &mut Vec<u8>) {
-    if previous.has_hosts && previous.asker != request.asker {
-        let Asker { host, queue } = request.asker;
-        out.extend([KIND, ASKER + queue.min(Asker::MOST_QUEUES), host]);
-        previous.asker = request.asker;
-    }
+/// Appends the coded form of the request that follows `previous` in a block, without further fields.
+fn encode_next(previous: &mut Previous, request: &Request, out: &mut Vec<u8>) {
     // Differences wrap here and in the decoder, so every pair of offsets is exact.
     let flush = request.op == Op::Flush;
     // A flush has no place and no size. Both are written as those of a sequential request of the same
@@ -406,14 +455,16 @@ pub(crate) fn decode(
     payload: &[u8],
     out: &mut Vec<Request>,
 ) -> Option<u64> {
-    let Header { version, declared: Declared { streams, answers, hosts, .. } } = *of;
+    let Header { version, declared: Declared { fields, .. } } = *of;
     out.reserve(header.requests as usize);
     let mut flushes = 0;
-    let mut previous = Previous::new(header.first_time, hosts);
+    let mut previous = Previous::new(header.first_time);
     let mut at = 0;
-    // The requests are followed by their answers, and by a byte each for their streams.
-    let streams = if streams { header.requests as usize } else { 0 };
-    let (payload, streams) = payload.split_at_checked(payload.len().checked_sub(streams)?)?;
+    let hosts = fields.has(Fields::HOST);
+    // The requests are followed by the numbers of their fields, and those by the bytes.
+    let coded_as = |coding| fields.each().filter(move |field| field.coding == coding);
+    let bytes = coded_as(Coding::Byte).count() * header.requests as usize;
+    let (payload, bytes) = payload.split_at_checked(payload.len().checked_sub(bytes)?)?;
     let first = out.len();
     while out.len() - first < header.requests as usize {
         let tag = *payload.get(at)?;
@@ -478,24 +529,40 @@ pub(crate) fn decode(
         previous.update(&request);
         out.push(request);
     }
-    if answers {
+    for field in coded_as(Coding::Number) {
         for request in &mut out[first..] {
-            request.took_ns = take(payload, &mut at)?.wrapping_sub(1);
+            set(field, request, take(payload, &mut at)?)?;
         }
     }
-    for (request, &stream) in out[first..].iter_mut().zip(streams) {
-        if request.op == Op::Flush && stream != NO_STREAM {
-            return None;
+    for (field, column) in coded_as(Coding::Byte).zip(bytes.chunks(header.requests as usize)) {
+        for (request, &byte) in out[first..].iter_mut().zip(column) {
+            set(field, request, byte.into())?;
         }
-        request.stream = stream;
     }
     (at == payload.len()).then_some(flushes)
 }
 
+/// Sets a field of a request. Returns `None` if the request is a flush and may not have it.
+#[inline]
+fn set(field: &Field, request: &mut Request, value: u64) -> Option<()> {
+    (field.set_to)(request, value);
+    let is_wrong = request.op == Op::Flush && field.wrong_for_flush(request).is_some();
+    (!is_wrong).then_some(())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use flashgc_base::stream::NO_STREAM;
     use proptest::prelude::*;
+
+    use super::*;
+
+    /// Returns the payload of a block of `requests`.
+    fn payload_of(requests: &[Request], fields: Fields) -> Vec<u8> {
+        let mut block = Block::new();
+        requests.iter().for_each(|request| block.push(request, fields));
+        block.parts().collect::<Vec<_>>().concat()
+    }
 
     #[test]
     fn a_request_is_coded_as_the_page_of_formats_says() {
@@ -504,15 +571,11 @@ mod tests {
             offset,
             size,
             device,
-            op: Op::Write,
-            stream: NO_STREAM,
-            took_ns: Request::UNANSWERED,
-            asker: Asker::UNKNOWN,
+            ..Request::default()
         };
-        let mut bytes = Vec::new();
         let three =
             [request(7, 1024, 4096, 0), request(2_007, 5120, 4096, 0), request(2_006, 5, 1, 300)];
-        encode(&three, false, &mut bytes);
+        let bytes = payload_of(&three, Fields::NONE);
         // By hand. First: in sectors, no time passed (0 us), +2 sectors (zigzag 4), 8 sectors.
         // Second: sequential, same size, 2 us on. Third: 1 ns back, on device 300 (0xac 0x02),
         // 5 - 9216 = -9211 bytes (zigzag 18421 = 0xf5 0x8f 0x01), 1 byte.
@@ -524,21 +587,12 @@ mod tests {
 
     #[test]
     fn a_flush_and_a_dirty_event_have_a_kind_behind_their_tag() {
-        let request = |op| Request {
-            time_ns: 3000,
-            offset: 512,
-            size: 512,
-            device: 0,
-            op,
-            stream: NO_STREAM,
-            took_ns: Request::UNANSWERED,
-            asker: Asker::UNKNOWN,
-        };
+        let request =
+            |op| Request { time_ns: 3000, offset: 512, size: 512, op, ..Request::default() };
         let flush = Request::flush(5000, 7);
         let after = Request { time_ns: 5000, offset: 1024, device: 7, ..request(Op::Write) };
         let requests = [request(Op::Dirty), flush, after];
-        let mut bytes = Vec::new();
-        encode(&requests, false, &mut bytes);
+        let bytes = payload_of(&requests, Fields::NONE);
         // By hand. First: 0 us on, +1 sector (zigzag 2), 1 sector. Second: 2 us on, device 7. Third:
         // goes on where the first ended, with its size.
         let first = [3 | SECTORS | MICROSECONDS, 0, 0, 2, 1];
@@ -572,21 +626,16 @@ mod tests {
 
     #[test]
     fn answers_follow_the_requests_and_streams_come_last() {
-        let one = |offset, took_ns, stream| Request {
-            time_ns: 0,
+        let request = |offset, took_ns, stream| Request {
             offset,
             size: 512,
-            device: 0,
-            op: Op::Write,
             stream,
             took_ns,
-            asker: Asker::UNKNOWN,
+            ..Request::default()
         };
-        let requests = [one(0, 299, 7), one(512, Request::UNANSWERED, NO_STREAM)];
-        let mut bytes = Vec::new();
-        encode(&requests, false, &mut bytes);
-        requests.iter().for_each(|request| put_answer(&mut bytes, request.took_ns));
-        bytes.extend(requests.map(|request| request.stream));
+        let requests = [request(0, 299, 7), request(512, Request::UNANSWERED, NO_STREAM)];
+        let fields = Fields::STREAM.with(Fields::ANSWER);
+        let bytes = payload_of(&requests, fields);
         // By hand: two requests as above, 300 = 0xac 0x02 and 0, streams 7 and 255.
         let first = [SECTORS | SEQUENTIAL | MICROSECONDS, 0, 1];
         let second = [SECTORS | SEQUENTIAL | SAME_SIZE | MICROSECONDS, 0];
@@ -594,13 +643,13 @@ mod tests {
         assert_eq!(bytes, [first.as_slice(), &second, &rest].concat());
         let payload = bytes.len() as u32;
         let header = BlockHeader { payload, requests: 2, first_index: 0, first_time: 0 };
-        let declared = Declared { streams: true, answers: true, ..Declared::default() };
+        let declared = Declared { fields, ..Declared::default() };
         let mut out = Vec::new();
         assert_eq!(decode(&Header { version: 6, declared }, &header, &bytes, &mut out), Some(0));
         assert_eq!(out, requests);
-        let made = check_header(&super::header(declared)).unwrap();
-        assert_eq!(made, Header { version: 6, declared });
-        let without = Declared { streams: false, ..declared };
+        let parsed = check_header(&super::header(declared)).unwrap();
+        assert_eq!(parsed, Header { version: 6, declared });
+        let without = Declared { fields: Fields::ANSWER, ..declared };
         assert_eq!(check_header(&super::header(without)).unwrap().declared, without);
         assert_eq!(
             decode(&Header { version: 6, declared: without }, &header, &bytes, &mut out),
@@ -610,20 +659,10 @@ mod tests {
 
     #[test]
     fn a_host_is_coded_where_it_changes() {
-        let one = |host, queue| Request {
-            time_ns: 0,
-            offset: 0,
-            size: 0,
-            device: 0,
-            op: Op::Write,
-            stream: NO_STREAM,
-            took_ns: Request::UNANSWERED,
-            asker: Asker { host, queue },
-        };
+        let request = |host, queue| Request { asker: Asker { host, queue }, ..Request::default() };
         let flush = Request { asker: Asker { host: 2, queue: 252 }, ..Request::flush(0, 0) };
-        let requests = [one(0, 0), one(1, 4), one(1, 4), flush];
-        let mut bytes = Vec::new();
-        encode(&requests, true, &mut bytes);
+        let requests = [request(0, 0), request(1, 4), request(1, 4), flush];
+        let bytes = payload_of(&requests, Fields::HOST);
         // By hand: the first request has no host, the second and third have that behind kind 3 + 4, and so
         // has the flush that behind kind 3 + 252.
         let same = SECTORS | SEQUENTIAL | SAME_SIZE | MICROSECONDS;
@@ -635,7 +674,7 @@ mod tests {
             first_index: 0,
             first_time: 0,
         };
-        let declared = Declared { hosts: true, ..Declared::default() };
+        let declared = Declared { fields: Fields::HOST, ..Declared::default() };
         let of = Header { version: 7, declared };
         let mut out = Vec::new();
         assert_eq!(decode(&of, &header(&bytes), &bytes, &mut out), Some(1));
@@ -644,8 +683,7 @@ mod tests {
         // A file without hosts leaves them out, and has no such kind.
         let without = Header { version: 7, declared: Declared::default() };
         assert_eq!(decode(&without, &header(&bytes), &bytes, &mut out), None);
-        let mut plain = Vec::new();
-        encode(&requests, false, &mut plain);
+        let plain = payload_of(&requests, Fields::NONE);
         assert_eq!(plain, [same, 0, same, 0, same, 0, KIND | same, 1, 0]);
         // Bits of the tag have no meaning there, a host needs a request, and version 6 has no hosts.
         let tagged = [&[same, 0, 3 | DEVICE], &bytes[3..]].concat();
@@ -670,11 +708,10 @@ mod tests {
             requests in 1..50u32,
             first_time in any::<u64>(),
             version in 1..=VERSION,
-            streams in any::<bool>(),
-            answers in any::<bool>(),
-            hosts in any::<bool>(),
+            flags in 0..=Fields::known(VERSION).flags(),
         ) {
-            let declared = Declared { address_space: None, streams, answers, hosts };
+            let fields = Fields::of_flags(flags, Fields::known(VERSION)).unwrap();
+            let declared = Declared { address_space: None, fields };
             let of = Header { version, declared };
             let header =
                 BlockHeader { payload: payload.len() as u32, requests, first_index: 0, first_time };

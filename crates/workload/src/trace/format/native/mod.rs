@@ -9,7 +9,6 @@ mod stream;
 mod writer;
 
 pub use file::NativeFile;
-pub use layout::Declared;
 pub use writer::NativeWriter;
 
 use super::Format;

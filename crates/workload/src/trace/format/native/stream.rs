@@ -4,11 +4,11 @@ use super::layout::{
     self, BLOCK_HEADER, BLOCK_MAGIC, BlockHeader, HEADER, Header, INDEX_ENTRY, INDEX_HEADER,
     INDEX_MAGIC, TRAILER, Trailer,
 };
-use crate::trace::Request;
 use crate::trace::error::{Fault, Place, TraceError};
 use crate::trace::format::ReadOptions;
 use crate::trace::input::Input;
 use crate::trace::lines::Decoder;
+use crate::trace::request::{Declared, Request};
 
 /// The hint for a damaged file.
 pub(super) const DAMAGED_HINT: &str = "fetch the file again, or convert its source again";
@@ -150,19 +150,7 @@ impl Decoder for Stream {
         self.input.position
     }
 
-    fn address_space(&self) -> Option<u64> {
-        self.header.declared.address_space
-    }
-
-    fn has_streams(&self) -> bool {
-        self.header.declared.streams
-    }
-
-    fn has_answers(&self) -> bool {
-        self.header.declared.answers
-    }
-
-    fn has_hosts(&self) -> bool {
-        self.header.declared.hosts
+    fn declared(&self) -> Declared {
+        self.header.declared
     }
 }

@@ -2,17 +2,16 @@
 
 use std::io::{self, Write};
 
-use super::layout::{self, BLOCK_REQUESTS, BlockHeader, Declared, HEADER, IndexEntry, Trailer};
-use crate::trace::Request;
+use super::layout::{self, BLOCK_REQUESTS, Block, BlockHeader, HEADER, IndexEntry, Trailer};
+use crate::trace::request::{Declared, Fields, Request};
 
 /// A writer of a trace in the `flashgc` format. Without [`finish`](Self::finish) the file has no index
 /// and reads as cut off.
 pub struct NativeWriter<W> {
     out: W,
-    pending: Vec<Request>,
-    payload: Vec<u8>,
+    pending: Block,
     index: Vec<IndexEntry>,
-    declared: Declared,
+    fields: Fields,
     byte: u64,
     requests: u64,
 }
@@ -24,45 +23,31 @@ impl<W: Write> NativeWriter<W> {
         out.write_all(&layout::header(declared))?;
         Ok(Self {
             out,
-            pending: Vec::new(),
-            payload: Vec::new(),
+            pending: Block::new(),
             index: Vec::new(),
-            declared,
+            fields: declared.fields,
             byte: HEADER as u64,
             requests: 0,
         })
     }
 
     /// Appends requests.
-    pub fn write(&mut self, mut requests: &[Request]) -> io::Result<()> {
-        while !requests.is_empty() {
-            let room = BLOCK_REQUESTS as usize - self.pending.len();
-            let (now, later) = requests.split_at(room.min(requests.len()));
-            self.pending.extend_from_slice(now);
-            if self.pending.len() == BLOCK_REQUESTS as usize {
+    pub fn write(&mut self, requests: &[Request]) -> io::Result<()> {
+        for request in requests {
+            self.pending.push(request, self.fields);
+            if self.pending.requests == BLOCK_REQUESTS {
                 self.write_block()?;
             }
-            requests = later;
         }
         Ok(())
     }
 
     fn write_block(&mut self) -> io::Result<()> {
-        let Some(first) = self.pending.first() else { return Ok(()) };
-        self.payload.clear();
-        layout::encode(&self.pending, self.declared.hosts, &mut self.payload);
-        if self.declared.answers {
-            for request in &self.pending {
-                layout::put_answer(&mut self.payload, request.took_ns);
-            }
+        if self.pending.requests > 0 {
+            let payload = self.pending.parts().collect::<Vec<_>>().concat();
+            self.write_coded(self.pending.requests, self.pending.first_time, &payload)?;
+            self.pending.clear();
         }
-        if self.declared.streams {
-            self.payload.extend(self.pending.iter().map(|request| request.stream));
-        }
-        let (first_time, payload) = (first.time_ns, std::mem::take(&mut self.payload));
-        self.write_coded(self.pending.len() as u32, first_time, &payload)?;
-        self.payload = payload;
-        self.pending.clear();
         Ok(())
     }
 

@@ -1,14 +1,12 @@
 //! A reader of a `pages` trace from start to end, compressed or not, that checks all of it.
 
-use flashgc_base::stream::NO_STREAM;
-
 use super::layout::{self, Header, PIECE, Piece};
 use crate::Op;
 use crate::trace::error::{Fault, Place, TraceError};
 use crate::trace::format::ReadOptions;
 use crate::trace::input::Input;
 use crate::trace::lines::{Decoder, Recorded};
-use crate::trace::{Asker, Request};
+use crate::trace::request::Request;
 
 /// The hint for a damaged file.
 const DAMAGED_HINT: &str = "fetch the file again, or record it again";
@@ -92,17 +90,7 @@ impl Decoder for Stream {
         let decoded = layout::decode(references, &self.payload, size, |reference| {
             let op = if reference.write { Op::Write } else { Op::Read };
             let offset = (reference.page * size) as i64;
-            let (stream, took_ns) = (NO_STREAM, Request::UNANSWERED);
-            out.push(Request {
-                time_ns: 0,
-                offset,
-                size,
-                device: 0,
-                op,
-                stream,
-                took_ns,
-                asker: Asker::UNKNOWN,
-            });
+            out.push(Request { offset, size, op, ..Request::default() });
         });
         if decoded.is_none() {
             out.truncate(before);
