@@ -44,6 +44,30 @@ came, events = raised_at(-1)
 assert not came and events > 40, (came, events)
 """
 
+#: A signal that another thread gets does not interrupt the wait for a command.
+ELSEWHERE = """
+import os, signal, subprocess, threading, time
+from flashgc.device.execution.running import until_ended
+
+child = subprocess.Popen(["sleep", "60"])
+signal.signal(signal.SIGTERM, lambda *_: child.kill())
+
+def kill():
+    time.sleep(0.3)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(60)
+
+threading.Thread(target=kill, daemon=True).start()
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+until_ended(child.pid)
+assert child.wait() == -signal.SIGKILL
+"""
+
+
+def test_a_command_gets_the_signal_that_another_thread_had() -> None:
+    command = [sys.executable, "-c", ELSEWHERE]
+    subprocess.run(command, env=environment(), check=True, timeout=30)
+
 
 def test_a_signal_is_never_lost_and_meets_no_lock() -> None:
     """A handler that took the lock of what it wakes would wait for itself."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,8 @@ from flashgc._core import ConfigError, DriveError
 from flashgc.device import failures, mounts, programs
 from flashgc.device.execution.tree import Tree
 
+#: Seconds until a signal is noticed that did not interrupt a call.
+LOOK = 0.2
 #: Seconds that a signal to a group takes at most to end a process of it.
 WITNESS = 0.2
 
@@ -229,12 +232,25 @@ def run(
     signals.child, signals.is_starting = child, False
     if signals.pending:
         child.send_signal(signal.SIGINT if signals.pending == signal.SIGINT else signal.SIGTERM)
-    # The counts of a process are there until it is waited for.
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    until_ended(child.pid)
     tree.ended(child.pid)
     code = child.wait()
     signals.child = None
     return code
+
+
+def until_ended(pid: int) -> None:
+    """Waits until a child has ended. Its counts are there until it is asked for its exit code.
+
+    A signal that comes just before a call that waits, or to another thread, does not interrupt it,
+    and its handler would run when the child ends. So no call waits for long.
+    """
+    ended = os.pidfd_open(pid)
+    try:
+        while not select.select([ended], [], [], LOOK)[0]:
+            pass
+    finally:
+        os.close(ended)
 
 
 def sync(mount: Path) -> None:
