@@ -9,11 +9,10 @@ import pytest
 
 import flashgc
 from flashgc_papers.claims import Claim, claims
-from flashgc_papers.reproduce.mutants import changed
+from flashgc_papers.reproduce.mutants import changed, mutants_of
 from flashgc_papers.reproduce.runner import Measured, Size, runner_of
 from flashgc_papers.reproduce.verdicts import Value, Verdict
 from flashgc_papers.ssdiq import drives
-from flashgc_papers.ssdiq.mutants import MUTANTS
 from papers import claim_of, task_of
 
 CLAIMS = claims().select(("ssdiq.drives",))
@@ -121,9 +120,12 @@ def test_a_row_is_met_by_the_preset_and_missed_without_pacing_and_serial_overwri
 
 def test_wrong_engines_for_drives_change_drives_alone() -> None:
     of_drives, of_simulator = the("rate"), claim_of("ssdiq", "zones.greedy")
-    changes = {mutant.name: changed(task_of(of_drives, Size.QUICK), mutant) for mutant in MUTANTS}
+    changes = {
+        mutant.name: changed(task_of(of_drives, Size.QUICK), mutant)
+        for mutant in mutants_of("ssdiq")
+    }
     for name in ("drives without write pacing", "drives with random victims", "the other drive"):
         assert len(changes[name].simulations) == len(of_drives.rows)
-    for mutant in MUTANTS:
+    for mutant in mutants_of("ssdiq"):
         if "drive" in mutant.name:
             assert not changed(task_of(of_simulator, Size.QUICK), mutant).simulations

@@ -1,4 +1,4 @@
-"""Wrong engines for Van Houdt's claims."""
+"""Wrong engines for Van Houdt's claims: what ``mutants.toml`` names of them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from flashgc_papers.dchoices.wrong import worst_remembered
-from flashgc_papers.reproduce.mutants import Change, Mutant, forgotten, swap
+from flashgc_papers.reproduce.mutants import Change, forgotten
 
 
 def _choices(changed: Callable[[int, int], str]) -> Change:
@@ -22,13 +21,31 @@ def _choices(changed: Callable[[int, int], str]) -> Change:
     return change
 
 
-def _one_drawn(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
+memory_for_nothing = _choices(lambda d, c: f"d-choices:d={d + c},c={c}")
+half_of_the_choices = _choices(lambda d, c: f"d-choices:d={max(d // 2, 2)},c={c}")
+without_memory = forgotten("c", 0)
+
+
+def one_drawn(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Random victims in place of d choices, and of the best of all blocks."""
     if options.get("victim") == "greedy":
         return {**options, "victim": "random"}
     return _choices(lambda _d, _c: "d-choices:d=1,c=0")(options)
 
 
-def _fewer(params: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def remembering(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The simulations of uniform writes with memory, as they are: those of traces take too long."""
+    match = re.fullmatch(r"d-choices:d=\d+,c=([1-9]\d*)", str(options.get("victim")))
+    return options if match and options.get("workload") == "uniform" else None
+
+
+def overprovision(given: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The spare space as a share of the logical pages."""
+    return {**given, "spare": given["spare"] / (1 + given["spare"])} if "spare" in given else None
+
+
+def fewer(params: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Half of the choices, two at least."""
     return {**params, "d": _half(params["d"])} if "d" in params else None
 
 
@@ -38,86 +55,22 @@ def _half(d: Any) -> Any:
     return numpy.maximum(d // 2, 2) if hasattr(d, "shape") else max(d // 2, 2)
 
 
-def _free_memory(params: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def free_memory(params: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """As many choices as there would be without memory."""
     return {**params, "d": params["d"] + params["c"]} if {"c", "d"} <= params.keys() else None
 
 
-def _overprovision(given: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    return {**given, "spare": given["spare"] / (1 + given["spare"])} if "spare" in given else None
-
-
-def _remembering(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The simulations of uniform writes with memory, as they are: those of traces take too long."""
-    match = re.fullmatch(r"d-choices:d=\d+,c=([1-9]\d*)", str(options.get("victim")))
-    return options if match and options.get("workload") == "uniform" else None
-
-
-def _any_params(params: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def any_block(params: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """One choice and no memory."""
     without = forgotten("c", 0)(params)
     return None if without is None else forgotten("d", 1)(without)
 
 
-def _at_most_one(params: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def at_most_one(params: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Memory of one block."""
     if "c" not in params:
         return None
     import numpy
 
     c = params["c"]
     return {**params, "c": numpy.minimum(c, 1) if hasattr(c, "shape") else min(c, 1)}
-
-
-MUTANTS = (
-    Mutant(
-        "memory of one block",
-        "one candidate is remembered, however many should be",
-        _choices(lambda d, c: f"d-choices:d={d},c={min(c, 1)}"),
-        _at_most_one,
-    ),
-    Mutant(
-        "no memory",
-        "candidates are forgotten after each pick",
-        _choices(lambda d, _: f"d-choices:d={d},c=0"),
-        forgotten("c", 0),
-    ),
-    Mutant("random victims", "a victim is any block", _one_drawn, _any_params),
-    Mutant(
-        "greedy victims",
-        "a victim is the best of all blocks",
-        _choices(lambda _d, _c: "greedy"),
-    ),
-    Mutant(
-        "one frontier for two",
-        "copies go where host writes go",
-        swap("frontier", {"double": "single"}),
-    ),
-    Mutant(
-        "two frontiers for one",
-        "copies go to a block of their own",
-        swap("frontier", {"single": "double"}),
-    ),
-    Mutant(
-        "memory of the wrong end",
-        "the fullest of the candidates are remembered",
-        _remembering,
-        policies=worst_remembered,
-    ),
-    Mutant(
-        "memory for nothing",
-        "as many blocks are drawn as would be without memory",
-        _choices(lambda d, c: f"d-choices:d={d + c},c={c}"),
-        _free_memory,
-    ),
-    Mutant(
-        "half of the choices",
-        "half as many blocks are drawn, two at least",
-        _choices(lambda d, c: f"d-choices:d={max(d // 2, 2)},c={c}"),
-        _fewer,
-    ),
-    Mutant("FIFO victims", "a victim is the oldest block", _choices(lambda _d, _c: "fifo")),
-    Mutant(
-        "over-provisioning for spare factor",
-        "the spare space is a share of the logical pages",
-        _overprovision,
-        _overprovision,
-    ),
-)

@@ -2,15 +2,17 @@
 
 A row that a deliberately wrong engine meets as well proves nothing of the right one. Most mutants
 are another configuration, such as random victims in place of the paper's policy; some are faults
-in the code, which only an engine built with them has. What a paper's mutants are is said in its
-folder, in the module ``mutants``.
+in the code, which only an engine built with them has. ``mutants.toml`` has those of every paper,
+and the modules ``mutants`` and ``wrong`` of a paper's folder what no option says.
 
 Mutants run under the chosen reading of a paper, whose rows decide its verdicts.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +23,7 @@ from flashgc.store.cache import Cache
 from flashgc.studies.study import Progress
 from flashgc_papers.claims import Claim
 from flashgc_papers.engine import core, describe
+from flashgc_papers.entries import document
 from flashgc_papers.reproduce.execute import Work
 from flashgc_papers.reproduce.readings import under_chosen
 from flashgc_papers.reproduce.runner import (
@@ -66,12 +69,43 @@ class Mutant:
     policies: Policies | None = None
 
 
+@functools.cache
 def mutants_of(paper: str) -> tuple[Mutant, ...]:
     """The mutants of a paper."""
-    papers.load(paper)
-    mutants = importlib.import_module(f"{papers.__name__}.{paper}.mutants").MUTANTS
-    assert isinstance(mutants, tuple)
-    return mutants
+    every = document("mutants.toml").get(paper, ())
+    return tuple(_mutant(f"{papers.__name__}.{paper}", entry) for entry in every)
+
+
+def _mutant(folder: str, entry: Mapping[str, Any]) -> Mutant:
+    def function(key: str, usual: Any) -> Any:
+        if key not in entry:
+            return usual
+        module, _, name = entry[key].partition(".")
+        return getattr(importlib.import_module(f"{folder}.{module}"), name)
+
+    return Mutant(
+        entry["name"],
+        entry["what"],
+        function("change", None) or _change(entry),
+        function("params", lambda _: None),
+        entry.get("engine", ""),
+        function("policies", None),
+    )
+
+
+def _change(entry: Mapping[str, Any]) -> Change:
+    """The change of options that an entry declares."""
+    if "swap" in entry:
+        ((key, words),) = entry["swap"].items()
+        return swap(key, words)
+    if "replace" in entry:
+        ((key, (pattern, text)),) = entry["replace"].items()
+        return replaced(key, pattern, text)
+    if "touched" in entry:
+        ((key, pattern),) = entry["touched"].items()
+        return lambda options: options if re.fullmatch(pattern, str(options.get(key))) else None
+    values, where = entry["set"], entry.get("where", "")
+    return lambda options: {**options, **values} if not where or where in options else None
 
 
 def swap(key: str, words: Mapping[str, str]) -> Change:
@@ -85,6 +119,21 @@ def swap(key: str, words: Mapping[str, str]) -> Change:
     def change(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
         word = str(options.get(key))
         return {**options, key: words[word]} if word in words else None
+
+    return change
+
+
+def replaced(key: str, pattern: str, text: str) -> Change:
+    """Changes the parts of the option ``key`` that are ``pattern``.
+
+    >>> replaced("placement", r"regions=.", "regions=1")({"placement": "dac:regions=3"})
+    {'placement': 'dac:regions=1'}
+    """
+
+    def change(options: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        word = str(options.get(key))
+        other = re.sub(pattern, text, word)
+        return {**options, key: other} if other != word else None
 
     return change
 
