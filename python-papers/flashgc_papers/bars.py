@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from flashgc_papers.published import Point, marked
+from flashgc_papers.published import Drawing, Point, marked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawing
 
 #: Fills of the bars of a group in their order, told apart without colour by their hatching.
 _FILLS = (("#D9D9D9", "///"), ("#0072B2", ""), ("#D55E00", "..."), ("#F0E442", "xx"))

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawing
+    from matplotlib.figure import Figure
+
+    Drawing: TypeAlias = Figure
+else:  # It is imported late: commands that draw nothing start without it.
+    Drawing = object
 
 #: The word of the legend.
 LABEL = "published"

@@ -125,7 +125,7 @@ def work(queue: Queue, kind: str, pages: int, depth: int, seconds: float) -> dic
 
 
 def by_nvme(line: str, kind: str, depth: int, seconds: int) -> dict[str, Any]:
-    """Return the figures of a host at the address that ``said`` names, in the shape of fio's."""
+    """Return the figures of a host at the address that ``line`` names, in the shape of fio's."""
     _, address, name = line.split()
     pages = BLOCKS * PAGES_PER_BLOCK * 8 // 10
     with connected(address, name) as (_, queue):

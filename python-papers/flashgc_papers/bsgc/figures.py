@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flashgc.described import Simulation
 from flashgc_papers.bars import Bars, bars
@@ -12,6 +12,7 @@ from flashgc_papers.bsgc import experiment, policies
 from flashgc_papers.bsgc.experiment import FIGURES, HOT, TABLE, WITH_SFL, Agreement
 from flashgc_papers.bsgc.traces import traces
 from flashgc_papers.claims import Claim
+from flashgc_papers.published import Drawing
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import Reading, UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (
@@ -27,9 +28,6 @@ from flashgc_papers.reproduce.runner import (
     row,
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 #: The units that the paper prints.
 PRINTED = {

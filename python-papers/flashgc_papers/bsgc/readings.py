@@ -11,7 +11,6 @@ import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from flashgc.described import Simulation, simulation
 from flashgc.results import WearPoint
@@ -19,6 +18,7 @@ from flashgc_papers.bsgc import experiment
 from flashgc_papers.bsgc.experiment import DRIVE, HOT, LOW, TABLE, Agreement
 from flashgc_papers.bsgc.traces import hot_of_deviation
 from flashgc_papers.claims import Claim, claims
+from flashgc_papers.published import Drawing
 from flashgc_papers.reproduce.runner import (
     Figure,
     Measured,
@@ -33,9 +33,6 @@ from flashgc_papers.reproduce.runner import (
     runner,
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value, Verdict
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 ENDURANCE = 100
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from flashgc_papers.published import Drawing
 from flashgc_papers.reproduce.runner import Figure, Table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 
 def traces(shares: Mapping[str, float]) -> Figure:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flashgc_papers.claims import Claim
-from flashgc_papers.published import Point, marked
+from flashgc_papers.published import Drawing, Point, marked
 from flashgc_papers.reproduce.runner import Figure, Table
 from flashgc_papers.reproduce.verdicts import Value
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 #: The measured value of a trace, a spare factor and a memory; NaN where there is none.
 Cells = Callable[[str, float, int], Value]

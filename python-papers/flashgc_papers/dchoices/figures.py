@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flashgc_papers.claims import Claim
 from flashgc_papers.dchoices.experiment import DRIVE, WHOLE, choices, mean_field, uniform
+from flashgc_papers.published import Drawing
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.runner import (
     Figure,
@@ -28,9 +29,6 @@ from flashgc_papers.reproduce.runner import (
     runner,
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 #: The drive of Figures 1 and 2.
 B, SPARE = 64, 0.1

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flashgc_papers.claims import Claim
 from flashgc_papers.dchoices.experiment import DRIVE, WHOLE, choices, ratio, uniform
-from flashgc_papers.published import Point, marked, ranged
+from flashgc_papers.published import Drawing, Point, marked, ranged
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.runner import (
     Figure,
@@ -27,9 +26,6 @@ from flashgc_papers.reproduce.runner import (
     runner,
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 #: Memory by c + d: every c that leaves two choices, for with one the memory never settles.
 MEMORY = {total: range(total - 1) for total in (10, 20)}
@@ -213,8 +209,6 @@ class MemoryForChoices:
                             without, with_ = (measured.get(f"{b} {spare:g} {c}") for c in (0, 1))
                             point = _percent(with_, without)
                         lines.append((total, b, c, spare, gain, point.mean, point.ci95))
-        if not lines:
-            return []
         data = Table(
             ("c + d", "b", "c", "S_f", "gain (%)", "simulated gain (%)", "ci95"), tuple(lines)
         )

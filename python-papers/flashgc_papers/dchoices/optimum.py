@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from flashgc_papers.dchoices import standins
 from flashgc_papers.dchoices.experiment import choices
 from flashgc_papers.dchoices.standins import Published
 from flashgc_papers.dchoices.traces import paired, percent
-from flashgc_papers.published import Point, marked
+from flashgc_papers.published import Drawing, Point, marked
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (
@@ -30,9 +29,6 @@ from flashgc_papers.reproduce.runner import (
     row,
 )
 from flashgc_papers.reproduce.verdicts import Judgement
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 #: Each curve of the figure: trace, memory, and where its published optimum lies, from and to.
 Curves = list[tuple[Published, int, float, float]]
@@ -171,8 +167,6 @@ class ManyChoices(UnderReading):
                 value = measured.get(self._key(trace, c, d))
                 if math.isfinite(value.mean):
                     lines.append((trace.name, c, d, value.mean, value.ci95))
-        if not lines:
-            return []
         data = Table(("trace", "c", "d", "write amplification", "ci95"), tuple(lines))
         standing = [trace.name for trace in standins.traces(claim) if standins.stand_in(trace)]
         caption = (

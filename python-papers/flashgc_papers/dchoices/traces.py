@@ -41,7 +41,7 @@ SIZE = 0.25
 
 
 def paired(first: Result, other: Result) -> Value:
-    """By how much ``one`` is above ``other``, from runs of the same seeds, with its 95% interval.
+    """By how much ``first`` is above ``other``, from runs of the same seeds, with its 95% interval.
 
     The runs share their workloads, so that their differences vary less than they do.
     """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from flashgc_papers.pgc.experiment import (
     settings,
     timed,
 )
-from flashgc_papers.published import Point, marked
+from flashgc_papers.published import Drawing, Point, marked
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (
@@ -37,9 +36,6 @@ from flashgc_papers.reproduce.runner import (
     row,
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 #: The paper's four parameters, and the one that it leaves open: their values in the order in which
 #: the gain is said to grow, and how they are written.
@@ -188,8 +184,6 @@ class Synthetic(UnderReading):
                         max(figures(run).max for run in measured.runs(key)) / 1e3,
                     )
                     lines.append((name, value, preemption, response.mean, response.ci95, *cells))
-        if not lines:
-            return []
         columns = (
             "sweep",
             "value",

@@ -22,7 +22,7 @@ import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flashgc.described import Simulation, simulation
 from flashgc_papers.bars import Bars, bars
@@ -39,6 +39,7 @@ from flashgc_papers.pgc.experiment import (
     settings,
     timed,
 )
+from flashgc_papers.published import Drawing
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import Reading, UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (
@@ -55,9 +56,6 @@ from flashgc_papers.reproduce.runner import (
     seeded,
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 #: The environment variable that names the folder of the public traces.
 FOLDER = "FLASHGC_TRACES"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from flashgc.described import Simulation
 from flashgc_papers.claims import Claim
 from flashgc_papers.pgc.experiment import LENGTH, clock, settings, timed
 from flashgc_papers.pgc.sweeps import left_out, workload
+from flashgc_papers.published import Drawing
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (
@@ -26,9 +27,6 @@ from flashgc_papers.reproduce.runner import (
     row,
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 #: Shares of writes and depths of the queue of the measured drives.
 WRITES, DEPTHS = (20, 40, 60, 80), (8, 64)
@@ -89,8 +87,6 @@ class Variability(UnderReading):
                 (writes, at * series.resolution_seconds, (read + write) / 1e6)
                 for at, (read, write) in enumerate(both)
             ]
-        if not lines:
-            return []
         data = Table(("writes (%)", "seconds", "MB/s"), tuple(lines))
         caption = f"Bandwidth over time without preemption, {DEPTHS[0]} threads, one run"
         return [Figure("pgc.variability", caption, data, functools.partial(_draw_bandwidth, data))]
@@ -110,8 +106,6 @@ class Variability(UnderReading):
             z = np.sort((whole - np.mean(whole)) / np.std(whole))
             shares = (np.arange(len(z)) + 1) / len(z)
             cells += [(depth, float(x), float(y)) for x, y in zip(z, shares, strict=True)]
-        if not cells:
-            return []
         data = Table(("queue depth", "z", "share of the slices"), tuple(cells))
         caption = (
             f"Write bandwidth of slices of {SLICE} in standard deviations from its mean, "
@@ -147,29 +141,28 @@ class Variability(UnderReading):
         return row(f"{writes}% writes, queue depth 8, 64", "varies more", judge)
 
 
-def _draw_bandwidth(data: Table) -> Drawing:
+def _curves(data: Table, label: str) -> list[Any]:
+    """A line for each value of the first column: the third column over the second."""
     from flashgc import plot
 
     cells = np.array(data.rows, np.float64)
-    series = [
-        plot.Series(f"{writes:g}% writes", of[:, 1], of[:, 2], kind="line")
-        for writes in np.unique(cells[:, 0])
-        for of in [cells[cells[:, 0] == writes]]
+    return [
+        plot.Series(label.format(value), part[:, 1], part[:, 2], kind="line")
+        for value in np.unique(cells[:, 0])
+        for part in [cells[cells[:, 0] == value]]
     ]
+
+
+def _draw_bandwidth(data: Table) -> Drawing:
+    from flashgc import plot
+
+    series = _curves(data, "{:g}% writes")
     return plot.against(series, x_label="seconds", y_label="bandwidth (MB/s)")
 
 
 def _draw_normalised(data: Table) -> Drawing:
     from flashgc import plot
 
-    cells = np.array(data.rows, np.float64)
-    series = [
-        plot.Series(f"queue depth {depth:g}", of[:, 1], of[:, 2], kind="line")
-        for depth in np.unique(cells[:, 0])
-        for of in [cells[cells[:, 0] == depth]]
-    ]
-    return plot.against(
-        series,
-        x_label="write bandwidth, standard deviations from its mean",
-        y_label=data.columns[2],
-    )
+    x_label = "write bandwidth, standard deviations from its mean"
+    series = _curves(data, "queue depth {:g}")
+    return plot.against(series, x_label=x_label, y_label=data.columns[2])

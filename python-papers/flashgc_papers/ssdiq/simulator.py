@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from flashgc_papers.claims import Cell, Claim, claims
-from flashgc_papers.published import Point, marked
+from flashgc_papers.published import Drawing, Point, marked
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.runner import (
     Figure,
@@ -25,9 +24,6 @@ from flashgc_papers.reproduce.runner import (
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.ssdiq import experiment
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 #: The workloads of a column, by its first heading.
 WORKLOADS: dict[str, Callable[[Cell], str]] = {

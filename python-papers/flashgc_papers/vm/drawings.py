@@ -7,11 +7,9 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from flashgc_papers.published import marked, ranged
+from flashgc_papers.published import Drawing, marked, ranged
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
     from flashgc.plot import Panel
 
 #: Values of each program at each place of the horizontal axis; NaN where there is none.

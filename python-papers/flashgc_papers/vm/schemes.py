@@ -7,10 +7,10 @@ import itertools
 import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from flashgc.results import Result
 from flashgc_papers.claims import Claim
+from flashgc_papers.published import Drawing
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (
@@ -43,9 +43,6 @@ from flashgc_papers.vm.experiment import (
     swap,
     task,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 #: The figures of Figures 5 to 10 and Table IV, by heading.
 FIGURES: dict[str, Callable[[Result], float]] = {

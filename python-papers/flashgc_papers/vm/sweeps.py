@@ -6,9 +6,9 @@ import dataclasses
 import functools
 import itertools
 import math
-from typing import TYPE_CHECKING
 
 from flashgc_papers.claims import Claim
+from flashgc_papers.published import Drawing
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (
@@ -39,9 +39,6 @@ from flashgc_papers.vm.experiment import (
     task,
     together,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 CACHES, LOG_BLOCKS = (1, 2, 4, 8, 16), (8, 16, 32, 64, 128)
 #: The axes of Figures 11 and 12: their points, and words for tables.

@@ -9,15 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from flashgc_papers.published import Point, marked
+from flashgc_papers.published import Drawing, Point, marked
 from flashgc_papers.reproduce.runner import Figure, Measured, NotMeasuredError, Table
 from flashgc_papers.reproduce.verdicts import Value
 from flashgc_papers.zombie.experiment import amplification, key
 from flashgc_papers.zombie.timed import seconds
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
     from flashgc.plot import Panel
 
 #: All h of Figures 5 to 7 and 9.

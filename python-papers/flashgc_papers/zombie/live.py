@@ -6,12 +6,13 @@ import functools
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flashgc.device.live.plan import MIB, Plan
 from flashgc.progress import Show
 from flashgc_papers.bars import Bars, bars
 from flashgc_papers.claims import Claim
+from flashgc_papers.published import Drawing
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.runner import (
     Figure,
@@ -29,9 +30,6 @@ from flashgc_papers.reproduce.runner import (
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.zombie.experiment import PAIRS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 PLANS = {
     Size.QUICK: Plan(

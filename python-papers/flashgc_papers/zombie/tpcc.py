@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import math
 import statistics
-from typing import TYPE_CHECKING
 
 from flashgc.described import Simulation, simulation
 from flashgc_papers.bars import Bars, bars
 from flashgc_papers.claims import Claim
+from flashgc_papers.published import Drawing
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import Reading, UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (
@@ -41,9 +41,6 @@ from flashgc_papers.zombie.experiment import (
 )
 from flashgc_papers.zombie.figures import FOUR
 from flashgc_papers.zombie.timed import seconds, transactions
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 #: Table 4: 31.6 GB that hold a database of 28.8 or 26.5 GB, 9.7% and 19% more than it.
 SPARES = {"TPC-C1": "8.84%", "TPC-C2": "16.1%"}
