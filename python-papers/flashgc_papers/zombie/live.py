@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,8 @@ PLANS = {
 }  # fmt: skip
 
 Session = dict[str, Any]
+#: Returns a number of a session.
+Reading = Callable[[Session], float]
 
 #: The columns of a session beside its write amplification: their names, and the places of values.
 COLUMNS = {
@@ -69,19 +71,32 @@ def sessions_of(done: Sequence[Session], workload: str, collector: str) -> list[
     return sorted(sessions, key=lambda session: session["repetition"])
 
 
-def _values(done: Sequence[Session], workload: str, collector: str, key: str) -> list[float]:
-    return [float(session[key]) for session in sessions_of(done, workload, collector)]
+def values_of(done: Sequence[Session], workload: str, collector: str, of: Reading) -> list[float]:
+    """Return the readings of the sessions of a workload and a collector, by repetition."""
+    return [of(session) for session in sessions_of(done, workload, collector)]
+
+
+def gain(
+    done: Sequence[Session], workload: str, pair: tuple[str, str], of: Reading, sign: int
+) -> Value:
+    """The change in percent from the second of a pair to the first, repetition by repetition.
+
+    Up with the ``sign`` 1, and down with -1.
+    """
+    taken = [values_of(done, workload, name, of) for name in pair]
+    return Value.of(
+        [100 * sign * (first / second - 1) for first, second in zip(*taken, strict=True)]
+    )
+
+
+def written(session: Session) -> float:
+    """Write amplification, by the drive's own counts in the session."""
+    return float(session["write_amplification"])
 
 
 def amplification(done: Sequence[Session], workload: str, collector: str) -> Value:
-    """Write amplification, by the drive's own counts in the session."""
-    return Value.of(_values(done, workload, collector, "write_amplification"))
-
-
-def gain(done: Sequence[Session], workload: str, less: str, more: str) -> Value:
-    """By how many percent ``less`` writes less than ``more``, repetition by repetition."""
-    taken = [_values(done, workload, name, "write_amplification") for name in (less, more)]
-    return Value.of([100 * (1 - low / high) for low, high in zip(*taken, strict=True)])
+    """The write amplification of the sessions of a workload and a collector."""
+    return Value.of(values_of(done, workload, collector, written))
 
 
 def _gain_row(
@@ -89,7 +104,7 @@ def _gain_row(
 ) -> Row:
     def judge() -> tuple[Value, Judgement]:
         done = measured.compute("sessions")
-        value = gain(done, workload, less, more)
+        value = gain(done, workload, (less, more), written, -1)
         if not isinstance(published, str):
             return value, verdicts.sized(value, published)
         means = [amplification(done, workload, name).mean for name in (less, more)]
@@ -101,7 +116,7 @@ def _gain_row(
 
 def _few_row(measured: Measured, workload: str, less: str, more: str, most: float) -> Row:
     def judge() -> tuple[Value, Judgement]:
-        value = gain(measured.compute("sessions"), workload, less, more)
+        value = gain(measured.compute("sessions"), workload, (less, more), written, -1)
         return value, verdicts.true(value.mean < most, f"{value.mean:.1f}%")
 
     return row(f"{workload}, {less} below {more}, %", f"below {most:g}", judge)
@@ -115,7 +130,9 @@ def known_row(measured: Measured, workload: str, published: float | str) -> Row:
         shares = [
             100 * share
             for name in ("ZGC-GD", "ZGC-CB")
-            for share in _values(done, workload, name, "known_share")
+            for share in values_of(
+                done, workload, name, lambda session: float(session["known_share"])
+            )
         ]
         low = float(published) if not isinstance(published, str) else 0.0
         value = Value(statistics.fmean(shares), 0.0)

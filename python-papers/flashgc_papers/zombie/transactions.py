@@ -5,7 +5,7 @@ The host waits for a drive with the times of flash (``--realtime``), which hears
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from flashgc_papers.reproduce.runner import (
 from flashgc_papers.reproduce.verdicts import Judgement, Value
 from flashgc_papers.zombie.experiment import PAIRS
 from flashgc_papers.zombie.live import PLANS as UNTIMED
-from flashgc_papers.zombie.live import Session, known_row, replay_row, sessions_of
+from flashgc_papers.zombie.live import Reading, Session, gain, known_row, replay_row, values_of
 
 #: The collectors of the paper: greedy alone has no pair.
 COLLECTORS = tuple(name for pair in PAIRS for name in reversed(pair))
@@ -71,9 +71,6 @@ PLANS = {
     Size.FULL: _timed(UNTIMED[Size.DEFAULT], (300, 600), 0.25, (5, 5)),
 }
 
-#: Returns a number of a session.
-Reading = Callable[[Session], float]
-
 
 def transactions(session: Session) -> float:
     """Transactions in a second of the drive's time, which passes slower than the host's."""
@@ -93,24 +90,6 @@ def new_order_ms(session: Session) -> float:
 def elapsed(session: Session) -> float:
     """Seconds of the drive's time that the micro-benchmark takes."""
     return float(session["seconds"]) / float(session["slower"])
-
-
-def values_of(done: Sequence[Session], workload: str, collector: str, of: Reading) -> list[float]:
-    """Return the readings of the sessions of a workload and a collector, by repetition."""
-    return [of(session) for session in sessions_of(done, workload, collector)]
-
-
-def gain(
-    done: Sequence[Session], workload: str, pair: tuple[str, str], of: Reading, sign: int
-) -> Value:
-    """The change in percent from the second of a pair to the first, repetition by repetition.
-
-    Up with the ``sign`` 1, and down with -1.
-    """
-    taken = [values_of(done, workload, name, of) for name in pair]
-    return Value.of(
-        [100 * sign * (first / second - 1) for first, second in zip(*taken, strict=True)]
-    )
 
 
 def sessions(claim: Claim, plan: Plan, clock: Clock) -> Study:
