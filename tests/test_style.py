@@ -7,7 +7,9 @@ which is made from it.
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -35,6 +37,12 @@ REFUSED = (
     "so many", "so much as", "says nothing of", "say nothing of", "goes by", "go by",
     "what is asked", "in the place of", "where there are such",
 )  # fmt: skip
+
+#: Names that say how a value came about, and not what it is. No variable and no type has one.
+HOW = {"one", "made", "told", "found", "said", "asked", "named", "served"}
+
+#: Those of the public interface, which stay.
+PUBLIC = {"Found", "Served", "gap(found)", "identified(made)"}
 
 OPENING = (
     r"(?:(?:What|Whether|Where|How|Who|Whose|Which|When|Why)(?:ever)?\b"
@@ -103,6 +111,26 @@ def phrases(text: str, phrase: str) -> list[int]:
     return [_line(text, match.start()) for match in re.finditer(pattern, text.lower())]
 
 
+def names_of_no_thing(text: str) -> Iterator[str]:
+    """Variables, parameters and types in Python with a name of :data:`HOW`, except fields."""
+    fields: set[ast.expr] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ClassDef):
+            fields |= {part.target for part in node.body if isinstance(part, ast.AnnAssign)}
+            if node.name.lower() in HOW:
+                yield node.name
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            function = getattr(node, "name", "lambda")
+            every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            every += filter(None, (node.args.vararg, node.args.kwarg))
+            yield from (f"{function}({each.arg})" for each in every if each.arg in HOW)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in HOW:
+            if node not in fields:
+                yield node.id
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name in HOW:
+            yield node.name
+
+
 def _line(text: str, position: int) -> int:
     return text.count("\n", 0, position) + 1
 
@@ -138,6 +166,17 @@ def test_no_phrase_hides_its_subject() -> None:
         for line in phrases(text, phrase)
     ]
     assert not found
+
+
+def test_variables_and_types_are_named_after_what_they_are() -> None:
+    found = [
+        f"{path}: {name}"
+        for path, text in sources().items()
+        if path.startswith("python/") and path.endswith(".py")
+        for name in names_of_no_thing(text)
+        if name not in PUBLIC
+    ]
+    assert not found, "a noun is needed: result, point, row, warning ..."
 
 
 def documents() -> dict[str, str]:
@@ -253,6 +292,26 @@ def test_openings_are_found_in_rust(text: str, lines: list[int]) -> None:
 )
 def test_openings_are_found_in_python(text: str, lines: list[int]) -> None:
     assert openings_in_python(text) == lines
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("for one in rows: pass", ["one"]),
+        ("[one for one in rows]", ["one"]),
+        ("made, row = [], 1", ["made"]),
+        ("with open(path) as found: pass", ["found"]),
+        ("try: pass\nexcept OSError as told: pass", ["told"]),
+        ("def show(said, *asked, found=1): pass", ["show(said)", "show(found)", "show(asked)"]),
+        ("key = lambda one: one.x", ["lambda(one)"]),
+        ("class Told:\n    found: int", ["Told"]),
+        ("if (named := row): served: int = 1", ["named", "served"]),
+        ("match row:\n    case int() as one: pass", ["one"]),
+        ("row.found = rule.made(told=row)", []),
+    ],
+)
+def test_names_that_say_how_a_value_came_about_are_found(text: str, names: list[str]) -> None:
+    assert sorted(names_of_no_thing(text)) == sorted(names)
 
 
 def test_phrases_are_found_across_lines_of_a_comment() -> None:

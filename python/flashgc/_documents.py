@@ -87,12 +87,12 @@ _Reader: TypeAlias = Callable[[Any], Any]
 @functools.cache
 def _readers(cls: type[_Dataclass]) -> tuple[tuple[str, _Reader, object], ...]:
     """The name of each field, what reads its value, and its value where there is none."""
-    made = []
+    readers = []
     for field in dataclasses.fields(cls):
         reader = _late_reader(cls, field.type)
         absent = reader(None) if field.default is dataclasses.MISSING else field.default
-        made.append((field.name, reader, absent))
-    return tuple(made)
+        readers.append((field.name, reader, absent))
+    return tuple(readers)
 
 
 def _late_reader(cls: type, hint: Any) -> _Reader:
@@ -115,7 +115,7 @@ def _reader(hint: Any) -> _Reader:
     """Return the reader that makes a value of the type ``hint`` of one of JSON."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        (other, *further) = [one for one in inner if one is not types.NoneType]
+        (other, *further) = [kind for kind in inner if kind is not types.NoneType]
         read_other = _as_it_is if further else _reader(other)
         return lambda value: None if value is None else read_other(value)
     if origin is tuple and inner[-1] is Ellipsis:
@@ -124,7 +124,7 @@ def _reader(hint: Any) -> _Reader:
             return lambda values: tuple(values or ())
         return lambda values: tuple([each(value) for value in values or ()])
     if origin is tuple:
-        parts = [_reader(one) for one in inner]
+        parts = [_reader(kind) for kind in inner]
         return lambda values: tuple(
             part(value) for part, value in zip(parts, values or (None,) * len(parts), strict=True)
         )

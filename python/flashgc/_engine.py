@@ -97,11 +97,11 @@ def terminable(control: Control) -> Iterator[None]:
     ):
         yield
         return
-    asked = False
+    is_stopping = False
 
     def stop(*_: object) -> None:
-        nonlocal asked
-        asked = True
+        nonlocal is_stopping
+        is_stopping = True
         control.cancel()
 
     before = signal.signal(signal.SIGTERM, stop)
@@ -109,7 +109,7 @@ def terminable(control: Control) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-        if asked and not _ctrl_c.of_command():
+        if is_stopping and not _ctrl_c.of_command():
             signal.raise_signal(signal.SIGTERM)
 
 
@@ -166,8 +166,8 @@ def simulate(
             )
     simulated = Simulated(**json.loads(text))
     memory = peak_memory_bytes()
-    for one in simulated.left_out:
-        one["name"] = _naming.name(configs[one["index"]], configs)
+    for entry in simulated.left_out:
+        entry["name"] = _naming.name(configs[entry["index"]], configs)
     for result in simulated.results:
         result["peak_memory_bytes"] = memory
     return simulated

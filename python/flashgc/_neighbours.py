@@ -44,30 +44,30 @@ def sources(file: str, read: Read) -> tuple[Source, dict[str, Source]]:
     """
     folder = os.path.dirname(os.path.realpath(file) if os.path.islink(file) else file)
     own = Source(file, read(file), "")
-    found: dict[str, Source] = {}
+    sources: dict[str, Source] = {}
     waiting = [own]
     while waiting:
-        one = waiting.pop()
-        for name in _names(one):
-            if name in found or (place := _place(folder, name)) is None:
+        source = waiting.pop()
+        for name in _names(source):
+            if name in sources or (place := _place(folder, name)) is None:
                 continue
             package = name if _is_package(place) else name.rpartition(".")[0]
-            found[name] = Source(place, read(place), package)
-            waiting.append(found[name])
-    return own, found
+            sources[name] = Source(place, read(place), package)
+            waiting.append(sources[name])
+    return own, sources
 
 
-def _names(one: Source) -> list[str]:
+def _names(source: Source) -> list[str]:
     """The modules that a file may mean by its imports, each after the package that it is in."""
-    made = []
-    for dots, name, taken in _statements(one.source):
-        base = _absolute(one.package, dots, name)
+    names = []
+    for dots, name, taken in _statements(source.source):
+        base = _absolute(source.package, dots, name)
         if base is None:
             continue
         parts = base.split(".") if base else []
-        made += [".".join(parts[: end + 1]) for end in range(len(parts))]
-        made += [".".join([*parts, word]) for word in taken]
-    return made
+        names += [".".join(parts[: end + 1]) for end in range(len(parts))]
+        names += [".".join([*parts, word]) for word in taken]
+    return names
 
 
 def _absolute(package: str, dots: int, name: str) -> str | None:
@@ -94,14 +94,14 @@ def _statements(source: bytes) -> Sequence[Statement]:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):
         return ()
-    made: list[Statement] = []
+    statements: list[Statement] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            made += [(0, alias.name, ()) for alias in node.names]
+            statements += [(0, alias.name, ()) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             taken = tuple(alias.name for alias in node.names if alias.name != "*")
-            made.append((node.level, node.module or "", taken))
-    return tuple(made)
+            statements.append((node.level, node.module or "", taken))
+    return tuple(statements)
 
 
 def _place(folder: str, name: str) -> str | None:
@@ -150,21 +150,21 @@ class Folder:
             setattr(inside, last, module)
         return module
 
-    def _run(self, name: str, one: Source) -> ModuleType:
+    def _run(self, name: str, source: Source) -> ModuleType:
         """The module of a file, which is run if it has not been."""
-        place = os.path.realpath(one.path)
+        place = os.path.realpath(source.path)
         if place in self._loaded:
             return self._loaded[place]
         module = self._loaded[place] = ModuleType(name)
-        module.__file__ = one.path
-        if _is_package(one.path):
-            module.__path__ = [os.path.dirname(one.path)]
-        own_import = functools.partial(self._import, one.package)
+        module.__file__ = source.path
+        if _is_package(source.path):
+            module.__path__ = [os.path.dirname(source.path)]
+        own_import = functools.partial(self._import, source.package)
         vars(module)["__builtins__"] = {**vars(builtins), "__import__": own_import}
         # Data classes and others look their module up.
         sys.modules[name] = module
         try:
-            exec(compile(one.source, one.path, "exec", dont_inherit=True), vars(module))
+            exec(compile(source.source, source.path, "exec", dont_inherit=True), vars(module))
         except BaseException:
             del self._loaded[place]
             raise
@@ -189,7 +189,7 @@ class Folder:
             module = self._module(absolute) if absolute else ModuleType(self._name)
             if not fromlist:
                 return self._module(absolute.partition(".")[0])
-            taken = [one for one in fromlist if one != "*"]
+            taken = [name for name in fromlist if name != "*"]
             if "*" in fromlist:
                 taken += getattr(module, "__all__", ())
             for word in taken:

@@ -74,11 +74,11 @@ def to_html(caption: str, shown: Shown) -> str:
         f'<caption style="text-align:left;color:inherit">{for_html(caption)}</caption>',
     ]
     if shown.columns:
-        heads = "".join(_cell(one.heading, one, "th") for one in columns)
+        heads = "".join(_cell(column.heading, column, "th") for column in columns)
         parts.append(f"<thead><tr>{heads}</tr></thead>")
     parts.append("<tbody>")
     for row in shown.rows[:MOST_ROWS]:
-        cells = (_cell(text, one, "td") for text, one in zip(row, columns, strict=True))
+        cells = (_cell(text, column, "td") for text, column in zip(row, columns, strict=True))
         parts.append(f"<tr>{''.join(cells)}</tr>")
     parts.append("</tbody></table>")
     more = len(shown.rows) - MOST_ROWS

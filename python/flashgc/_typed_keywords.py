@@ -25,7 +25,11 @@ class _Signature(inspect.Signature):
     __slots__ = ()
 
     def __str__(self) -> str:
-        own = [one for one in self.parameters.values() if not isinstance(one, _Keyword)]
+        own = [
+            parameter
+            for parameter in self.parameters.values()
+            if not isinstance(parameter, _Keyword)
+        ]
         options = inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD)
         return str(inspect.Signature([*own, options], return_annotation=self.return_annotation))
 
@@ -46,9 +50,9 @@ def typed_keywords(keywords: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function)
         before = [
-            one.replace(annotation=_written(one.annotation))
-            for one in signature.parameters.values()
-            if one.kind is not one.VAR_KEYWORD
+            parameter.replace(annotation=_written(parameter.annotation))
+            for parameter in signature.parameters.values()
+            if parameter.kind is not parameter.VAR_KEYWORD
         ]
         after = [
             _Keyword(name, _Keyword.KEYWORD_ONLY, default=None, annotation=_written(type_))

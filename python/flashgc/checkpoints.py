@@ -93,10 +93,10 @@ def parse_time(text: str) -> float | None:
     >>> parse_time("5min"), parse_time("200ms"), parse_time("5")
     (300.0, 0.2, None)
     """
-    found = _TIME.fullmatch(text.strip())
-    if found is None or found[2] not in _SECONDS:
+    match = _TIME.fullmatch(text.strip())
+    if match is None or match[2] not in _SECONDS:
         return None
-    return float(found[1]) * _SECONDS[found[2]]
+    return float(match[1]) * _SECONDS[match[2]]
 
 
 def _seconds(text: str, place: str) -> float:

@@ -21,24 +21,24 @@ _WRITTEN = ("run.timeline", "run.trace_events")
 
 
 def configurations(
-    asked: Experiment,
+    experiment: Experiment,
     places: Places | None = None,
     *,
     default_runs: int = 1,
     python: Policies = MappingProxyType({}),
 ) -> list[dict[str, Any]]:
-    """Return the configurations of ``asked``: one for each combination of what may be several.
+    """Return the configurations of ``experiment``: one for each combination of what may be several.
 
     ``python`` has the policies written in Python that values name. Raises
     :class:`flashgc.ConfigError` with the value's place.
     """
     places = places or {}
     written = {key: list(policies) for key, policies in python.items()}
-    made: list[dict[str, Any]] = json.loads(
-        _core.configurations(dict(asked.given), dict(places), default_runs, written)
+    configs: list[dict[str, Any]] = json.loads(
+        _core.configurations(dict(experiment.given), dict(places), default_runs, written)
     )
     for path in _WRITTEN:
-        if path in asked:
+        if path in experiment:
             option = PATHS[path]
-            _files.check(asked[path], places.get(path, option.key), option.example)
-    return made
+            _files.check(experiment[path], places.get(path, option.key), option.example)
+    return configs

@@ -32,12 +32,12 @@ PICTURES = tuple(f".{kind}" for kind in FORMATS)
 @contextmanager
 def drawn(configs: Sequence[dict[str, Any]]) -> Iterator[None]:
     """Draws the timelines whose files are to be pictures, once the ``with`` block has made them."""
-    asked = [
+    values = [
         timed["timeline"]
         for timed in (config.get("timed") or {} for config in configs)
         if timed.get("timeline") and timed["timeline"]["file"].lower().endswith(PICTURES)
     ]
-    if not asked:
+    if not values:
         yield
         return
     import tempfile
@@ -46,12 +46,12 @@ def drawn(configs: Sequence[dict[str, Any]]) -> Iterator[None]:
     from flashgc import plot
 
     with tempfile.TemporaryDirectory(prefix="flashgc-") as folder:
-        made = Path(folder) / "timeline.json"
-        (timeline,) = asked  # Several configurations with one file are refused before.
-        picture, timeline["file"] = timeline["file"], str(made)
+        path = Path(folder) / "timeline.json"
+        (timeline,) = values  # Several configurations with one file are refused before.
+        picture, timeline["file"] = timeline["file"], str(path)
         yield
-        if made.exists():
-            plot.save(plot.timeline(made), picture)
+        if path.exists():
+            plot.save(plot.timeline(path), picture)
 
 
 T = TypeVar("T")
@@ -61,7 +61,7 @@ COMPARED_RUNS = int(find("runs").case("compare"))
 
 
 def simulate(
-    asked: Experiment,
+    experiment: Experiment,
     python: Policies | None = None,
     *,
     places: Places | None = None,
@@ -82,7 +82,7 @@ def simulate(
     for key, policies in python.items():
         for name, policy in policies.items():
             _faults.CHECKS[key](policy, name)
-    configs = configurations(asked, places, default_runs=default_runs, python=python)
+    configs = configurations(experiment, places, default_runs=default_runs, python=python)
     written = {
         index: {
             key: (config[key], policies[config[key]])
@@ -91,7 +91,7 @@ def simulate(
         }
         for index, config in enumerate(configs)
     }
-    jobs = parse_jobs(asked["run.jobs"], (places or {}).get("run.jobs", "jobs"))
+    jobs = parse_jobs(experiment["run.jobs"], (places or {}).get("run.jobs", "jobs"))
 
     def run(
         wanted: Sequence[int],
@@ -118,20 +118,25 @@ def simulate(
     with drawn(configs):
         if keeping is None:
             return run(range(len(configs)))
-        for option in (PATHS[path] for path in asked):
+        for option in (PATHS[path] for path in experiment):
             if option.once:
                 raise ConfigError(
                     f"{(places or {}).get(option.path, option.key)}: only a run makes it, and a "
                     "kept result is not run again; hint: leave out the file of results"
                 )
-        return keeping.simulate(configs, _options_alone(asked, configs, default_runs, python), run)
+        return keeping.simulate(
+            configs, _options_alone(experiment, configs, default_runs, python), run
+        )
 
 
 def _options_alone(
-    asked: Experiment, configs: Sequence[Mapping[str, Any]], default_runs: int, python: Policies
+    experiment: Experiment,
+    configs: Sequence[Mapping[str, Any]],
+    default_runs: int,
+    python: Policies,
 ) -> list[dict[str, Any] | None]:
     """Return the options that give each configuration alone; ``None`` where none do."""
-    given = {path: value for path, value in asked.given.items() if path != "run.jobs"}
+    given = {path: value for path, value in experiment.given.items() if path != "run.jobs"}
     if "run.runs" not in given and configs[0]["runs"] != 1:
         given["run.runs"] = configs[0]["runs"]
     lists = [
@@ -140,11 +145,14 @@ def _options_alone(
     ]
     alone = []
     for values in itertools.product(*lists):
-        one = dict(zip(given, values, strict=True))
+        choice = dict(zip(given, values, strict=True))
         with contextlib.suppress(ConfigError):
-            made = configurations(Experiment(one), default_runs=default_runs, python=python)
-            alone.append((made, one))
-    return [next((one for made, one in alone if made == [config]), None) for config in configs]
+            variants = configurations(Experiment(choice), default_runs=default_runs, python=python)
+            alone.append((variants, choice))
+    return [
+        next((choice for variants, choice in alone if variants == [config]), None)
+        for config in configs
+    ]
 
 
 def resumed(
@@ -195,11 +203,11 @@ def keeping_in(
     return Keeping(Path(results), work, option, expect)
 
 
-def told(made: T, keeping: Keeping | None) -> T:
-    """``made``, with a warning where it could not be kept."""
+def told(result: T, keeping: Keeping | None) -> T:
+    """``result``, with a warning where it could not be kept."""
     if keeping is not None and keeping.error is not None:
         warnings.warn(f"results: not kept: {keeping.error}", stacklevel=4)
-    return made
+    return result
 
 
 def parse_jobs(value: int | str, place: str) -> int:

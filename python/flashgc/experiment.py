@@ -46,6 +46,6 @@ def experiment(values: Mapping[str, Mapping[str, Any]], places: Places | None = 
     """
     places = dict(places or {})
     drive = values.get("drive")
-    named = isinstance(drive, Mapping) and "device" in drive
-    devices = device_values() if named else {}
+    is_device = isinstance(drive, Mapping) and "device" in drive
+    devices = device_values() if is_device else {}
     return Experiment(_core.experiment(values, places, devices))

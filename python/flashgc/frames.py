@@ -60,14 +60,14 @@ def file_of(table: object) -> str:
     if len(lengths) > 1:
         raise ConfigError(f"table: found columns of {_listed(lengths)} rows, expected one length")
     folder = Path(_folder())
-    made = folder / f"table.{os.urandom(4).hex()}.flashgc"
+    path = folder / f"table.{os.urandom(4).hex()}.flashgc"
     try:
-        _core.trace_of_columns(str(made), *every)
-        with made.open("rb") as file:
+        _core.trace_of_columns(str(path), *every)
+        with path.open("rb") as file:
             digest = hashlib.file_digest(file, "blake2b").hexdigest()[:16]
-        return str(made.replace(folder / f"table-{digest}.flashgc"))
+        return str(path.replace(folder / f"table-{digest}.flashgc"))
     except BaseException:
-        made.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
         raise
 
 
@@ -92,9 +92,9 @@ def _folder() -> str:
 def _names_of(value: object) -> list[str] | None:
     """The names of the columns of a data frame; ``None`` for anything else."""
     for attribute in ("column_names", "columns"):  # Arrow; pandas and polars.
-        found = getattr(value, attribute, None)
-        if found is not None and not callable(found) and hasattr(value, "__getitem__"):
-            return [name if isinstance(name, str) else str(name) for name in found]
+        member = getattr(value, attribute, None)
+        if member is not None and not callable(member) and hasattr(value, "__getitem__"):
+            return [name if isinstance(name, str) else str(name) for name in member]
     return None
 
 
@@ -111,9 +111,9 @@ class _Columns:
         elif getattr(getattr(table, "dtype", None), "names", None) is not None:
             names, get = list(table.dtype.names), table.__getitem__
         else:
-            found = _names_of(table)
-            assert found is not None
-            names, get = found, table.__getitem__
+            known = _names_of(table)
+            assert known is not None
+            names, get = known, table.__getitem__
         self._get = get
         meanings = _core.column_meanings(names)
         self._units: dict[str, tuple[str, str | None]] = {}
@@ -132,12 +132,12 @@ class _Columns:
 
     def _named(self, *roles: str) -> tuple[str, str, str | None]:
         """The subject, name and unit of the column of one of some subjects."""
-        found = [role for role in roles if role in self._units]
-        if len(found) == 1:
-            return (found[0], *self._units[found[0]])
+        own_roles = [role for role in roles if role in self._units]
+        if len(own_roles) == 1:
+            return (own_roles[0], *self._units[own_roles[0]])
         names = ", ".join(map(_shown, self._all)) or "none"
-        if found:
-            both = " and ".join(_shown(self._units[role][0]) for role in found)
+        if own_roles:
+            both = " and ".join(_shown(self._units[role][0]) for role in own_roles)
             raise ConfigError(f"table: {both} both say the operation; hint: leave one out")
         expected = {"time": "time_us", "offset": "offset_bytes", "size": "size_bytes"}
         example = expected.get(roles[0], roles[0])

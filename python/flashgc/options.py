@@ -129,13 +129,13 @@ _LISTING: Any = json.loads(_core.options())
 
 
 def _load() -> tuple[Option, ...]:
-    made = []
+    options = []
     for raw in _LISTING["options"]:
         raw["cases"] = tuple(Case(**case) for case in raw["cases"])
         raw["words"] = tuple(raw["words"])
         raw["range"] = None if raw["range"] is None else tuple(raw["range"])
-        made.append(Option(**raw))
-    return tuple(made)
+        options.append(Option(**raw))
+    return tuple(options)
 
 
 #: Every section and every option, in the order in which help lists them, and the keys of tenants.
@@ -234,5 +234,5 @@ def default_of(option: Option, *, compare: bool | None = None) -> str:
         own = [case.value for case in cases if case.name == "compare"]
         default = own[0] if own and compare else default
         cases = tuple(case for case in cases if case.name != "compare")
-    told = [f"{case.words} {case.value}" for case in cases]
-    return "; ".join([default, *told] if default else told)
+    parts = [f"{case.words} {case.value}" for case in cases]
+    return "; ".join([default, *parts] if default else parts)

@@ -54,11 +54,11 @@ def named(gc: Any, places: Mapping[str, str]) -> list[tuple[str, str, str]]:
 
 def load_policies(gc: Any, places: Mapping[str, str]) -> Policies:
     """The policies that the values of section ``gc`` name, loaded."""
-    found = named(gc, places)
-    announce((text, place) for _, text, place in found)
+    rows = named(gc, places)
+    announce((text, place) for _, text, place in rows)
     loaded: dict[str, dict[str, object]] = {key: {} for key in KEYS}
     files = Files()
-    for key, text, place in found:
+    for key, text, place in rows:
         loaded[key][text] = files.load(text, place)
     return loaded
 
@@ -186,9 +186,9 @@ def announce(texts: Iterable[tuple[str, str]]) -> None:
         if _remember(digest, known):
             continue
         where = shown(str(Path(file).absolute()))
-        told = ", ".join(map(shown, names))
+        phrase = ", ".join(map(shown, names))
         print(
-            f"note: {shown(experiment)} runs code: {where} ({told}); it runs with your rights",
+            f"note: {shown(experiment)} runs code: {where} ({phrase}); it runs with your rights",
             file=sys.stderr,
             flush=True,
         )
@@ -203,10 +203,10 @@ def _digest(file: str) -> str:
     from pathlib import Path
 
     own, beside = _neighbours.sources(file, lambda path: Path(path).read_bytes())
-    made = hashlib.sha256(own.source)
-    for name, one in sorted(beside.items()):
-        made.update(f"\0{name}\0{len(one.source)}\0".encode() + one.source)
-    return made.hexdigest()
+    digest = hashlib.sha256(own.source)
+    for name, source in sorted(beside.items()):
+        digest.update(f"\0{name}\0{len(source.source)}\0".encode() + source.source)
+    return digest.hexdigest()
 
 
 def _remember(digest: str, known: set[str]) -> bool:

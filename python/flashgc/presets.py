@@ -54,7 +54,7 @@ def device_entries() -> tuple[Entry, ...]:
     """The presets as entries of a listing: keys of an experiment and their values."""
     from flashgc.registry import Entry
 
-    made = []
+    entries = []
     for device in devices():
         keys = [
             f"| `{key}` | {value} |"
@@ -63,8 +63,8 @@ def device_entries() -> tuple[Entry, ...]:
         ]
         table = "\n".join(["| key | value |", "|---|---|", *keys])
         doc = f"{device.summary}.\n\n{table}\n\n# Source\n\n{device.source}"
-        made.append(Entry(device.name, device.summary, doc, ()))
-    return tuple(made)
+        entries.append(Entry(device.name, device.summary, doc, ()))
+    return tuple(entries)
 
 
 @functools.cache

@@ -35,20 +35,22 @@ def rank(results: Sequence[Result], names: Sequence[str] | None = None) -> Compa
     for name, result in zip(called, results, strict=True):
         kinds.setdefault(figure_of(result), name)
     if len(kinds) > 1:
-        told = ", ".join(f"{name} by {figure}" for figure, name in kinds.items())
-        raise ConfigError(f"results are ranked by different figures: {told}; hint: rank one kind")
+        text = ", ".join(f"{name} by {figure}" for figure, name in kinds.items())
+        raise ConfigError(f"results are ranked by different figures: {text}; hint: rank one kind")
     raw = [result.to_dict() for result in results]
     ranks = json.loads(_core.ranking(json.dumps(raw)))
-    named = [{**one, "name": called[one["index"]]} for one in ranks]
-    return Comparison.from_dicts(named, raw)
+    rows = [{**rank, "name": called[rank["index"]]} for rank in ranks]
+    return Comparison.from_dicts(rows, raw)
 
 
 def together(comparisons: Sequence[Comparison]) -> Comparison:
     """Ranks the results of several comparisons of one workload in one ranking."""
-    raw = [result.to_dict() for one in comparisons for result in one.results]
+    raw = [result.to_dict() for comparison in comparisons for result in comparison.results]
     ranks = json.loads(_core.ranking(json.dumps(raw)))
     left_out = [
-        {"name": each.name, "reason": each.reason} for one in comparisons for each in one.left_out
+        {"name": each.name, "reason": each.reason}
+        for comparison in comparisons
+        for each in comparison.left_out
     ]
     return Comparison.from_dicts(ranks, raw, left_out)
 
@@ -69,11 +71,11 @@ def differences(results: Sequence[Result]) -> dict[str, list[str]]:
     {'spare': ['0.07', '0.1']}
     """
     fields = [dict(_fields(result.to_dict()["config"])) for result in results]
-    names = dict.fromkeys(name for one in fields for name in one)
+    names = dict.fromkeys(name for config in fields for name in config)
     return {
-        name: [str(one.get(name, "none")) for one in fields]
+        name: [str(config.get(name, "none")) for config in fields]
         for name in names
-        if name not in FOLLOWS and len({str(one.get(name)) for one in fields}) > 1
+        if name not in FOLLOWS and len({str(config.get(name)) for config in fields}) > 1
     }
 
 

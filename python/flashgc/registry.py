@@ -185,9 +185,9 @@ def placements() -> tuple[PlacementEntry, ...]:
     return tuple(
         PlacementEntry(
             **vars(entry),
-            **{key: one[key] for key in ("needs_future", "needs_streams", "bytes_a_page")},
+            **{key: placement[key] for key in ("needs_future", "needs_streams", "bytes_a_page")},
         )
-        for entry, one in zip(_entries("placements"), listing()["placements"], strict=True)
+        for entry, placement in zip(_entries("placements"), listing()["placements"], strict=True)
     )
 
 
@@ -248,8 +248,8 @@ def _brief(spec: str) -> str:
     if usual is None:
         return spec
     given = [part.split("=", maxsplit=1) for part in text.split(",") if part]
-    told = [f"{key}={value}" for key, value in given if not _same(value, usual.get(key))]
-    return f"{name}:{','.join(told)}" if told else name
+    changes = [f"{key}={value}" for key, value in given if not _same(value, usual.get(key))]
+    return f"{name}:{','.join(changes)}" if changes else name
 
 
 @functools.cache
@@ -281,8 +281,8 @@ def mappings() -> tuple[MappingEntry, ...]:
     """
     raw = listing()["mappings"]
     return tuple(
-        MappingEntry(**vars(entry), has_victims=one["has_victims"])
-        for entry, one in zip(_entries("mappings"), raw, strict=True)
+        MappingEntry(**vars(entry), has_victims=mapping["has_victims"])
+        for entry, mapping in zip(_entries("mappings"), raw, strict=True)
     )
 
 
@@ -334,7 +334,7 @@ def has_own_times(generator: str) -> bool:
     (True, False)
     """
     name = generator.split(":", maxsplit=1)[0].strip()
-    return name in [one.name for one in request_generators()]
+    return name in [request_generator.name for request_generator in request_generators()]
 
 
 def arrivals() -> tuple[Entry, ...]:

@@ -137,15 +137,15 @@ def run(
             keeping=keeping,
         )
         return Result.from_dict(simulated.results[0])
-    asked, python = _asked(workload, None if victim is None else [victim], {**options})
-    made = simulate(
-        asked, python, progress=progress, control=control, keep=keep, keeping=keeping
+    experiment, python = _asked(workload, None if victim is None else [victim], {**options})
+    ranked = simulate(
+        experiment, python, progress=progress, control=control, keep=keep, keeping=keeping
     ).results
-    if len(made) != 1:
+    if len(ranked) != 1:
         raise ConfigError(
-            f"{len(made)} configurations to run, expected one; hint: use flashgc.compare"
+            f"{len(ranked)} configurations to run, expected one; hint: use flashgc.compare"
         )
-    return told(Result.from_dict(made[0]), keeping)
+    return told(Result.from_dict(ranked[0]), keeping)
 
 
 @typed_keywords(CompareKeywords)
@@ -174,14 +174,14 @@ def compare(
     True
     """
     keeping = keeping_in(results, "compare")
-    one = isinstance(victims, str) or not isinstance(victims, Iterable)
-    asked, python = _asked(
+    is_single = isinstance(victims, str) or not isinstance(victims, Iterable)
+    experiment, python = _asked(
         workload,
-        [cast(Victim, victims)] if one else list(cast(Iterable[Victim], victims)),
+        [cast(Victim, victims)] if is_single else list(cast(Iterable[Victim], victims)),
         {**options},
     )
     simulated = simulate(
-        asked,
+        experiment,
         python,
         default_runs=COMPARED_RUNS,
         progress=progress,
@@ -189,8 +189,8 @@ def compare(
         leave_out=True,
         keeping=keeping,
     )
-    made = Comparison.from_dicts(simulated.ranking, simulated.results, simulated.left_out)
-    return told(made, keeping)
+    comparison = Comparison.from_dicts(simulated.ranking, simulated.results, simulated.left_out)
+    return told(comparison, keeping)
 
 
 def _asked(
@@ -200,7 +200,7 @@ def _asked(
     names = [_name_of(victim, python["victim"]) for victim in victims or []]
     placement = options.get("placement")
     if isinstance(placement, list | tuple):
-        placement = [_name_of(one, python["placement"]) for one in placement]
+        placement = [_name_of(entry, python["placement"]) for entry in placement]
     elif placement is not None:
         placement = _name_of(placement, python["placement"])
     options["placement"] = placement

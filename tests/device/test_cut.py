@@ -24,7 +24,7 @@ from flashgc._core import Control
 from flashgc.device import mounts
 from flashgc.device.cutting import places
 from flashgc.device.cutting.checking import Verdict
-from flashgc.device.cutting.keeping import CUTS, Asked, Kept, Result
+from flashgc.device.cutting.keeping import CUTS, Kept, Request, Result
 from flashgc.device.cutting.log import FLUSH, HEAD, PAGE, TRIM, WRITE, Log, Piece
 from flashgc.device.cutting.recording import Listener, Note, Recording, before
 from flashgc.device.cutting.running import Images, _Run, shrunk
@@ -393,7 +393,7 @@ def test_the_smallest_cut_is_the_earliest_that_was_found(
 
 # The folder that is kept.
 
-ASKED = Asked(["true"], "true", "ext4", "64MiB", 1)
+ASKED = Request(["true"], "true", "ext4", "64MiB", 1)
 RESULT = Result(0, 5, 2, True, 4, 1, 3, None, "")
 
 

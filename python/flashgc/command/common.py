@@ -44,10 +44,10 @@ JOBS = click.option(
 )
 
 
-def with_options(command: F, made: Sequence[click.Parameter]) -> F:
+def with_options(command: F, options: Sequence[click.Parameter]) -> F:
     """Adds options that are made already, in their order."""
     parameters: list[click.Parameter] = getattr(command, "__click_params__", [])
-    parameters.extend(reversed(made))
+    parameters.extend(reversed(options))
     command.__click_params__ = parameters  # type: ignore[attr-defined]
     return command
 

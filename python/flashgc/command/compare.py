@@ -130,7 +130,9 @@ def _placements(given: Given) -> Given:
     """The experiment with the usual placements; with a frontier that they need."""
     gc = {key: value for key, value in given.values["gc"].items() if key != "victim"}
     frontiers = gc.get("frontier", [])
-    pooled = [one for one in listed(frontiers) if str(one).startswith(("pool", "mixed"))]
+    pooled = [
+        frontier for frontier in listed(frontiers) if str(frontier).startswith(("pool", "mixed"))
+    ]
     is_timed = given.values.get("drive", {}).get("kind") == "timed"
     if not is_timed:
         gc["frontier"] = pooled or ["pool:low=2"]
@@ -153,7 +155,7 @@ def _compare_files(
     from flashgc.command.show.ranking import show_ranked
     from flashgc.command.show.results import deliver, show_left_out
 
-    comparison, found = several.compared(files, typed, results, quiet=quiet)
+    comparison, kept = several.compared(files, typed, results, quiet=quiet)
     if not as_json:
         show_ranked(comparison)
         show_left_out(comparison)
@@ -165,6 +167,6 @@ def _compare_files(
         measured=bool(comparison.ranking),
         quiet=quiet,
     )
-    if found and not quiet:
-        click.echo(f"{found} of {len(comparison.results)} found in {results}", err=True)
+    if kept and not quiet:
+        click.echo(f"{kept} of {len(comparison.results)} found in {results}", err=True)
     return INTERRUPTED if comparison.interrupted else OK

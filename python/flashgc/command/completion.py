@@ -23,9 +23,9 @@ def completion(shell: str) -> None:
     from flashgc._core import ConfigError, suggest
     from flashgc.command.entrance import cli
 
-    found = get_completion_class(shell) if shell in SHELLS else None
-    if found is None:
+    completion = get_completion_class(shell) if shell in SHELLS else None
+    if completion is None:
         raise ConfigError(f"unknown shell '{shell}'; hint: {suggest(shell, list(SHELLS))}")
-    maker = found(cli, {}, "flashgc", "_FLASHGC_COMPLETE")
+    maker = completion(cli, {}, "flashgc", "_FLASHGC_COMPLETE")
     # `source` would ask bash for its version, which need not be installed here.
     click.echo(maker.source_template % maker.source_vars())

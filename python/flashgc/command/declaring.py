@@ -48,7 +48,7 @@ def command(
 
     def decorate(function: Callable[..., Any]) -> C:
         text, entries, epilog = _page(function, constants or {})
-        made = cls(
+        option = cls(
             name or function.__name__.replace("_", "-"),
             callback=function,
             params=_parameters(function, entries, options),
@@ -58,8 +58,8 @@ def command(
             **(settings or {}),
         )
         if group is not None:
-            group.add_command(made)
-        return made
+            group.add_command(option)
+        return option
 
     return decorate
 
@@ -120,7 +120,7 @@ def _parameters(
         _option(head, text, kinds, options) if text else known[head.partition(" ")[0]]
         for head, text in entries
     ]
-    return [*(one for one in added if one not in listed), *listed]
+    return [*(name for name in added if name not in listed), *listed]
 
 
 def _option(

@@ -59,7 +59,7 @@ def code_of(interrupted: bool, *, quiet: bool) -> int:
 def code_of_cells(interrupted: bool, failed: int, *, quiet: bool) -> int:
     """The exit code of cells, of which some may have failed."""
     if failed and not interrupted:
-        told = "1 cell failed" if failed == 1 else f"{failed} cells failed"
-        warn(f"{told}; hint: --retry runs {'it' if failed == 1 else 'them'} again", quiet=quiet)
+        text = "1 cell failed" if failed == 1 else f"{failed} cells failed"
+        warn(f"{text}; hint: --retry runs {'it' if failed == 1 else 'them'} again", quiet=quiet)
         return FAILED
     return code_of(interrupted, quiet=quiet)

@@ -80,7 +80,11 @@ class Suggesting(click.Group):
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(
-                [(name, one.get_short_help_str(WHOLE)) for name, one in commands if one is not None]
+                [
+                    (name, command.get_short_help_str(WHOLE))
+                    for name, command in commands
+                    if command is not None
+                ]
             )
 
     def resolve_command(

@@ -81,12 +81,12 @@ def find(
         def show(share: float, what: str, complete: int) -> None:
             bar.show(share, what, complete, "values")
 
-        found = finding(option, wanted, given, results=results, progress=show, **own)
+        outcome = finding(option, wanted, given, results=results, progress=show, **own)
     if not as_json:
-        show_found(found)
-    deliver(found.to_json(), as_json=as_json, out=out)
-    warn_each(found.findings[1:], quiet=quiet)
-    if found.interrupted:
+        show_found(outcome)
+    deliver(outcome.to_json(), as_json=as_json, out=out)
+    warn_each(outcome.findings[1:], quiet=quiet)
+    if outcome.interrupted:
         again = (
             "give the same command again to go on" if results else "--results keeps finished runs"
         )

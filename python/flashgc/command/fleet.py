@@ -68,7 +68,7 @@ def fleet(
     if not given.values.get("gc", {}).keys() & {"victim", "gc_preset"}:
         given.values.setdefault("gc", {})["victim"] = [policy.name for policy in policies()]
     with at_once(), Bars(quiet=quiet) as bars:
-        made = fleet_with(
+        fleet = fleet_with(
             traces,
             given.values,
             {**given.places, "by": "--by", "results": "--results"},
@@ -78,12 +78,12 @@ def fleet(
             progress=bars.show,
         )
     if not as_json:
-        show_fleet(made)
-    deliver(made.to_json() if as_json else "", as_json=as_json, out=None)
+        show_fleet(fleet)
+    deliver(fleet.to_json() if as_json else "", as_json=as_json, out=None)
     if out is not None:
-        tables.save(made.rows(), out)
-    warn_each((one for one in made.findings if one.id not in SENTENCES), quiet=quiet)
-    code = code_of_cells(made.interrupted, len(made.of("failed")), quiet=quiet)
-    if code == OK and not made.of("result"):
-        raise ConfigError(f"no volume has a result: {next(reasons(made)).text}")
+        tables.save(fleet.rows(), out)
+    warn_each((finding for finding in fleet.findings if finding.id not in SENTENCES), quiet=quiet)
+    code = code_of_cells(fleet.interrupted, len(fleet.of("failed")), quiet=quiet)
+    if code == OK and not fleet.of("result"):
+        raise ConfigError(f"no volume has a result: {next(reasons(fleet)).text}")
     return code

@@ -26,13 +26,17 @@ FOLDER = "flashgc-gap"
 def _couples() -> tuple[str, ...]:
     from flashgc.registry import gc_presets, policies
 
-    names = (*USUAL, *(one.name for one in gc_presets()), *(one.name for one in policies()))
+    names = (
+        *USUAL,
+        *(gc_preset.name for gc_preset in gc_presets()),
+        *(policy.name for policy in policies()),
+    )
     return tuple(dict.fromkeys(names))
 
 
 @command(
     cls=GroupedCommand,
-    constants={"USUAL": "; ".join(USUAL), "SIGMAS": ",".join(f"{one:g}" for one in SIGMAS)},
+    constants={"USUAL": "; ".join(USUAL), "SIGMAS": ",".join(f"{sigma:g}" for sigma in SIGMAS)},
     couples=_couples,
     errors=ERRORS,
 )
@@ -104,7 +108,7 @@ def gap(
     given: Any = asked(None, {**typed, "workload__source": source})
     given.places["workload.source"] = place
     with Bar(quiet=quiet) as bar:
-        found = compared(
+        gap = compared(
             given,
             couples=couples or None,
             cache=cache,
@@ -113,11 +117,11 @@ def gap(
             **own,
         )
     if not as_json:
-        show_gap(found)
-    deliver(found.to_json(), as_json=as_json, out=out)
-    warn_each((one for one in found.findings if one.id not in RULES), quiet=quiet)
-    code = code_of(found.interrupted, quiet=quiet)
-    output.draw(lambda: plot.gap(found), picture, measured=bool(found.online), quiet=quiet)
-    if found.unkept is not None:
-        raise found.unkept
+        show_gap(gap)
+    deliver(gap.to_json(), as_json=as_json, out=out)
+    warn_each((finding for finding in gap.findings if finding.id not in RULES), quiet=quiet)
+    code = code_of(gap.interrupted, quiet=quiet)
+    output.draw(lambda: plot.gap(gap), picture, measured=bool(gap.online), quiet=quiet)
+    if gap.unkept is not None:
+        raise gap.unkept
     return code

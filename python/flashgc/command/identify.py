@@ -107,7 +107,7 @@ def identify(
         raise ConfigError("--cache: the name is empty; hint: give a folder")
     try:
         with Bars(quiet=quiet) as bars:
-            made = perform(
+            identification = perform(
                 measurements,
                 drive=drive,
                 relative=relative,
@@ -126,20 +126,20 @@ def identify(
         if fault.filename is None or cache not in str(fault.filename):
             raise
         raise ConfigError(f"--cache: {cache}: {fault.strerror}; hint: another folder") from None
-    if made.columns_left_out and not quiet:
-        columns = ", ".join(f"'{name}'" for name in made.columns_left_out)
+    if identification.columns_left_out and not quiet:
+        columns = ", ".join(f"'{name}'" for name in identification.columns_left_out)
         click.echo(f"note: columns that are not used are left out: {columns}", err=True)
-    if made.lines_left_out and not quiet:
-        lines = ", ".join(made.lines_left_out)
+    if identification.lines_left_out and not quiet:
+        lines = ", ".join(identification.lines_left_out)
         click.echo(
             f"note: lines whose pattern is no point of a curve are left out: {lines}", err=True
         )
     if not as_json:
-        show_identification(made)
-    deliver(made.to_json(), as_json=as_json, out=out)
-    if made.unkept is not None:
-        warn(f"simulations are not kept: {made.unkept}", quiet=quiet)
-    code = code_of(made.interrupted, quiet=quiet)
-    measured = any(one.ranking for one in made.drives)
-    output.draw(lambda: plot.identified(made), picture, measured=measured, quiet=quiet)
+        show_identification(identification)
+    deliver(identification.to_json(), as_json=as_json, out=out)
+    if identification.unkept is not None:
+        warn(f"simulations are not kept: {identification.unkept}", quiet=quiet)
+    code = code_of(identification.interrupted, quiet=quiet)
+    measured = any(drive.ranking for drive in identification.drives)
+    output.draw(lambda: plot.identified(identification), picture, measured=measured, quiet=quiet)
     return code

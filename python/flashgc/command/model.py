@@ -206,7 +206,7 @@ ALONE = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
+class Request:
     """The wishes beside the parameters: the form and the place of the answer."""
 
     as_json: bool
@@ -225,64 +225,64 @@ class Asked:
 
 def answer(info: Model, **typed: Any) -> int:
     """Answers what was asked of one model."""
-    fields = [field.name for field in dataclasses.fields(Asked)]
-    asked = Asked(**{name: typed.pop(name) for name in fields if name in typed})
+    fields = [field.name for field in dataclasses.fields(Request)]
+    request = Request(**{name: typed.pop(name) for name in fields if name in typed})
     given = {name: text for name, text in typed.items() if text is not None}
-    _check(info, asked, given)
+    _check(info, request, given)
     with _named_as_typed():
-        if asked.within is not None:
-            return _within(asked, given)
+        if request.within is not None:
+            return _within(request, given)
         values = _read(given)
-        if asked.transient is not None:
-            return _transient(asked, values)
-        if asked.wanted is not None:
-            found = spare_for(
-                info.name, _real(asked.wanted, "--wanted", "a write amplification"), **values
+        if request.transient is not None:
+            return _transient(request, values)
+        if request.wanted is not None:
+            spare = spare_for(
+                info.name, _real(request.wanted, "--wanted", "a write amplification"), **values
             )
-            values["spare"] = found.spare_factor
-        if asked.validate:
-            return _validate(info, asked, values)
+            values["spare"] = spare.spare_factor
+        if request.validate:
+            return _validate(info, request, values)
         result = evaluate(info.name, **values)
-        _check_shown(asked, result)
-    if not asked.as_json:
-        views.show_answer(info, result, distribution=asked.distribution)
-    deliver(result.to_json(), as_json=asked.as_json, out=asked.out)
-    output.draw(lambda: views.picture(result), asked.picture, measured=True, quiet=asked.quiet)
+        _check_shown(request, result)
+    if not request.as_json:
+        views.show_answer(info, result, distribution=request.distribution)
+    deliver(result.to_json(), as_json=request.as_json, out=request.out)
+    output.draw(lambda: views.picture(result), request.picture, measured=True, quiet=request.quiet)
     return OK
 
 
-def _check(info: Model, asked: Asked, given: dict[str, Any]) -> None:
+def _check(info: Model, request: Request, given: dict[str, Any]) -> None:
     """Refuses options that do not go together."""
     if "spare" in given and "overprovision" in given:
         raise ConfigError("--overprovision: found together with --spare; hint: give one of them")
     for name in ("spare", "overprovision"):
-        if asked.wanted is not None and name in given:
+        if request.wanted is not None and name in given:
             raise ConfigError(
                 f"--{name}: found together with --wanted, which solves for it; hint: leave one out"
             )
-    for name, value in (("runs", asked.runs), ("seed", asked.seed)):
-        if value is not None and not asked.validate:
+    for name, value in (("runs", request.runs), ("seed", request.seed)):
+        if value is not None and not request.validate:
             raise ConfigError(f"--{name} only applies with --validate; hint: add --validate")
-    if asked.drive_writes is not None and asked.transient is None:
+    if request.drive_writes is not None and request.transient is None:
         raise ConfigError(
             "--drive-writes only applies to transient solutions; hint: add --transient random"
         )
-    if asked.within is not None and "d" in given:
+    if request.within is not None and "d" in given:
         raise ConfigError(
             "--d: found together with --within, which solves for it; hint: leave it out"
         )
     for name, others in ALONE.items():
         for other in others:
-            if getattr(asked, name) is not None and getattr(asked, other):
+            if getattr(request, name) is not None and getattr(request, other):
                 flag = "plot" if other == "picture" else other
                 raise ConfigError(f"--{flag}: found together with --{name}; hint: leave one out")
 
 
-def _check_shown(asked: Asked, result: ModelResult) -> None:
+def _check_shown(request: Request, result: ModelResult) -> None:
     """Refuses to show a distribution where there is none."""
     if result.valid or result.victim:
         return
-    for flag, shown in (("distribution", asked.distribution), ("plot", asked.picture)):
+    for flag, shown in (("distribution", request.distribution), ("plot", request.picture)):
         if shown:
             raise ConfigError(
                 f"--{flag}: {result.model} gives no distribution of valid pages here; "
@@ -304,10 +304,10 @@ def _real(text: str, place: str, what: str) -> float:
         raise ConfigError(f"{place}: found '{text}', expected {what}; hint: {place} 3") from None
 
 
-def _within(asked: Asked, given: dict[str, str]) -> int:
+def _within(request: Request, given: dict[str, str]) -> int:
     stored = [parse_count(text, "--c") for text in given.pop("c", STORED).split(",")]
     values = _read(given)
-    share = parse_share(asked.within or "", "--within")
+    share = parse_share(request.within or "", "--within")
     fewest = choices_within(share, **values, c=stored)
     assert isinstance(fewest, dict)  # One answer for each of several c.
     greedy = evaluate("greedy", **values)
@@ -321,7 +321,7 @@ def _within(asked: Asked, given: dict[str, str]) -> int:
         )
         for c, d in fewest.items()
     ]
-    if not asked.as_json:
+    if not request.as_json:
         views.show_choices(share, greedy, rows)
     document: dict[str, Json] = {
         "model": "meanfield",
@@ -331,41 +331,43 @@ def _within(asked: Asked, given: dict[str, str]) -> int:
         "config": greedy.to_dict()["config"],
         "version": greedy.version,
     }
-    deliver(dumps(document), as_json=asked.as_json, out=asked.out)
+    deliver(dumps(document), as_json=request.as_json, out=request.out)
     return OK
 
 
-def _transient(asked: Asked, values: dict[str, Any]) -> int:
-    length = _real(asked.drive_writes or "10", "--drive-writes", "drive writes")
-    course = transient(str(asked.transient), drive_writes=length, **values)
-    if not asked.as_json:
+def _transient(request: Request, values: dict[str, Any]) -> int:
+    length = _real(request.drive_writes or "10", "--drive-writes", "drive writes")
+    course = transient(str(request.transient), drive_writes=length, **values)
+    if not request.as_json:
         views.show_course(course)
-    deliver(course.to_json(), as_json=asked.as_json, out=asked.out)
+    deliver(course.to_json(), as_json=request.as_json, out=request.out)
     output.draw(
-        lambda: views.picture_of_course(course), asked.picture, measured=True, quiet=asked.quiet
+        lambda: views.picture_of_course(course), request.picture, measured=True, quiet=request.quiet
     )
     return OK
 
 
-def _validate(info: Model, asked: Asked, values: dict[str, Any]) -> int:
+def _validate(info: Model, request: Request, values: dict[str, Any]) -> int:
     from flashgc.terminal.progress import Bar
 
-    if asked.distribution or asked.picture:
-        _check_shown(asked, evaluate(info.name, **values))
-    runs = parse_count(asked.runs or "4", "--runs")
-    with Bar(runs, quiet=asked.quiet) as bar:
+    if request.distribution or request.picture:
+        _check_shown(request, evaluate(info.name, **values))
+    runs = parse_count(request.runs or "4", "--runs")
+    with Bar(runs, quiet=request.quiet) as bar:
         both = validate(
             info.name,
             **values,
             runs=runs,
-            seed=parse_count(asked.seed or "1", "--seed"),
+            seed=parse_count(request.seed or "1", "--seed"),
             progress=bar,
         )
-    if not asked.as_json:
-        views.show_validation(info, both, distribution=asked.distribution)
-    deliver(both.to_json(), as_json=asked.as_json, out=asked.out)
-    output.draw(lambda: views.picture(both.model), asked.picture, measured=True, quiet=asked.quiet)
-    views.warn_of_simulation(both, quiet=asked.quiet)
+    if not request.as_json:
+        views.show_validation(info, both, distribution=request.distribution)
+    deliver(both.to_json(), as_json=request.as_json, out=request.out)
+    output.draw(
+        lambda: views.picture(both.model), request.picture, measured=True, quiet=request.quiet
+    )
+    views.warn_of_simulation(both, quiet=request.quiet)
     return INTERRUPTED if both.interrupted else OK
 
 

@@ -63,7 +63,7 @@ def one_workload(given: str | None, by_option: str | None) -> tuple[str, str]:
 
 
 #: Policies in Python that were asked for: the key of the option, the text and the place of each.
-Named = list[tuple[str, str, str]]
+PolicyRows = list[tuple[str, str, str]]
 
 FLAGS = {option.path: f"--{option.flag}" for option in OPTIONS}
 
@@ -82,7 +82,7 @@ class GroupedCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the options in groups; those of an experiment by their names, if that is noted."""
         brief = BRIEF in ctx.meta
-        headings = {one.name: f"[{one.name}] {one.summary}" for one in SECTIONS}
+        headings = {section.name: f"[{section.name}] {section.summary}" for section in SECTIONS}
         of = {option.path: self._heading(option, headings) for option in OPTIONS}
         groups: dict[str, list[tuple[str, str]]] = {}
         for heading in (*headings.values(), self.timed, "Options"):
@@ -150,8 +150,8 @@ def _once(option: Option) -> Callable[[Any, Any, tuple[str, ...]], str | None]:
     def once(_ctx: Any, _param: Any, given: tuple[str, ...]) -> str | None:
         if len(set(given)) > 1:
             hint = "flashgc compare runs several" if option.several else "give it once"
-            found = ", ".join(given)
-            raise ConfigError(f"--{option.flag}: found {found}, expected one value; hint: {hint}")
+            text = ", ".join(given)
+            raise ConfigError(f"--{option.flag}: found {text}, expected one value; hint: {hint}")
         return given[-1] if given else None
 
     return once
@@ -191,12 +191,12 @@ def experiment_options(
     """
 
     def decorate(command: F) -> F:
-        made = [
+        options = [
             _Option(option, several=several, searched=searched)
             for option in OPTIONS
             if option.key not in without
         ]
-        return with_options(command, made)
+        return with_options(command, options)
 
     return decorate
 
@@ -249,7 +249,7 @@ def asked(
     file: Path | str | None,
     typed: dict[str, Any],
     *,
-    may_load: Callable[[Named], None] | None = None,
+    may_load: Callable[[PolicyRows], None] | None = None,
 ) -> Given:
     """Puts an experiment file and the options typed together; options win.
 

@@ -60,25 +60,27 @@ _MORTAL = ("evolution", "survival")
 
 
 def kind(
-    asked: str | None, picture: str | None, configs: Sequence[Mapping[str, Any]], usual: str
+    command: str | None, picture: str | None, configs: Sequence[Mapping[str, Any]], usual: str
 ) -> str:
     """The kind of picture that was asked for, checked before the work.
 
     Without one, it is ``usual`` where drives live until a failure, and else ``amplification``.
     """
     mortal = all(config.get("endurance") for config in configs)
-    if asked is None:
+    if command is None:
         dying = all("until" in config["length"] for config in configs)
         return usual if mortal and dying else "amplification"
-    if asked not in KINDS:
-        raise ConfigError(f"--plot-kind: unknown kind '{asked}'; hint: {suggest(asked, [*KINDS])}")
+    if command not in KINDS:
+        raise ConfigError(
+            f"--plot-kind: unknown kind '{command}'; hint: {suggest(command, [*KINDS])}"
+        )
     if picture is None:
         raise ConfigError("--plot-kind: there is no picture; hint: give --plot FILE as well")
-    if asked in _MORTAL and not mortal:
+    if command in _MORTAL and not mortal:
         raise ConfigError(
-            f"--plot-kind: {asked} needs an endurance, found none; hint: give --endurance 1000"
+            f"--plot-kind: {command} needs an endurance, found none; hint: give --endurance 1000"
         )
-    return asked
+    return command
 
 
 def say_kept(keeping: Keeping | None, results: int, *, quiet: bool) -> None:

@@ -31,7 +31,7 @@ def plot(
     medium: Any,
     kind: str,
     quiet: bool,
-    **asked: Any,
+    **options: Any,
 ) -> int:
     r"""Draw the RESULTS of a grid, or a tidy table.
 
@@ -81,9 +81,9 @@ def plot(
 
     # The first picture on a machine makes a list of its fonts, and matplotlib would say so.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    title = asked.pop("title")
+    title = options.pop("title")
     with style(medium):
-        shown = view(rows_of(results, where), kind=kind, **asked)
+        shown = view(rows_of(results, where), kind=kind, **options)
         save(of_view(shown, title=title), out)
     if shown.notes and not quiet:
         click.echo(f"note: {'; '.join(shown.notes)}", err=True)

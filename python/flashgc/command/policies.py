@@ -91,7 +91,7 @@ def policies(name: str | None, as_json: bool) -> None:
             describe(entries)
     elif as_json:
         click.echo(
-            dumps({one.key: [dataclasses.asdict(e) for e in one.entries()] for one in KINDS})
+            dumps({kind.key: [dataclasses.asdict(e) for e in kind.entries()] for kind in KINDS})
         )
     else:
         listing()
@@ -107,8 +107,8 @@ def find(name: str) -> list[tuple[str, Entry]]:
     from flashgc._core import ConfigError, suggest
 
     bare = name.split(":", maxsplit=1)[0]
-    if found := [(kind, entry) for kind, entry in everything() if entry.name == bare]:
-        return found
+    if entries := [(kind, entry) for kind, entry in everything() if entry.name == bare]:
+        return entries
     hint = suggest(bare, [entry.name for _, entry in everything()])
     raise ConfigError(f"unknown policy '{name}'; hint: {hint}")
 
@@ -122,17 +122,17 @@ def listing() -> None:
         if index:
             out.print()
         out.print(kind.title, style="" if is_plain(out) else "bold cyan")
-        made = table(out, [("name and defaults", LEFT), ("what it does", LEFT)])
-        made.columns[0].min_width = 24
+        listing = table(out, [("name and defaults", LEFT), ("what it does", LEFT)])
+        listing.columns[0].min_width = 24
         for entry in kind.entries():
-            made.add_row(own_usage(entry), entry.summary.replace("`", ""))
-        show(out, made)
+            listing.add_row(own_usage(entry), entry.summary.replace("`", ""))
+        show(out, listing)
     out.print()
     out.print("GC presets (--gc-preset)", style="" if is_plain(out) else "bold cyan")
-    made = table(out, [("name", LEFT), ("victim policy", LEFT), ("placement", LEFT)])
+    listing = table(out, [("name", LEFT), ("victim policy", LEFT), ("placement", LEFT)])
     for preset in registry.gc_presets():
-        made.add_row(preset.name, preset.victim, preset.placement)
-    show(out, made)
+        listing.add_row(preset.name, preset.victim, preset.placement)
+    show(out, listing)
     out.print()
     own = ", ".join(
         g.name for g in registry.generators() if all(p.name != "read" for p in g.params)
@@ -192,10 +192,10 @@ def _describe(entry: Entry, kind: str) -> None:
         out.print(Markdown(re.sub(r"(?m)^# (.*)$", r"**\1**\n", entry.doc)))
     if entry.params:
         out.print()
-        made = table(
+        listing = table(
             out,
             [("parameter", LEFT), ("values", LEFT), ("default", LEFT), ("what it means", LEFT)],
         )
         for param in entry.params:
-            made.add_row(param.name, param.values, param.default or "required", param.help)
-        show(out, made)
+            listing.add_row(param.name, param.values, param.default or "required", param.help)
+        show(out, listing)

@@ -59,7 +59,7 @@ def record(
         )
     control = Control()
     with Bar(0, quiet=quiet) as bar:
-        made = trace_record(
+        recording = trace_record(
             program,
             target,
             page_size=parse_page_size(page_size, "--page-size"),
@@ -69,17 +69,17 @@ def record(
             control=control,
         )
     if as_json:
-        click.echo(made.to_json())
+        click.echo(recording.to_json())
     else:
         click.echo(
-            f"{target}: {format_count(made.references)} references of "
-            f"{format_count(made.accesses)} accesses, {format_size(target.stat().st_size)}"
+            f"{target}: {format_count(recording.references)} references of "
+            f"{format_count(recording.accesses)} accesses, {format_size(target.stat().st_size)}"
         )
     if control.cancelled:
         warn("stopped before the program ended; the trace holds the references so far", quiet=quiet)
         return INTERRUPTED
-    if made.skipped:
-        warn(f"{made.skipped} lines of Valgrind's output were not accesses", quiet=quiet)
-    if made.exit_code:
-        warn(f"the program ended with {describe_exit(made.exit_code)}", quiet=quiet)
+    if recording.skipped:
+        warn(f"{recording.skipped} lines of Valgrind's output were not accesses", quiet=quiet)
+    if recording.exit_code:
+        warn(f"the program ended with {describe_exit(recording.exit_code)}", quiet=quiet)
     return OK

@@ -48,14 +48,14 @@ def list_(file: Path, where: tuple[str, ...], out: str | None) -> int:
         ("workload", LEFT), ("victim", LEFT), ("placement", LEFT), ("spare", RIGHT),
         ("seed", RIGHT), ("write_amplification", RIGHT), ("status", LEFT),
     )  # fmt: skip
-    made = table(
+    listing = table(
         target, [("WA" if name == "write_amplification" else name, side) for name, side in shown]
     )
     last = rows if is_plain(target) else rows[-40:]
     for row in last:
         cells = [foreign.one_line(tables.short(row[name])) for name, _ in shown]
-        made.add_row(*(cell if is_plain(target) else folded(cell, 22) for cell in cells))
-    show(target, made)
+        listing.add_row(*(cell if is_plain(target) else folded(cell, 22) for cell in cells))
+    show(target, listing)
     if not rows and not where:
         target.print(f"none; {EMPTY}")
     if len(last) < len(rows):
@@ -130,8 +130,8 @@ def export(file: Path, copy: Path, quiet: bool) -> int:
 
     with Store(file, "FILE", make=False) as store, Bar(quiet=quiet) as bar:
         write_copy(store, copy, lambda share, pages: bar.show(share, "copying", pages, "pages"))
-    with Store(copy, "COPY", make=False) as made:
-        click.echo(f"{copy}: {made.count()} results")
+    with Store(copy, "COPY", make=False) as target:
+        click.echo(f"{copy}: {target.count()} results")
     return OK
 
 

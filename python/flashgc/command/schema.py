@@ -91,18 +91,18 @@ def _tenants() -> dict[str, Any]:
 
 
 def _property(option: Option) -> dict[str, Any]:
-    one: dict[str, Any] = {"type": _TYPES.get(option.kind, "string")}
+    schema: dict[str, Any] = {"type": _TYPES.get(option.kind, "string")}
     if option.needs_unit:
-        one = {"type": "string"}
+        schema = {"type": "string"}
     if option.kind in ("word", "yes-no"):
-        one = {"enum": [*names(option), *((True, False) if option.kind == "yes-no" else ())]}
-    many = {"type": "array", "items": one, "minItems": 1, "uniqueItems": True}
-    made: dict[str, Any] = {"description": help_of(option, flags=False)}
-    made |= {"anyOf": [one, many]} if option.several else many if option.listing else one
+        schema = {"enum": [*names(option), *((True, False) if option.kind == "yes-no" else ())]}
+    many = {"type": "array", "items": schema, "minItems": 1, "uniqueItems": True}
+    entry: dict[str, Any] = {"description": help_of(option, flags=False)}
+    entry |= {"anyOf": [schema, many]} if option.several else many if option.listing else schema
     if default := default_of(option):
-        made["default" if default == option.usual else "$comment"] = (
+        entry["default" if default == option.usual else "$comment"] = (
             default if default == option.usual else f"default: {default}"
         )
     if option.example:
-        made["examples"] = [option.example]
-    return made
+        entry["examples"] = [option.example]
+    return entry

@@ -24,7 +24,7 @@ SAVED = (".json", ".results")
 _MOST = 100
 
 #: A result with what it is called.
-Named = tuple[str, Result]
+NamedResult = tuple[str, Result]
 
 
 def is_several(files: Sequence[Path]) -> bool:
@@ -52,9 +52,9 @@ def compared(
         raise ConfigError(
             "--results only applies to experiments, and all files have results; hint: leave it out"
         )
-    named: list[Named] = []
+    pairs: list[NamedResult] = []
     left_out: list[dict[str, Any]] = []
-    found = 0
+    count = 0
     for file, name in zip(files, names(files), strict=True):
         if file.suffix == ".json":
             more = _saved(file)
@@ -62,14 +62,15 @@ def compared(
             more = _results_of_store(file)
         else:
             comparison, before = _run(file, typed, results, quiet=quiet)
-            found += before
+            count += before
             left_out += [
-                {"name": f"{name}: {one.name}", "reason": one.reason} for one in comparison.left_out
+                {"name": f"{name}: {left_out.name}", "reason": left_out.reason}
+                for left_out in comparison.left_out
             ]
             more = _distinct(comparison.results)
-        named += [(f"{name}: {one}" if one else name, result) for one, result in more]
-    made = rank([result for _, result in named], [name for name, _ in named])
-    return made.with_left_out(left_out), found
+        pairs += [(f"{name}: {part}" if part else name, result) for part, result in more]
+    ranking = rank([result for _, result in pairs], [name for name, _ in pairs])
+    return ranking.with_left_out(left_out), count
 
 
 def names(files: Sequence[Path]) -> list[str]:
@@ -98,10 +99,10 @@ def _run(
     given = asked(file, dict(typed))
     what = experiment(given.values, given.places)
     configs = configurations(what, given.places, default_runs=COMPARED_RUNS, python=given.python)
-    made, keeping = simulated(what, configs, given, results, quiet=quiet)
+    comparison, keeping = simulated(what, configs, given, results, quiet=quiet)
     if keeping is not None and keeping.error is not None:
         raise keeping.error
-    return made, 0 if keeping is None else keeping.found
+    return comparison, 0 if keeping is None else keeping.found
 
 
 def simulated(
@@ -129,7 +130,7 @@ def simulated(
     return Comparison.from_dicts(done.ranking, done.results, done.left_out), keeping
 
 
-def _saved(file: Path) -> list[Named]:
+def _saved(file: Path) -> list[NamedResult]:
     """The results of a document that ``run`` or ``compare`` wrote."""
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
@@ -138,8 +139,8 @@ def _saved(file: Path) -> list[Named]:
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ConfigError(f"{file}: no JSON document: {error}; hint: flashgc run --out") from None
     ranked = document.get("ranking") if isinstance(document, Mapping) else None
-    if isinstance(ranked, list) and all(isinstance(one, Mapping) for one in ranked):
-        return _distinct([_result_in(file, one.get("result")) for one in ranked])
+    if isinstance(ranked, list) and all(isinstance(rank, Mapping) for rank in ranked):
+        return _distinct([_result_in(file, rank.get("result")) for rank in ranked])
     return [("", _result_in(file, document))]
 
 
@@ -152,33 +153,33 @@ def _result_in(file: Path, document: Any) -> Result:
             f"{file}: neither a result nor a comparison; hint: flashgc run --out writes a result"
         )
     try:
-        made = Result.from_dict(document)
-        rank([made])
+        result = Result.from_dict(document)
+        rank([result])
     except (ConfigError, TypeError, KeyError, AttributeError, ValueError) as error:
         raise ConfigError(
             f"{file}: not as flashgc wrote it: {error}; hint: flashgc run --out writes a result"
         ) from None
-    return made
+    return result
 
 
-def _results_of_store(file: Path) -> list[Named]:
+def _results_of_store(file: Path) -> list[NamedResult]:
     from flashgc.store import Store
 
     with Store(file, "EXPERIMENT", make=False) as store:
-        found = []
+        results = []
         for key, _, kept in store.each([("status", "=", "result")]):
             if kept.result is None:
                 raise ConfigError(f"{file}: result {key[:12]}: {kept.reason}")
-            found.append(Result.from_dict(kept.result))
-    if not 1 <= len(found) <= _MOST:
+            results.append(Result.from_dict(kept.result))
+    if not 1 <= len(results) <= _MOST:
         raise ConfigError(
-            f"{file} has {len(found)} results, expected 1 to {_MOST}; hint: flashgc results list "
+            f"{file} has {len(results)} results, expected 1 to {_MOST}; hint: flashgc results list "
             f"{shlex.quote(str(file))}"
         )
-    return _distinct(found)
+    return _distinct(results)
 
 
-def _distinct(results: Sequence[Result]) -> list[Named]:
+def _distinct(results: Sequence[Result]) -> list[NamedResult]:
     """Several results of one file with what they differ in, the policy first.
 
     Names of traces are as short as tells them apart.

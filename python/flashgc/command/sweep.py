@@ -94,7 +94,7 @@ def sweep(
     deliver(swept.to_json(), as_json=as_json, out=None)
     if out is not None:
         tables.save(swept.rows(), out)
-    warn_each((one for one in swept.findings if one.id not in SENTENCES), quiet=quiet)
+    warn_each((finding for finding in swept.findings if finding.id not in SENTENCES), quiet=quiet)
     if swept.cells and len(swept.of("cannot")) == len(swept):
         raise ConfigError(f"no cell can run: {swept.cells[0].reason}")
     return code_of_cells(swept.interrupted, len(swept.of("failed")), quiet=quiet)

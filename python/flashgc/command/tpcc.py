@@ -109,18 +109,18 @@ def check(dsn: str, as_json: bool) -> int:
     Options:
       --json
     """
-    found = tpcc.check(dsn)
+    conditions = tpcc.check(dsn)
     if as_json:
-        click.echo(json.dumps([asdict(one) for one in found], indent=2))
+        click.echo(json.dumps([asdict(condition) for condition in conditions], indent=2))
     else:
-        _show(found)
-    return OK if all(one.holds for one in found) else FAILED
+        _show(conditions)
+    return OK if all(condition.holds for condition in conditions) else FAILED
 
 
 def _show(conditions: Any) -> None:
-    for one in conditions:
-        said = "holds" if one.holds else f"violated {one.violations} times"
-        click.echo(f"condition {one.number} {said}: {one.what}")
+    for condition in conditions:
+        text = "holds" if condition.holds else f"violated {condition.violations} times"
+        click.echo(f"condition {condition.number} {text}: {condition.what}")
 
 
 if __name__ == "__main__":

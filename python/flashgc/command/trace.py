@@ -91,32 +91,32 @@ def stat(path: Path, explain: bool, as_json: bool, quiet: bool, **options: Any) 
 
     control = Control()
     paged = {key: options.pop(key) for key in ("page_size", "paging")}
-    said = evidence(path, options, FLAGS, control=control) if explain else ()
+    lines = evidence(path, options, FLAGS, control=control) if explain else ()
     if not as_json:
         # Before the trace is read: a file that is refused needs it most.
-        show_evidence(said, is_error=False)
+        show_evidence(lines, is_error=False)
     try:
         with Bar(0, quiet=quiet) as bar:
-            made = counted(path, options, FLAGS, progress=bar, control=control, **paged)
+            trace_stat = counted(path, options, FLAGS, progress=bar, control=control, **paged)
     except TraceError:
         if as_json:
-            show_evidence(said, is_error=True)
+            show_evidence(lines, is_error=True)
         raise
     if as_json:
-        document = {**made.to_dict(), "evidence": said} if explain else made.to_dict()
+        document = {**trace_stat.to_dict(), "evidence": lines} if explain else trace_stat.to_dict()
         deliver(dumps(document), as_json=True, out=None)
     else:
-        show_stat(made)
-    if made.skipped_lines:
-        warn(left_out(made.skipped_lines), quiet=quiet)
-    for note in made.notes:
+        show_stat(trace_stat)
+    if trace_stat.skipped_lines:
+        warn(left_out(trace_stat.skipped_lines), quiet=quiet)
+    for note in trace_stat.notes:
         warn(note, quiet=quiet)
     return OK
 
 
-def show_evidence(said: Iterable[str], *, is_error: bool) -> None:
+def show_evidence(lines: Iterable[str], *, is_error: bool) -> None:
     """Prints the evidence for and against formats."""
-    for sentence in said:
+    for sentence in lines:
         click.echo(f"evidence: {sentence}", err=is_error)
 
 
@@ -212,11 +212,11 @@ def show_answers(stat: TraceStat) -> None:
 
     out = console()
     names = ("answers", "mean", "p50", "p99", "max")
-    made = table(out, [("until the answer", LEFT), *((name, RIGHT) for name in names)])
-    for one in stat.answers:
-        times = (one.mean_us, one.p50_us, one.p99_us, one.max_us)
-        made.add_row(one.kind, n(one.requests), *map(format_time, times))
-    show(out, made)
+    listing = table(out, [("until the answer", LEFT), *((name, RIGHT) for name in names)])
+    for answer in stat.answers:
+        times = (answer.mean_us, answer.p50_us, answer.p99_us, answer.max_us)
+        listing.add_row(answer.kind, n(answer.requests), *map(format_time, times))
+    show(out, listing)
 
 
 def show_hosts(stat: TraceStat) -> None:
@@ -227,11 +227,11 @@ def show_hosts(stat: TraceStat) -> None:
 
     out = console()
     names = ("host", "queue", "requests", "writes", "written", "flushes")
-    made = table(out, [(name, RIGHT) for name in names])
-    for one in stat.hosts:
-        numbers = (one.host, one.queue, n(one.requests), n(one.writes))
-        made.add_row(*map(str, numbers), format_size(one.written_bytes), n(one.flushes))
-    show(out, made)
+    listing = table(out, [(name, RIGHT) for name in names])
+    for host in stat.hosts:
+        numbers = (host.host, host.queue, n(host.requests), n(host.writes))
+        listing.add_row(*map(str, numbers), format_size(host.written_bytes), n(host.flushes))
+    show(out, listing)
 
 
 def show_streams(stat: TraceStat) -> None:
@@ -242,11 +242,13 @@ def show_streams(stat: TraceStat) -> None:
 
     out = console()
     counts = [(name, RIGHT) for name in ("requests", "writes", "written")]
-    made = table(out, [("stream", LEFT), *counts])
-    for one in stat.streams:
-        name = "none" if one.stream is None else str(one.stream)
-        made.add_row(name, n(one.requests), n(one.writes), format_size(one.written_bytes))
-    show(out, made)
+    listing = table(out, [("stream", LEFT), *counts])
+    for stream in stat.streams:
+        name = "none" if stream.stream is None else str(stream.stream)
+        listing.add_row(
+            name, n(stream.requests), n(stream.writes), format_size(stream.written_bytes)
+        )
+    show(out, listing)
 
 
 def recorded_from(stat: TraceStat) -> list[tuple[str, str]]:
@@ -355,7 +357,7 @@ def convert(
     control = Control()
     own = {key: f"--{key.replace('_', '-')}" for key in ("native_devices", "leave_out", "filter")}
     with Bar(0, quiet=quiet) as bar:
-        made = converted(
+        copy = converted(
             source,
             target,
             options,
@@ -369,15 +371,15 @@ def convert(
             control=control,
         )
     if as_json:
-        click.echo(made.to_json())
+        click.echo(copy.to_json())
     else:
         click.echo(
-            f"{target}: {format_count(made.requests)} requests from {made.format}, "
+            f"{target}: {format_count(copy.requests)} requests from {copy.format}, "
             f"{format_size(target.stat().st_size)}"
         )
-    if made.skipped:
-        warn(left_out(made.skipped), quiet=quiet)
-    for note in made.notes:
+    if copy.skipped:
+        warn(left_out(copy.skipped), quiet=quiet)
+    for note in copy.notes:
         warn(note, quiet=quiet)
     return OK
 
@@ -466,10 +468,10 @@ def formats(name: str | None, as_json: bool) -> None:
             facts(out, [(key, text) for key, text in dataclasses.asdict(chosen[0]).items() if text])
         )
         return
-    made = table(out, [("name", LEFT), ("written by", LEFT)])
+    listing = table(out, [("name", LEFT), ("written by", LEFT)])
     for format_ in chosen:
-        made.add_row(format_.name, format_.summary)
-    show(out, made)
+        listing.add_row(format_.name, format_.summary)
+    show(out, listing)
 
 
 @command(group=trace)
@@ -500,7 +502,7 @@ def layouts(name: str | None, as_json: bool) -> None:
         click.echo(chosen[0].text, nl=False)
         return
     out = console()
-    made = table(out, [("name", LEFT), ("written by", LEFT)])
+    listing = table(out, [("name", LEFT), ("written by", LEFT)])
     for layout in chosen:
-        made.add_row(layout.name, layout.program)
-    show(out, made)
+        listing.add_row(layout.name, layout.program)
+    show(out, listing)

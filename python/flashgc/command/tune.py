@@ -127,16 +127,16 @@ def tune(
     if not as_json:
         show_tuned(tuned)
     deliver(tuned.to_json(), as_json=as_json, out=out)
-    warn_each((one for one in tuned.findings if one.id not in RULES), quiet=quiet)
+    warn_each((finding for finding in tuned.findings if finding.id not in RULES), quiet=quiet)
     code = code_of(tuned.interrupted, quiet=quiet)
-    found = bool(tuned.ranking)
-    if save is not None and found:
+    has_ranking = bool(tuned.ranking)
+    if save is not None and has_ranking:
         save_winner(tuned, save)
     elif save is not None:
         warn(f"{save} was not written: nothing was measured", quiet=quiet)
-    if not found and not tuned.interrupted:
+    if not has_ranking and not tuned.interrupted:
         raise ConfigError("no combination was measured; hint: fewer restrictions, or --spare 20%")
-    output.draw(lambda: plot.tune(tuned), picture, measured=found, quiet=quiet)
+    output.draw(lambda: plot.tune(tuned), picture, measured=has_ranking, quiet=quiet)
     if tuned.unkept is not None:
         raise tuned.unkept
     return code

@@ -75,11 +75,11 @@ class Device(Faulty):
             if value is not None:
                 values.setdefault(section, {})[key] = value
         python = load_policies(values.get("gc"), {})
-        made = making.plan(values, python=python, durability=durability, journal=journal)
-        made.create(Path(path))
+        plan = making.plan(values, python=python, durability=durability, journal=journal)
+        plan.create(Path(path))
         read = making.configuration(Path(path))
         # The policies are those of the caller, who has named them.
-        opening = partial(_core.StoredDrive, Path(path), made.python, None, None)
+        opening = partial(_core.StoredDrive, Path(path), plan.python, None, None)
         return cls(opening, Path(path), read)
 
     @classmethod

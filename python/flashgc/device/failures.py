@@ -72,10 +72,10 @@ def is_full(text: str) -> bool:
 def is_without_room(folder: Path) -> bool:
     """Return ``True`` if the disk of a folder has no room for a stripe of a drive."""
     try:
-        found = os.statvfs(folder)
+        space = os.statvfs(folder)
     except OSError:
         return False
-    return found.f_blocks > 0 and found.f_bavail * found.f_frsize < STRIPE
+    return space.f_blocks > 0 and space.f_bavail * space.f_frsize < STRIPE
 
 
 def explained(
@@ -88,10 +88,10 @@ def explained(
     """
     if is_without_room(folder):
         return CAUSES["host-full"].error(folder=folder, why=FULL[0])
-    for said in (read_only, ended, str(error)):
-        if said and is_full(said):
+    for message in (read_only, ended, str(error)):
+        if message and is_full(message):
             return CAUSES["host-full"].error(
-                folder=folder, why=next(one for one in FULL if one in said)
+                folder=folder, why=next(phrase for phrase in FULL if phrase in message)
             )
     if ended is not None:
         return CAUSES["server-ended"].error(why=f": {ended}" if ended else "")
@@ -101,8 +101,8 @@ def explained(
 def table() -> str:
     """Return the table of the documents."""
     rows = ["| what happens | message | exit code | left behind |", "|---|---|---|---|"]
-    for one in CAUSES.values():
-        said = f"`{one.message}`" if one.message else "none"
-        where = "" if one.commands == ALL else f" ({', '.join(one.commands)})"
-        rows.append(f"| {one.happens}{where} | {said} | {one.code} | {one.left} |")
+    for cause in CAUSES.values():
+        text = f"`{cause.message}`" if cause.message else "none"
+        where = "" if cause.commands == ALL else f" ({', '.join(cause.commands)})"
+        rows.append(f"| {cause.happens}{where} | {text} | {cause.code} | {cause.left} |")
     return "\n".join(rows) + "\n"

@@ -83,8 +83,8 @@ class Faulty(Closing):
 
     def faults(self) -> list[dict[str, Any]]:
         """The faults that are set, each as a dictionary; those that are over among them."""
-        found: list[dict[str, Any]] = self.stat()["faults"]["set"]
-        return found
+        faults: list[dict[str, Any]] = self.stat()["faults"]["set"]
+        return faults
 
     def clear_faults(self, number: str | int | None = None) -> int:
         """Takes the fault with this number away, or all, and returns how many.

@@ -63,24 +63,24 @@ def attach(address: str, name: str, host: str) -> str:
 def detach(name: str, host: str) -> None:
     """Take the drive ``name`` away from the host with this UUID; where it has none, do nothing."""
     until = time.monotonic() + PATIENCE
-    while found := _controllers(name, host):
-        for controller in found:
+    while controllers := _controllers(name, host):
+        for controller in controllers:
             with contextlib.suppress(OSError):  # It goes already.
                 (controller / "delete_controller").write_text("1")
         if time.monotonic() > until:
-            raise DriveError(f"{found[0].name} does not go; hint: nvme disconnect -n {name}")
+            raise DriveError(f"{controllers[0].name} does not go; hint: nvme disconnect -n {name}")
         time.sleep(PAUSE)
 
 
 def _controllers(name: str, host: str) -> list[Path]:
     """The controllers of this drive for this host: one or none."""
-    found = []
+    paths = []
     for controller in LISTED.glob("nvme*"):
         with contextlib.suppress(OSError):  # Others come and go.
             names = [(controller / fact).read_text().strip() for fact in ("subsysnqn", "hostnqn")]
             if names == [name, HOST + host]:
-                found.append(controller)
-    return found
+                paths.append(controller)
+    return paths
 
 
 def _device(name: str, host: str) -> str | None:
@@ -90,7 +90,7 @@ def _device(name: str, host: str) -> str | None:
             node = re.sub(r"c\d+", "", namespace.name)  # A path to it has its own number.
             with contextlib.suppress(OSError):
                 number = os.stat(NODES / node).st_rdev
-                found = (BLOCKS / node / "dev").read_text().strip()
-                if found == f"{os.major(number)}:{os.minor(number)}":
+                text = (BLOCKS / node / "dev").read_text().strip()
+                if text == f"{os.major(number)}:{os.minor(number)}":
                     return str(NODES / node)
     return None

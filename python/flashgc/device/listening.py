@@ -45,10 +45,10 @@ def is_local(host: str) -> bool:
     [True, True, True, False, False]
     """
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError:
         return True
-    return all(_is_loopback(str(one[4][0])) for one in found)
+    return all(_is_loopback(str(address[4][0])) for address in addresses)
 
 
 def _is_loopback(text: str) -> bool:
@@ -73,14 +73,14 @@ def check(addresses: Mapping[str, str | None], *, anywhere: bool) -> str | None:
             "authentication"
         )
     if anywhere and not beyond:
-        found = ", ".join(f"{option} {value}" for option, value in given.items())
+        text = ", ".join(f"{option} {value}" for option, value in given.items())
         raise ConfigError(
-            f"--listen-anywhere: found {found or 'no address'}, expected an address that other "
+            f"--listen-anywhere: found {text or 'no address'}, expected an address that other "
             "machines reach; hint: leave --listen-anywhere out"
         )
     if not beyond:
         return None
-    what = "and overwrite the drive" if any(one[0] != "--http" for one in beyond) else "its state"
+    what = "and overwrite the drive" if any(pair[0] != "--http" for pair in beyond) else "its state"
     where = " and ".join(f"{option} {address}" for option, address in beyond)
     return f"warning: {where}: {UNPROTECTED.format(what=what)}"
 

@@ -84,13 +84,13 @@ class Server:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
-        said = ""
+        answer = ""
         with contextlib.suppress(BrokenPipeError):
             stdin.write(f"{line}\n")
             stdin.flush()
-            said = stdout.readline().strip()
-        if said != expected:
-            raise DriveError(said or "the server ended without a word")
+            answer = stdout.readline().strip()
+        if answer != expected:
+            raise DriveError(answer or "the server ended without a word")
 
 
 def _released(end: Callable[[], None], folder: Path) -> None:

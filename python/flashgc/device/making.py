@@ -20,7 +20,7 @@ from flashgc.policy_files import Policies
 from flashgc.units import parse_size
 
 #: The options of an experiment that make a stored drive.
-OPTIONS = tuple(one.path for one in ALL if one.stored)
+OPTIONS = tuple(option.path for option in ALL if option.stored)
 
 #: The frontier of a stored drive that nobody chose: it needs a pool of erased blocks.
 FRONTIER = "pool:low=2"
@@ -44,7 +44,7 @@ class Plan:
         """Makes the drive in a new file and says what it is."""
         config = json.dumps(self.config)
         name = uuid.uuid4().bytes
-        made: dict[str, Any] = json.loads(
+        fields: dict[str, Any] = json.loads(
             _core.device_create(
                 path,
                 config,
@@ -57,7 +57,7 @@ class Plan:
         )
         writers.note(path)
         # The file has the table itself; what replays its writes names this one.
-        return {**made, "streams_file": self.config.get("streams")}
+        return {**fields, "streams_file": self.config.get("streams")}
 
 
 def plan(
@@ -75,20 +75,20 @@ def plan(
     """
     need_linux()
     places = places or {}
-    asked = experiment(values, places)
-    _core.check_stored(asked.given, places)
-    given = {"gc.frontier": FRONTIER, **asked.given, "drive.fill": "empty"}
+    setup = experiment(values, places)
+    _core.check_stored(setup.given, places)
+    given = {"gc.frontier": FRONTIER, **setup.given, "drive.fill": "empty"}
     python = python or {}
-    made = configurations(Experiment(given), places, python=python)
-    if len(made) != 1:
-        raise ConfigError(f"found {len(made)} drives, expected one; hint: give each option once")
+    configs = configurations(Experiment(given), places, python=python)
+    if len(configs) != 1:
+        raise ConfigError(f"found {len(configs)} drives, expected one; hint: give each option once")
     if durability not in DURABILITIES:
         hint = _core.suggest(durability, list(DURABILITIES))
         where = places.get("durability", "durability")
         raise ConfigError(
             f"{where}: found '{durability}', expected power, process or none; hint: {hint}"
         )
-    [config] = made
+    [config] = configs
     written = {
         key: (_absolute(config[key]), known[config[key]])
         for key, known in python.items()

@@ -36,7 +36,7 @@ def limit(groups: Path = Path("/proc/self/cgroup"), root: Path | None = None) ->
     control groups, by default where each is mounted. In a container the path of the group may not
     be seen: the group at the root is its own then.
     """
-    found = []
+    numbers = []
     for line in _text(groups).splitlines():
         _, kinds, path = line.split(":", 2)
         if kinds and "memory" not in kinds.split(","):
@@ -46,18 +46,18 @@ def limit(groups: Path = Path("/proc/self/cgroup"), root: Path | None = None) ->
             while True:
                 for name in ("memory.limit_in_bytes", "memory.max", "memory.high"):
                     with contextlib.suppress(ValueError):  # "max" is no number, nor is no file.
-                        found.append(int(_text(group / name)))
+                        numbers.append(int(_text(group / name)))
                 if group == place or place not in group.parents:
                     break
                 group = group.parent
-    return min((one for one in found if one < _NO_LIMIT), default=None)
+    return min((number for number in numbers if number < _NO_LIMIT), default=None)
 
 
 def _roots(*, is_unified: bool) -> list[Path]:
     """The folders in which the control groups of memory are mounted, of version 2 or 1."""
     kind = "cgroup2" if is_unified else "cgroup"
-    found = [Path(place) for _, place in mounts.mounted(kind)]
-    return [place for place in found if is_unified or (place / "memory.limit_in_bytes").exists()]
+    paths = [Path(place) for _, place in mounts.mounted(kind)]
+    return [place for place in paths if is_unified or (place / "memory.limit_in_bytes").exists()]
 
 
 def _text(path: Path) -> str:

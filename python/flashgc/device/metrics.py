@@ -118,12 +118,12 @@ def _head(name: str, kind: str, text: str, unit: str = "") -> Iterator[str]:
 
 
 def _at(stat: dict[str, Any], path: str) -> float | None:
-    found: Any = stat
+    number: Any = stat
     for key in path.split("."):
-        found = found.get(key)
-        if found is None:
+        number = number.get(key)
+        if number is None:
             return None
-    value: float = found
+    value: float = number
     return value
 
 

@@ -118,8 +118,8 @@ def run(*arguments: str) -> str:
     """Runs a program and returns its output; :class:`flashgc.DriveError` says what it said."""
     done = _ended(arguments)
     if done.returncode:
-        said = " ".join((done.stderr or done.stdout).split())
-        raise DriveError(f"{' '.join(arguments)} failed: {said or f'code {done.returncode}'}")
+        text = " ".join((done.stderr or done.stdout).split())
+        raise DriveError(f"{' '.join(arguments)} failed: {text or f'code {done.returncode}'}")
     return done.stdout.strip()
 
 
@@ -283,8 +283,8 @@ def mounted(kind: str | None = None) -> list[tuple[str, str]]:
     """Return all mounts, or those of one kind of file system: the source and the folder of each."""
     with open("/proc/self/mounts", encoding="utf-8", errors="surrogateescape") as lines:
         fields = [line.split() for line in lines]
-    found = [field for field in fields if kind in (None, field[2])]
-    return [(_unescaped(field[0]), _unescaped(field[1])) for field in found]
+    rows = [field for field in fields if kind in (None, field[2])]
+    return [(_unescaped(field[0]), _unescaped(field[1])) for field in rows]
 
 
 def _unescaped(path: str) -> str:

@@ -76,7 +76,7 @@ def question_of(trace: Path, drive: dict[str, Any], device: str = "tlc") -> tupl
         ("placement", drive["policies"]["placement"]),
         # Pacing needs preemption, so the three could not be compared.
         ("write-pacing", "no"),
-        *(("preemption", one) for one in ("none", "pgc", "suspend")),
+        *(("preemption", word) for word in ("none", "pgc", "suspend")),
     ]
     flags = " ".join(
         f"--{key} {shlex.quote(str(value))}" for key, value in options if (key, value) not in USUAL

@@ -84,12 +84,12 @@ def make(plan: Plan, behind: Past, file: Path) -> tuple[dict[str, Any], dict[str
     _sweep(file)
     part = file.with_name(f"{_beginning(file)}{secrets.token_hex(4)}{PART}")
     try:
-        made = plan.create(part)
+        image = plan.create(part)
         done = given(part, behind)
         writers.rename(part, file)
     finally:
         part.unlink(missing_ok=True)
-    return made, done
+    return image, done
 
 
 def _beginning(file: Path) -> str:

@@ -54,12 +54,12 @@ def runner(owner: int, group: int, name: str | None = None) -> Runner:
         if name is None and owner != 0:
             break
         try:
-            found = pwd.getpwnam(wanted)
+            user = pwd.getpwnam(wanted)
         except KeyError:
             continue
-        if found.pw_uid == 0:
+        if user.pw_uid == 0:
             raise ConfigError(f"--user: found {wanted}, expected another user than root")
-        return Runner(found.pw_uid, found.pw_gid)
+        return Runner(user.pw_uid, user.pw_gid)
     if owner != 0 and name is None:
         return Runner(owner, group)
     wanted = name or USERS[-1]

@@ -94,23 +94,23 @@ def _user(pid: int) -> int:
 
 def family(pid: int) -> list[int]:
     """A process and its children."""
-    found = [pid]
+    pids = [pid]
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             words = stat.read_text().rpartition(")")[2].split()
             if int(words[1]) == pid:
-                found.append(int(stat.parent.name))
-    return found
+                pids.append(int(stat.parent.name))
+    return pids
 
 
 def with_variable(text: str) -> list[int]:
     """The processes that have ``text`` as a variable of their environment."""
-    found, wanted = [], os.fsencode(text)
+    pids, wanted = [], os.fsencode(text)
     for environ in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
             if wanted in environ.read_bytes().split(b"\0"):
-                found.append(int(environ.parent.name))
-    return found
+                pids.append(int(environ.parent.name))
+    return pids
 
 
 def end(pids: Sequence[int], which: signal.Signals = signal.SIGKILL) -> None:

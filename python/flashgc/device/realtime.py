@@ -20,7 +20,7 @@ from flashgc.options import OPTIONS as ALL
 from flashgc.units import format_count, format_share, format_time
 
 #: The options of the timed drive: what only such a drive has, and the shape of its flash.
-OPTIONS = tuple(one.path for one in ALL if one.of_clock)
+OPTIONS = tuple(option.path for option in ALL if option.of_clock)
 
 #: The policies that the file of a drive names, by the options of the timed drive.
 _POLICIES = ("victim", "placement", "allocation", "wear_levelling")
@@ -52,7 +52,7 @@ def clock(
                 "hint: make a drive with a policy of the engine"
             )
     kept = {name: policies[name] for name in _POLICIES if policies[name] is not None}
-    asked = experiment(
+    setup = experiment(
         {
             "drive": {**values.get("drive", {}), "kind": "timed", "fill": "empty"},
             "gc": {**values.get("gc", {}), **kept},
@@ -60,13 +60,13 @@ def clock(
         },
         places or {},
     )
-    _core.check_clock(asked.given, dict(places or {}))
-    made = configurations(asked, places or {})
-    if len(made) != 1:
-        raise ConfigError(f"found {len(made)} drives, expected one; hint: give each option once")
+    _core.check_clock(setup.given, dict(places or {}))
+    configs = configurations(setup, places or {})
+    if len(configs) != 1:
+        raise ConfigError(f"found {len(configs)} drives, expected one; hint: give each option once")
     if hints is not None:
         _core.check("hints", hints)
-    return json.dumps(made[0]), factor("slower", slower, (1, 1e6)), past(aged), hints
+    return json.dumps(configs[0]), factor("slower", slower, (1, 1e6)), past(aged), hints
 
 
 def past(aged: str | float | Path | None) -> float | Path:
@@ -95,14 +95,14 @@ def factor(name: str, text: str | float | None, bounds: tuple[float, float]) -> 
     if text is None:
         return least
     try:
-        found = float(str(text).strip().removesuffix("x"))
+        value = float(str(text).strip().removesuffix("x"))
     except ValueError:
-        found = -1.0
-    if not least <= found <= most:
+        value = -1.0
+    if not least <= value <= most:
         raise ConfigError(
             f"--{name}: found '{text}', expected {least:g}x to {most:.0f}x; hint: --{name} 4x"
         )
-    return found
+    return value
 
 
 def told(realtime: Mapping[str, Any]) -> list[str]:
@@ -110,7 +110,7 @@ def told(realtime: Mapping[str, Any]) -> list[str]:
     answers, late = realtime["answers"], realtime["late"]
     lateness = realtime["lateness_us"]
     of_drive = "" if realtime["slower"] == 1 else " of the drive's time"
-    said = [
+    sentences = [
         f"{format_count(answers)} answers, {format_count(late)} late by more than 50 us{of_drive} "
         f"({format_share(realtime['late_share'])})",
         f"half by at most {format_time(lateness['p50'])}, the latest by "
@@ -118,25 +118,25 @@ def told(realtime: Mapping[str, Any]) -> list[str]:
     ]
     if realtime["at_once_us"]["count"]:
         at_once = realtime["at_once_us"]
-        said.append(
+        sentences.append(
             f"{format_count(at_once['count'])} that take the drive no time, half within "
             f"{format_time(at_once['p50'])}"
         )
     if realtime["late_for_data"]:
-        said.append(
+        sentences.append(
             f"{format_count(realtime['late_for_data'])} late ones waited for the host's disk"
         )
     if realtime["hinted_pages"]:
-        said.append(f"{format_count(realtime['hinted_pages'])} pages hinted")
+        sentences.append(f"{format_count(realtime['hinted_pages'])} pages hinted")
     if realtime["slower"] != 1:
-        said.append(f"time {realtime['slower']:g} times slower")
+        sentences.append(f"time {realtime['slower']:g} times slower")
     if realtime["is_valid"]:
-        return [*said, "valid"]
+        return [*sentences, "valid"]
     if realtime["failed"]:
-        return [*said, f"INVALID, the timed drive ended: {realtime['failed']}"]
+        return [*sentences, f"INVALID, the timed drive ended: {realtime['failed']}"]
     hint = f"--slower {2 * realtime['slower']:g}x"
     if not realtime["comes_first"]:
         hint += ", or as root, so that the drive's threads run before all others"
     if 2 * realtime["late_for_data"] > late:
         hint = "keep the drive's file in memory, as in /dev/shm"
-    return [*said, f"INVALID, more than 0.1% are late; hint: {hint}"]
+    return [*sentences, f"INVALID, more than 0.1% are late; hint: {hint}"]

@@ -51,21 +51,21 @@ def wanted(text: str | None) -> list[str]:
     """
     if text is None:
         return []
-    named: list[str] = []
+    names: list[str] = []
     for part in text.split(","):
         # A parameter belongs to the policy before it.
-        if "=" in part and ":" not in part and named:
-            named[-1] += f",{part}"
+        if "=" in part and ":" not in part and names:
+            names[-1] += f",{part}"
         else:
-            named.append(part.strip())
+            names.append(part.strip())
     known = {policy.name for policy in policies()} | {preset.name for preset in gc_presets()}
-    for one in named:
-        if one.split(":")[0] not in known:
+    for name in names:
+        if name.split(":")[0] not in known:
             from flashgc._core import suggest
 
-            hint = suggest(one.split(":")[0], sorted(known))
-            raise ConfigError(f"--compare: unknown policy '{one}'; hint: {hint}")
-    return named
+            hint = suggest(name.split(":")[0], sorted(known))
+            raise ConfigError(f"--compare: unknown policy '{name}'; hint: {hint}")
+    return names
 
 
 @contextlib.contextmanager
@@ -80,7 +80,7 @@ def recording(record: Path | None, is_needed: bool) -> Iterator[Path | None]:
 
 
 def replayed(
-    trace: Path | None, done: Executed, named: Sequence[str], *, quiet: bool = True
+    trace: Path | None, done: Executed, names: Sequence[str], *, quiet: bool = True
 ) -> Replayed:
     """Replays the recording of a drive on counting drives, one for each policy.
 
@@ -95,56 +95,56 @@ def replayed(
 
     presets = {preset.name for preset in gc_presets()}
     common = options_of(done.drive, done.stat["counters"]["host_pages_written"])
-    served = {key: common[key] for key in ("victim", "placement")}
+    policies = {key: common[key] for key in ("victim", "placement")}
     own: dict[str, Any] = {
         key: common.pop(key) for key in ("victim", "placement", "streams") if key in common
     }
     # Code of the drive's file has run already, with the permission that this takes.
     files = Files(guarded=True)
-    for key, text in served.items():
+    for key, text in policies.items():
         if is_written(text):
             own[key] = files.load(text, f"the {key} of the drive")
     # What is chosen for each row, and whether nothing else than the served policies can be meant.
     rows = [
         (name, {"gc_preset": name} if name in presets else {**own, "victim": name}, False)
-        for name in named
+        for name in names
     ]
     ranking: list[Replay] = []
-    with Bar(len(named) + 1, quiet=quiet) as bar:
-        for name, chosen, is_served in [*rows, (served["victim"], own, True)]:
-            if is_served and any(one.was_served for one in ranking):
+    with Bar(len(names) + 1, quiet=quiet) as bar:
+        for name, chosen, is_served in [*rows, (policies["victim"], own, True)]:
+            if is_served and any(replay.was_served for replay in ranking):
                 continue
             result = run(str(trace), progress=bar, **common, **chosen)
-            made = {"victim": result.config.victim, "placement": result.config.placement}
+            scheme = {"victim": result.config.victim, "placement": result.config.placement}
             ranking.append(
                 Replay(
                     policy=name,
-                    placement=served["placement"] if is_served else made["placement"],
+                    placement=policies["placement"] if is_served else scheme["placement"],
                     write_amplification=result.write_amplification,
                     host_pages=result.host_pages,
                     copied_pages=result.copied_pages,
                     erases=result.erases,
-                    was_served=is_served or made == served,
+                    was_served=is_served or scheme == policies,
                 )
             )
-    ranking.sort(key=lambda one: one.write_amplification)
+    ranking.sort(key=lambda replay: replay.write_amplification)
     return Replayed(ranking, _difference(ranking, done))
 
 
 def _difference(ranking: Sequence[Replay], done: Executed) -> str | None:
     """The sentence on a replay of the served policies that did not do what the drive did."""
-    replay = next(one for one in ranking if one.was_served)
+    replay = next(replay for replay in ranking if replay.was_served)
     counters = done.stat["counters"]
-    found = (replay.host_pages, replay.copied_pages, replay.erases)
+    row = (replay.host_pages, replay.copied_pages, replay.erases)
     keys = ("host_pages_written", "copied_pages", "erases")
     before = past_of(done.drive)
     was = tuple(counters[key] - past for key, past in zip(keys, before, strict=True))
-    if found == was:
+    if row == was:
         return None
     words = ("written", "copied", "erased")
     ours, its = (
         ", ".join(f"{number} {word}" for number, word in zip(counts, words, strict=True))
-        for counts in (found, was)
+        for counts in (row, was)
     )
     return (
         f"the replay of the served policies has {ours}, and the drive {its}: do not trust the ranks"

@@ -59,8 +59,8 @@ def scratch(purpose: str, *, has_sockets: bool = True) -> Iterator[Path]:
         os.mkdir(folder, 0o700)
         if os.geteuid() == 0:
             folder.chmod(0o711)
-        found = os.lstat(folder)
-        _write(note_folder / OWNER, {**owner, "inode": [found.st_dev, found.st_ino]})
+        status = os.lstat(folder)
+        _write(note_folder / OWNER, {**owner, "inode": [status.st_dev, status.st_ino]})
         yield folder
     finally:
         _undo(note_folder)
@@ -76,9 +76,9 @@ def _notes_of(folder: Path) -> Path:
     return state.folder(state.SCRATCH, folder.name)
 
 
-def _write(path: Path, told: dict[str, Any]) -> None:
+def _write(path: Path, document: dict[str, Any]) -> None:
     partial = path.with_name(f"{path.name}.tmp")
-    partial.write_text(json.dumps(told), encoding="utf-8")
+    partial.write_text(json.dumps(document), encoding="utf-8")
     partial.replace(path)
 
 
@@ -86,8 +86,8 @@ def _name_and_start(pid: int) -> str:
     return f"{pid} {began(pid)}"
 
 
-def _is_alive(named: str) -> bool:
-    pid, _, since = named.strip().partition(" ")
+def _is_alive(owner: str) -> bool:
+    pid, _, since = owner.strip().partition(" ")
     if not (since and pid.isdigit() and began(int(pid)) == since):
         return False
     return not is_ending(int(pid))
@@ -96,17 +96,17 @@ def _is_alive(named: str) -> bool:
 def sweep(purpose: str) -> None:
     """Undoes what commands of this purpose have left that were killed."""
     for notes in state.folder(state.SCRATCH).glob(f"flashgc-{purpose}-*"):
-        told = _owner_noted(notes)
-        if told is not None and not _is_alive(told["process"]):
+        owner = _owner_noted(notes)
+        if owner is not None and not _is_alive(owner["process"]):
             _undo(notes)
 
 
 def _owner_noted(notes: Path) -> dict[str, Any] | None:
     try:
-        told: dict[str, Any] = json.loads((notes / OWNER).read_text(encoding="utf-8"))
+        document: dict[str, Any] = json.loads((notes / OWNER).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None  # Another command is making it.
-    return told
+    return document
 
 
 def _undo(notes: Path) -> None:
@@ -123,15 +123,15 @@ def _undo(notes: Path) -> None:
                 for each, its in with_children:
                     send(each, its, signal.SIGKILL)
     # Those that descend from it have its variable, whoever their parents are by now.
-    for one in with_variable(f"{PIPE}={folder / MARKS}"):
-        send(one, began(one), signal.SIGKILL)
+    for child in with_variable(f"{PIPE}={folder / MARKS}"):
+        send(child, began(child), signal.SIGKILL)
     for file in upping.files_below(folder):
         with contextlib.suppress(DriveError, OSError), upping.broken_off(file, LIMIT):
             upping.down(file, force=True)
     loops = set(_loops(folder))
     mounted = _mounts(folder)
     # A mount whose server is gone must fail at once before anything on it can be taken away.
-    for device, mount in sorted(mounted, key=lambda one: one[0].startswith("/dev/")):
+    for device, mount in sorted(mounted, key=lambda entry: entry[0].startswith("/dev/")):
         mounts.unmount_lazily(Path(mount), force=not device.startswith("/dev/"))
         if device.startswith("/dev/loop"):
             loops.add(device)
@@ -164,10 +164,10 @@ def remove(folder: Path, inode: list[int] | None) -> bool:
             except OSError:
                 return False  # It is no folder any more: somebody else's.
             try:
-                found = os.fstat(opened)
-                if [found.st_dev, found.st_ino] != inode or found.st_uid != os.geteuid():
+                status = os.fstat(opened)
+                if [status.st_dev, status.st_ino] != inode or status.st_uid != os.geteuid():
                     return False
-                _empty(opened, found.st_dev)
+                _empty(opened, status.st_dev)
             finally:
                 os.close(opened)
         try:
@@ -192,10 +192,10 @@ def _empty(folder: int, device: int) -> None:
         names = [entry.name for entry in entries]
     for name in names:
         with contextlib.suppress(OSError):
-            found = os.lstat(name, dir_fd=folder)
-            if found.st_dev != device:
+            status = os.lstat(name, dir_fd=folder)
+            if status.st_dev != device:
                 continue
-            if not stat.S_ISDIR(found.st_mode):
+            if not stat.S_ISDIR(status.st_mode):
                 os.unlink(name, dir_fd=folder)
                 continue
             opened = _opened(name, folder)
@@ -216,7 +216,7 @@ def _lines(path: Path) -> list[str]:
 
 def _mounts(folder: Path) -> list[tuple[str, str]]:
     """Return the mounts below a folder: sources and places, in the order of mounting."""
-    return [one for one in mounts.mounted() if one[1].startswith(f"{folder}/")]
+    return [pair for pair in mounts.mounted() if pair[1].startswith(f"{folder}/")]
 
 
 def _loops(folder: Path) -> Iterator[str]:

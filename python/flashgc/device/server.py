@@ -78,10 +78,10 @@ def main() -> int:
             if _say(ready, {**told_of(drive), THREADS: at_hand.late}):
                 until_told(drive, signals)
     except (FlashgcError, OSError) as error:
-        told = error
+        failure = error
         if isinstance(error, OSError) and error.filename is not None:
-            told = OSError(f"{error.filename}: {error.strerror}")
-        print(f"error: {told}", file=sys.stderr, flush=True)
+            failure = OSError(f"{error.filename}: {error.strerror}")
+        print(f"error: {failure}", file=sys.stderr, flush=True)
         return 2 if isinstance(error, ConfigError) else 1
     return 0
 

@@ -67,7 +67,7 @@ class Fronts:
             "--listen-anywhere": self.listen_anywhere,
             "--allow-python": self.allow_python,
         }
-        words = [str(word) for one in given.items() if one[1] is not None for word in one]
+        words = [str(word) for pair in given.items() if pair[1] is not None for word in pair]
         return [*words, *(flag for flag, is_given in flags.items() if is_given)]
 
 
@@ -147,7 +147,7 @@ def prompt(late: list[int]) -> Iterator[None]:
     except PermissionError:
         others = set(os.listdir(TASKS))
         yield
-        late += sorted(int(one) for one in set(os.listdir(TASKS)) - others)
+        late += sorted(int(task) for task in set(os.listdir(TASKS)) - others)
         return
     try:
         yield

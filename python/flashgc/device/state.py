@@ -33,13 +33,13 @@ _MAGIC, _NUMBER = b"FLASHGC\n", slice(16, 32)
 
 def home() -> Path:
     """The path of the state folder, whether it is there or not."""
-    named = os.environ.get("FLASHGC_STATE")
-    if named:
-        if not os.path.isabs(named):
+    folder = os.environ.get("FLASHGC_STATE")
+    if folder:
+        if not os.path.isabs(folder):
             raise ConfigError(
-                f"FLASHGC_STATE: found '{named}', expected a whole path; hint: /run/flashgc"
+                f"FLASHGC_STATE: found '{folder}', expected a whole path; hint: /run/flashgc"
             )
-        return Path(named)
+        return Path(folder)
     if os.geteuid() == 0:
         return Path("/run/flashgc")
     return _homes(os.geteuid(), os.environ)[0]
@@ -49,17 +49,17 @@ def _homes(user: int, environment: os._Environ[str] | dict[str, str]) -> list[Pa
     """Return the folders where a user's state may be, the first one before the others."""
     import pwd
 
-    found = []
+    paths = []
     runtime = environment.get("XDG_RUNTIME_DIR") or f"/run/user/{user}"
     if os.path.isdir(runtime):
-        found.append(Path(runtime) / "flashgc")
+        paths.append(Path(runtime) / "flashgc")
     states = environment.get("XDG_STATE_HOME")
     if not states:
         try:
             states = f"{environment.get('HOME') or pwd.getpwuid(user).pw_dir}/.local/state"
         except KeyError:
             states = f"/tmp/flashgc-{user}"
-    return [*found, Path(states) / "flashgc"]
+    return [*paths, Path(states) / "flashgc"]
 
 
 def folder(*names: str) -> Path:
@@ -91,24 +91,24 @@ def _private(path: Path) -> None:
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}; hint: remove it") from None
     try:
-        found = os.fstat(opened)
+        status = os.fstat(opened)
     finally:
         os.close(opened)
-    if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+    if status.st_uid != os.geteuid() or status.st_mode & 0o077:
         raise ConfigError(
-            f"{path} belongs to user {found.st_uid} with mode {stat.S_IMODE(found.st_mode):o}, "
+            f"{path} belongs to user {status.st_uid} with mode {stat.S_IMODE(status.st_mode):o}, "
             f"expected {os.geteuid()} and 700; hint: remove it, or FLASHGC_STATE names another"
         )
 
 
 def key_of(descriptor: int) -> str:
     """The identity of the drive in an open file, as the name of its notes."""
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode):
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
         raise ConfigError("found no file, expected that of a drive")
     begin = os.pread(descriptor, _NUMBER.stop, 0)
     number = begin[_NUMBER].hex() if begin.startswith(_MAGIC) else ""
-    return f"{found.st_dev:x}-{found.st_ino:x}-{number}"
+    return f"{status.st_dev:x}-{status.st_ino:x}-{number}"
 
 
 def key(file: Path) -> str | None:
@@ -135,14 +135,14 @@ def sockets(file: Path) -> list[Path]:
     name = key(file)
     if name is None:
         return []
-    found = [home() / SOCKETS / name]
+    paths = [home() / SOCKETS / name]
     if os.geteuid() == 0:
         owner = os.stat(file).st_uid
-        found += [path / SOCKETS / name for path in _homes(owner, {}) if owner != 0]
-        found = found[:1] + [path for path in found[1:] if _is_socket_of(path, owner)]
+        paths += [path / SOCKETS / name for path in _homes(owner, {}) if owner != 0]
+        paths = paths[:1] + [path for path in paths[1:] if _is_socket_of(path, owner)]
     elif not os.environ.get("FLASHGC_STATE"):
-        found += [path / SOCKETS / name for path in _homes(os.geteuid(), os.environ)[1:]]
-    return found
+        paths += [path / SOCKETS / name for path in _homes(os.geteuid(), os.environ)[1:]]
+    return paths
 
 
 def sweep_sockets() -> None:
@@ -161,7 +161,7 @@ def sweep_sockets() -> None:
 
 def _is_socket_of(path: Path, owner: int) -> bool:
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except OSError:
         return False
-    return stat.S_ISSOCK(found.st_mode) and found.st_uid == owner
+    return stat.S_ISSOCK(status.st_mode) and status.st_uid == owner

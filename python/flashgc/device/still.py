@@ -101,13 +101,13 @@ class Cells:
 
     def states(self) -> NDArray[np.int64]:
         """A cell is open if one of its blocks is, erased or bad if all are, and else closed."""
-        found = np.full(self.count, CLOSED)
+        states = np.full(self.count, CLOSED)
         size = self.total(np.ones(len(self.state), np.int64))
         bad = self.total(self.state == BAD)
-        found[self.total(self.state == ERASED) + bad == size] = ERASED
-        found[bad == size] = BAD
-        found[self.total(self.state == OPEN) > 0] = OPEN
-        return found
+        states[self.total(self.state == ERASED) + bad == size] = ERASED
+        states[bad == size] = BAD
+        states[self.total(self.state == OPEN) > 0] = OPEN
+        return states
 
     def shares(self, view: str) -> Numbers:
         """Return the places of the cells on the scale of a view, from 0 to 1, as means."""
@@ -127,7 +127,9 @@ class Cells:
     def classes(self) -> NDArray[np.int64]:
         """The class that most of a cell's written blocks have; the least of those as frequent."""
         written = (self.state == OPEN) | (self.state == CLOSED)
-        counts = [self.total(written & (self.cls == one)) for one in range(self.cls.max() + 1)]
+        counts = [
+            self.total(written & (self.cls == class_)) for class_ in range(self.cls.max() + 1)
+        ]
         most: NDArray[np.int64] = np.argmax(counts, axis=0)
         return most
 
@@ -185,12 +187,12 @@ def _map(cells: Cells, view: str, top: float) -> tuple[list[str], float]:
     paths: dict[tuple[str, str], list[str]] = {}
     states = cells.states()
     if view == "class":
-        fills = [palette["classes"][one % len(palette["classes"])] for one in cells.classes()]
+        fills = [palette["classes"][class_ % len(palette["classes"])] for class_ in cells.classes()]
     elif view == "state":
         fills = [palette["closed"]] * cells.count
     else:
         shades = scale(palette[view], SHADES)
-        fills = [shades[one] for one in np.rint(cells.shares(view) * (SHADES - 1)).astype(int)]
+        fills = [shades[shade] for shade in np.rint(cells.shares(view) * (SHADES - 1)).astype(int)]
     for index, (shade, state) in enumerate(zip(fills, states, strict=True)):
         x, y = MARGIN + index % columns * step, top + index // columns * step
         fill, stroke = shade, ""
@@ -234,8 +236,8 @@ def _legend(cells: Cells, view: str, y: float) -> tuple[list[str], float]:
             of = np.bincount(cells.cls[written])
             colours = palette["classes"]
             keys = [
-                (colours[one % len(colours)], f"class {one}: {format_count(blocks)}")
-                for one, blocks in enumerate(of)
+                (colours[class_ % len(colours)], f"class {class_}: {format_count(blocks)}")
+                for class_, blocks in enumerate(of)
                 if blocks
             ]
         for fill, text in keys:

@@ -39,15 +39,15 @@ class Supervised:
 
         Raises :class:`flashgc.DriveError` while somebody uses the mount, which then stays.
         """
-        told = signals.wait(lambda: self._server.poll() is not None)
-        if told and self._fuse is not None:
+        signal = signals.wait(lambda: self._server.poll() is not None)
+        if signal and self._fuse is not None:
             error = mounts.try_unmount(self._fuse)
             if error not in (0, errno.EINVAL):
                 raise DriveError(
                     f"the drive's file is in use: {os.strerror(error)}; "
                     "hint: unmount what is on it first"
                 )
-        return told
+        return signal
 
     def end(self) -> int:
         """Ends the server and its mount; its exit code."""
@@ -70,25 +70,25 @@ def served(file: Path, fronts: Fronts, user: str | None) -> Iterator[Supervised]
         words = upping.recorded(done, fronts.words(), runner)
         if fuse is not None:
             words += ["--fuse", str(fuse)]
-        server, said = upping.start(opened, ["--with-parent", *words], runner)
+        server, answer = upping.start(opened, ["--with-parent", *words], runner)
     except BaseException:
         upping.take_recording(done)
         raise
     finally:
         opened.close()
-    found = Supervised(opened.path, fuse, server)
+    supervised = Supervised(opened.path, fuse, server)
     try:
-        if not said:
+        if not answer:
             raise SystemExit(server.wait() or 1)
-        found.serving = json.loads(said)["serving"]
-        yield found
+        supervised.serving = json.loads(answer)["serving"]
+        yield supervised
     finally:
-        found.end()
+        supervised.end()
         upping.take_recording(done)
         if done.is_of_root:
             with contextlib.suppress(OSError):
                 writers.note(opened.path)
-        if said:  # Else it may be the socket of another server of this drive.
+        if answer:  # Else it may be the socket of another server of this drive.
             (state.folder(state.SOCKETS) / key).unlink(missing_ok=True)
 
 

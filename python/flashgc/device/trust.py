@@ -48,11 +48,11 @@ def _walked(path: Path, *, is_parent: bool = False) -> Iterator[_Walk]:
         while parts:
             name = parts.pop()
             opened = os.open(name, _FOLDER, dir_fd=walk.descriptor)
-            found = os.fstat(opened)
-            if stat.S_ISLNK(found.st_mode):
+            status = os.fstat(opened)
+            if stat.S_ISLNK(status.st_mode):
                 target = os.readlink("", dir_fd=opened)
                 os.close(opened)
-                _own(walk, walk.real / name, found.st_uid)
+                _own(walk, walk.real / name, status.st_uid)
                 links += 1
                 if links > LINKS:
                     raise ConfigError(f"{path}: too many links; hint: name the file itself")
@@ -64,7 +64,7 @@ def _walked(path: Path, *, is_parent: bool = False) -> Iterator[_Walk]:
             os.close(walk.descriptor)
             walk.descriptor = opened
             walk.real = walk.real.parent if name == ".." else walk.real / name
-            _judge(walk, found, is_last=not parts and not is_parent)
+            _judge(walk, status, is_last=not parts and not is_parent)
         yield walk
     finally:
         os.close(walk.descriptor)
@@ -75,10 +75,10 @@ def _own(walk: _Walk, path: Path, owner: int) -> None:
         walk.foreign.append((path, owner))
 
 
-def _judge(walk: _Walk, found: os.stat_result, *, is_last: bool) -> None:
-    _own(walk, walk.real, found.st_uid)
-    is_sticky = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX and not is_last
-    if found.st_mode & 0o022 and not is_sticky:
+def _judge(walk: _Walk, status: os.stat_result, *, is_last: bool) -> None:
+    _own(walk, walk.real, status.st_uid)
+    is_sticky = stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX and not is_last
+    if status.st_mode & 0o022 and not is_sticky:
         raise ConfigError(
             f"{walk.real} can be changed by other users, and root does not work with it; "
             f"hint: chmod go-w {walk.real}, or another folder"
@@ -114,18 +114,18 @@ def open_drive(path: Path) -> Opened:
     if os.geteuid() != 0:
         real = path.resolve()
         descriptor = os.open(real, os.O_RDWR | os.O_CLOEXEC)
-        found = os.fstat(descriptor)
-        return Opened(descriptor, real, found.st_uid, found.st_gid)
+        status = os.fstat(descriptor)
+        return Opened(descriptor, real, status.st_uid, status.st_gid)
     with _walked(path) as walk:
-        found = os.fstat(walk.descriptor)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(walk.descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise ConfigError(f"{path} is no file; hint: flashgc device create {path}")
         for part, owner in walk.foreign:
-            if owner != found.st_uid:
-                raise _owned(part, owner, f"root or {found.st_uid}, whose {walk.real.name} is")
+            if owner != status.st_uid:
+                raise _owned(part, owner, f"root or {status.st_uid}, whose {walk.real.name} is")
         # The file that was looked at, under whatever name: not one that has its name by now.
         descriptor = os.open(f"/proc/self/fd/{walk.descriptor}", os.O_RDWR | os.O_CLOEXEC)
-        return Opened(descriptor, walk.real, found.st_uid, found.st_gid)
+        return Opened(descriptor, walk.real, status.st_uid, status.st_gid)
 
 
 def check_folder(path: Path, *, is_parent: bool = False) -> Path:
@@ -174,7 +174,9 @@ def check_program(path: str) -> bool:
     """Return ``True`` if root may run the program at ``path``: nobody else could exchange it."""
     try:
         with _walked(Path(path)) as walk:
-            found = os.fstat(walk.descriptor)
-            return stat.S_ISREG(found.st_mode) and bool(found.st_mode & 0o111) and not walk.foreign
+            status = os.fstat(walk.descriptor)
+            return (
+                stat.S_ISREG(status.st_mode) and bool(status.st_mode & 0o111) and not walk.foreign
+            )
     except (OSError, ConfigError):
         return False

@@ -349,8 +349,8 @@ def take_recording(done: Up) -> None:
         with contextlib.suppress(FileNotFoundError):
             recording = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=inside)
             try:
-                found = os.fstat(recording)
-                if found.st_uid == done.user and found.st_nlink == 1:
+                status = os.fstat(recording)
+                if status.st_uid == done.user and status.st_nlink == 1:
                     os.fchown(recording, os.geteuid(), os.getegid())
                     os.fchmod(recording, 0o600)
                     os.rename(name, target, src_dir_fd=inside)
@@ -394,21 +394,21 @@ def start(
     with os.fdopen(reader, "rb"):
         os.set_blocking(reader, False)
         until = time.monotonic() + OPENING
-        said = b""
-        while not said.endswith(b"\n"):
+        answer = b""
+        while not answer.endswith(b"\n"):
             with contextlib.suppress(BlockingIOError):
                 part = os.read(reader, 1 << 16)
-                said += part
+                answer += part
                 if not part:
                     break
             if time.monotonic() > until:
                 server.kill()
                 raise DriveError(f"{opened.path} was not served after {OPENING:.0f} s")
             time.sleep(0.005)
-    if not said.endswith(b"\n"):
+    if not answer.endswith(b"\n"):
         return server, b""
-    processes.put_first(server.pid, json.loads(said)[THREADS])
-    return server, said
+    processes.put_first(server.pid, json.loads(answer)[THREADS])
+    return server, answer
 
 
 def _start(opened: trust.Opened, done: Up, serve: Sequence[str], runner: privileges.Runner) -> None:
@@ -424,15 +424,15 @@ def _start(opened: trust.Opened, done: Up, serve: Sequence[str], runner: privile
     try:
         # An address that somebody gave comes behind this one, and counts.
         front = ("--fuse", done.fuse) if done.fuse else ("--nvme-tcp", "127.0.0.1:0")
-        server, said = start(opened, (*front, *serve), runner, writer, began)
+        server, answer = start(opened, (*front, *serve), runner, writer, began)
     finally:
         os.close(writer)
     _CHILDREN[server.pid] = server
     done.server, done.began = server.pid, processes.began(server.pid)
-    if not said:
+    if not answer:
         code = server.wait()
         raise DriveError(_last_words(done) or f"the server ended with code {code}")
-    done.serving = json.loads(said)["serving"]
+    done.serving = json.loads(answer)["serving"]
 
 
 def _has_data(file: Path) -> bool:

@@ -92,15 +92,15 @@ def _connections(stat: Stat) -> list[str]:
     fronts = stat.get("connections", ())
     clients = [client for front in fronts for client in front.get("clients", ())]
     hosts = [host for front in fronts for host in front.get("hosts", ()) if not host["discovers"]]
-    said = []
+    lines = []
     if clients:
         under_way = sum(client["under_way"] for client in clients)
-        said += [f"{_count(len(clients), 'client')} of NBD", f"{under_way} under way"]
+        lines += [f"{_count(len(clients), 'client')} of NBD", f"{under_way} under way"]
     for host in hosts:
         io = [queue for queue in host["queues"] if queue["queue"]]
         under_way = sum(queue["under_way"] for queue in host["queues"])
-        said += [f"{host['host']}: {_count(len(io), 'queue')} of I/O", f"{under_way} under way"]
-    return _fold("connected", said) if said else []
+        lines += [f"{host['host']}: {_count(len(io), 'queue')} of I/O", f"{under_way} under way"]
+    return _fold("connected", lines) if lines else []
 
 
 def spare_of(stat: Stat) -> list[str]:
@@ -126,14 +126,14 @@ def _realtime(stat: Stat) -> list[str]:
 def _slowest(realtime: Mapping[str, Any]) -> list[str]:
     """Return the causes of the slowest requests so far; of the slowest, with a chart of its die."""
     # Servers of earlier versions do not tell.
-    worst = [read(Worst, one) for one in realtime.get("worst", ())]
-    first = max(worst, key=lambda one: one.response_us, default=None)
+    worst = [read(Worst, entry) for entry in realtime.get("worst", ())]
+    first = max(worst, key=lambda entry: entry.response_us, default=None)
     lines = []
     if worst and realtime["slower"] != 1:
         lines += ["", f"in the time of the drive, of which 1 ms takes {realtime['slower']:g} ms:"]
-    for one in worst:
-        what, parts = one.story
-        lines += ["", f"slowest {what}", f"  {parts}", *(chart(one) if one is first else ())]
+    for entry in worst:
+        what, parts = entry.story
+        lines += ["", f"slowest {what}", f"  {parts}", *(chart(entry) if entry is first else ())]
     return lines
 
 
@@ -189,7 +189,7 @@ def _wear(stat: Stat) -> list[str]:
 
 def _latencies(stat: Stat) -> list[str]:
     heads = ("commands", "mean", "p50", "p90", "p99", "p99.9", "max")
-    lines = [f"{'latency, us':<{NAME}}{heads[0]:>12}" + "".join(f"{one:>9}" for one in heads[1:])]
+    lines = [f"{'latency, us':<{NAME}}{heads[0]:>12}" + "".join(f"{head:>9}" for head in heads[1:])]
     for operation in OPERATIONS:
         of = stat["latency_us"][operation]
         keys = ("mean", "p50", "p90", "p99", "p999", "max")
@@ -202,7 +202,7 @@ def live(stat: Stat, lately: Sequence[Interval]) -> list[str]:
     """Return the lines of a drive at work: ``lately`` are its intervals, the newest one last."""
     now = lately[-1] if lately else Interval()
     bars = 40
-    shown = [one.write_amplification for one in lately[-bars:]]
+    shown = [interval.write_amplification for interval in lately[-bars:]]
     spark = sparkline([value for value in shown if value is not None], bars)
     return [
         *_drive(stat),
@@ -312,8 +312,8 @@ def _fold(name: str, facts: Sequence[str]) -> list[str]:
     return lines
 
 
-def _count(number: float, one: str, several: str = "") -> str:
-    return f"{format_count(number)} {one if number == 1 else several or f'{one}s'}"
+def _count(number: float, singular: str, several: str = "") -> str:
+    return f"{format_count(number)} {singular if number == 1 else several or f'{singular}s'}"
 
 
 def _ratio(value: float | None) -> str:

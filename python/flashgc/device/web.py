@@ -251,8 +251,8 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 32
 
     def __init__(self, host: str, port: int, answers: _Answers, limits: Limits) -> None:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        self.address_family = found[0]
+        address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        self.address_family = address[0]
         self.answers, self.limits = answers, limits
         #: Since when the server waits for each viewer; ``None``: a viewer waits for it.
         self._connections: dict[socket.socket, float | None] = {}
@@ -283,8 +283,10 @@ class _Server(ThreadingHTTPServer):
         with self._lock:
             if len(self._connections) < self.limits.connections:
                 return True
-            waiting = [(since, one) for one, since in self._connections.items() if since]
-            since, longest = min(waiting, key=lambda one: one[0], default=(now, None))
+            waiting = [
+                (since, connection) for connection, since in self._connections.items() if since
+            ]
+            since, longest = min(waiting, key=lambda entry: entry[0], default=(now, None))
             if longest is None or now - since < self.limits.useless:
                 return False
             del self._connections[longest]
@@ -410,10 +412,10 @@ class _Handler(BaseHTTPRequestHandler):
         return False
 
     def _is_for_us(self) -> bool:
-        named = self.headers.get_all("Host") or []
-        if len(named) != 1:
+        hosts = self.headers.get_all("Host") or []
+        if len(hosts) != 1:
             return False
-        host = host_of(named[0])
+        host = host_of(hosts[0])
         if host in ("localhost", self.server.asked_host):
             return True
         try:

@@ -52,7 +52,7 @@ class Writers:
 
     def plus(self, *others: str) -> Writers:
         """Return these writers with others."""
-        return Writers((*self.others, *(one for one in others if one not in self.others)))
+        return Writers((*self.others, *(writer for writer in others if writer not in self.others)))
 
     def mount_options(self, wanted: Sequence[str]) -> MountOptions:
         """Return the options to mount the drive with, if somebody wants ``wanted``.
@@ -130,12 +130,12 @@ def note(file: Path) -> None:
     if os.geteuid() != 0:
         return
     with _open(file) as descriptor:
-        found = os.fstat(descriptor)
-        if found.st_uid == 0 and not found.st_mode & 0o022:
+        status = os.fstat(descriptor)
+        if status.st_uid == 0 and not status.st_mode & 0o022:
             notes = state.folder(state.ROOTS)
             sweep()
             name = state.key_of(descriptor)
-            (notes / name).write_text(f"{found.st_ctime_ns}\n{file.absolute()}", encoding="utf-8")
+            (notes / name).write_text(f"{status.st_ctime_ns}\n{file.absolute()}", encoding="utf-8")
 
 
 def rename(file: Path, name: Path) -> None:
@@ -162,11 +162,11 @@ def check_code(file: Path, owner: int) -> None:
 def sweep() -> None:
     """Removes the notes on drives that are gone."""
     notes = state.home() / state.ROOTS
-    for one in notes.iterdir() if notes.is_dir() else ():
+    for path in notes.iterdir() if notes.is_dir() else ():
         with contextlib.suppress(OSError):
-            file = one.read_text(encoding="utf-8").partition("\n")[2]
-            if state.key(Path(file)) != one.name:
-                one.unlink()
+            file = path.read_text(encoding="utf-8").partition("\n")[2]
+            if state.key(Path(file)) != path.name:
+                path.unlink()
 
 
 @contextlib.contextmanager

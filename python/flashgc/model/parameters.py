@@ -161,14 +161,14 @@ def _number(name: str, value: Any) -> float | NDArray[numpy.float64]:
         array = numpy.asarray(value)
         if array.dtype.kind not in "iuf":
             raise TypeError
-        made = array.astype(numpy.float64)
+        floats = array.astype(numpy.float64)
     except (TypeError, ValueError):
         raise ConfigError(
             f"{name}: found {_short(value)}, expected numbers; hint: {name}=0.1, or an array"
         ) from None
-    if made.ndim:
-        return made
-    number = float(made)
+    if floats.ndim:
+        return floats
+    number = float(floats)
     if not math.isfinite(number):
         raise ConfigError(f"{name}: found {number}, expected a number; hint: {name}=0.1")
     return number
@@ -179,9 +179,9 @@ def _spare_of(overprovision: Any) -> Any:
     if len(bad):
         at = tuple(int(i) for i in bad[0])
         place = f"element [{', '.join(map(str, at))}]: " if at else ""
-        found = float(numpy.asarray(overprovision)[at])
+        value = float(numpy.asarray(overprovision)[at])
         raise ConfigError(
-            f"{place}overprovision: found {found}, expected more than 0: without spare space "
+            f"{place}overprovision: found {value}, expected more than 0: without spare space "
             "nothing can be collected; hint: write 0.28 or 28%"
         )
     return overprovision / (1.0 + overprovision)

@@ -77,15 +77,15 @@ def valid_pages(
     series = []
     for label, shares in lines.items():
         at = _seen([shares], largest)
-        named = _name(label, "model", several) if points else label
-        series.append(Series(named, at, shares[at], kind=kind, group=label))
+        name = _name(label, "model", several) if points else label
+        series.append(Series(name, at, shares[at], kind=kind, group=label))
     for label, shares in points.items():
         at = _seen([shares, lines.get(label, shares)], largest)
         error = measured[label][1]
         if error is not None:
             error = half_widths(error, len(shares), f"distribution '{label}'")[at]
-        named = _name(label, "simulation", several)
-        series.append(Series(named, at, shares[at], error, kind="points", group=label))
+        name = _name(label, "simulation", several)
+        series.append(Series(name, at, shares[at], error, kind="points", group=label))
     panel = Panel(series=series)
     return panels([panel], x_label=x_label, y_label=y_label, title=title, at_ends=False)
 
@@ -214,7 +214,7 @@ def panels(
         width, height = style.size
         rows, columns = (len(given), 1) if stacked else (1, len(given))
         figure = new_figure(width, height * (1 + 0.75 * (rows - 1)))
-        made = figure.subplots(
+        subplots = figure.subplots(
             rows,
             columns,
             sharex=stacked and not own_x,
@@ -222,8 +222,8 @@ def panels(
             squeeze=False,
             height_ratios=heights,
         )
-        grid = list(made.flat)
-        appearance = Appearance.of([one for part in described for one in part.series])
+        grid = list(subplots.flat)
+        appearance = Appearance.of([curve for part in described for curve in part.series])
         for index, (part, axes) in enumerate(zip(resolved, grid, strict=True)):
             if stacked and not own_x and index < rows - 1:
                 bottom = ""
@@ -272,10 +272,10 @@ def _resolved(part: Panel, x_label: str, y_label: str, x_log: bool) -> _Resolved
     series = tuple(given) if isinstance(given, Iterable) else (given,)
     if not series:
         raise ConfigError("series: found none, expected at least one; hint: Series(label, x, y)")
-    for one in series:
-        if not isinstance(one, Series):
+    for curve in series:
+        if not isinstance(curve, Series):
             raise ConfigError(
-                f"series: found {shortened(one)}, expected a Series; hint: Series(label, x, y)"
+                f"series: found {shortened(curve)}, expected a Series; hint: Series(label, x, y)"
             )
     lines = part.get("reference_lines", {})
     check_mapping(lines, "reference_lines", '{"greedy": 4.82}')
@@ -289,7 +289,7 @@ def _resolved(part: Panel, x_label: str, y_label: str, x_log: bool) -> _Resolved
         if key.endswith(("title", "label")):
             check_text(value, f"{key} of a panel")
     logarithmic = part.get("x_log", x_log)
-    least = min(float(one.points[0].min()) for one in series)
+    least = min(float(curve.points[0].min()) for curve in series)
     if logarithmic and least <= 0:
         raise ConfigError(f"x_log: found x = {least:g}, expected x above 0; hint: leave x_log out")
     return _Resolved(
@@ -304,13 +304,13 @@ def _resolved(part: Panel, x_label: str, y_label: str, x_log: bool) -> _Resolved
 
 def _fill(axes: Axes, style: Style, part: _Resolved, appearance: Appearance) -> None:
     if part.x_log:
-        x = np.concatenate([one.points[0] for one in part.series])
+        x = np.concatenate([curve.points[0] for curve in part.series])
         logarithmic(axes, "x", float(x.min()), float(x.max()))
     for y in part.reference_lines.values():
         axes.axhline(y, color=SOFT_INK, linewidth=0.9, dashes=(4, 2), zorder=1.5)
-    for one in part.series:
-        marked = one.kind == "line" and one.label in appearance.dashes
-        draw(axes, one, appearance.look(one), style.medium, marked=marked)
+    for curve in part.series:
+        marked = curve.kind == "line" and curve.label in appearance.dashes
+        draw(axes, curve, appearance.look(curve), style.medium, marked=marked)
     axes.set_title(part.title)
 
 

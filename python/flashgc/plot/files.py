@@ -48,9 +48,9 @@ def check_ending(name: str, what: str = "") -> str:
     stem, ending = os.path.splitext(name)
     kind = ending[1:].lower()
     if kind not in FORMATS:
-        found = f"'{ending}'" if ending else "no ending"
+        text = f"'{ending}'" if ending else "no ending"
         raise ConfigError(
-            f"{what}{name}: found {found}, expected .svg, .pdf or .png; hint: name it {stem}.svg"
+            f"{what}{name}: found {text}, expected .svg, .pdf or .png; hint: name it {stem}.svg"
         )
     return kind
 

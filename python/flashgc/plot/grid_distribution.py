@@ -12,7 +12,7 @@ from flashgc.plot.grid_lines import groups, said
 from flashgc.plot.labels import header
 from flashgc.plot.look import Style
 from flashgc.plot.multiples import beside, looks_of, multiples
-from flashgc.plot.placing import Named, place
+from flashgc.plot.placing import Label, place
 from flashgc.plot.scales import fit
 from flashgc.plot.series import Numbers
 from flashgc.reports.view import Line, View
@@ -31,7 +31,7 @@ def distribution(view: View, style: Style, title: str | None) -> Figure:
     medium, keys = style.medium, groups(view)
     look = looks_of(keys)
     shown = dict(zip(keys, beside(view.by, keys, style), strict=False))
-    made = multiples(
+    layout = multiples(
         view,
         style,
         x_label=label(view.x),
@@ -39,7 +39,7 @@ def distribution(view: View, style: Style, title: str | None) -> Figure:
         height=style.size[1] - 0.6 if len(view.panes) == 1 else 0.6 * style.size[1],
         left=0.5,
     )
-    for pane, axes in made.panels:
+    for pane, axes in layout.panels:
         for line in pane.lines:
             if not line.points:
                 continue
@@ -53,8 +53,8 @@ def distribution(view: View, style: Style, title: str | None) -> Figure:
                     markersize=1.15 * medium.marker, zorder=3,
                 )  # fmt: skip
     values = [scaled(view.x, p.x) for pane in view.panes for li in pane.lines for p in li.points]
-    first = made.panels[0][1]
-    fit(first, "x", view.x, values, min(8, max(3, 72 * made.width / medium.small / 6)))
+    first = layout.panels[0][1]
+    fit(first, "x", view.x, values, min(8, max(3, 72 * layout.width / medium.small / 6)))
     first.set_ylim(0, 102)
     first.set_yticks([0, 25, 50, 75, 95], ["0", "25", "50", "75", "95"])
     direct = view.by is not None and len(keys) <= _DIRECT
@@ -64,29 +64,29 @@ def distribution(view: View, style: Style, title: str | None) -> Figure:
         if view.by is not None and not direct
     ]
     parts = [said(view, "lines", ""), "circle: median; diamond: 95th percentile", _counted(view)]
-    header(made.figure, style, title, [handles], "; ".join(part for part in parts if part))
-    made.figure.draw_without_rendering()
-    for pane, axes in made.panels:
+    header(layout.figure, style, title, [handles], "; ".join(part for part in parts if part))
+    layout.figure.draw_without_rendering()
+    for pane, axes in layout.panels:
         known = [line for line in pane.lines if line.points]
         taken = [steps(view, line) for line in known]
-        named = [
-            Named(shown[line.by], _anchors(view, line, known), look[line.by].colour)
+        labels = [
+            Label(shown[line.by], _anchors(view, line, known), look[line.by].colour)
             for line in known
             if direct
         ]
-        place(axes, named, medium.small, taken)
-    return made.figure
+        place(axes, labels, medium.small, taken)
+    return layout.figure
 
 
 def steps(view: View, line: Line) -> Numbers:
     """The empirical distribution as corners: it rises at each value; shares are in percent."""
-    made, share = [], 0.0
+    pairs, share = [], 0.0
     for point in line.points:
         assert point.y is not None
         x = scaled(view.x, point.x)
-        made += [(x, 100 * share), (x, 100 * point.y)]
+        pairs += [(x, 100 * share), (x, 100 * point.y)]
         share = point.y
-    return np.array(made)
+    return np.array(pairs)
 
 
 def quantile(line: Line, share: float) -> float:

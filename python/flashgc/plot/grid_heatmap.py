@@ -34,21 +34,21 @@ def heatmap(view: View, style: Style, title: str | None) -> Figure:
     medium = style.medium
     across = _ordered(view, [point.x for p in view.panes for li in p.lines for point in li.points])
     down = _ordered(view, [line.by for pane in view.panes for line in pane.lines], by=True)
-    rows = [wrapped(one, 0.3 * style.size[0], medium.small) for one in names(view.by, down)]
+    rows = [wrapped(name, 0.3 * style.size[0], medium.small) for name in names(view.by, down)]
     columns = names(view.x, across)
-    tall = max(one.count("\n") + 1 for one in rows)
+    tall = max(name.count("\n") + 1 for name in rows)
     row = max(0.9 + 1.25 * tall, 2.2) * medium.small / 72
     left, bar = widest(rows, medium.small) + 0.35, 0.9
-    made = multiples(
+    layout = multiples(
         view, style, x_label=_plain_label(view.x), y_label=_plain_label(view.by or ""),
         height=max(row * len(rows), 0.9), left=left + bar,
     )  # fmt: skip
     arrays = [_array(view, pane, across, down) for pane in view.panes]
     values = np.concatenate([array.ravel() for array in arrays])
     norm = _norm(values[~np.isnan(values)])
-    cell = (made.width - 0.15) / len(columns)
+    cell = (layout.width - 0.15) / len(columns)
     texts, size = _written(view.y, values, medium.small, cell)
-    for index, ((_, axes), array) in enumerate(zip(made.panels, arrays, strict=True)):
+    for index, ((_, axes), array) in enumerate(zip(layout.panels, arrays, strict=True)):
         edges = [np.arange(size + 1) - 0.5 for size in array.shape]
         image = axes.pcolormesh(edges[1], edges[0], array, cmap=MAP, norm=norm)
         axes.set(xlim=edges[1][[0, -1]], ylim=edges[0][[-1, 0]])
@@ -59,15 +59,15 @@ def heatmap(view: View, style: Style, title: str | None) -> Figure:
         axes.tick_params(length=0)
         axes.grid(visible=False)
         axes.spines[:].set_visible(False)
-    colours = made.figure.colorbar(image, ax=[axes for _, axes in made.panels], pad=0.02)
+    colours = layout.figure.colorbar(image, ax=[axes for _, axes in layout.panels], pad=0.02)
     colours.formatter = formatter(view.y, norm.vmax or 0) or colours.formatter
-    colours.set_label(wrapped(label(view.y), made.figure.get_figheight() * 0.8, medium.text))
+    colours.set_label(wrapped(label(view.y), layout.figure.get_figheight() * 0.8, medium.text))
     colours.outline.set_visible(False)
     # As shapes, not as an image of this many dots.
     assert colours.solids is not None
     colours.solids.set(rasterized=False, edgecolor="face")
-    header(made.figure, style, title, [], _note(view))
-    return made.figure
+    header(layout.figure, style, title, [], _note(view))
+    return layout.figure
 
 
 def _plain_label(name: str) -> str:
@@ -76,18 +76,18 @@ def _plain_label(name: str) -> str:
 
 
 def _ordered(view: View, values: list[Any], *, by: bool = False) -> list[Any]:
-    found = list(dict.fromkeys(values))
-    numeric = all(isinstance(value, int | float) for value in found)
-    return sorted(found, reverse=by) if numeric else found
+    distinct_values = list(dict.fromkeys(values))
+    numeric = all(isinstance(value, int | float) for value in distinct_values)
+    return sorted(distinct_values, reverse=by) if numeric else distinct_values
 
 
 def _array(view: View, pane: Pane, across: list[Any], down: list[Any]) -> Numbers:
-    made = np.full((len(down), len(across)), np.nan)
+    grid = np.full((len(down), len(across)), np.nan)
     for line in pane.lines:
         for point in line.points:
             if point.y is not None:
-                made[down.index(line.by), across.index(point.x)] = scaled(view.y, point.y)
-    return made
+                grid[down.index(line.by), across.index(point.x)] = scaled(view.y, point.y)
+    return grid
 
 
 def _norm(values: Numbers) -> Normalize:
@@ -146,7 +146,7 @@ def _cells(
 
 def _columns(axes: Axes, columns: list[str], cell: float, points: float) -> None:
     """Names below the columns: all, turned where they are wide."""
-    wide = max(text_width(one, points) for one in columns) > 0.9 * cell
+    wide = max(text_width(name, points) for name in columns) > 0.9 * cell
     axes.set_xticks(range(len(columns)), columns)
     if wide:
         axes.tick_params(axis="x", labelrotation=45)
@@ -161,9 +161,9 @@ def _note(view: View) -> str:
     without = [point for point in points if point.y is None]
     reasons = list(dict.fromkeys(point.reason for point in without if point.reason))
     if _holes(view) or without:
-        told = f": {_first(reasons[0])}" if reasons else ""
+        text = f": {_first(reasons[0])}" if reasons else ""
         more = f" (and {len(reasons) - 1} other reasons)" if len(reasons) > 1 else ""
-        parts.append(f"hatched: no result{told}{more}")
+        parts.append(f"hatched: no result{text}{more}")
     return "; ".join(parts)
 
 

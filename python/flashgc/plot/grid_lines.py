@@ -28,23 +28,23 @@ def lines(view: View, style: Style, title: str | None) -> Figure:
 
 def groups(view: View) -> list[object]:
     """The values of ``by``, in the order of the grid."""
-    found = [line.by for pane in view.panes for line in pane.lines]
-    return list(dict.fromkeys(found))
+    values = [line.by for pane in view.panes for line in pane.lines]
+    return list(dict.fromkeys(values))
 
 
 def said(view: View, mark: str, way: str) -> str:
     """Return the caption: the option that a ``mark`` shows, the seeds, the ``way`` of intervals."""
-    made = []
+    parts = []
     if view.by is not None and not isinstance(groups(view)[0], str):
-        made.append(f"{mark}: {label(view.by).removesuffix(' (%)')}")
+        parts.append(f"{mark}: {label(view.by).removesuffix(' (%)')}")
     points = [point for point in _points(view) if point.y is not None]
     counts = sorted({point.count for point in points if point.same == 1})
     if counts and counts[-1] > 1:
         several = " to ".join(dict.fromkeys([str(counts[0]), str(counts[-1])]))
-        made.append(f"mean of {several} seeds")
+        parts.append(f"mean of {several} seeds")
     if any(point.low is not None for point in points):
-        made.append(f"{way}: 95% interval")
-    return "; ".join(made)
+        parts.append(f"{way}: 95% interval")
+    return "; ".join(parts)
 
 
 def _curves(view: View, style: Style, title: str | None) -> Figure:
@@ -52,12 +52,12 @@ def _curves(view: View, style: Style, title: str | None) -> Figure:
     keys = groups(view)
     shown = beside(view.by, keys, style)
     look = looks_of(keys)
-    named = dict(zip(keys, shown, strict=True)) if view.by else {}
-    rows = sum(one.count("\n") + 1 for one in shown)
+    captions = dict(zip(keys, shown, strict=True)) if view.by else {}
+    rows = sum(name.count("\n") + 1 for name in shown)
     least = (rows * _LEADING + 1) * medium.small / 72
     height = max(least, style.size[1] - 0.6 if len(view.panes) == 1 else 0.52 * style.size[1])
     right = widest(shown, medium.small) + 0.3 if shown else 0.0
-    made = multiples(
+    layout = multiples(
         view,
         style,
         x_label=label(view.x),
@@ -68,22 +68,23 @@ def _curves(view: View, style: Style, title: str | None) -> Figure:
     )
     across = [scaled(view.x, point.x) for point in _points(view)]
     up = [scaled(view.y, end) for point in _points(view) for end in _reach(point)]
-    for pane, axes in made.panels:
+    for pane, axes in layout.panels:
         for line in pane.lines:
             if line.points:
                 _curve(axes, view, line, look[line.by], style)
-    most = 72 * (made.width - right) / medium.small / 3.5
-    for _, axes in made.panels[:1]:
+    most = 72 * (layout.width - right) / medium.small / 3.5
+    for _, axes in layout.panels[:1]:
         fit(axes, "x", view.x, across, min(8, max(3, most)), at_values=True)
         fit(axes, "y", view.y, up, min(6, max(3, 72 * height / medium.small / 3.5)))
-    header(made.figure, style, title, [], said(view, "lines", "bands"))
-    for pane, axes in made.panels:
+    header(layout.figure, style, title, [], said(view, "lines", "bands"))
+    for pane, axes in layout.panels:
         ended = [line for line in pane.lines if line.points and view.by is not None]
         labels = [
-            EndLabel(named[line.by], _last(view, line)[1], look[line.by].colour) for line in ended
+            EndLabel(captions[line.by], _last(view, line)[1], look[line.by].colour)
+            for line in ended
         ]
         led_to(axes, labels, [_last(view, line)[0] for line in ended], medium.small)
-    return made.figure
+    return layout.figure
 
 
 def _points(view: View) -> list[Point]:
@@ -119,11 +120,11 @@ def _dots(view: View, style: Style, title: str | None) -> Figure:
     """A row for each value: the figure lies across."""
     medium, keys = style.medium, groups(view)
     values = list(dict.fromkeys(point.x for point in _points(view)))
-    rows = [wrapped(one, 0.36 * style.size[0], medium.small) for one in names(view.x, values)]
+    rows = [wrapped(name, 0.36 * style.size[0], medium.small) for name in names(view.x, values)]
     look = looks_of(keys)
-    tall = max(one.count("\n") + 1 for one in rows)
+    tall = max(name.count("\n") + 1 for name in rows)
     row = (0.9 + max(0.9 * tall, 0.5 * len(keys))) * medium.text / 72
-    made = multiples(
+    layout = multiples(
         view,
         style,
         x_label=label(view.y),
@@ -132,7 +133,7 @@ def _dots(view: View, style: Style, title: str | None) -> Figure:
         left=widest(rows, medium.small) + 0.1,
     )
     place = {value: at for at, value in enumerate(values)}
-    for pane, axes in made.panels:
+    for pane, axes in layout.panels:
         for line in pane.lines:
             step = 0.56 / max(1, len(keys) - 1)
             up = (keys.index(line.by) - (len(keys) - 1) / 2) * step
@@ -142,10 +143,10 @@ def _dots(view: View, style: Style, title: str | None) -> Figure:
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
     up_ = [scaled(view.y, end) for point in _points(view) for end in _reach(point)]
-    most = 72 * made.width / medium.small / 7
-    fit(made.panels[0][1], "x", view.y, up_, min(8, max(3, most)))
-    header(made.figure, style, title, [markers(view, look)], said(view, "colours", "bars"))
-    return made.figure
+    most = 72 * layout.width / medium.small / 7
+    fit(layout.panels[0][1], "x", view.y, up_, min(8, max(3, most)))
+    header(layout.figure, style, title, [markers(view, look)], said(view, "colours", "bars"))
+    return layout.figure
 
 
 def _row_dots(

@@ -12,7 +12,7 @@ from flashgc.plot.grid_lines import groups, said
 from flashgc.plot.labels import header
 from flashgc.plot.look import INK, SOFT_INK, Look, Style
 from flashgc.plot.multiples import configurations, looks_of, markers, multiples
-from flashgc.plot.placing import Named, place
+from flashgc.plot.placing import Label, place
 from flashgc.plot.scales import fit
 from flashgc.plot.series import Numbers
 from flashgc.reports.view import Pane, Point, View, front
@@ -25,7 +25,7 @@ _PALE = 0.35
 def pareto(view: View, style: Style, title: str | None) -> Figure:
     """Draws a point for each configuration; those of the front are full, joined and named."""
     medium, keys = style.medium, groups(view)
-    made = multiples(
+    layout = multiples(
         view,
         style,
         x_label=label(view.x) + _arrow(view.x),
@@ -34,7 +34,7 @@ def pareto(view: View, style: Style, title: str | None) -> Figure:
         left=0.5,
     )
     look = looks_of(keys)
-    for pane, axes in made.panels:
+    for pane, axes in layout.panels:
         best = front(view, pane)
         _steps(axes, view, best)
         for line in pane.lines:
@@ -42,15 +42,15 @@ def pareto(view: View, style: Style, title: str | None) -> Figure:
                 _dot(axes, view, point, look[line.by], style, full=point in best)
     across = [_at(view, point)[0] for pane in view.panes for p in pane.lines for point in p.points]
     up = [_at(view, point)[1] for pane in view.panes for p in pane.lines for point in p.points]
-    fit(made.panels[0][1], "x", view.x, across, min(8, 72 * made.width / medium.small / 6))
-    fit(made.panels[0][1], "y", view.y, up, 6)
-    made.panels[0][1].margins(x=0.08, y=0.08)
+    fit(layout.panels[0][1], "x", view.x, across, min(8, 72 * layout.width / medium.small / 6))
+    fit(layout.panels[0][1], "y", view.y, up, 6)
+    layout.panels[0][1].margins(x=0.08, y=0.08)
     note = "; ".join(part for part in (said(view, "colours", "bars"), "line: the front") if part)
-    header(made.figure, style, title, [markers(view, look)], note)
-    made.figure.draw_without_rendering()
-    for pane, axes in made.panels:
+    header(layout.figure, style, title, [markers(view, look)], note)
+    layout.figure.draw_without_rendering()
+    for pane, axes in layout.panels:
         _name(axes, view, pane, look, style)
-    return made.figure
+    return layout.figure
 
 
 def _arrow(name: str) -> str:
@@ -64,11 +64,11 @@ def _at(view: View, point: Point) -> tuple[float, float]:
 
 def corners(view: View, best: list[Point]) -> Numbers:
     """The step line through the front: the edge of what its points better."""
-    made = [_at(view, point) for point in best]
+    places = [_at(view, point) for point in best]
     # Between two points the worse of each figure.
     rising = more_is_better(view.x)
-    steps = made[:1]
-    for (x, y), (x2, y2) in itertools.pairwise(made):
+    steps = places[:1]
+    for (x, y), (x2, y2) in itertools.pairwise(places):
         steps += [(x, y2) if rising else (x2, y), (x2, y2)]
     return np.array(steps)
 
@@ -106,14 +106,14 @@ def _name(axes: Axes, view: View, pane: Pane, look: dict[object, Look], style: S
     """Names the points of the front."""
     best = front(view, pane)
     owner = {id(point): line.by for line in pane.lines for point in line.points}
-    told = configurations(view, best, [owner[id(point)] for point in best])
-    named = [
-        Named(text, [_at(view, point)], look[owner[id(point)]].colour)
-        for point, text in zip(best, told, strict=True)
+    labels = configurations(view, best, [owner[id(point)] for point in best])
+    captions = [
+        Label(text, [_at(view, point)], look[owner[id(point)]].colour)
+        for point, text in zip(best, labels, strict=True)
         if text
     ]
     taken = [_taken(view, point) for line in pane.lines for point in line.points]
-    missing = place(axes, named, style.medium.small, [*taken, corners(view, best)])
+    missing = place(axes, captions, style.medium.small, [*taken, corners(view, best)])
     if missing:
         axes.annotate(
             f"{missing} more on the front", (1, 1), (-2, -2), xycoords="axes fraction",

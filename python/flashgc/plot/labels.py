@@ -51,15 +51,15 @@ def wrapped(text: str, inches: float, points: float, weight: str = "normal") -> 
     if width <= inches or "$" in text:
         return text
     # Letters differ in width: the average one tells where to begin.
-    letters, made = int(len(text) * inches / width) + 2, text
-    while letters > 8 and text_width(made, points, weight) > inches:
-        made, letters = textwrap.fill(text, letters), letters - 1
+    letters, lines = int(len(text) * inches / width) + 2, text
+    while letters > 8 and text_width(lines, points, weight) > inches:
+        lines, letters = textwrap.fill(text, letters), letters - 1
     while letters > 8:
         even = textwrap.fill(text, letters)
-        if even.count("\n") > made.count("\n"):
+        if even.count("\n") > lines.count("\n"):
             break
-        made, letters = even, letters - 1
-    return made
+        lines, letters = even, letters - 1
+    return lines
 
 
 @lru_cache(1000)

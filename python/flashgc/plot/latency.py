@@ -85,8 +85,8 @@ def over_time(result: Result, *, title: str | None = None) -> Figure:
         _shade(upper, np.asarray(series.collecting), seconds)
         handles: list[Any] = []
         for side, look in looks(("read", "write")).items():
-            served = series.of(side)
-            mean, longest = _numbers(served.mean_us), _numbers(served.max_us)
+            service = series.of(side)
+            mean, longest = _numbers(service.mean_us), _numbers(service.max_us)
             if np.isnan(mean).all():
                 continue
             upper.plot(at, mean, color=look.colour, label=f"mean of {side}s")
@@ -98,7 +98,7 @@ def over_time(result: Result, *, title: str | None = None) -> Figure:
                 marker=".",
                 markersize=0.5 * style.medium.marker,
             )
-            rate = _numbers(served.requests_per_second)
+            rate = _numbers(service.requests_per_second)
             lower.plot(at, rate, color=look.colour)
             handles += [
                 Line2D([], [], color=look.colour, label=f"{side}s, mean"),
@@ -178,21 +178,21 @@ def _lines(
 def _chosen(results: Result | Mapping[str, Result], of: str) -> dict[str, tuple[Numbers, Numbers]]:
     """Response times in microseconds and shares of the requests, by label."""
     if isinstance(results, Result):
-        named = {side: (results, side) for side in (("read", "write") if of == "all" else (of,))}
+        sides = {side: (results, side) for side in (("read", "write") if of == "all" else (of,))}
     else:
-        named = {label: (result, of) for label, result in results.items()}
-    found = {}
-    for label, (result, side) in named.items():
+        sides = {label: (result, of) for label, result in results.items()}
+    curves = {}
+    for label, (result, side) in sides.items():
         figures = None if result.timing is None else result.timing.latency_us.of(side)
         if figures:
             times, shares = zip(*figures.distribution, strict=True)
-            found[label] = (np.array(times), np.array(shares))
-    if not found:
+            curves[label] = (np.array(times), np.array(shares))
+    if not curves:
         raise ConfigError(
             'results: found no such response times, expected some; hint: kind="timed", and '
             "requests of that kind"
         )
-    return found
+    return curves
 
 
 def _percentile_axes(times: Numbers, shares: Numbers) -> tuple[Numbers, Numbers]:

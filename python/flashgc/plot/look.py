@@ -234,8 +234,8 @@ def looks(groups: Iterable[str]) -> dict[str, Look]:
     >>> list(looks(["c = 0", "c = 1", "c = 0"]))
     ['c = 0', 'c = 1']
     """
-    made = zip(itertools.cycle(COLOURS), itertools.cycle(DASHES), itertools.cycle(MARKERS))
-    return {group: Look(*look) for group, look in zip(dict.fromkeys(groups), made, strict=False)}
+    cycle = zip(itertools.cycle(COLOURS), itertools.cycle(DASHES), itertools.cycle(MARKERS))
+    return {group: Look(*look) for group, look in zip(dict.fromkeys(groups), cycle, strict=False)}
 
 
 def contrast(colour: str) -> float:

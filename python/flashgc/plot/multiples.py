@@ -36,7 +36,7 @@ class Multiples:
 
 def names(column: str | None, values: Sequence[object]) -> list[str]:
     """The values of a column as a picture shows them."""
-    return [] if column is None else [literal(one) for one in texts(column, values)]
+    return [] if column is None else [literal(name) for name in texts(column, values)]
 
 
 def looks_of(keys: Sequence[object]) -> dict[object, Look]:
@@ -55,7 +55,7 @@ def markers(view: View, look: Mapping[object, Look]) -> list[Line2D]:
 def beside(column: str | None, values: Sequence[object], style: Style) -> list[str]:
     """Names at the ends of lines, in as many lines as keep room for the lines."""
     room = _SHARE * style.size[0] * (0.7 if style.medium.widths[0] > 5 else 1)
-    return [wrapped(one, room, style.medium.small) for one in names(column, values)]
+    return [wrapped(name, room, style.medium.small) for name in names(column, values)]
 
 
 def multiples(
@@ -81,12 +81,12 @@ def multiples(
     each = (width - left) / columns
     under = 3.4 * medium.text / 72
     titles = titles_of(view, each - 0.1, medium.text)
-    above = max((1.25 * (one.count("\n") + 1) for one in titles if one), default=0)
+    above = max((1.25 * (title.count("\n") + 1) for title in titles if title), default=0)
     tall = rows * (height + above * medium.text / 72) + under
     figure = new_figure(width, tall)
-    made = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     panels = []
-    for index, axes in enumerate(made.flat):
+    for index, axes in enumerate(grid.flat):
         if index >= count:
             axes.remove()
             continue
@@ -106,16 +106,16 @@ def titles_of(view: View, room: float, points: float) -> list[str]:
     """The titles of panels; empty for one panel that is everything."""
     if view.panels is None:
         return [""] * len(view.panes)
-    told = names(view.panels, [pane.at for pane in view.panes])
+    heads = names(view.panels, [pane.at for pane in view.panes])
     if view.panels not in ("workload", "experiment"):
         what = label(view.panels).removesuffix(" (%)")
-        told = [f"{what} {one}" for one in told]
-    return [wrapped(one, room, points) for one in told]
+        heads = [f"{what} {name}" for name in heads]
+    return [wrapped(head, room, points) for head in heads]
 
 
 def widest(labels: Sequence[str], points: float) -> float:
     """Inches of the widest of some labels."""
-    return max((text_width(one, points) for one in labels), default=0.0)
+    return max((text_width(label, points) for label in labels), default=0.0)
 
 
 def configurations(view: View, points: Sequence[Point], by: Sequence[object]) -> list[str]:

@@ -48,16 +48,16 @@ class Appearance:
     def of(cls, series: Sequence[Series]) -> Appearance:
         """The looks of all series of a picture."""
         owners: dict[str, set[str]] = {}
-        for one in series:
-            if one.group is not None:
-                owners.setdefault(one.label, set()).add(one.group)
+        for curve in series:
+            if curve.group is not None:
+                owners.setdefault(curve.label, set()).add(curve.group)
         by_group = any(len(groups) > 1 for groups in owners.values())
         lines = dict.fromkeys(
-            one.label for one in series if one.group is not None and one.kind != "points"
+            curve.label for curve in series if curve.group is not None and curve.kind != "points"
         )
         labelled = by_group and len(lines) > 1
         return cls(
-            looks(one.shown for one in series),
+            looks(curve.shown for curve in series),
             dict(zip(lines, itertools.cycle(DASHES), strict=False)) if labelled else {},
             by_group,
         )
@@ -87,20 +87,20 @@ class Drawn:
     def ends(self) -> dict[str, float] | None:
         """The end of each group's line; ``None`` where that is not one place at the right."""
         scale = self.axes.transData.transform
-        x = np.concatenate([one.points[0] for one in self.series])
+        x = np.concatenate([curve.points[0] for curve in self.series])
         left, right = (float(scale((at, 1))[0]) for at in (x.min(), x.max()))
-        found: dict[str, float] = {}
-        for one in self.series:
-            if one.kind == "points":
+        values: dict[str, float] = {}
+        for curve in self.series:
+            if curve.kind == "points":
                 continue
-            known = ~np.isnan(one.points[1])
-            x, y = one.points[0][known], one.points[1][known]
+            known = ~np.isnan(curve.points[1])
+            x, y = curve.points[0][known], curve.points[1][known]
             last = x.argmax()
             reached = float(scale((x[last], 1))[0]) >= right - 0.02 * (right - left)
-            if one.shown in found or not reached:
+            if curve.shown in values or not reached:
                 return None
-            found[one.shown] = float(y[last])
-        return found if found.keys() == {one.shown for one in self.series} else None
+            values[curve.shown] = float(y[last])
+        return values if values.keys() == {curve.shown for curve in self.series} else None
 
 
 def name(
@@ -113,9 +113,11 @@ def name(
     at_ends: bool,
 ) -> None:
     """Names everything: title, legend, and labels at the ends of lines where ``at_ends`` allows."""
-    series = [one for panel in drawn for one in panel.series]
-    told = appearance.by_group or len({one.label for one in series}) == len(appearance.groups)
-    direct = at_ends and told and all(_fits(panel, style) for panel in drawn)
+    series = [curve for panel in drawn for curve in panel.series]
+    is_grouped = appearance.by_group or len({curve.label for curve in series}) == len(
+        appearance.groups
+    )
+    direct = at_ends and is_grouped and all(_fits(panel, style) for panel in drawn)
     blocks: list[list[Handle]] = []
     if not direct:
         entries = _by_group if appearance.by_group else _by_label
@@ -150,28 +152,28 @@ def _fits(panel: Drawn, style: Style) -> bool:
 
 def _by_label(series: Sequence[Series], appearance: Appearance, style: Style) -> list[Handle]:
     """One entry a series: its label tells everything."""
-    entries = {(one.label, one.shown): one for one in series}
-    return [_handle(one, appearance.look(one), style) for one in entries.values()]
+    entries = {(curve.label, curve.shown): curve for curve in series}
+    return [_handle(entry, appearance.look(entry), style) for entry in entries.values()]
 
 
 def _by_group(series: Sequence[Series], appearance: Appearance, style: Style) -> list[Handle]:
     """One entry a group, with the line and the marker that its series have."""
-    made: list[Handle] = []
+    handles: list[Handle] = []
     for group, look in appearance.groups.items():
-        kinds = {one.kind for one in series if one.shown == group}
+        kinds = {curve.kind for curve in series if curve.shown == group}
         lines = kinds != {"points"}
         points = kinds != {"line"} or bool(appearance.dashes)
         shown = dataclasses.replace(look, dash="solid") if appearance.dashes else look
-        made.append(_sample(group, shown, style, lines, points, filled="points" not in kinds))
-    return made
+        handles.append(_sample(group, shown, style, lines, points, filled="points" not in kinds))
+    return handles
 
 
 def _kinds(series: Iterable[Series], appearance: Appearance, style: Style) -> list[Handle]:
     """One entry, in grey, for each label that groups have."""
-    entries = {one.label: one for one in series if one.group is not None}
+    entries = {curve.label: curve for curve in series if curve.group is not None}
     return [
-        _handle(one, Look(SOFT_INK, appearance.dashes.get(label, "solid"), "o"), style)
-        for label, one in entries.items()
+        _handle(entry, Look(SOFT_INK, appearance.dashes.get(label, "solid"), "o"), style)
+        for label, entry in entries.items()
     ]
 
 

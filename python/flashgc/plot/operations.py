@@ -45,14 +45,14 @@ def worst(request: Worst, *, title: str | None = None) -> Figure:
     of_rows = rows(request)
     operations = [
         Operation(
-            "transfer" if one.place == "bus" else kind_of(one.work),
+            "transfer" if operation.place == "bus" else kind_of(operation.work),
             row.of_collection,
             (0, place),
-            max(one.began_us - request.arrived_us, 0.0),
-            one.ended_us - request.arrived_us,
+            max(operation.began_us - request.arrived_us, 0.0),
+            operation.ended_us - request.arrived_us,
         )
         for place, row in enumerate(of_rows)
-        for one in row.operations
+        for operation in row.operations
     ]
     factor, unit = time_unit(request.response_us)
     with drawing() as style:
@@ -167,8 +167,8 @@ def _nothing(title: str | None) -> Figure:
 
 def _events_of(file: Path) -> list[dict[str, Any]]:
     try:
-        found = json.loads(file.read_text())
-        events = found["traceEvents"]
+        document = json.loads(file.read_text())
+        events = document["traceEvents"]
     except (ValueError, KeyError, TypeError):
         raise _no_timeline(file) from None
     if not isinstance(events, list) or not all(

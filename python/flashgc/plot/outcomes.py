@@ -178,7 +178,7 @@ def names(results: Sequence[Result], *, with_spare: bool = True) -> list[str]:
     preemptions = len({result.preemption for result in results}) > 1
     schemes = len({result.scheme for result in results}) > 1
     policies = len({result.policy for result in results}) > 1
-    made = []
+    entries = []
     for result in results:
         parts = [brief(result.policy)] if policies or not (preemptions or schemes) else []
         if schemes:
@@ -197,8 +197,8 @@ def names(results: Sequence[Result], *, with_spare: bool = True) -> list[str]:
             parts.append(result.hosting)
         if spares:
             parts.append(format_share(result.config.spare_factor))
-        made.append(literal(", ".join(parts)))
-    return made
+        entries.append(literal(", ".join(parts)))
+    return entries
 
 
 def _run_in_words(result: Result) -> str:
@@ -250,13 +250,13 @@ def model_beside_simulation(
     x = sorted(model_values)
     model = Series("model", x, [model_values[at] for at in x])
     where = sorted(results)
-    said = np.array([model_values[at] for at in where])
-    found = np.array([results[at].write_amplification for at in where])
+    predictions = np.array([model_values[at] for at in where])
+    measurements = np.array([results[at].write_amplification for at in where])
     error = np.array([_half(results[at]) for at in where])
     label = "simulation, 95%"
-    measured = Series(label, where, found, error, kind="points", group="model")
-    off = 100 * (found / said - 1)
-    difference = Series(label, where, off, 100 * error / said, kind="points", group="model")
+    measured = Series(label, where, measurements, error, kind="points", group="model")
+    off = 100 * (measurements / predictions - 1)
+    difference = Series(label, where, off, 100 * error / predictions, kind="points", group="model")
     zero = Series("model", [x[0], x[-1]], [0, 0])
     return panels(
         [

@@ -24,7 +24,7 @@ _FAR = 10
 
 
 @dataclass(frozen=True)
-class Named:
+class Label:
     """A label, and the points in data at any one of which it may stand."""
 
     text: str
@@ -32,7 +32,7 @@ class Named:
     colour: str
 
 
-def place(axes: Axes, named: Sequence[Named], points: float, taken: Sequence[Numbers]) -> int:
+def place(axes: Axes, labels: Sequence[Label], points: float, taken: Sequence[Numbers]) -> int:
     """Writes labels so that none lies on another one or on what is ``taken``, where that can be.
 
     ``taken`` are curves and points, as arrays of x and y in data; a label keeps off the straight
@@ -44,35 +44,35 @@ def place(axes: Axes, named: Sequence[Named], points: float, taken: Sequence[Num
     dots = _dots(axes, taken, 4 * scale)
     used: list[Bbox] = []
     missing = 0
-    for one in named:
-        lines = one.text.count("\n") + 1
-        width = text_width(one.text, points) * 72 + 0.4 * points
+    for label in labels:
+        lines = label.text.count("\n") + 1
+        width = text_width(label.text, points) * 72 + 0.4 * points
         size = (width * scale, 1.2 * points * lines * scale)
-        found = None
-        for distance, anchor, angle in itertools.product(_DISTANCES, one.anchors, _ANGLES):
+        best = None
+        for distance, anchor, angle in itertools.product(_DISTANCES, label.anchors, _ANGLES):
             centre = axes.transData.transform(anchor)
             candidate = _candidate(centre, distance * scale, angle, size)
             if _free(candidate, box, dots, used):
-                found = (distance, anchor, angle, candidate)
+                best = (distance, anchor, angle, candidate)
                 break
-        if found is None:
+        if best is None:
             missing += 1
             continue
-        distance, anchor, angle, candidate = found
+        distance, anchor, angle, candidate = best
         used.append(candidate)
         centre = axes.transData.transform(anchor)
         middle = (candidate.x0 + candidate.x1) / 2, (candidate.y0 + candidate.y1) / 2
         axes.annotate(
-            one.text,
+            label.text,
             anchor,
             xytext=((middle[0] - centre[0]) / scale, (middle[1] - centre[1]) / scale),
             textcoords="offset points",
             ha="center",
             va="center",
             size=points,
-            color=for_text(one.colour),
+            color=for_text(label.colour),
             arrowprops=None if distance < _FAR else {
-                "arrowstyle": "-", "color": one.colour, "linewidth": 0.6, "shrinkA": 1,
+                "arrowstyle": "-", "color": label.colour, "linewidth": 0.6, "shrinkA": 1,
                 "shrinkB": 3,
             },
         )  # fmt: skip
@@ -103,12 +103,12 @@ def _free(box: Bbox, within: Bbox, dots: Numbers, used: Sequence[Bbox]) -> bool:
 
 def _dots(axes: Axes, taken: Sequence[Numbers], step: float) -> Numbers:
     """Pixels along curves, this many apart."""
-    made = [np.empty((0, 2))]
+    points = [np.empty((0, 2))]
     for curve in taken:
         pixels = axes.transData.transform(curve)
-        made.append(pixels)
+        points.append(pixels)
         for start, end in itertools.pairwise(pixels):
             count = int(np.hypot(*(end - start)) / step)
             share = np.linspace(0, 1, count + 2)[1:-1, None]
-            made.append(start + share * (end - start))
-    return np.concatenate(made)
+            points.append(start + share * (end - start))
+    return np.concatenate(points)

@@ -42,15 +42,15 @@ def wear_histogram(results: Results, *, title: str | None = None) -> Figure:
     >>> figure.axes[-1].get_xlabel()
     'erases of a block'
     """
-    made = _several(results)
-    wears = [_wear(result) for result in made]
+    group = _several(results)
+    wears = [_wear(result) for result in group]
     with drawing() as style:
         medium, (width, height) = style.medium, style.size
-        alone = len(made) == 1
+        alone = len(group) == 1
         row = height * 0.8 if alone else 5 * medium.text / 72
-        figure = new_figure(width, row * len(made) + 5 * medium.text / 72)
-        grid = figure.subplots(len(made), 1, sharex=True, squeeze=False)[:, 0]
-        rows = names(made)
+        figure = new_figure(width, row * len(group) + 5 * medium.text / 72)
+        grid = figure.subplots(len(group), 1, sharex=True, squeeze=False)[:, 0]
+        rows = names(group)
         for at, (wear, axes) in enumerate(zip(wears, grid, strict=True)):
             least, blocks = np.array(wear.histogram).T
             step = np.diff(least)[0] if len(least) > 1 else 1
@@ -60,24 +60,24 @@ def wear_histogram(results: Results, *, title: str | None = None) -> Figure:
             axes.axvline(wear.mean, color=SOFT_INK, linewidth=0.9, dashes=(4, 2))
             axes.set_ylim(0, 1.12 * blocks.max())
             axes.xaxis.set_major_locator(ticks(width))
-            told = f"cv {wear.cv:.4f}, Gini {wear.gini:.4f}"
+            facts = f"cv {wear.cv:.4f}, Gini {wear.gini:.4f}"
             if alone:
                 axes.set_ylabel("blocks" if step == 1 else f"blocks in each {step} counts")
                 axes.yaxis.set_major_locator(ticks(5))
-                axes.set_title(told, size=medium.small)
+                axes.set_title(facts, size=medium.small)
             else:
-                _beside_row(axes, style, rows[at], told)
+                _beside_row(axes, style, rows[at], facts)
         grid[-1].set_xlabel("erases of a block")
-        header(figure, style, _title(title, made), [])
+        header(figure, style, _title(title, group), [])
     return figure
 
 
-def _beside_row(axes: Axes, style: Style, name: str, told: str) -> None:
+def _beside_row(axes: Axes, style: Style, name: str, facts: str) -> None:
     """Writes a row's name and its figures above it, and leaves its scale out."""
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     small = style.medium.small
-    for side, text in (("left", name), ("right", told)):
+    for side, text in (("left", name), ("right", facts)):
         axes.set_title(text, loc=side, size=small, pad=2)  # type: ignore[arg-type]
 
 
@@ -96,18 +96,18 @@ def wear_evolution(results: Results, *, title: str | None = None) -> Figure:
     >>> [axes.get_ylabel() for axes in figure.axes]
     ['erases of a block', 'deviation']
     """
-    made = _several(results)
-    for result in made:
+    group = _several(results)
+    for result in group:
         if not _wear(result).series:
             raise ConfigError(
                 f"result of {result.policy}: found no wear over time, expected some; hint: give "
                 "the drive an endurance, such as --endurance 1000"
             )
-    if len(made) == 1:
-        return _fan(made[0], _title(title, made))
+    if len(group) == 1:
+        return _fan(group[0], _title(title, group))
     deviations: list[Series] = []
     ginis: list[Series] = []
-    for name, result in zip(names(made), made, strict=True):
+    for name, result in zip(names(group), group, strict=True):
         points = _wear(result).series
         x = [point.drive_writes for point in points]
         deviations.append(Series(name, x, [point.deviation for point in points]))
@@ -119,7 +119,7 @@ def wear_evolution(results: Results, *, title: str | None = None) -> Figure:
             Panel(series=ginis, y_label="Gini coefficient"),
         ],
         x_label="drive writes",
-        title=_title(title, made),
+        title=_title(title, group),
     )
 
 
@@ -189,19 +189,19 @@ def survival(results: Results, *, title: str | None = None) -> Figure:
     >>> figure.axes[0].get_ylabel()
     'blocks that are not bad (%)'
     """
-    made = _several(results)
-    for result in made:
+    group = _several(results)
+    for result in group:
         if result.lifetime is None or not result.lifetime.failures:
             raise ConfigError(
                 f"result of {result.policy}: found no bad block, expected at least one; hint: "
                 "--endurance 1000 --until system-failure"
             )
-    lives = [_life(result) for result in made]
+    lives = [_life(result) for result in group]
     first = min(point for life in lives for point in _points(life.first_failure))
     last = max(life.failures[-1][0] for life in lives)
     start = first - _BEFORE * max(last - first, 0.05 * last)
     series = []
-    for name, result, life in zip(names(made), made, lives, strict=True):
+    for name, result, life in zip(names(group), group, lives, strict=True):
         blocks = result.config.blocks
         writes, bad = np.array(life.failures, dtype=float).T
         alive = 100 * (1 - bad / blocks)
@@ -221,21 +221,21 @@ def survival(results: Results, *, title: str | None = None) -> Figure:
         [Panel(series=series)],
         x_label="drive writes",
         y_label="blocks that are not bad (%)",
-        title=_title(title, made),
+        title=_title(title, group),
         at_ends=False,
     )
 
 
 def _several(results: Results) -> list[Result]:
     if isinstance(results, Result):
-        made = [results]
+        members = [results]
     elif isinstance(results, Comparison):
-        made = [rank.result for rank in results.ranking]
+        members = [rank.result for rank in results.ranking]
     else:
-        made = list(results)
-    if not made:
+        members = list(results)
+    if not members:
         raise ConfigError("results: found none, expected at least one; hint: give one")
-    return made
+    return members
 
 
 def _wear(result: Result) -> Wear:

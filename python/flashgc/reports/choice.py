@@ -35,8 +35,8 @@ class Table:
         self.rows = rows if whole else self.shown
         if not self.shown:
             reason = next((str(row["reason"]) for row in rows if row.get("reason")), "")
-            told = f": {reason}" if reason else ""
-            raise ConfigError(f"there is no result to draw{told}; hint: flashgc results list")
+            text = f": {reason}" if reason else ""
+            raise ConfigError(f"there is no result to draw{text}; hint: flashgc results list")
         self.options = [name for name in self.names if self._is_option(name)]
         self.varied = [name for name in self.options if len(self.values(name)) > 1]
 
@@ -48,8 +48,8 @@ class Table:
 
     def values(self, name: str) -> list[Any]:
         """The values of a column: numbers by size, others in the order in which they come."""
-        found = list(dict.fromkeys(row.get(name) for row in self.rows))
-        return sorted(found, key=_size) if self.numeric(name) else found
+        values = list(dict.fromkeys(row.get(name) for row in self.rows))
+        return sorted(values, key=_size) if self.numeric(name) else values
 
     def numeric(self, name: str) -> bool:
         """True if a column has numbers, and nothing else but gaps."""
@@ -59,7 +59,7 @@ class Table:
     def follows(self, name: str, other: str) -> bool:
         """True if the value of ``other`` says that of ``name``."""
         pairs = {(row.get(other), row.get(name)) for row in self.rows}
-        return len(pairs) == len({one for one, _ in pairs})
+        return len(pairs) == len({first for first, _ in pairs})
 
 
 def _size(value: Any) -> float:
@@ -72,18 +72,18 @@ def number(value: Any) -> float | None:
     return float(value) if whole and math.isfinite(value) else None
 
 
-def figure(table: Table, asked: str | None, what: str, kind: str) -> str:
+def figure(table: Table, choice: str | None, what: str, kind: str) -> str:
     """The column of a figure."""
     figures = [name for name in table.names if name not in table.options and table.numeric(name)]
-    if asked is None and kind == "pareto":
-        asked = next((name for name in _LATENCIES if name in figures), None)
-        if asked is None:
+    if choice is None and kind == "pareto":
+        choice = next((name for name in _LATENCIES if name in figures), None)
+        if choice is None:
             others = [name for name in figures if name != AMPLIFICATION]
             raise ConfigError(f"{what}: no result has a latency{_instead(what, others)}")
-    found = column(asked or AMPLIFICATION, table.names, what, figures)
-    if not any(number(row.get(found)) is not None for row in table.shown):
-        raise ConfigError(f"{what}: no result has a number in '{found}'{_instead(what, figures)}")
-    return found
+    heading = column(choice or AMPLIFICATION, table.names, what, figures)
+    if not any(number(row.get(heading)) is not None for row in table.shown):
+        raise ConfigError(f"{what}: no result has a number in '{heading}'{_instead(what, figures)}")
+    return heading
 
 
 def _instead(what: str, figures: Sequence[str]) -> str:
@@ -99,31 +99,33 @@ class Chosen:
     def __init__(
         self,
         table: Table,
-        asked: Mapping[str, str | None],
+        choices: Mapping[str, str | None],
         places: Sequence[str],
         *,
         heat: bool = False,
     ) -> None:
         self.at: dict[str, str | None] = {
             place: None if name is None else column(name, table.names, f"--{place}", table.varied)
-            for place, name in asked.items()
+            for place, name in choices.items()
         }
-        named = [name for name in self.at.values() if name is not None]
+        names = [name for name in self.at.values() if name is not None]
         for place, name in self.at.items():
             if name in NAMES:
                 raise ConfigError(
                     f"--{place}: '{name}' is a figure, expected an option; hint: --kind pareto "
                     "draws two figures"
                 )
-        for name in named:
-            if named.count(name) > 1:
-                both = " and ".join(f"--{place}" for place, one in self.at.items() if one == name)
+        for name in names:
+            if names.count(name) > 1:
+                both = " and ".join(
+                    f"--{place}" for place, column in self.at.items() if column == name
+                )
                 raise ConfigError(f"{both}: both are '{name}'; hint: leave one out")
         self.left: list[str] = []
         # Without a horizontal axis nothing has room for many values.
         roomy = "x" in places
         for name in table.varied:
-            before = [*named, *self.left]
+            before = [*names, *self.left]
             possible = name != SEED and (roomy or _few(table, name))
             if possible and not any(table.follows(name, other) for other in before):
                 self.left.append(name)
@@ -145,10 +147,10 @@ class Chosen:
         # A workload goes to a panel, unless there is nothing else.
         others = [*first, *(name for name in self.left if name != "workload"), *workloads]
         several = [name for name in others if place == "x" or _few(table, name)]
-        found = next(iter(several), None)
-        if found is not None:
-            self.left.remove(found)
-        return found
+        duplicate = next(iter(several), None)
+        if duplicate is not None:
+            self.left.remove(duplicate)
+        return duplicate
 
 
 def _few(table: Table, name: str) -> bool:

@@ -58,25 +58,25 @@ class Column:
         >>> Column("spare", "option", "share", True, ()).texts([0.0675])
         ['6.75%']
         """
-        made = _SHOWN.get(self.show)
-        if made is None:
+        form = _SHOWN.get(self.show)
+        if form is None:
             return texts(self.name, values)
-        return [text(self.name, value) if value is None else made(value) for value in values]
+        return [text(self.name, value) if value is None else form(value) for value in values]
 
     def document(self) -> dict[str, Json]:
         """It for the page's programs; values that come again and again are numbers of words."""
-        made: dict[str, Json] = {
+        document: dict[str, Json] = {
             "name": self.name, "title": self.title, "role": self.role, "show": self.show,
             "varied": self.varied, "more_is_better": more_is_better(self.name),
         }  # fmt: skip
-        told = [_with_type(value) for value in self.values]
-        places = {value: place for place, value in enumerate(dict.fromkeys(told))}
-        if 2 * len(places) > len(told) and not self.is_words:
-            return made | {"values": list(self.values)}
+        values = [_with_type(value) for value in self.values]
+        places = {value: place for place, value in enumerate(dict.fromkeys(values))}
+        if 2 * len(places) > len(values) and not self.is_words:
+            return document | {"values": list(self.values)}
         words = [word for _, word in places]
         labels = self.texts(words) if self.is_words else None
-        return made | {
-            "words": words, "places": [places[value] for value in told], "labels": labels
+        return document | {
+            "words": words, "places": [places[value] for value in values], "labels": labels
         }  # fmt: skip
 
     @property
@@ -103,11 +103,11 @@ def columns(rows: Rows) -> list[Column]:
     differing = varied(rows)
     names = list(dict.fromkeys(name for row in rows for name in row))
     same = [name for name in names if is_option(name) and name not in differing]
-    made = [_column(rows, name, "option", varied=True) for name in differing]
-    made += [_column_of_figure(rows, name) for name in NAMES if name in names]
-    made += [_column(rows, name, "option", varied=False) for name in same]
-    made += [_column_of_figure(rows, name, "about") for name in ABOUT]
-    return made
+    columns = [_column(rows, name, "option", varied=True) for name in differing]
+    columns += [_column_of_figure(rows, name) for name in NAMES if name in names]
+    columns += [_column(rows, name, "option", varied=False) for name in same]
+    columns += [_column_of_figure(rows, name, "about") for name in ABOUT]
+    return columns
 
 
 def _column_of_figure(rows: Rows, name: str, role: str = "figure") -> Column:

@@ -22,7 +22,9 @@ SCRIPTS = ("words", "data", "search", "view", "scales", "marks", "plans", "hear"
            "table", "paper", "page")  # fmt: skip
 
 
-def page(title: str, asked: Question, document: Mapping[str, Json], wanted: Sequence[str]) -> bytes:
+def page(
+    title: str, question: Question, document: Mapping[str, Json], wanted: Sequence[str]
+) -> bytes:
     """The page; ``document`` is what its programs read. The same results give the same bytes."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE),
@@ -36,7 +38,7 @@ def page(title: str, asked: Question, document: Mapping[str, Json], wanted: Sequ
     style, script = _text("page.css"), _script()
     text = environment.get_template("page.html.j2").render(
         title=title,
-        asked=asked,
+        asked=question,
         wanted=wanted,
         version=_core.version(),
         style=Markup(style),

@@ -66,7 +66,11 @@ def question(
     return Question(
         counts={word: counts[status] for status, word in STATUSES.items() if counts[status]},
         axes=[_axis(column) for column in axes],
-        same=[(one.title, one.texts(one.values[:1])[0]) for one in options if not one.varied],
+        same=[
+            (option.title, option.texts(option.values[:1])[0])
+            for option in options
+            if not option.varied
+        ],
         reasons=[
             (STATUSES[status], count, reason) for (status, reason), count in reasons.most_common()
         ],

@@ -169,11 +169,11 @@ def front(view: View, pane: Pane) -> list[Point]:
         assert point.y is not None
         return signs[0] * point.x, signs[1] * point.y
 
-    found: list[Point] = []
+    points: list[Point] = []
     for point in sorted(known, key=rank):
-        if not found or rank(point)[1] < rank(found[-1])[1] or rank(point) == rank(found[-1]):
-            found.append(point)
-    return sorted(found, key=lambda point: float(point.x))
+        if not points or rank(point)[1] < rank(points[-1])[1] or rank(point) == rank(points[-1]):
+            points.append(point)
+    return sorted(points, key=lambda point: float(point.x))
 
 
 def _newest(rows: Sequence[Row]) -> list[Row]:
@@ -192,21 +192,21 @@ def _has_result(row: Row) -> bool:
 
 def _axis(table: Table, chosen: Chosen, kind: str) -> str:
     """The horizontal axis of lines and heat maps."""
-    found, other = chosen.at["x"], chosen.at["by"]
-    if found is None:
+    across, other = chosen.at["x"], chosen.at["by"]
+    if across is None:
         raise ConfigError("no option varies in these results; hint: --kind distribution")
     for place in ("x", "by") if kind == "heatmap" else ("x",):
         name = chosen.at[place]
         if name is None:
             raise ConfigError(
-                f"a heat map has two options, and only {found} varies; hint: --kind lines"
+                f"a heat map has two options, and only {across} varies; hint: --kind lines"
             )
         if len(table.values(name)) < 2:
-            others = [one for one in table.varied if one not in (found, other)]
+            others = [name for name in table.varied if name not in (across, other)]
             hint = f"--{place} {others[0]}" if others else "--kind distribution"
             value = text(name, table.values(name)[0])
             raise ConfigError(f"--{place}: {name} has one value, {value}; hint: {hint}")
-    return found
+    return across
 
 
 def _check_size(table: Table, at: View, panes: Sequence[Pane]) -> None:
@@ -233,31 +233,33 @@ def _parted(table: Table, name: str | None, rows: Sequence[Row]) -> list[tuple[A
     """The rows with each value of a column that they have, in the order of the table's values."""
     if name is None:
         return [(None, list(rows))]
-    made: dict[Any, list[Row]] = {value: [] for value in table.values(name)}
+    groups: dict[Any, list[Row]] = {value: [] for value in table.values(name)}
     for row in rows:
-        made[row.get(name)].append(row)
-    return [(value, some) for value, some in made.items() if some]
+        groups[row.get(name)].append(row)
+    return [(value, some) for value, some in groups.items() if some]
 
 
 def _means(table: Table, at: View, shown: str, rows: Sequence[Row]) -> tuple[Point, ...]:
     """A point for each value on the horizontal axis."""
-    named = (at.x, at.by, at.panels)
-    made = [
-        _point(value, shown, _seeds(table, named, some))
+    places = (at.x, at.by, at.panels)
+    points = [
+        _point(value, shown, _seeds(table, places, some))
         for value, some in _parted(table, at.x, rows)
         if not (at.numeric and value is None)
     ]
-    return tuple(made if at.kind == "heatmap" else [one for one in made if one.y is not None])
+    return tuple(
+        points if at.kind == "heatmap" else [point for point in points if point.y is not None]
+    )
 
 
 def _scattered(table: Table, at: View, shown: str, rows: Sequence[Row]) -> tuple[Point, ...]:
     """A point for each configuration: the means of two figures."""
     apart = [name for name in table.varied if name != SEED]
-    told = [name for name in apart if name not in (at.by, at.panels)]
+    names = [name for name in apart if name not in (at.by, at.panels)]
     cells: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         cells.setdefault(tuple(row.get(name) for name in apart), []).append(row)
-    made = []
+    points = []
     for some in cells.values():
         both = [
             row for row in _seeds(table, apart, some)
@@ -266,36 +268,38 @@ def _scattered(table: Table, at: View, shown: str, rows: Sequence[Row]) -> tuple
         if both:
             across = mean([float(row[at.x]) for row in both])
             point = _point(across, shown, both)
-            made.append(dataclasses.replace(point, at={name: both[0].get(name) for name in told}))
-    return tuple(sorted(made, key=lambda point: float(point.x)))
+            points.append(
+                dataclasses.replace(point, at={name: both[0].get(name) for name in names})
+            )
+    return tuple(sorted(points, key=lambda point: float(point.x)))
 
 
 def _ranked(_table: Table, _at: View, shown: str, rows: Sequence[Row]) -> tuple[Point, ...]:
     """The empirical distribution: for each value the share of values up to it."""
-    values = sorted(one for row in rows if (one := number(row.get(shown))) is not None)
+    values = sorted(figure for row in rows if (figure := number(row.get(shown))) is not None)
     return tuple(Point(value, (rank + 1) / len(values)) for rank, value in enumerate(values))
 
 
-def _seeds(table: Table, named: Iterable[str | None], rows: Sequence[Row]) -> list[Row]:
+def _seeds(table: Table, columns: Iterable[str | None], rows: Sequence[Row]) -> list[Row]:
     """The rows of one point, which differ in the seed alone; raises where they differ in more."""
     for name in table.varied:
         values = [row.get(name) for row in rows]
-        if name not in (*named, SEED) and len(set(values)) > 1:
+        if name not in (*columns, SEED) and len(set(values)) > 1:
             some = next(value for value in values if value is not None)
             raise ConfigError(
                 f"{name} varies as well, and a mean over it would mislead; hint: --where "
                 + shlex.quote(f"{name}={some}")
             )
-    made: dict[Any, Row] = {}
+    groups: dict[Any, Row] = {}
     for row in rows:
         seed = row.get(SEED)
-        if seed in made:
+        if seed in groups:
             raise ConfigError(
                 "some rows differ in no option, and a mean over them would mislead; hint: "
                 "--kind distribution"
             )
-        made[seed] = row
-    return list(made.values())
+        groups[seed] = row
+    return list(groups.values())
 
 
 def _point(x: Any, shown: str, rows: Sequence[Row]) -> Point:
@@ -318,29 +322,29 @@ def _point(x: Any, shown: str, rows: Sequence[Row]) -> Point:
 
 def _notes(table: Table, at: View, shown: str, panes: Iterable[Pane]) -> tuple[str, ...]:
     """Return notes on what was averaged and what was left out."""
-    made = []
+    names = []
     points = [point for pane in panes for line in pane.lines for point in line.points]
     drawn = [point for point in points if point.y is not None]
     counts = sorted({point.count for point in drawn if point.same == 1})
     if at.kind != "distribution" and counts and counts[-1] > 1:
         several = " to ".join(dict.fromkeys([str(counts[0]), str(counts[-1])]))
-        made.append(f"also varies: {SEED} (mean and 95% interval of {several})")
+        names.append(f"also varies: {SEED} (mean and 95% interval of {several})")
     exact = sum(point.same > 1 for point in drawn)
     if at.kind != "distribution" and exact:
         its = "its" if exact == 1 else "their"
         is_ = "is" if exact == 1 else "are"
         some = f"{exact} of {len(drawn)} points {is_} " if exact < len(drawn) else ""
-        made.append(
+        names.append(
             f"also varies: {SEED} ({some}exact: all {its} seeds give the same, and count once)"
         )
     if at.kind == "distribution":
         others = [name for name in table.varied if name not in (at.by, at.panels)]
         if others:
-            made.append(f"also varies: {', '.join(others)} (each row counts once)")
+            names.append(f"also varies: {', '.join(others)} (each row counts once)")
     without = len(table.all) - len(table.shown)
     if without:
-        made.append(f"{without} of {len(table.all)} cells have no result")
+        names.append(f"{without} of {len(table.all)} cells have no result")
     nothing = sum(number(row.get(shown)) is None for row in table.shown)
     if nothing:
-        made.append(f"{nothing} of {len(table.shown)} results have no number in {shown}")
-    return tuple(made)
+        names.append(f"{nothing} of {len(table.shown)} results have no number in {shown}")
+    return tuple(names)

@@ -91,19 +91,21 @@ def texts(name: str, values: Iterable[Any]) -> list[str]:
     whole = [text(name, value) for value in given]
     if name not in ("workload", "experiment"):
         # Beside another of its kind, a policy has its parameters as they were given.
-        kinds = [str(one).partition(":")[0] for one in given]
+        kinds = [str(path).partition(":")[0] for path in given]
         alike = len(set(whole)) < len(whole)
         return [
-            str(value) if isinstance(value, str) and (alike or kinds.count(kind) > 1) else one
-            for value, kind, one in zip(given, kinds, whole, strict=True)
+            str(value) if isinstance(value, str) and (alike or kinds.count(kind) > 1) else path
+            for value, kind, path in zip(given, kinds, whole, strict=True)
         ]
-    made = [_stem(one) for one in whole]
-    for parts in range(2, 1 + max((len(PurePath(one).parts) for one in whole), default=0)):
-        made = [
-            one if made.count(one) == 1 else _stem(full, parts)
-            for one, full in zip(made, whole, strict=True)
+    stems = [_stem(path) for path in whole]
+    for parts in range(2, 1 + max((len(PurePath(path).parts) for path in whole), default=0)):
+        stems = [
+            stem if stems.count(stem) == 1 else _stem(full, parts)
+            for stem, full in zip(stems, whole, strict=True)
         ]
-    return [one if made.count(one) == 1 else full for one, full in zip(made, whole, strict=True)]
+    return [
+        stem if stems.count(stem) == 1 else full for stem, full in zip(stems, whole, strict=True)
+    ]
 
 
 #: Endings of names of traces and experiments.

@@ -64,7 +64,7 @@ class Suspension:
     def rule(self) -> str:
         """The rule in a line."""
         sides = (("an erase", self.least_erase_us), ("a program", self.least_program_us))
-        named = [
+        labels = [
             name + (f" with {format_time(least)} or more left" if least else "")
             for can, (name, least) in zip((self.erases, self.programs), sides, strict=True)
             if can
@@ -72,7 +72,7 @@ class Suspension:
         lost = f" and loses {format_time(self.resume_us)}" if self.resume_us else ""
         takes = f"each time takes {format_time(self.suspend_us)}{lost}"
         times = "once" if self.most == 1 else f"{self.most} times"
-        return f"{' or '.join(named)}, at most {times}; {takes}"
+        return f"{' or '.join(labels)}, at most {times}; {takes}"
 
 
 @dataclass(frozen=True)

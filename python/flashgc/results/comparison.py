@@ -46,15 +46,15 @@ class Comparison(Document):
         left_out: Sequence[Mapping[str, Json]] = (),
     ) -> Comparison:
         """Puts the engine's ranks and results together; ``index`` of a rank is that of a result."""
-        made = [Result.from_dict(result) for result in results]
+        outcomes = [Result.from_dict(result) for result in results]
         placed = [(cast(int, rank["index"]), rank) for rank in ranks]
-        measured = [(index, rank) for index, rank in placed if made[index].measured]
-        others = [index for index, _ in placed if not made[index].measured]
-        ranking = tuple(read(Rank, rank, result=made[index]) for index, rank in measured)
-        found = ranked.findings(ranking, _names(ranking))
+        measured = [(index, rank) for index, rank in placed if outcomes[index].measured]
+        others = [index for index, _ in placed if not outcomes[index].measured]
+        ranking = tuple(read(Rank, rank, result=outcomes[index]) for index, rank in measured)
+        findings = ranked.findings(ranking, _names(ranking))
         raw: dict[str, Json] = {
-            "findings": [one.to_dict() for one in found],
-            "interrupted": any(result.interrupted for result in made),
+            "findings": [finding.to_dict() for finding in findings],
+            "interrupted": any(result.interrupted for result in outcomes),
             "ranking": [
                 {
                     **{key: rank[key] for key in rank if key != "index"},
@@ -63,10 +63,12 @@ class Comparison(Document):
                 for index, rank in measured
             ],
             "unmeasured": [results[index] for index in others],
-            "left_out": [{key: one[key] for key in one if key != "index"} for one in left_out],
+            "left_out": [
+                {key: entry[key] for key in entry if key != "index"} for entry in left_out
+            ],
         }
-        impossible = tuple(read(LeftOut, one) for one in left_out)
-        return cls(ranking, tuple(made[index] for index in others), impossible, raw)
+        impossible = tuple(read(LeftOut, entry) for entry in left_out)
+        return cls(ranking, tuple(outcomes[index] for index in others), impossible, raw)
 
     def __iter__(self) -> Iterator[Rank]:
         return iter(self.ranking)
@@ -79,8 +81,8 @@ class Comparison(Document):
         return Comparison(
             self.ranking,
             self.unmeasured,
-            tuple(read(LeftOut, one) for one in left_out),
-            {**self._raw, "left_out": [dict(one) for one in left_out]},
+            tuple(read(LeftOut, entry) for entry in left_out),
+            {**self._raw, "left_out": [dict(entry) for entry in left_out]},
         )
 
     @property
@@ -142,10 +144,12 @@ class Comparison(Document):
     def _notes(self) -> list[str]:
         from flashgc.registry import brief
 
-        notes = [f"nothing was measured: {brief(one.policy)}" for one in self.unmeasured]
-        notes += [f"left out: {short(one.name)}: {one.reason}" for one in self.left_out]
-        notes += [one.sentence for one in self.findings]
-        return [*notes, *dict.fromkeys(text for one in self.results for text in one.warnings)]
+        notes = [f"nothing was measured: {brief(result.policy)}" for result in self.unmeasured]
+        notes += [
+            f"left out: {short(left_out.name)}: {left_out.reason}" for left_out in self.left_out
+        ]
+        notes += [finding.sentence for finding in self.findings]
+        return [*notes, *dict.fromkeys(text for result in self.results for text in result.warnings)]
 
 
 #: Parts in which results differ, where a column has room for more than its short heading.
@@ -154,8 +158,8 @@ _HEADINGS = {"alloc.": "allocation", "spare": "spare factor"}
 
 def _names(ranking: Sequence[Rank]) -> list[str]:
     """The names that were given; without them, by what results differ in."""
-    made = varied.names([rank.result for rank in ranking])
-    return [rank.name or name for rank, name in zip(ranking, made, strict=True)]
+    names = varied.names([rank.result for rank in ranking])
+    return [rank.name or name for rank, name in zip(ranking, names, strict=True)]
 
 
 def _times(result: Result) -> tuple[str, str]:

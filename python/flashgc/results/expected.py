@@ -42,24 +42,24 @@ class Expected:
         """Say in a line what differs first in ``result``; ``None`` if the digests are equal."""
         if result["digest"] == self.digest:
             return None
-        told = f"the digest is {result['digest']}, expected {self.digest}"
+        text = f"the digest is {result['digest']}, expected {self.digest}"
         first = None if self._result is None else next(_differences(self._result, result), None)
-        return told if first is None else f"{told}; first difference: {first}"
+        return text if first is None else f"{text}; first difference: {first}"
 
 
-def _differences(expected: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
+def _differences(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> Iterator[str]:
     """The differences between two results, causes before effects."""
     for name in ("version", "seed", "config", *expected):
         if name not in _BESIDE and name != "digest":
-            yield from _within(name, expected.get(name), found.get(name))
+            yield from _within(name, expected.get(name), actual.get(name))
 
 
-def _within(name: str, expected: Any, found: Any) -> Iterator[str]:
-    if isinstance(expected, dict) and isinstance(found, dict):
+def _within(name: str, expected: Any, actual: Any) -> Iterator[str]:
+    if isinstance(expected, dict) and isinstance(actual, dict):
         for key in expected:
-            yield from _within(f"{name}.{key}", expected[key], found.get(key))
-    elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
-        for index, (one, other) in enumerate(zip(expected, found, strict=True)):
-            yield from _within(f"{name}[{index}]", one, other)
-    elif expected != found:
-        yield f"{name} is {json.dumps(found)}, expected {json.dumps(expected)}"
+            yield from _within(f"{name}.{key}", expected[key], actual.get(key))
+    elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        for index, (element, other) in enumerate(zip(expected, actual, strict=True)):
+            yield from _within(f"{name}[{index}]", element, other)
+    elif expected != actual:
+        yield f"{name} is {json.dumps(actual)}, expected {json.dumps(expected)}"

@@ -69,18 +69,18 @@ def figures_of(result: Mapping[str, Any]) -> dict[str, Scalar]:
     >>> figures_of({"erases": 90, "by_run": {"erases": [40.0, 50.0]}})["erases_ci95"]
     127.06
     """
-    made = {name: _at(result, name) for name in _ALWAYS}
+    fields = {name: _at(result, name) for name in _ALWAYS}
     some = ((name, _at(result, name)) for name in _SOMETIMES)
-    made |= {name: value for name, value in some if value is not None}
+    fields |= {name: value for name, value in some if value is not None}
     for name, values in (result.get("by_run") or {}).items():
-        if f"{name}_ci95" in made or name not in made:
+        if f"{name}_ci95" in fields or name not in fields:
             continue
-        if isinstance(whole := made[name], float):
-            made[f"{name}_ci95"] = half_of_runs(values, whole)
+        if isinstance(whole := fields[name], float):
+            fields[f"{name}_ci95"] = half_of_runs(values, whole)
         elif (half := half_width(values)) is not None:
             # A count is the sum over the runs.
-            made[f"{name}_ci95"] = len(values) * half
-    return made | dict(_of_tenants(result.get("tenants") or ()))
+            fields[f"{name}_ci95"] = len(values) * half
+    return fields | dict(_of_tenants(result.get("tenants") or ()))
 
 
 def half_of_runs(values: Sequence[float], whole: float) -> float | None:
@@ -113,9 +113,9 @@ def _of_tenants(tenants: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Sca
 
 
 def _at(document: Mapping[str, Any], name: str) -> Any:
-    found: Any = document
+    value: Any = document
     for part in _PATHS[name]:
-        if not isinstance(found, dict):
+        if not isinstance(value, dict):
             return None
-        found = found.get(part)
-    return found
+        value = value.get(part)
+    return value

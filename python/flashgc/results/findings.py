@@ -111,7 +111,7 @@ def _declared() -> dict[str, dict[str, Rule]]:
 
     text = resources.files(__package__).joinpath("rules.toml").read_text("utf-8")
     return {
-        window: {id_: Rule(id_, window=window, **one) for id_, one in rules.items()}
+        window: {id_: Rule(id_, window=window, **fields) for id_, fields in rules.items()}
         for window, rules in tomllib.loads(text).items()
     }
 
@@ -141,8 +141,8 @@ def rules() -> tuple[Rule, ...]:
     """
     from flashgc import _core
 
-    of_one = tuple(Rule(**one) for one in json.loads(_core.finding_rules()))
-    return of_one + tuple(one for declared in _declared().values() for one in declared.values())
+    of_one = tuple(Rule(**rule) for rule in json.loads(_core.finding_rules()))
+    return of_one + tuple(rule for declared in _declared().values() for rule in declared.values())
 
 
 def together(each: Sequence[tuple[str, Sequence[Finding]]]) -> list[Finding]:
@@ -166,29 +166,34 @@ def together(each: Sequence[tuple[str, Sequence[Finding]]]) -> list[Finding]:
     """
     kinds: dict[tuple[str, str, str], list[tuple[str, Finding]]] = {}
     for name, findings in each:
-        for one in findings:
-            kinds.setdefault(one.kind, []).append((name, one))
-    return [_as_one(said, len(each)) for said in kinds.values()]
+        for finding in findings:
+            kinds.setdefault(finding.kind, []).append((name, finding))
+    return [_as_one(pairs, len(each)) for pairs in kinds.values()]
 
 
 def doubts_of(each: Iterable[tuple[str, Sequence[Finding]]]) -> list[Finding]:
     """The findings of several results, together, without notes: what a study of them passes on."""
-    return together([(name, [one for one in said if one.gravity != NOTE]) for name, said in each])
+    return together(
+        [
+            (name, [finding for finding in findings if finding.gravity != NOTE])
+            for name, findings in each
+        ]
+    )
 
 
-def _as_one(said: Sequence[tuple[str, Finding]], results: int) -> Finding:
-    (name, first), *others = said
-    if len(said) == results and all(one.text == first.text for _, one in others):
+def _as_one(pairs: Sequence[tuple[str, Finding]], results: int) -> Finding:
+    (name, first), *others = pairs
+    if len(pairs) == results and all(finding.text == first.text for _, finding in others):
         return first
     if not others:
         return dataclasses.replace(first, claim=f"{name}: {first.claim}")
-    first = dataclasses.replace(first, hint=hint_for_all([one.hint for _, one in said]))
-    heads = [one.claim.split(":")[0] for _, one in said]
+    first = dataclasses.replace(first, hint=hint_for_all([finding.hint for _, finding in pairs]))
+    heads = [finding.claim.split(":")[0] for _, finding in pairs]
     if len(set(heads)) > 1:
         more = f"{len(others)} more likewise, with other figures"
         return dataclasses.replace(first, claim=f"{name}: {heads[0]} ({more})")
-    named = _first_names([name for name, _ in said], results)
-    return dataclasses.replace(first, claim=f"{named}: {heads[0]}")
+    names = _first_names([name for name, _ in pairs], results)
+    return dataclasses.replace(first, claim=f"{names}: {heads[0]}")
 
 
 def hint_for_all(hints: Sequence[str | None]) -> str | None:
@@ -217,4 +222,4 @@ def _first_names(names: Sequence[str], all_: int) -> str:
 
 def read(raw: Mapping[str, Any]) -> list[Finding]:
     """The findings in the document of a result."""
-    return [Finding(**one) for one in raw.get("findings", ())]
+    return [Finding(**fields) for fields in raw.get("findings", ())]

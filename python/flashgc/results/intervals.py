@@ -33,7 +33,7 @@ def half_width(values: Sequence[float]) -> float | None:
     if len(values) < 2:
         return None
     centre = mean(values)
-    variance = math.fsum((one - centre) ** 2 for one in values) / (len(values) - 1)
+    variance = math.fsum((value - centre) ** 2 for value in values) / (len(values) - 1)
     return _quantile(len(values)) * math.sqrt(variance / len(values))
 
 
@@ -53,7 +53,7 @@ def welch(before: Sequence[float], after: Sequence[float]) -> tuple[float, float
     change, parts = mean(after) - mean(before), []
     for values in (before, after):
         centre = mean(values)
-        variance = math.fsum((one - centre) ** 2 for one in values) / (len(values) - 1)
+        variance = math.fsum((value - centre) ** 2 for value in values) / (len(values) - 1)
         parts.append((variance / len(values), len(values) - 1))
     whole = math.fsum(part for part, _ in parts)
     if whole == 0:

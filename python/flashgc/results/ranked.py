@@ -54,7 +54,7 @@ def findings(ranking: Sequence[Rank], names: Sequence[str]) -> list[Finding]:
     """
     if len(ranking) < 2:
         return []
-    return [one for part in _PARTS for one in part(ranking, names)]
+    return [finding for part in _PARTS for finding in part(ranking, names)]
 
 
 def _last(ranking: Sequence[Rank], names: Sequence[str]) -> Iterator[Finding]:
@@ -109,10 +109,10 @@ def differ_by_run(first: Rank, last: Rank, name: str) -> bool:
     """True if the figure of this name is known to differ between two results of a ranking."""
     values, others = (rank.result.by_run.get(name, ()) for rank in (first, last))
     if last.basis == "exact":
-        return any(one != other for one, other in zip(values, others, strict=False))
+        return any(value != other for value, other in zip(values, others, strict=False))
     if len(values) != len(others) or len(values) < 2:
         return False
-    differences = [one - other for one, other in zip(values, others, strict=True)]
+    differences = [value - other for value, other in zip(values, others, strict=True)]
     half = half_width(differences)
     return half is not None and abs(mean(differences)) > half
 
@@ -120,9 +120,9 @@ def differ_by_run(first: Rank, last: Rank, name: str) -> bool:
 def _equal(ranking: Sequence[Rank], names: Sequence[str]) -> Iterator[Finding]:
     equal = [at for at in range(1, len(ranking)) if _is_equal(ranking[at], ranking[0])]
     if equal:
-        told = ", ".join(names[at] for at in (0, *equal))
+        text = ", ".join(names[at] for at in (0, *equal))
         yield RULES["equal-in-every-run"].found(
-            f"Equal in every run: {told}", places=_places(equal)
+            f"Equal in every run: {text}", places=_places(equal)
         )
 
 
@@ -132,11 +132,11 @@ def _inside(ranking: Sequence[Rank], names: Sequence[str]) -> Iterator[Finding]:
         at for at, rank in enumerate(ranking) if rank.inside_noise and not _is_equal(rank, first)
     ]
     if inside:
-        told = ", ".join(names[at] for at in inside)
+        text = ", ".join(names[at] for at in inside)
         of = "the mean of " if first.result.timing is not None else ""
         is_ = "are" if len(inside) > 1 else "is"
         yield RULES["inside-the-noise"].found(
-            f"Inside the noise: {of}{told} {is_} too close to {names[0]} to tell",
+            f"Inside the noise: {of}{text} {is_} too close to {names[0]} to tell",
             advice(first.result),
             places=_places(inside),
         )
@@ -198,7 +198,7 @@ _PARTS: tuple[Callable[[Sequence[Rank], Sequence[str]], Iterator[Finding]], ...]
 
 
 def _places(at: Sequence[int]) -> list[int]:
-    return [1 + one for one in at]
+    return [1 + index for index in at]
 
 
 def _is_equal(rank: Rank, first: Rank) -> bool:

@@ -120,7 +120,7 @@ class Result(Document, counts.Counters):
     @property
     def warnings(self) -> tuple[str, ...]:
         """The findings as lines of text."""
-        return tuple(one.text for one in self.findings)
+        return tuple(finding.text for finding in self.findings)
 
     @property
     def verdict(self) -> str:
@@ -153,7 +153,7 @@ class Result(Document, counts.Counters):
     def worst(self) -> results.Worst | None:
         """The slowest request of a drive with a clock, and what held it; ``None`` without one."""
         worst = () if self.timing is None else self.timing.worst
-        return max(worst, key=lambda one: one.response_us, default=None)
+        return max(worst, key=lambda entry: entry.response_us, default=None)
 
     @property
     def measured(self) -> bool:
@@ -271,7 +271,7 @@ def verdict(steady: bool, tests: results.Steadiness, findings: Iterable[results.
     # Of a pace that moves, a graver finding may be said instead.
     pace = tests.pace
     moves = pace is not None and _core.exceeds_chance(pace.drift, pace.ci95)
-    return "no" if moves or any(one.id in _MOVING for one in findings) else "not known"
+    return "no" if moves or any(finding.id in _MOVING for finding in findings) else "not known"
 
 
 def short_workload(workload: str) -> str:

@@ -32,27 +32,29 @@ def rows(worst: Worst, most: int = MOST_ROWS) -> list[Row]:
 
     Of more than ``most``, those with the least work share a row. The last row is the request's own.
     """
-    own, found = [], defaultdict(list)
-    for one in worst.operations:
-        if one.request == worst.number:
-            own.append(one)
+    own, groups = [], defaultdict(list)
+    for operation in worst.operations:
+        if operation.request == worst.number:
+            own.append(operation)
         else:
-            found[one.collection, one.request].append(one)
+            groups[operation.collection, operation.request].append(operation)
 
     def work(key: tuple[int | None, int | None]) -> float:
-        return sum(one.ended_us - one.began_us for one in found[key])
+        return sum(
+            worst_operation.ended_us - worst_operation.began_us for worst_operation in groups[key]
+        )
 
-    keys = sorted(found, key=work, reverse=True)
+    keys = sorted(groups, key=work, reverse=True)
     if len(keys) >= most:
         kept, others = keys[: most - 2], keys[most - 2 :]
     else:
         kept, others = keys, []
-    made = [Row(_name(*key), key[0] is not None, tuple(found[key])) for key in kept]
-    made.sort(key=lambda row: min(one.began_us for one in row.operations))
+    rows = [Row(_name(*key), key[0] is not None, tuple(groups[key])) for key in kept]
+    rows.sort(key=lambda row: min(operation.began_us for operation in row.operations))
     if others:
-        shared = (one for key in others for one in found[key])
-        made.append(Row(f"{len(others)} others", False, tuple(shared)))
-    return [*made, Row(f"{worst.kind} {worst.number}", False, tuple(own))]
+        shared = (worst_operation for key in others for worst_operation in groups[key])
+        rows.append(Row(f"{len(others)} others", False, tuple(shared)))
+    return [*rows, Row(f"{worst.kind} {worst.number}", False, tuple(own))]
 
 
 def _name(collection: int | None, request: int | None) -> str:
@@ -81,7 +83,7 @@ def chart(worst: Worst) -> list[str]:
         lines.append((row.name[: _LABEL - 1].ljust(_LABEL) + "".join(places)).rstrip())
     lines.append(f"{'':{_LABEL}}{LEGEND}")
     if worst.is_cut:
-        first = min(one.began_us for one in worst.operations) - begin
+        first = min(operation.began_us for operation in worst.operations) - begin
         lines.append(f"{'':{_LABEL}}(nothing is kept of the first {format_time(first)})")
     return lines
 
@@ -91,11 +93,15 @@ def _draw(
 ) -> None:
     """Draws operations over the places, each at least one place wide."""
 
-    def strength(one: WorstOperation) -> int:
-        return 0 if one.place == "bus" else len(_LETTERS) - list(_LETTERS).index(one.work)
+    def strength(worst_operation: WorstOperation) -> int:
+        return (
+            0
+            if worst_operation.place == "bus"
+            else len(_LETTERS) - list(_LETTERS).index(worst_operation.work)
+        )
 
-    for one in sorted(operations, key=strength):
-        first = min(max(int((one.began_us - begin) / step + 1e-6), 0), len(places) - 1)
-        last = min(max(int((one.ended_us - begin) / step - 1e-6), first), len(places) - 1)
-        letter = _BUS if one.place == "bus" else _LETTERS[one.work]
+    for operation in sorted(operations, key=strength):
+        first = min(max(int((operation.began_us - begin) / step + 1e-6), 0), len(places) - 1)
+        last = min(max(int((operation.ended_us - begin) / step - 1e-6), first), len(places) - 1)
+        letter = _BUS if operation.place == "bus" else _LETTERS[operation.work]
         places[first : last + 1] = letter * (last + 1 - first)

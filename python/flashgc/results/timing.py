@@ -70,12 +70,12 @@ class Timing(Shows):
         return [
             (
                 f"{kind}s",
-                f"{format_count(one.requests)}, mean {format_time(one.mean)}, "
-                f"99% {format_time(one.p99)}, 99.9% {format_time(one.p99_9)}, "
-                f"max {format_time(one.max)}",
+                f"{format_count(latency.requests)}, mean {format_time(latency.mean)}, "
+                f"99% {format_time(latency.p99)}, 99.9% {format_time(latency.p99_9)}, "
+                f"max {format_time(latency.max)}",
             )
             for kind in ("read", "write", "trim")
-            if (one := self.latency_us.of(kind)) is not None
+            if (latency := self.latency_us.of(kind)) is not None
         ]
 
     def _shown(self) -> Shown:

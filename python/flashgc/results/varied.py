@@ -27,13 +27,13 @@ def differing(results: Sequence[Result]) -> list[str]:
     return [
         heading
         for heading, text in PARTS.items()
-        if (len(spares) if heading == "spare" else len({text(one) for one in results})) > 1
+        if (len(spares) if heading == "spare" else len({text(result) for result in results})) > 1
     ]
 
 
 def name(result: Result, parts: Collection[str], written: Callable[[str], str] = str) -> str:
     """A result's name among others: its policy and ``parts`` of it, each spec as ``written``."""
-    return "/".join(written(one) for one in (result.policy, *_texts(result, parts)))
+    return "/".join(written(part) for part in (result.policy, *_texts(result, parts)))
 
 
 def names(results: Sequence[Result], written: Callable[[str], str] = str) -> list[str]:
@@ -43,10 +43,10 @@ def names(results: Sequence[Result], written: Callable[[str], str] = str) -> lis
     the facts that they share.
     """
     parts = differing(results)
-    has_facts = any(one.swap is not None or one.timing is not None for one in results)
-    if parts and has_facts and len({one.policy for one in results}) == 1:
-        return ["/".join(map(written, _texts(one, parts))) for one in results]
-    return [name(one, parts, written) for one in results]
+    has_facts = any(result.swap is not None or result.timing is not None for result in results)
+    if parts and has_facts and len({result.policy for result in results}) == 1:
+        return ["/".join(map(written, _texts(result, parts))) for result in results]
+    return [name(result, parts, written) for result in results]
 
 
 def _texts(result: Result, parts: Collection[str]) -> list[str]:

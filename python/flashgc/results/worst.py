@@ -97,7 +97,10 @@ class Worst(Shows):
     @property
     def held(self) -> WorstCollection | None:
         """The collection that held it for longest."""
-        return next((one for one in self.collections if one.number == self.held_by), None)
+        return next(
+            (collection for collection in self.collections if collection.number == self.held_by),
+            None,
+        )
 
     @property
     def story(self) -> tuple[str, str]:

@@ -133,18 +133,18 @@ def _check_objects(
 ) -> None:
     """Refuses views, triggers and tables that are not ours: they would run what others wrote."""
     connection.execute("PRAGMA trusted_schema = OFF")
-    found = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
-    kinds = {(kind, name) for kind, name, _ in found}
+    schema = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+    kinds = {(kind, name) for kind, name, _ in schema}
     odd = sorted(kinds - expected) or [
         (kind, name)
-        for kind, name, text in found
+        for kind, name, text in schema
         if text is not None
         and (not text.startswith("CREATE TABLE ") or "GENERATED" in text or " AS (" in text)
     ]
     if odd or expected - kinds:
         kind, name = odd[0] if odd else min(expected - kinds)
-        told = f"the {kind} {name!r}, which is none of ours" if odd else f"no {kind} {name!r}"
-        raise ConfigError(f"{where} has {told}; hint: give another file")
+        problem = f"the {kind} {name!r}, which is none of ours" if odd else f"no {kind} {name!r}"
+        raise ConfigError(f"{where} has {problem}; hint: give another file")
 
 
 def _raise_form(connection: sqlite3.Connection) -> None:
@@ -155,9 +155,9 @@ def _raise_form(connection: sqlite3.Connection) -> None:
     rows = connection.execute(
         f"SELECT {', '.join(names)}, config, asked, result FROM results JOIN documents USING (id)"
     ).fetchall()
-    for *values, config, asked, result in rows:
+    for *values, config, question, result in rows:
         row = dict(zip(names, values, strict=True))
-        row["document"] = schema.of_documents(row["key"], [config, asked, result])
+        row["document"] = schema.of_documents(row["key"], [config, question, result])
         connection.execute(
             "UPDATE results SET document = ?, sum = ? WHERE id = ?",
             (row["document"], schema.of_row(row), row["id"]),

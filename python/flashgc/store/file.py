@@ -237,7 +237,7 @@ class Store:
 
     def statuses(self, keys: Sequence[str]) -> dict[str, str]:
         """The status of each simulation that something is known of."""
-        found: dict[str, str] = {}
+        texts: dict[str, str] = {}
         for begin in range(0, len(keys), 500):
             some = keys[begin : begin + 500]
             marks = ", ".join("?" * len(some))
@@ -247,8 +247,8 @@ class Store:
                 some,
             )
             for row in rows:
-                found[row[_KEY]] = "failed" if self._is_damaged(row) else row[_STATUS]
-        return found
+                texts[row[_KEY]] = "failed" if self._is_damaged(row) else row[_STATUS]
+        return texts
 
     def speeds(
         self,
@@ -320,11 +320,11 @@ class Store:
                 "SELECT sum & 4294967295 FROM results WHERE key = ?", (key,)
             ).fetchall()
             self._connection.execute("DELETE FROM results WHERE key = ?", (key,))
-            made = self._connection.execute(
+            row_id = self._connection.execute(
                 f"INSERT INTO results ({names}) VALUES ({marks})", row
             ).lastrowid
             self._connection.execute(
-                "INSERT INTO documents VALUES (?, ?, ?, ?)", (made, *documents)
+                "INSERT INTO documents VALUES (?, ?, ?, ?)", (row_id, *documents)
             )
             more = (row["sum"] & 0xFFFFFFFF) - sum(low for (low,) in before)
             self._connection.execute(
@@ -336,12 +336,12 @@ class Store:
         """The columns of all results for which the conditions hold, the newest last."""
         where, values = self._where(wanted)
         names = list(COLUMNS)
-        found = self._read(f"SELECT id, {', '.join(names)} FROM results{where} ORDER BY id", values)
+        rows = self._read(f"SELECT id, {', '.join(names)} FROM results{where} ORDER BY id", values)
         return [
             dict(zip(names, row, strict=True))
             if number not in self.damaged
             else {**dict.fromkeys(names), "key": row[0], "status": "failed", "reason": _DAMAGED}
-            for number, *row in found
+            for number, *row in rows
         ]
 
     def count(self) -> int:
@@ -358,9 +358,9 @@ class Store:
             )
         ]
         if len(keys) != 1:
-            told = "several results begin" if keys else "no result begins"
+            text = "several results begin" if keys else "no result begins"
             hint = f"flashgc results list {shlex.quote(str(self.path))} --out keys.csv"
-            raise ConfigError(f"KEY: {told} with '{beginning}'; hint: {hint}")
+            raise ConfigError(f"KEY: {text} with '{beginning}'; hint: {hint}")
         return str(keys[0])
 
     def merge(self, other: Store) -> int:
@@ -467,12 +467,12 @@ class Store:
 
     def _is_damaged(self, row: Sequence[Any]) -> bool:
         """Return ``True`` if a row, or one of its documents, is not what was kept under its key."""
-        *values, found, config, asked, result = row
+        *values, ids, config, question, result = row
         known = dict(zip(schema.SUMMED, values, strict=True))
-        documents = [config, asked, result]
+        documents = [config, question, result]
         return (
-            not all(one is None or isinstance(one, bytes) for one in documents)
-            or schema.of_row(known) != found
+            not all(document is None or isinstance(document, bytes) for document in documents)
+            or schema.of_row(known) != ids
             or schema.of_documents(str(known["key"]), documents) != known["document"]
         )
 
@@ -482,14 +482,14 @@ class Store:
         if self._is_damaged(row):
             return Kept("failed", {}, None, _DAMAGED)
         known = dict(zip(schema.SUMMED, row, strict=False))
-        *_, config, asked, result = row
+        *_, config, question, result = row
         return Kept(
             known["status"],
             self._unpacked(key, config),
             None if result is None else self._unpacked(key, result),
             known["reason"] or "",
             known["seconds"],
-            None if asked is None else self._unpacked(key, asked),
+            None if question is None else self._unpacked(key, question),
             known["place"],
         )
 

@@ -68,16 +68,16 @@ class Contents:
             stamp = (path, status.st_size, changed)
             if stamp not in self.known:
                 with open(path, "rb") as file:
-                    made = hashlib.file_digest(file, _hash).hexdigest()
-                self.known[stamp] = self.new[stamp] = made
+                    hex_digest = hashlib.file_digest(file, _hash).hexdigest()
+                self.known[stamp] = self.new[stamp] = hex_digest
         except OSError:
             return f"unread:{name}"
         return self.known[stamp]
 
     def read(self, key: str, files: Mapping[str, Read]) -> None:
         """Notes the files of the configuration with this key; many have the same."""
-        made = tuple(files.items())
-        self.files.setdefault(key, self._shared.setdefault(made, made))
+        identity = tuple(files.items())
+        self.files.setdefault(key, self._shared.setdefault(identity, identity))
 
 
 def _hash() -> Any:
@@ -120,8 +120,8 @@ def check_unchanged(
     before = dict(contents.files.get(key, ()))
     names = [name for name in {**before, **files} if before.get(name) != files.get(name)]
     name = names[0] if names else str(config["workload"])
-    one = before.get(name) or files.get(name)
-    what = f"is imported by {one.by}, and " if one and one.by else ""
+    record = before.get(name) or files.get(name)
+    what = f"is imported by {record.by}, and " if record and record.by else ""
     change = "has changed" if os.path.exists(name) else "has vanished"
     raise OSError(
         errno.ESTALE,
@@ -156,12 +156,12 @@ def _without_names(
         files[name] = Read(contents.digest(name))
         return files[name].digest
 
-    made = dict(config)
+    fields = dict(config)
     workload = str(config["workload"])
     if _core.is_trace(workload):
-        made["workload"] = f"trace {digest(workload)}"
+        fields["workload"] = f"trace {digest(workload)}"
     else:
-        made["workload"] = _IN_SPEC.sub(lambda match: f"path={digest(match[1])}", workload)
+        fields["workload"] = _IN_SPEC.sub(lambda match: f"path={digest(match[1])}", workload)
     tenants = (config.get("timed") or {}).get("tenants")
     if tenants:
         names = [
@@ -169,20 +169,23 @@ def _without_names(
             for name in map(_core.tenant_workload, tenants)
             for file in ([name] if _core.is_trace(name) else _IN_SPEC.findall(name))
         ]
-        made["timed"] = {**config["timed"], "tenants": [tenants, [digest(one) for one in names]]}
+        fields["timed"] = {
+            **config["timed"],
+            "tenants": [tenants, [digest(name) for name in names]],
+        }
     if config.get("streams"):
-        made["streams"] = digest(str(config["streams"]))
+        fields["streams"] = digest(str(config["streams"]))
     trace = config.get("trace") or {}
     tables = {key: str(trace[key]) for key in ("relations", "layout") if trace.get(key)}
     if tables:
         # A layout that ships has a name and no file.
         shipped = {layout.name for layout in trace_layouts()}
-        found = {key: name if name in shipped else digest(name) for key, name in tables.items()}
-        made["trace"] = {**trace, **found}
+        digests = {key: name if name in shipped else digest(name) for key, name in tables.items()}
+        fields["trace"] = {**trace, **digests}
     for key in KEYS:
         if is_written(config.get(key)):
-            made[key] = _code(config[key], files)
-    return made
+            fields[key] = _code(config[key], files)
+    return fields
 
 
 def _code(text: str, files: dict[str, Read]) -> str:
@@ -194,8 +197,8 @@ def _code(text: str, files: dict[str, Read]) -> str:
         files[file] = Read(f"unread:{file}")
         return f"python unread:{file} {name}"
     files[file] = Read(_digest_of_bytes(own.source))
-    digests = {module: _digest_of_bytes(one.source) for module, one in sorted(beside.items())}
-    files.update((one.path, Read(digests[module], by=text)) for module, one in beside.items())
+    digests = {module: _digest_of_bytes(source.source) for module, source in sorted(beside.items())}
+    files.update((source.path, Read(digests[module], by=text)) for module, source in beside.items())
     return f"python {files[file].digest} {name} with {digest_of(digests)}"
 
 

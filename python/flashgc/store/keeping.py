@@ -49,7 +49,7 @@ class Keeping:
     def simulate(
         self,
         configs: Sequence[Mapping[str, Any]],
-        asked: Sequence[Mapping[str, Any] | None],
+        questions: Sequence[Mapping[str, Any] | None],
         run: Run,
     ) -> Simulated:
         """The results of ``configs``, those that are missing made by ``run``.
@@ -64,8 +64,8 @@ class Keeping:
         with Store(self.path, self._option, whole=False) as store:
             contents = store.contents()
             keys = [key_of(config, contents) for config in configs]
-            found = {index: self._found(store, key) for index, key in enumerate(keys)}
-            results = {index: result for index, result in found.items() if result is not None}
+            entries = {index: self._found(store, key) for index, key in enumerate(keys)}
+            results = {index: result for index, result in entries.items() if result is not None}
             self.found = len(results)
             missing = [index for index in range(len(configs)) if index not in results]
             left_out: dict[int, str] = {}
@@ -75,7 +75,7 @@ class Keeping:
                 index = missing[at]
                 result["peak_memory_bytes"] = peak_memory_bytes()
                 complete[index] = result
-                kept = Kept("result", configs[index], result, asked=asked[index], place=index)
+                kept = Kept("result", configs[index], result, asked=questions[index], place=index)
                 try:
                     check_unchanged(keys[index], configs[index], contents)
                     store.put(keys[index], kept, self._work)
@@ -87,10 +87,12 @@ class Keeping:
             if self._expect is not None:
                 self._expect(sum(int(configs[index]["runs"]) for index in missing))
             if missing:
-                made = run(missing, keep, or_none=bool(results))
-                left_out = {missing[one["index"]]: one["reason"] for one in made.left_out}
+                simulation = run(missing, keep, or_none=bool(results))
+                left_out = {
+                    missing[entry["index"]]: entry["reason"] for entry in simulation.left_out
+                }
                 ran = [index for index in missing if index not in left_out]
-                results |= dict(zip(ran, made.results, strict=True)) | complete
+                results |= dict(zip(ran, simulation.results, strict=True)) | complete
         ordered = [results[index] for index in sorted(results)]
         return Simulated(
             ordered,

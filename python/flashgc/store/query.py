@@ -44,15 +44,15 @@ def conditions(texts: Sequence[str]) -> list[Condition]:
     >>> conditions(["victim=greedy", "spare<10%"])
     [('victim', '=', 'greedy'), ('spare', '<', 0.1)]
     """
-    made: list[Condition] = []
+    conditions: list[Condition] = []
     for text in texts:
         column, compared, value = parted(text)
         column = "write_amplification" if column == "WA" else column
         if column not in COLUMNS:
             hint = _core.suggest(column, list(COLUMNS))
             raise ConfigError(f"--where: unknown column '{column}'; hint: {hint}")
-        made.append((column, compared, _value(column, value)))
-    return made
+        conditions.append((column, compared, _value(column, value)))
+    return conditions
 
 
 def _value(column: str, text: str) -> str | float:

@@ -24,10 +24,10 @@ _REAL = ("made", "seconds", "spare", "write_amplification", "half")
 
 def of_documents(key: str, documents: Sequence[bytes | None]) -> str:
     """Return the check sum of the packed documents of the result with this key."""
-    found = hashlib.blake2b(key.encode(errors="replace"), digest_size=16)
+    hasher = hashlib.blake2b(key.encode(errors="replace"), digest_size=16)
     for document in documents:
-        found.update(b"-" if document is None else b"%d:%b" % (len(document), document))
-    return found.hexdigest()
+        hasher.update(b"-" if document is None else b"%d:%b" % (len(document), document))
+    return hasher.hexdigest()
 
 
 def of_row(row: Mapping[str, Any]) -> int:

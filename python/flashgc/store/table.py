@@ -40,7 +40,7 @@ def rows_of(source: Source, where: Sequence[str] = (), what: str = "RESULTS") ->
     """
     if isinstance(where, str):
         raise ConfigError(f"where: found a text, expected a list; hint: where=['{where}']")
-    wanted = [parted(one) for one in where]
+    wanted = [parted(condition) for condition in where]
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         ending = path.suffix.lower()
@@ -62,10 +62,10 @@ def _rows_of_store(
         rows = tidy(store)
         names = tables.columns(rows)
         own = [name in COLUMNS and name not in names for name, _, _ in wanted]
-        asked = [text for text, mine in zip(where, own, strict=True) if mine]
-        if asked:
-            rows = tidy(store, conditions(asked))
-    left = [one for one, mine in zip(wanted, own, strict=True) if not mine]
+        own_conditions = [text for text, mine in zip(where, own, strict=True) if mine]
+        if own_conditions:
+            rows = tidy(store, conditions(own_conditions))
+    left = [condition for condition, mine in zip(wanted, own, strict=True) if not mine]
     return _where(rows, left, names)
 
 
@@ -175,16 +175,16 @@ def _where(
 ) -> list[Row]:
     """The rows for which all conditions hold."""
     known = tables.columns(rows) if names is None else names
-    made = list(rows)
-    for asked, compared, value in wanted:
-        name = column(asked, known, "--where")
-        made = [row for row in made if _holds(name, row.get(name), compared, value)]
-        if rows and not made:
+    matches = list(rows)
+    for heading, compared, value in wanted:
+        name = column(heading, known, "--where")
+        matches = [row for row in matches if _holds(name, row.get(name), compared, value)]
+        if rows and not matches:
             raise ConfigError(
-                f"--where: no row has {asked}{compared}{value}; hint: {asked} is "
+                f"--where: no row has {heading}{compared}{value}; hint: {heading} is "
                 f"{_first_values(dict.fromkeys(str(row.get(name)) for row in rows))}"
             )
-    return made
+    return matches
 
 
 def _first_values(values: Iterable[str]) -> str:
@@ -204,8 +204,8 @@ def _holds(name: str, value: Any, compared: str, wanted: str) -> bool:
         return (value == number) == (compared == "=")
     if compared in _COMPARE:
         raise ConfigError(f"--where: {name} is no number; hint: {name}={value}")
-    said = ("true" if value else "false") if isinstance(value, bool) else str(value)
-    same = said == wanted or (":" not in wanted and said.partition(":")[0] == wanted)
+    text = ("true" if value else "false") if isinstance(value, bool) else str(value)
+    same = text == wanted or (":" not in wanted and text.partition(":")[0] == wanted)
     return same == (compared == "=")
 
 

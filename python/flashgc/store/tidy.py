@@ -41,14 +41,14 @@ def tidy(
     again. Of an option that was not given, the value is
     the one that the result tells, or the default. ``look`` is called with how many were read.
     """
-    found = []
-    for one in store.each(wanted):
-        found.append(one)
-        look(len(found))
-    paths = _paths_given(kept for _, _, kept in found)
+    matches = []
+    for entry in store.each(wanted):
+        matches.append(entry)
+        look(len(matches))
+    paths = _paths_given(kept for _, _, kept in matches)
     rows = []
     places: dict[str, int] = {}
-    for key, work, kept in found:
+    for key, work, kept in matches:
         row: dict[str, Any] = {
             "key": key, "status": kept.status, "work": work, "seconds": kept.seconds,
         }  # fmt: skip
@@ -64,8 +64,11 @@ def tidy(
 
 def _doubts(kept: Kept) -> str | None:
     """The ids of the findings that a reader should know before using the figures."""
-    found = [] if kept.result is None else findings.read(kept.result)
-    return " ".join(dict.fromkeys(one.id for one in found if one.gravity != findings.NOTE)) or None
+    notes = [] if kept.result is None else findings.read(kept.result)
+    return (
+        " ".join(dict.fromkeys(finding.id for finding in notes if finding.gravity != findings.NOTE))
+        or None
+    )
 
 
 def varied(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -83,7 +86,7 @@ def is_option(column: str) -> bool:
     return column in (EXPERIMENT, "workload") or known(column.removesuffix("_bytes"))
 
 
-def column(asked: str, names: Sequence[str], what: str, likely: Sequence[str] = ()) -> str:
+def column(heading: str, names: Sequence[str], what: str, likely: Sequence[str] = ()) -> str:
     """The column that a person means; raises :class:`flashgc.ConfigError`, naming ``what``.
 
     ``likely`` are those that a hint may name. A unit at the end may be left out, and words may
@@ -96,16 +99,16 @@ def column(asked: str, names: Sequence[str], what: str, likely: Sequence[str] = 
     ...
     flashgc.ConfigError: --x: there is no column 'spar'; hint: did you mean 'spare'?
     """
-    for name in (asked, ALIASES.get(asked, asked), asked.replace("-", "_")):
+    for name in (heading, ALIASES.get(heading, heading), heading.replace("-", "_")):
         if name in names:
             return name
         for unit in UNITS:
             if f"{name}_{unit}" in names:
                 return f"{name}_{unit}"
     if not names:
-        raise ConfigError(f"{what}: there is no column '{asked}': the table is empty")
-    hint = _core.suggest(asked, list(likely or names))
-    raise ConfigError(f"{what}: there is no column '{asked}'; hint: {hint}")
+        raise ConfigError(f"{what}: there is no column '{heading}': the table is empty")
+    hint = _core.suggest(heading, list(likely or names))
+    raise ConfigError(f"{what}: there is no column '{heading}'; hint: {hint}")
 
 
 def axis_value(name: str, value: Any) -> tuple[str, Any]:
@@ -138,19 +141,19 @@ def _number(parse: Callable[[str], int], value: Any) -> Any:
         return None
 
 
-def command(asked: Mapping[str, Any] | None) -> str | None:
+def command(question: Mapping[str, Any] | None) -> str | None:
     """The command that runs it again; ``None`` where it is not known what was asked for.
 
     >>> command({"drive.spare": "7%", "gc.victim": "greedy", "workload.source": "my trace.csv"})
     "flashgc run --workload 'my trace.csv' --spare 7% --victim greedy"
     """
-    if asked is None:
+    if question is None:
         return None
     words = ["flashgc", "run"]
     for option in OPTIONS:
-        value = asked.get(option.path)
+        value = question.get(option.path)
         if value is not None and option.listing:
-            words += [word for one in value for word in (f"--{option.flag}", one)]
+            words += [word for item in value for word in (f"--{option.flag}", item)]
         elif value is not None:
             bytes_ = option.kind == "size" and not isinstance(value, str)
             words += [f"--{option.flag}", f"{value}B" if bytes_ else str(value)]
@@ -177,11 +180,11 @@ def _paths_given(results: Iterable[Kept]) -> list[str]:
 
 
 def _option(path: str, kept: Kept) -> tuple[str, Any]:
-    asked = kept.asked or {}
+    question = kept.asked or {}
     if path == EXPERIMENT:
-        return EXPERIMENT, asked.get(EXPERIMENT)
+        return EXPERIMENT, question.get(EXPERIMENT)
     option = PATHS[path]
-    value = asked.get(path)
+    value = question.get(path)
     return not_given(path, kept) if value is None else axis_value(option.key, value)
 
 

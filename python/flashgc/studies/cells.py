@@ -50,8 +50,8 @@ class Cells(Study):
 
     def known(self, keys: Sequence[str]) -> dict[str, str]:
         """The status of each cell that is not to be run."""
-        found = self.store.statuses(keys).items()
-        return {key: status for key, status in found if not (self._retry and status == "failed")}
+        statuses = self.store.statuses(keys).items()
+        return {key: status for key, status in statuses if not (self._retry and status == "failed")}
 
     def run(
         self,
@@ -61,11 +61,11 @@ class Cells(Study):
         *,
         work: Work = simulate_cell,
         contents: Contents | None = None,
-        told: Callable[[Cell, Kept], None] | None = None,
+        report: Callable[[Cell, Kept], None] | None = None,
     ) -> None:
         """Runs cells, the longest first: no core waits for a long one at the end.
 
-        ``config`` makes the configuration of a cell, ``told`` hears of each that is kept. With
+        ``config`` makes the configuration of a cell, ``report`` hears of each that is kept. With
         ``contents``, a cell of which a file has changed since it had its key fails.
         """
         order = sorted(cells, key=lambda cell: -cell.cost)
@@ -95,8 +95,8 @@ class Cells(Study):
                 return
             kept = self._put(cell, dataclasses.replace(kept, asked=cell.asked, place=cell.place))
             self.ran += 1
-            if told is not None:
-                told(cell, kept)
+            if report is not None:
+                report(cell, kept)
 
         def look(running: float) -> None:
             share = (self.done + running * mean) / self.total

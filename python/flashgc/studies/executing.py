@@ -45,8 +45,8 @@ def simulate_there(
     with another ``version`` of flashgc would give other results, and gives none.
     """
     if version != _core.version():
-        told = f"its worker has flashgc {_core.version()}, expected {version}; hint: install that"
-        return Kept("failed", config, None, told)
+        reason = f"its worker has flashgc {_core.version()}, expected {version}; hint: install that"
+        return Kept("failed", config, None, reason)
     name = config["workload"]
     if digest is None or _contents().digest(name) == digest:
         return simulate_cell(config)
@@ -226,16 +226,16 @@ class Execution:
                     if isinstance(came, Kept):
                         done(task.index, came)
                     elif isinstance(came, Lacking) and task.sends is not None:
-                        told = "its trace changed while it was sent to a worker"
-                        done(task.index, Kept("failed", config(task.index), None, told))
+                        reason = "its trace changed while it was sent to a worker"
+                        done(task.index, Kept("failed", config(task.index), None, reason))
                     elif isinstance(came, Lacking):
                         again += self._sending(came.digest, task)
                     elif not self._control.cancelled:
                         again.append(Task(task.index, task.tries + 1))
                 look(
                     sum(
-                        _share(one, config(running[future].index))
-                        for future, one in self._own.items()
+                        _share(control, config(running[future].index))
+                        for future, control in self._own.items()
                     )
                 )
                 if self._control.cancelled:

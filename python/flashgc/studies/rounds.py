@@ -87,10 +87,10 @@ class Rounds(Study):
                 if self._strict:
                     raise
                 # One of them fails: each on its own, to find out which.
-                for key, one in missing.items():
+                for key, entry in missing.items():
                     if key not in self._known and not self.stopped:
-                        self._alone(key, one, what)
-        return [self.of(one.config) for one in wanted]
+                        self._alone(key, entry, what)
+        return [self.of(entry.config) for entry in wanted]
 
     def of(self, config: dict[str, Any]) -> Outcome:
         """Return the outcome of a simulation so far."""
@@ -98,41 +98,41 @@ class Rounds(Study):
 
     def look(self, wanted: Iterable[Wanted]) -> dict[str, Wanted]:
         """The simulations whose results are not known from this or earlier work."""
-        each = {_key(one.config): one for one in wanted}
+        each = {_key(entry.config): entry for entry in wanted}
         return {
-            key: one
-            for key, one in each.items()
-            if key not in self._known and not self._look(key, one)
+            key: entry
+            for key, entry in each.items()
+            if key not in self._known and not self._look(key, entry)
         }
 
-    def _look(self, key: str, one: Wanted) -> bool:
+    def _look(self, key: str, entry: Wanted) -> bool:
         """Return true if an earlier search has kept this one."""
-        kept = None if self._cache is None else self._cache.load(one.config)
+        kept = None if self._cache is None else self._cache.load(entry.config)
         if kept is None or not self._resume:
             return False
         self._known[key] = kept
         self.found += 1
-        self.done += one.cost
+        self.done += entry.cost
         return True
 
-    def _alone(self, key: str, one: Wanted, what: str) -> None:
+    def _alone(self, key: str, entry: Wanted, what: str) -> None:
         try:
-            self._engine({key: one}, what, leave_out=False)
+            self._engine({key: entry}, what, leave_out=False)
         except TraceError:
             raise
         except FlashgcError as error:
             self._known[key] = str(error)
-            self.done += one.cost
+            self.done += entry.cost
 
     def _engine(self, missing: dict[str, Wanted], what: str, *, leave_out: bool) -> None:
-        keys, configs = list(missing), [one.config for one in missing.values()]
+        keys, configs = list(missing), [entry.config for entry in missing.values()]
         sure = [self.sure] if leave_out and self.sure is not None else []
-        cost = sum(one.cost for one in missing.values())
+        cost = sum(entry.cost for entry in missing.values())
         if self._by_round:
             self.done, self.total = 0.0, cost
         mean_cost = cost / len(missing)
         # The engine counts runs, of which a configuration may have several.
-        runs = sum(int(one["runs"]) for one in configs) / len(configs)
+        runs = sum(int(config["runs"]) for config in configs) / len(configs)
         begun, complete = self.done, 0
 
         def keep(index: int, result: dict[str, Any]) -> None:
@@ -160,24 +160,24 @@ class Rounds(Study):
             places=self._places,
         )
         self._programs += control.programs
-        reasons = {one["index"]: one["reason"] for one in simulated.left_out}
+        reasons = {entry["index"]: entry["reason"] for entry in simulated.left_out}
         for index, reason in reasons.items():
             self._known[keys[index]] = reason
             self.done += missing[keys[index]].cost
         if control.cancelled and not self.late:
             self.interrupted = True
 
-    def _keep(self, key: str, one: Wanted, result: dict[str, Any]) -> None:
+    def _keep(self, key: str, entry: Wanted, result: dict[str, Any]) -> None:
         if result["interrupted"]:
             return
         if self._only is not None:
             result = {name: result[name] for name in self._only}
         self._known[key] = result
         self.ran += 1
-        self.done += one.cost
+        self.done += entry.cost
         if self._cache is not None and self.unkept is None:
             try:
-                self._cache.store(one.config, result)
+                self._cache.store(entry.config, result)
             except OSError as error:  # The work is worth more than its copy.
                 self.unkept = error
 

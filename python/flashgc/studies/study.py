@@ -74,8 +74,8 @@ def refuse(
     """Refuses options that the study has no use for; every workload has a source."""
     for option in map(find, unused):
         if option.key != "source" and option.key in values.get(option.section, {}):
-            told = f"{_origins.subject(places, option.path)} {why}"
-            raise ConfigError(f"{told}; hint: {hint(option)}")
+            text = f"{_origins.subject(places, option.path)} {why}"
+            raise ConfigError(f"{text}; hint: {hint(option)}")
 
 
 def check_again(trace: str, what: str) -> None:

@@ -68,10 +68,10 @@ class Text:
         from rich.text import Text as Coloured
 
         (text, style), *others = [(for_terminal(text), style) for text, style in self.parts]
-        made = Coloured(text, style=style)
+        label = Coloured(text, style=style)
         for text, style in others:
-            made.append(text, style=style or None)
-        return made
+            label.append(text, style=style or None)
+        return label
 
 
 class Column:
@@ -186,14 +186,14 @@ def table(target: Console, columns: Iterable[tuple[str, str]]) -> AnyTable:
 def facts(target: Console, rows: Iterable[tuple[str, Text | str]]) -> AnyTable:
     """A block of named facts."""
     if isinstance(target, Plain):
-        made: AnyTable = Table([Column("", LEFT), Column("", LEFT)])
+        listing: AnyTable = Table([Column("", LEFT), Column("", LEFT)])
     else:
         from flashgc.terminal import screen
 
-        made = screen.facts()
+        listing = screen.facts()
     for name, fact in rows:
-        made.add_row(name, fact)
-    return made
+        listing.add_row(name, fact)
+    return listing
 
 
 def warn(message: str, *, quiet: bool = False) -> None:

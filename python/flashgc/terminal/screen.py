@@ -21,7 +21,7 @@ class Screen(Console):
     def print(self, *objects: Any, **look: Any) -> None:
         """Prints ``objects``; texts without what steers a terminal."""
         super().print(
-            *(for_terminal(one) if isinstance(one, str) else one for one in objects), **look
+            *(for_terminal(item) if isinstance(item, str) else item for item in objects), **look
         )
 
     def on_broken_pipe(self) -> None:
@@ -35,14 +35,14 @@ class Rows(Table):
     def add_row(self, *cells: Any, **look: Any) -> None:
         """Adds a row."""
         super().add_row(
-            *(for_terminal(one) if isinstance(one, str) else one for one in cells), **look
+            *(for_terminal(cell) if isinstance(cell, str) else cell for cell in cells), **look
         )
 
 
 def table(columns: list[tuple[str, str]]) -> Table:
     """A table with these columns (heading and alignment)."""
     headings = [heading for heading, _ in columns]
-    made = Rows(
+    rows = Rows(
         box=box.SIMPLE_HEAD,
         header_style="bold",
         pad_edge=False,
@@ -52,15 +52,15 @@ def table(columns: list[tuple[str, str]]) -> Table:
     )
     for heading, align in columns:
         if align == "right":
-            made.add_column(heading, justify="right", no_wrap=True, overflow="fold")
+            rows.add_column(heading, justify="right", no_wrap=True, overflow="fold")
         else:
-            made.add_column(heading, overflow="fold")
-    return made
+            rows.add_column(heading, overflow="fold")
+    return rows
 
 
 def facts() -> Table:
     """A block of named facts, yet without any."""
-    made = Rows.grid(padding=(0, 2))
-    made.add_column(style="dim", no_wrap=True)
-    made.add_column(overflow="fold")
-    return made
+    table = Rows.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    return table

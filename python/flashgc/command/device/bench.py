@@ -92,7 +92,7 @@ def bench(
 
     read = benching.read(file)
     if against is not None:
-        places = {key: one for key, one in read.places.items() if key != "bench.against"}
+        places = {key: place for key, place in read.places.items() if key != "bench.against"}
         read = replace(read, against=against, places=places)
     wanted = [benching.wanted(text) for text in limits]
     before = None if baseline is None else Baseline.read(baseline)
@@ -180,21 +180,21 @@ def _each(
     from flashgc._core import DriveError
     from flashgc.command.entrance import fail
     from flashgc.device import benching
-    from flashgc.device.benching.progress import Told
+    from flashgc.device.benching.progress import Countdown
 
     runner = benching.Runner(bench, folder, came)
     if to_do:
         runner.check([run for run in runs if run.repeat == 0])
-    with Told(len(to_do), bench.unit, quiet=quiet) as told:
+    with Countdown(len(to_do), bench.unit, quiet=quiet) as bar:
         for at, run in enumerate(to_do):
-            told.begins(at, run)
+            bar.begins(at, run)
             began = time.monotonic()
             try:
                 figures = runner.run(run)
             except DriveError as error:
                 return fail(f"{run.cell.name}, repeat {run.repeat + 1}: {error}", FAILED)
             folder.keep(run, figures)
-            told.ended(at, run, figures, time.monotonic() - began)
+            bar.ended(at, run, figures, time.monotonic() - began)
             _write(_outcome(bench, runs, folder), folder, [])
     return OK
 
@@ -261,7 +261,7 @@ def _table(done: Outcome, out: Console) -> AnyTable:
     from flashgc.terminal.render import LEFT, RIGHT, table
 
     names = [*done.cells[0].cell.varied]
-    made = table(
+    listing = table(
         out,
         (
             ("", RIGHT),
@@ -273,14 +273,14 @@ def _table(done: Outcome, out: Console) -> AnyTable:
     )
     for cell in done.cells:
         change = done.change(cell)
-        made.add_row(
+        listing.add_row(
             str(cell.cell.number + 1),
             *(texts.shown(value) for value in cell.cell.varied.values()),
             in_words(COMPARED, cell.mean(COMPARED)),
             change_in_words(change),
             noise_in_words(change),
         )
-    return made
+    return listing
 
 
 def _costs(done: Outcome, out: Console) -> AnyTable:
@@ -290,18 +290,18 @@ def _costs(done: Outcome, out: Console) -> AnyTable:
 
     unit = done.bench.unit
     heads = ("", f"{unit}/s", f"host/{one_of(unit)}", "amplification", "write p99")
-    made = table(out, [(head, RIGHT) for head in heads])
+    listing = table(out, [(head, RIGHT) for head in heads])
     for cell in done.cells:
         figures = [in_words(name, cell.mean(name)) for name in COSTS]
-        made.add_row(str(cell.cell.number + 1), *figures)
-    return made
+        listing.add_row(str(cell.cell.number + 1), *figures)
+    return listing
 
 
 def _say(missed: Sequence[Missed], compared: Compared | None, *, quiet: bool) -> None:
     """Says what was missed, a line each."""
-    for one in missed:
+    for claim in missed:
         with contextlib.suppress(OSError):
-            click.echo(f"missed: {one.cell}: {one.claim}", err=True)
+            click.echo(f"missed: {claim.cell}: {claim.claim}", err=True)
     if compared is not None and not quiet:
         for reason in compared.unknown:
             click.echo(f"not compared: {reason}", err=True)

@@ -48,27 +48,27 @@ def check(file: Path, from_oob: bool, as_json: bool, quiet: bool) -> int:
             bar.show(done / pages, "checking", done, "pages")
 
         written = code.inert(making.configuration(file))
-        found = json.loads(_core.device_check(file, from_oob, show, written))
+        report = json.loads(_core.device_check(file, from_oob, show, written))
     if as_json:
-        deliver(json.dumps(found, indent=2), as_json=True, out=None)
+        deliver(json.dumps(report, indent=2), as_json=True, out=None)
     if from_oob:
         if not as_json:
-            click.echo(f"{n(found['mapped'])} pages have data, by the out-of-band records")
-            if not found["knows_losses"]:
+            click.echo(f"{n(report['mapped'])} pages have data, by the out-of-band records")
+            if not report["knows_losses"]:
                 click.echo("discarded pages, and data that a crash lost, may be among them")
         return OK
-    is_whole = not found["damaged"] and not found["disagree"]
+    is_whole = not report["damaged"] and not report["disagree"]
     if as_json:
         return OK if is_whole else FAILED
-    click.echo(f"{n(found['mapped'])} pages have data")
-    if not found["is_clean"]:
+    click.echo(f"{n(report['mapped'])} pages have data")
+    if not report["is_clean"]:
         click.echo("the drive was not closed: it recovers when it is opened")
     for key, what in (("damaged", "are damaged"), ("disagree", "lie elsewhere by the records")):
-        pages = found[key]
+        pages = report[key]
         if pages:
-            named = ", ".join(str(page) for page in pages[:NAMED])
+            text = ", ".join(str(page) for page in pages[:NAMED])
             more = ", ..." if len(pages) > NAMED else ""
-            click.echo(f"{n(len(pages))} pages {what}: {named}{more}")
+            click.echo(f"{n(len(pages))} pages {what}: {text}{more}")
     if is_whole:
         click.echo("all of them can be read, and both maps agree")
     return OK if is_whole else FAILED

@@ -90,10 +90,10 @@ def crash_test(
     filesystems = _filesystems(fs)
     control = Control()
 
-    def report(one: Level) -> None:
+    def report(level: Level) -> None:
         if not as_json:
             bars.close()
-            _show(one)
+            _show(level)
 
     with until_stopped(control), Bars(quiet=quiet) as bars:
         pace = Pace(bars.show, control)
@@ -108,12 +108,12 @@ def crash_test(
     if as_json:
         from flashgc.command.show.results import deliver
 
-        told = [one.to_dict() for one in done]
-        document = {"seed": parse_count(seed, "--seed"), "levels": told}
+        documents = [level.to_dict() for level in done]
+        document = {"seed": parse_count(seed, "--seed"), "levels": documents}
         deliver(json.dumps(document, indent=2), as_json=True, out=None)
-    if any(one.broken is not None for one in done):
+    if any(level.broken is not None for level in done):
         return FAILED
-    return INTERRUPTED if any(one.stopped for one in done) else OK
+    return INTERRUPTED if any(level.stopped for level in done) else OK
 
 
 def _levels(text: str) -> list[str]:

@@ -51,18 +51,18 @@ def create(
     plan = planned(experiment, typed)
     behind = past(fill, aged)
     if behind is None:
-        made = plan.create(file)
+        facts = plan.create(file)
     else:
-        made, done = make(plan, behind, file)
-        made = {**made, "past": done}
+        facts, done = make(plan, behind, file)
+        facts = {**facts, "past": done}
     if as_json:
-        deliver(dumps({"file": str(file), **made}), as_json=True, out=None)
+        deliver(dumps({"file": str(file), **facts}), as_json=True, out=None)
     else:
-        show_made(str(file), made)
+        show_made(str(file), facts)
     return OK
 
 
-def show_made(name: str, made: dict[str, Any]) -> None:
+def show_made(name: str, figures: dict[str, Any]) -> None:
     """Prints what a drive is."""
     from flashgc.device.past import told
     from flashgc.terminal.render import console, facts, show
@@ -74,13 +74,13 @@ def show_made(name: str, made: dict[str, Any]) -> None:
         ("drive", name),
         (
             "capacity",
-            f"{format_size(made['capacity_bytes'])} for the host, of "
-            f"{format_size(made['physical_bytes'])}: {n(made['blocks'])} blocks of "
-            f"{n(made['pages_per_block'])} pages of 4 KiB",
+            f"{format_size(figures['capacity_bytes'])} for the host, of "
+            f"{format_size(figures['physical_bytes'])}: {n(figures['blocks'])} blocks of "
+            f"{n(figures['pages_per_block'])} pages of 4 KiB",
         ),
-        ("victim", made["policies"]["victim"]),
-        ("placement", made["policies"]["placement"]),
-        ("durability", made["durability"]),
-        *([("past", told(made["past"]))] if "past" in made else []),
+        ("victim", figures["policies"]["victim"]),
+        ("placement", figures["policies"]["placement"]),
+        ("durability", figures["durability"]),
+        *([("past", told(figures["past"]))] if "past" in figures else []),
     ]
     show(out, facts(out, rows))

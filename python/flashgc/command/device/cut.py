@@ -75,7 +75,7 @@ def cut_test(
     from flashgc._core import ConfigError, Control
     from flashgc.checkpoints import parse_time
     from flashgc.device.cutting import running
-    from flashgc.device.cutting.keeping import Asked
+    from flashgc.device.cutting.keeping import Request
     from flashgc.device.cutting.recording import CAPACITIES
     from flashgc.terminal.progress import Bars
     from flashgc.units import parse_count
@@ -87,10 +87,10 @@ def cut_test(
     if not seconds:
         raise ConfigError(f"--timeout: found {timeout}, expected a time; hint: 60s")
     size = capacity or CAPACITIES.get(fs, "")
-    asked = Asked(list(command), check, fs, size, parse_count(seed, "--seed"))
+    request = Request(list(command), check, fs, size, parse_count(seed, "--seed"))
     control = Control()
     with until_stopped(control), Bars(quiet=quiet) as bars:
-        done = running.run(asked, wanted, keep, bars.show, control, seconds)
+        done = running.run(request, wanted, keep, bars.show, control, seconds)
     if as_json:
         from flashgc._documents import dumps
         from flashgc.command.show.results import deliver

@@ -23,7 +23,7 @@ from flashgc.command.device.options import (
     serving_options,
 )
 from flashgc.command.device.up import filesystem_options, mount_words
-from flashgc.command.options import Named, asked
+from flashgc.command.options import PolicyRows, asked
 from flashgc.device.making import OPTIONS
 
 if TYPE_CHECKING:
@@ -182,14 +182,14 @@ def execute(
     given = asked(experiment, typed, may_load=permission(experiment, given=allow_python))
     patterns = None if streams is None else with_handles(streams, given, source)
     clock = clocked(given, is_on=realtime, slower=slower, aged=None, hints=hints)
-    made = source_of(source, given, own, past(fill, aged))
+    origin = source_of(source, given, own, past(fill, aged))
     wanted = replaying.wanted(policies)
     with replaying.recording(record, bool(wanted)) as trace:
         done = execution.execute(
             execution.Command(
                 command, user=user, copy_in=copy_in, waits=wait, server_log=postgres_log
             ),
-            made,
+            origin,
             filesystem=fs,
             options=tuple(mount_words(mount_options)),
             host=host,
@@ -294,17 +294,17 @@ def give(
         show(done, compared, record)
 
 
-def permission(experiment: Path | None, *, given: bool) -> Callable[[Named], None]:
+def permission(experiment: Path | None, *, given: bool) -> Callable[[PolicyRows], None]:
     """Return the check that refuses code named by ``experiment`` without ``--allow-python``.
 
     The policy serves the drive, which takes root. One that is typed needs no permission.
     """
 
-    def check(named: Named) -> None:
+    def check(rows: PolicyRows) -> None:
         from flashgc._core import ConfigError
         from flashgc.policy_files import parted, shown
 
-        of_file = [(text, place) for _, text, place in named if not place.startswith("--")]
+        of_file = [(text, place) for _, text, place in rows if not place.startswith("--")]
         if given and not of_file:
             raise ConfigError(
                 "--allow-python: no experiment names code; hint: leave it out, a policy that is "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from flashgc.device.execution import Executed
     from flashgc.device.files.outcome import ByFile
-    from flashgc.device.files.streams import Named
+    from flashgc.device.files.streams import Streams
     from flashgc.device.replaying import Replayed
 
 #: Percentiles that are shown, by their keys.
@@ -112,7 +112,9 @@ def _written(done: Executed) -> str:
     if written.least is not None and written.most is not None:
         between = f"between {format_size(written.least)} and {format_size(written.most)}"
         return f"{between} handed to {done.filesystem}: {written.unknown}"
-    known = [one for one in (written.cached_bytes, written.direct_bytes) if one is not None]
+    known = [
+        number for number in (written.cached_bytes, written.direct_bytes) if number is not None
+    ]
     if known:
         return f"unknown, {format_size(sum(known))} by write calls: {written.unknown}"
     return f"unknown: {written.unknown}"
@@ -147,10 +149,10 @@ def _latencies(done: Executed) -> list[tuple[str, str]]:
     from flashgc.units import format_time
 
     rows = []
-    for name, one in done.latency_us.items():
-        if one["count"]:
-            told = ", ".join(f"{label} {format_time(one[key])}" for key, label in PERCENTILES)
-            rows.append((f"{name} latency", told))
+    for name, latency in done.latency_us.items():
+        if latency["count"]:
+            text = ", ".join(f"{label} {format_time(latency[key])}" for key, label in PERCENTILES)
+            rows.append((f"{name} latency", text))
     return rows
 
 
@@ -168,7 +170,7 @@ def show_phases(done: Executed) -> None:
     from flashgc.units import format_duration, format_size, format_time
 
     out = console()
-    made = table(
+    listing = table(
         out,
         (
             ("phase", LEFT),
@@ -180,22 +182,22 @@ def show_phases(done: Executed) -> None:
             ("write p99", RIGHT),
         ),
     )
-    for one in done.phases:
-        writes = one.latency_us["write"]
-        made.add_row(
-            one.name,
-            format_duration(one.seconds),
-            in_words(one.written_bytes, one.written_least, one.written_most),
-            format_size(one.host_bytes),
-            format_size(one.flash_bytes),
-            "-" if one.write_amplification is None else f"{one.write_amplification:.3f}",
+    for phase in done.phases:
+        writes = phase.latency_us["write"]
+        listing.add_row(
+            phase.name,
+            format_duration(phase.seconds),
+            in_words(phase.written_bytes, phase.written_least, phase.written_most),
+            format_size(phase.host_bytes),
+            format_size(phase.flash_bytes),
+            "-" if phase.write_amplification is None else f"{phase.write_amplification:.3f}",
             format_time(writes["p99"]) if writes["count"] else "-",
         )
     out.print("\nphases, by what reached the drive in each:")
-    print_(out, made)
+    print_(out, listing)
 
 
-def show_streams(named: Named) -> None:
+def show_streams(streams: Streams) -> None:
     """Prints what the pages of each stream cost."""
     from flashgc.terminal.render import LEFT, RIGHT, console, table
     from flashgc.terminal.render import show as print_
@@ -203,17 +205,17 @@ def show_streams(named: Named) -> None:
 
     out = console()
     heads = ("stream", RIGHT), ("files", LEFT), ("pages written", RIGHT), ("copied", RIGHT)
-    made = table(out, (*heads, ("WA", RIGHT)))
-    for one in named.streams:
-        made.add_row(
-            "none" if one.stream is None else str(one.stream),
-            ", ".join(one.patterns) or "all else",
-            n(one.written_pages),
-            n(one.copied_pages),
-            "-" if one.amplification is None else f"{one.amplification:.3f}",
+    listing = table(out, (*heads, ("WA", RIGHT)))
+    for stream in streams.streams:
+        listing.add_row(
+            "none" if stream.stream is None else str(stream.stream),
+            ", ".join(stream.patterns) or "all else",
+            n(stream.written_pages),
+            n(stream.copied_pages),
+            "-" if stream.amplification is None else f"{stream.amplification:.3f}",
         )
-    out.print(f"\nstreams of {n(named.files)} files:", markup=False)
-    print_(out, made)
+    out.print(f"\nstreams of {n(streams.files)} files:", markup=False)
+    print_(out, listing)
 
 
 #: Rows of the table of files.
@@ -228,7 +230,7 @@ def show_files(by_file: ByFile) -> None:
     from flashgc.units import format_share
 
     out = console()
-    made = table(
+    listing = table(
         out,
         (
             ("files", LEFT),
@@ -240,22 +242,22 @@ def show_files(by_file: ByFile) -> None:
             ("mean life", RIGHT),
         ),
     )
-    copies = sum(one.copied_pages for one in by_file.owners) or 1
-    for one in by_file.rows[:FILES]:
-        made.add_row(
-            one.name,
-            n(one.written_pages),
-            n(one.copied_pages),
-            format_share(one.copied_pages / copies),
-            "-" if one.amplification is None else f"{one.amplification:.2f}",
-            n(one.trimmed_pages),
-            "-" if one.mean_life is None else n(round(one.mean_life)),
+    copies = sum(owner.copied_pages for owner in by_file.owners) or 1
+    for row in by_file.rows[:FILES]:
+        listing.add_row(
+            row.name,
+            n(row.written_pages),
+            n(row.copied_pages),
+            format_share(row.copied_pages / copies),
+            "-" if row.amplification is None else f"{row.amplification:.2f}",
+            n(row.trimmed_pages),
+            "-" if row.mean_life is None else n(round(row.mean_life)),
         )
     out.print(
         "\nwho causes the copies of the command, by pattern of names "
         "(a life in pages that the host wrote):"
     )
-    print_(out, made)
+    print_(out, listing)
     if rest := by_file.rows[FILES:]:
         out.print(f"and {len(rest)} more, in --json", markup=False)
     handles, purity = by_file.handles, by_file.map.purity
@@ -278,8 +280,8 @@ def show_compared(compared: Replayed) -> None:
 
     out = console()
     # Without a placement there is nothing to tell apart.
-    is_placed = any(one.placement != "none" for one in compared.ranking)
-    made = table(
+    is_placed = any(replay.placement != "none" for replay in compared.ranking)
+    listing = table(
         out,
         (
             ("rank", RIGHT),
@@ -290,15 +292,15 @@ def show_compared(compared: Replayed) -> None:
             ("erases", RIGHT),
         ),
     )
-    for rank, one in enumerate(compared.ranking, start=1):
-        served = " (served)" if one.was_served else ""
-        made.add_row(
+    for rank, replay in enumerate(compared.ranking, start=1):
+        suffix = " (served)" if replay.was_served else ""
+        listing.add_row(
             str(rank),
-            f"{one.policy}{served}",
-            *((one.placement,) if is_placed else ()),
-            f"{one.write_amplification:.3f}",
-            n(one.copied_pages),
-            n(one.erases),
+            f"{replay.policy}{suffix}",
+            *((replay.placement,) if is_placed else ()),
+            f"{replay.write_amplification:.3f}",
+            n(replay.copied_pages),
+            n(replay.erases),
         )
     out.print("\nthe same writes, those of mkfs and umount among them, on simulated drives:")
-    print_(out, made)
+    print_(out, listing)

@@ -85,8 +85,8 @@ def inject(file: Path, fault: str, as_json: bool, number: str | None, **given: A
 
         raise ConfigError(f"unknown fault '{fault}'; hint: {suggest(fault, list(_words()))}")
     with Client(file) as client:
-        found, lines = _done(client, fault, number, given)
-    click.echo(dumps(found) if as_json else "\n".join(lines))
+        status, lines = _done(client, fault, number, given)
+    click.echo(dumps(status) if as_json else "\n".join(lines))
     return OK
 
 
@@ -98,17 +98,17 @@ def _done(
 
     if fault == LIST:
         stat = client.stat()["faults"]
-        lines = [faults.told(one) for one in stat["set"]]
+        lines = [faults.told(entry) for entry in stat["set"]]
         return stat, lines or ["no faults are set"]
     if fault == CLEAR:
         cleared = client.clear_faults(number)
         return {"cleared": cleared}, [f"cleared {_count(cleared, 'fault')}"]
-    made = client.inject(fault, **given)
+    index = client.inject(fault, **given)
     if fault == faults.DISCONNECT and given["count"] is None:
-        return {"connections": made}, [f"ended {_count(made, 'connection')}"]
-    one = next((one for one in client.faults() if one["number"] == made), None)
+        return {"connections": index}, [f"ended {_count(index, 'connection')}"]
+    entry = next((candidate for candidate in client.faults() if candidate["number"] == index), None)
     # Another client may have cleared it since.
-    return one or {"number": made}, [faults.told(one) if one else f"fault {made}"]
+    return entry or {"number": index}, [faults.told(entry) if entry else f"fault {index}"]
 
 
 def _count(number: int, thing: str) -> str:

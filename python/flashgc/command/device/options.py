@@ -83,13 +83,13 @@ def realtime_options(*, with_drive: bool) -> Callable[[F], F]:
     ``with_drive`` says that the command has those of a drive already, and a past of its own.
     """
     names = {"realtime", "slower", "hints", *(() if with_drive else ("aged",))}
-    made: list[click.Parameter] = [
+    parameters: list[click.Parameter] = [
         _Option(PATHS[path], several=False)
         for path in realtime.OPTIONS
         if not (with_drive and path in OPTIONS)
     ]
-    made += [option for option in options_of(_realtime) if option.name in names]
-    return lambda command: with_options(command, made)
+    parameters += [option for option in options_of(_realtime) if option.name in names]
+    return lambda command: with_options(command, parameters)
 
 
 def _realtime(realtime: bool) -> None:
@@ -262,5 +262,5 @@ def fronts_of(file: Path, typed: dict[str, Any], fuse: Path | None = None) -> Fr
     timing = {name: typed.pop(name) for name in ("slower", "aged", "hints")}
     is_on = typed.pop("realtime")
     clock = clocked(asked(None, typed), is_on=is_on, **timing)
-    made = None if clock is None else clock(configuration(file))
-    return Fronts(fuse=fuse, **given, clock=made)
+    speeds = None if clock is None else clock(configuration(file))
+    return Fronts(fuse=fuse, **given, clock=speeds)

@@ -18,15 +18,15 @@ def parsed(ranges: tuple[str, ...]) -> list[tuple[int, int]]:
     from flashgc._core import ConfigError
     from flashgc.units import parse_size
 
-    found = []
+    pairs = []
     for text in ranges:
         offset, plus, size = text.partition("+")
         if not plus:
             raise ConfigError(
                 f"OFFSET+SIZE: found '{text}', expected two sizes and a plus; hint: 64KiB+4KiB"
             )
-        found.append((_size(offset, parse_size), _size(size, parse_size)))
-    return found
+        pairs.append((_size(offset, parse_size), _size(size, parse_size)))
+    return pairs
 
 
 def _size(text: str, parse_size: object) -> int:
@@ -54,10 +54,10 @@ def hint(file: Path, ranges: tuple[str, ...], moment: int | None) -> int:
     from flashgc.device.control import Client
     from flashgc.terminal.render import warn
 
-    asked = parsed(ranges)
+    spans = parsed(ranges)
     with Client(file) as client:
         heeds = client.heeds_hints()
-        late = client.hint(asked, moment)
+        late = client.hint(spans, moment)
     if not heeds:
         warn(
             "the policies of this drive use no hints, so this one changes nothing; "
@@ -75,9 +75,9 @@ def cancel(file: Path, ranges: tuple[str, ...]) -> int:
     """Take back the hints on these bytes."""
     from flashgc.device.control import Client
 
-    asked = parsed(ranges)
+    spans = parsed(ranges)
     with Client(file) as client:
-        client.cancel(asked)
+        client.cancel(spans)
     return OK
 
 
@@ -92,15 +92,15 @@ def trim(file: Path, ranges: tuple[str, ...]) -> int:
     from flashgc._core import ConfigError
     from flashgc.device.control import PAGE, Client
 
-    asked = parsed(ranges)
-    for offset, size in asked:
+    spans = parsed(ranges)
+    for offset, size in spans:
         if offset % PAGE or size % PAGE:
             raise ConfigError(
                 f"OFFSET+SIZE: {offset}+{size} are no whole pages of {PAGE} bytes; "
                 "hint: multiples of 4KiB"
             )
     with Client(file) as client:
-        client.trim(asked)
+        client.trim(spans)
     return OK
 
 

@@ -65,17 +65,17 @@ def stat(
             svg.write_text(still(drive.stat(), drive.blocks(), view), encoding="utf-8")
             click.echo(f"{svg} shows {len(drive.blocks())} blocks")
             return OK
-        found = drive.stat()
+        stat = drive.stat()
     if as_json:
-        click.echo(dumps(found))
+        click.echo(dumps(stat))
     elif openmetrics:
         from flashgc.device.metrics import openmetrics as metrics
 
-        click.echo(metrics(found), nl=False)
+        click.echo(metrics(stat), nl=False)
     else:
         from flashgc.device.watch import overview
 
-        click.echo("\n".join(overview(found)))
+        click.echo("\n".join(overview(stat)))
     return OK
 
 

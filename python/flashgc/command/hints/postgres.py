@@ -69,8 +69,8 @@ def postgres(dsn: str, file: Path, every: float, length: float | None, as_json: 
     def show(sample: Sample) -> None:
         counts = hints.counts()
         if as_json:
-            told = {**vars(sample), "share": sample.share, **counts}
-            click.echo(json.dumps(told))
+            facts = {**vars(sample), "share": sample.share, **counts}
+            click.echo(json.dumps(facts))
             return
         table.row(
             format_duration(sample.seconds),

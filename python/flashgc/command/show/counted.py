@@ -39,7 +39,7 @@ def in_pages(result: Result) -> list[tuple[str, str]]:
 def rows(result: Result) -> list[tuple[str, str]]:
     """The rows of a result: each part for each byte of the host."""
     written, unit = result.bytes, result.config.unit
-    made: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for part, why in (
         (
             "rounding",
@@ -49,14 +49,14 @@ def rows(result: Result) -> list[tuple[str, str]]:
         ("merged", "overwritten in the write cache"),
     ):
         if getattr(written, part):
-            made.append((part, f"{written.per_host_byte(part):.4f} per byte written: {why}"))
-    return made
+            pairs.append((part, f"{written.per_host_byte(part):.4f} per byte written: {why}"))
+    return pairs
 
 
 #: The words for each count in tables, by its type; none of a count that a table leaves out.
 WORDS: dict[str, dict[str, str]] = {
-    one["name"]: {count["name"]: count["words"] for count in one["counts"]}
-    for one in json.loads(_core.registry())["counts"]
+    entry["name"]: {count["name"]: count["words"] for count in entry["counts"]}
+    for entry in json.loads(_core.registry())["counts"]
 }
 
 

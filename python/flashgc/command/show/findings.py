@@ -26,8 +26,8 @@ def warn_of(of: list[Result], *, quiet: bool) -> None:
 
 def warn_each(findings: Iterable[Finding], *, quiet: bool) -> None:
     """Prints findings of a study, as :func:`warn_of` those of results."""
-    for one in findings:
-        _warn(one.gravity, one.text, quiet=quiet)
+    for finding in findings:
+        _warn(finding.gravity, finding.text, quiet=quiet)
 
 
 def _warn(gravity: str, line: str, *, quiet: bool) -> None:
@@ -37,5 +37,5 @@ def _warn(gravity: str, line: str, *, quiet: bool) -> None:
 def findings_of(of: list[Result]) -> list[tuple[str, str]]:
     """The findings of all results, each with its gravity; one of several results is said once."""
     names = varied.names(of, policy_name(console())) if len(of) > 1 else [""]
-    each = [(name, one.findings) for name, one in zip(names, of, strict=True)]
-    return [(one.gravity, one.text) for one in together(each)]
+    each = [(name, result.findings) for name, result in zip(names, of, strict=True)]
+    return [(finding.gravity, finding.text) for finding in together(each)]

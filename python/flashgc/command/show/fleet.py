@@ -23,7 +23,7 @@ def show_fleet(fleet: Fleet) -> None:
     """Prints the distribution of each policy, how they compare, and who has no result."""
     out = console()
     plain = is_plain(out)
-    made = table(
+    listing = table(
         out,
         [("write amplification", LEFT), ("volumes", RIGHT), ("median", RIGHT), ("95%", RIGHT),
          ("worst", RIGHT), ("per byte", RIGHT), ("to the first", RIGHT)],
@@ -36,15 +36,15 @@ def show_fleet(fleet: Fleet) -> None:
     for policy in fleet.policies:
         name = policy.name if plain else folded(policy.name, NAME)
         figures = (policy.median, policy.p95, policy.worst, policy.per_byte)
-        made.add_row(name, str(policy.volumes), *map(_figure, figures), _change(policy.ratio))
+        listing.add_row(name, str(policy.volumes), *map(_figure, figures), _change(policy.ratio))
         figures = (policy.life_median, policy.life_p95, policy.life_worst, policy.life_per_byte)
         lives.add_row(name, *map(_figure, figures), _change(policy.life_ratio))
-    show(out, made)
+    show(out, listing)
     out.print()
     show(out, lives)
     out.print()
-    told = [one.text for one in fleet.findings if one.id in SENTENCES]
-    show_sentences(out, [LIFE, *told, *_work(fleet)])
+    sentences = [finding.text for finding in fleet.findings if finding.id in SENTENCES]
+    show_sentences(out, [LIFE, *sentences, *_work(fleet)])
 
 
 def _work(fleet: Fleet) -> list[str]:

@@ -29,9 +29,9 @@ def show_gap(gap: Gap) -> None:
     show_facts(out, heading(gap))
     out.print()
     columns = (("", LEFT), ("scheme", LEFT), ("write ampl.", RIGHT), ("to the best online", RIGHT))
-    made = table(out, columns)
+    listing = table(out, columns)
     for row in gap:
-        made.add_row(
+        listing.add_row(
             _KINDS.get(row.kind, row.kind),
             "\n".join(
                 line.strip()
@@ -40,9 +40,9 @@ def show_gap(gap: Gap) -> None:
             Text(_figure(row, plus_minus), style="bold green" if row.is_best else ""),
             _to_the_best(row, plus_minus, almost),
         )
-    show(out, made)
+    show(out, listing)
     out.print()
-    show_sentences(out, [one.sentence for one in gap.findings if one.id in RULES])
+    show_sentences(out, [finding.sentence for finding in gap.findings if finding.id in RULES])
 
 
 def _figure(row: Row, plus_minus: str) -> str:
@@ -60,7 +60,7 @@ def _to_the_best(row: Row, plus_minus: str, almost: str) -> str:
         return {"stopped": "stopped"}.get(row.reason, "" if row.kind == MODEL else "cannot be run")
     if row.difference is None:
         return ""
-    told = text(row.difference, sign=True)
+    cell = text(row.difference, sign=True)
     if row.difference_ci95 is not None:
-        told = f"{told} {plus_minus}{text(row.difference_ci95)}"
-    return f"{almost} {told}" if row.inside_noise else told
+        cell = f"{cell} {plus_minus}{text(row.difference_ci95)}"
+    return f"{almost} {cell}" if row.inside_noise else cell

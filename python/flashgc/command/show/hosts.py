@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 
 def rows(result: Result) -> list[tuple[str, str]]:
     """Rows on what the host did and what became of its hints, where there is a host."""
-    made = []
+    pairs = []
     if (host := result.host) is not None and (config := result.config.host) is not None:
         from flashgc.registry import brief
 
-        made.append(("cache", brief(config.cache)))
-        made.append(("traffic", ", ".join(told(host))))
-        made.append(("dirty", _dirty(host)))
+        pairs.append(("cache", brief(config.cache)))
+        pairs.append(("traffic", ", ".join(told(host))))
+        pairs.append(("dirty", _dirty(host)))
         if host.waits is not None and (waits := _waits(host.waits)):
-            made.append(("waits", waits))
+            pairs.append(("waits", waits))
         if host.hints.sent or host.hints.overtaken or host.hints.lost:
             way = brief(config.hints)
-            made.append(("hints", f"{way}: {', '.join(told(host.hints))}"))
+            pairs.append(("hints", f"{way}: {', '.join(told(host.hints))}"))
     if (zombies := result.zombies) is not None:
-        made.append(("zombies", _zombies(zombies)))
-    return made
+        pairs.append(("zombies", _zombies(zombies)))
+    return pairs
 
 
 def _dirty(host: HostTraffic) -> str:

@@ -18,42 +18,44 @@ _ROWS = 8
 _NAME = 34
 
 
-def show_identification(made: Identification) -> None:
+def show_identification(identification: Identification) -> None:
     """Prints everything about every drive."""
     out = console()
-    for number, one in enumerate(made.drives):
+    for number, drive in enumerate(identification.drives):
         if number:
             out.print()
-        _show(out, one)
+        _show(out, drive)
 
 
-def _show(out: Console, one: Identified) -> None:
-    out.print(Text(one.name, style="" if is_plain(out) else "bold cyan"), soft_wrap=True)
-    for finding in one.findings:
+def _show(out: Console, identification: Identified) -> None:
+    out.print(Text(identification.name, style="" if is_plain(out) else "bold cyan"), soft_wrap=True)
+    for finding in identification.findings:
         out.print(Text(finding.sentence), soft_wrap=is_plain(out))
-    if not one.ranking:
+    if not identification.ranking:
         return
     out.print()
-    _ranking(out, one)
+    _ranking(out, identification)
     out.print()
-    _points(out, one)
-    for change in one.what_ifs:
+    _points(out, identification)
+    for change in identification.what_ifs:
         out.print()
-        made = table(out, [("what if", LEFT), ("now", RIGHT), ("then", RIGHT), ("change", RIGHT)])
+        listing = table(
+            out, [("what if", LEFT), ("now", RIGHT), ("then", RIGHT), ("change", RIGHT)]
+        )
         for workload, now, then in zip(change.workloads, change.now, change.then, strict=True):
-            made.add_row(workload, f"{now:.3f}", f"{then:.3f}", signed(then / now - 1))
-        show(out, made)
+            listing.add_row(workload, f"{now:.3f}", f"{then:.3f}", signed(then / now - 1))
+        show(out, listing)
 
 
-def _ranking(out: Console, one: Identified) -> None:
+def _ranking(out: Console, identification: Identified) -> None:
     columns = [("#", RIGHT), ("scheme", LEFT), ("spare", RIGHT), ("rms", RIGHT)]
-    made = table(out, [*columns, ("largest", RIGHT), ("verdict", LEFT)])
-    for ranked in one.ranking[:_ROWS]:
+    listing = table(out, [*columns, ("largest", RIGHT), ("verdict", LEFT)])
+    for ranked in identification.ranking[:_ROWS]:
         explanation = ranked.explanation
         verdict = "beaten" if ranked.is_told_apart else "cannot tell"
         if ranked.place == 1:
-            verdict = "best" if one.is_explained else "nearest"
-        made.add_row(
+            verdict = "best" if identification.is_explained else "nearest"
+        listing.add_row(
             str(ranked.place),
             folded(explanation.scheme.name, _NAME),
             ", ".join(format_share(fit.spare) for fit in explanation.fits),
@@ -61,27 +63,27 @@ def _ranking(out: Console, one: Identified) -> None:
             format_share(explanation.largest),
             verdict,
         )
-    show(out, made)
-    if len(one.ranking) > _ROWS:
-        out.print(f"{len(one.ranking) - _ROWS} more are in the JSON document.")
+    show(out, listing)
+    if len(identification.ranking) > _ROWS:
+        out.print(f"{len(identification.ranking) - _ROWS} more are in the JSON document.")
 
 
-def _points(out: Console, one: Identified) -> None:
-    best = one.ranking[0].explanation
-    several = len(one.drives) > 1
+def _points(out: Console, identification: Identified) -> None:
+    best = identification.ranking[0].explanation
+    several = len(identification.drives) > 1
     columns = [("drive", LEFT)] if several else []
     columns += [("workload", LEFT), ("measured", RIGHT), ("best", RIGHT), ("error", RIGHT)]
-    if one.held_out:
+    if identification.held_out:
         columns += [("held out", RIGHT), ("error", RIGHT)]
-    made = table(out, columns)
-    held = iter(one.held_out)
-    for drive, fit in zip(one.drives, best.fits, strict=True):
+    listing = table(out, columns)
+    held = iter(identification.held_out)
+    for drive, fit in zip(identification.drives, best.fits, strict=True):
         for point, value, error in zip(drive.points, fit.predicted, fit.errors, strict=True):
             cells = [drive.name] if several else []
             cells += [point.workload, f"{point.write_amplification:.3f}", f"{value:.3f}"]
             cells.append(signed(error))
-            if one.held_out:
+            if identification.held_out:
                 other = next(held)
                 cells += [f"{other.predicted:.3f}", signed(other.error)]
-            made.add_row(*cells)
-    show(out, made)
+            listing.add_row(*cells)
+    show(out, listing)

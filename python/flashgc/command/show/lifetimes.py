@@ -19,20 +19,20 @@ LEGEND = (
 
 def rows(result: Result, plus_minus: str, *, busy: bool = True) -> list[tuple[str, str]]:
     """Rows on a result's lifetime and, if ``busy``, its busy time, where there are any."""
-    made = []
+    pairs = []
     if result.levelling is not None:
-        made.append(("levelling", _levelling(result, result.levelling)))
+        pairs.append(("levelling", _levelling(result, result.levelling)))
     if result.lifetime is not None:
         life = result.lifetime
-        made += [
+        pairs += [
             (name, _failure(life.of(end), len(result.run_values), plus_minus))
             for end, name in ENDS.items()
         ]
-        made.append(("reserve", f"{format_count(life.reserve_blocks)} blocks{_why(life)}"))
-        made.append(("wear", _wear(result.wear)))
+        pairs.append(("reserve", f"{format_count(life.reserve_blocks)} blocks{_why(life)}"))
+        pairs.append(("wear", _wear(result.wear)))
     if busy and result.busy is not None:
-        made.append(("busy", _busy(result.busy)))
-    return made
+        pairs.append(("busy", _busy(result.busy)))
+    return pairs
 
 
 def cells(result: Result) -> list[str]:
@@ -68,9 +68,9 @@ def _why(life: Lifetime) -> str:
         (life.reserve_used_up, "used up"),
         (life.pool_ran_dry, "the pool ran out of erased blocks before that"),
     )
-    told = [f"{text} in {count}" for count, text in reasons if count]
+    parts = [f"{text} in {count}" for count, text in reasons if count]
     runs = life.reserve_used_up + life.pool_ran_dry
-    return f", {', '.join(told)} of {runs} run{'s' if runs != 1 else ''}" if told else ""
+    return f", {', '.join(parts)} of {runs} run{'s' if runs != 1 else ''}" if parts else ""
 
 
 def _wear(wear: Wear | None) -> str:

@@ -47,10 +47,10 @@ class Choice:
 def listing() -> None:
     """Prints the models."""
     out = console()
-    made = table(out, [("model", LEFT), ("what it does", LEFT)])
+    listing = table(out, [("model", LEFT), ("what it does", LEFT)])
     for entry in models():
-        made.add_row(entry.name, entry.summary.replace("`", ""))
-    show(out, made)
+        listing.add_row(entry.name, entry.summary.replace("`", ""))
+    show(out, listing)
     out.print()
     out.print(
         "flashgc model NAME --help describes one, with its formula and its source.",
@@ -154,19 +154,19 @@ def _spare(config: ModelConfig) -> str:
 
 
 def _parameters(config: ModelConfig) -> str:
-    named = [f"{config.pages_per_block} pages a block"]
+    facts = [f"{config.pages_per_block} pages a block"]
     for name, value in (("d", config.d), ("c", config.c)):
         if value is not None:
-            named.append(f"{name}={value}")
+            facts.append(f"{name}={value}")
     if config.window is not None:
-        named.append(f"window {format_share(config.window, 2)}")
+        facts.append(f"window {format_share(config.window, 2)}")
     if config.cleaner is not None:
-        named.append(f"pools cleaned by {config.cleaner}")
+        facts.append(f"pools cleaned by {config.cleaner}")
     if config.ties is not None and config.workload != "uniform":
-        named.append(f"ties={config.ties}")
+        facts.append(f"ties={config.ties}")
     if config.blocks is not None:
-        named.append(f"{format_count(config.blocks)} blocks")
-    return ", ".join(named)
+        facts.append(f"{format_count(config.blocks)} blocks")
+    return ", ".join(facts)
 
 
 def _lower(summary: str) -> str:
@@ -180,15 +180,15 @@ def _show_pools(out: Console, result: ModelResult) -> None:
     if not result.pools:
         return
     columns = [("pages", RIGHT), ("writes", RIGHT), ("spare factor", RIGHT), ("write ampl.", RIGHT)]
-    made = table(out, columns)
+    listing = table(out, columns)
     for pool in result.pools[:MOST_POOLS]:
         written = pool.write_amplification
-        made.add_row(
+        listing.add_row(
             *(f"{share:.4%}" for share in (pool.pages, pool.writes, pool.spare_factor)),
             f"{written:.4f}" if math.isfinite(written) else "-",
         )
     out.print()
-    show(out, made)
+    show(out, listing)
     more = len(result.pools) - MOST_POOLS
     if more > 0:
         out.print(f"... and {format_count(more)} more pools; --json has all")
@@ -199,13 +199,13 @@ def _show_distribution(out: Console, result: ModelResult) -> None:
     if result.memory is not None:
         columns.append(("best stored", result.memory))
     columns = [(name, shares) for name, shares in columns if shares]
-    made = table(out, [("valid pages", RIGHT), *((name, RIGHT) for name, _ in columns)])
+    listing = table(out, [("valid pages", RIGHT), *((name, RIGHT) for name, _ in columns)])
     for pages in range(result.config.pages_per_block + 1):
         shares = [shares[pages] for _, shares in columns]
         if max(shares) >= RARE:
-            made.add_row(str(pages), *(f"{share:.4f}" for share in shares))
+            listing.add_row(str(pages), *(f"{share:.4f}" for share in shares))
     out.print()
-    show(out, made)
+    show(out, listing)
     out.print()
     out.print("Shares below 0.00005 are left out; --json has all.")
 
@@ -231,13 +231,13 @@ def show_choices(share: float, greedy: ModelResult, rows: Sequence[Choice]) -> N
         ),
     )
     out.print()
-    made = table(out, [("stored c", RIGHT), ("fewest d", RIGHT), ("write ampl.", RIGHT)])
+    listing = table(out, [("stored c", RIGHT), ("fewest d", RIGHT), ("write ampl.", RIGHT)])
     for row in rows:
         if row.d is None:
-            made.add_row(str(row.c), "none", "-")
+            listing.add_row(str(row.c), "none", "-")
         else:
-            made.add_row(str(row.c), str(row.d), f"{row.write_amplification:.4f}")
-    show(out, made)
+            listing.add_row(str(row.c), str(row.d), f"{row.write_amplification:.4f}")
+    show(out, listing)
     if any(row.d is None for row in rows):
         out.print()
         out.print("none: 10 000 choices are not enough.")
@@ -259,15 +259,15 @@ def show_course(course: Transient) -> None:
         rows.append(("course", Text(plot, style="cyan")))
     show(out, facts(out, rows))
     out.print()
-    made = table(out, [("drive writes", RIGHT), ("write ampl. now", RIGHT), ("so far", RIGHT)])
+    listing = table(out, [("drive writes", RIGHT), ("write ampl. now", RIGHT), ("so far", RIGHT)])
     last = len(course.drive_writes) - 1
     for at in sorted({round(last * part / MOMENTS) for part in range(MOMENTS + 1)}):
-        made.add_row(
+        listing.add_row(
             f"{course.drive_writes[at]:.2f}",
             f"{course.write_amplification[at]:.4f}",
             f"{course.mean_write_amplification[at]:.4f}",
         )
-    show(out, made)
+    show(out, listing)
 
 
 #: Moments of a course that are printed, besides the first.

@@ -34,12 +34,12 @@ def show_ranked(comparison: Comparison) -> None:
     plus_minus = unicode(out, "±", "+-")
     results = [rank.result for rank in comparison]
     figure = figure_of(comparison.results[0])
-    made = table(
+    listing = table(
         out,
         [("#", RIGHT), ("experiment", LEFT), (figure, RIGHT), ("ratio", RIGHT), ("basis", LEFT)],
     )
     for rank in comparison:
-        made.add_row(
+        listing.add_row(
             str(rank.place),
             folded(rank.name, 1000 if is_plain(out) else out.width - 50),
             Text(_figure(rank.result, plus_minus), style="bold green" if rank.place == 1 else ""),
@@ -47,7 +47,7 @@ def show_ranked(comparison: Comparison) -> None:
             "" if rank.place == 1 else _BASIS[rank.basis],
         )
     if comparison.ranking:
-        show(out, made)
+        show(out, listing)
     for result in comparison.unmeasured:
         out.print(f"{result.policy}: nothing was measured.", soft_wrap=is_plain(out))
     differing = differences(results)

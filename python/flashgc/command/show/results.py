@@ -141,7 +141,7 @@ def show_comparison(comparison: Comparison) -> None:
     columns += [(name, RIGHT) for name in figures]
     if doubtful:  # A column of its own, so that figures stay below each other.
         columns.insert(columns.index((figures[0], RIGHT)) + 1, ("", LEFT))
-    made = table(out, columns)
+    listing = table(out, columns)
     for rank in comparison:
         result = rank.result
         cells: list[Text | str] = [
@@ -154,14 +154,14 @@ def show_comparison(comparison: Comparison) -> None:
         if doubtful:
             cells.append(Text(UNSTEADY * ranked.is_doubtful(result), style="bold yellow"))
         cells += [ratio(out, rank), *_last(result, rounds=rounds)]
-        made.add_row(*cells)
+        listing.add_row(*cells)
     if comparison.ranking:
-        show(out, made)
+        show(out, listing)
     if comparison.ranking and not is_plain(out):
         out.print(Text(legend, style="dim"))
     for result in comparison.unmeasured:
-        named = varied.name(result, varied.differing(results), policy_name(out))
-        out.print(f"{named}: {_nothing(result)}.", soft_wrap=is_plain(out))
+        title = varied.name(result, varied.differing(results), policy_name(out))
+        out.print(f"{title}: {_nothing(result)}.", soft_wrap=is_plain(out))
     show_verdicts(out, comparison)
 
 
@@ -169,12 +169,12 @@ def show_verdicts(out: Console, comparison: Comparison) -> None:
     """Prints the findings of a ranking: who wins by how much, and what is inside the noise."""
     ranking = comparison.ranking
     names = varied.names([rank.result for rank in ranking], policy_name(out))
-    named = [rank.name or name for rank, name in zip(ranking, names, strict=True)]
-    found = ranked.findings(ranking, named)
-    if found:
+    labels = [rank.name or name for rank, name in zip(ranking, names, strict=True)]
+    findings = ranked.findings(ranking, labels)
+    if findings:
         out.print()
-    for one in found:
-        line = one.sentence.replace("±", unicode(out, "±", "+-"))
+    for finding in findings:
+        line = finding.sentence.replace("±", unicode(out, "±", "+-"))
         out.print(line, soft_wrap=is_plain(out))
 
 
@@ -183,8 +183,8 @@ def show_left_out(comparison: Comparison) -> None:
     out = console()
     if comparison.left_out:
         out.print()
-    for one in comparison.left_out:
-        out.print(f"left out: {one.name}: {one.reason}", soft_wrap=is_plain(out))
+    for left_out in comparison.left_out:
+        out.print(f"left out: {left_out.name}: {left_out.reason}", soft_wrap=is_plain(out))
 
 
 #: The mark of figures that still move, or are not known exactly enough.
@@ -357,11 +357,11 @@ def spare(result: Result, *others: Result) -> str:
         f"{format_share(config.spare_factor, 2)} of the flash "
         f"(over-provisioning {format_share(config.overprovision, 2)})"
     )
-    left = [one.config.effective_spare for one in (result, *others)]
-    known = [one for one in left if one is not None]
+    left = [result.config.effective_spare for result in (result, *others)]
+    known = [value for value in left if value is not None]
     if len(known) < len(left):
         return whole
-    ends = dict.fromkeys(format_share(one, 2) for one in (min(known), max(known)))
+    ends = dict.fromkeys(format_share(share, 2) for share in (min(known), max(known)))
     return f"{whole}, {' to '.join(ends)} for collections"
 
 

@@ -24,25 +24,25 @@ def show_streams(out: Console, result: Result) -> None:
 
 
 def _show_streams(out: Console, result: Result) -> None:
-    timed = any(one.read_us or one.write_us for one in result.streams)
+    timed = any(stream.read_us or stream.write_us for stream in result.streams)
     counts = WORDS["StreamCounts"].values()
     columns = [("stream", LEFT), *((words, RIGHT) for words in counts), ("WA", RIGHT)]
     if timed:
         columns += [(name, RIGHT) for name in ("read p50", "p99 us", "write p50", "p99 us")]
-    made = table(out, columns)
-    for one in result.streams:
-        made.add_row(*_cells(one, timed=timed))
-    show(out, made)
+    listing = table(out, columns)
+    for stream in result.streams:
+        listing.add_row(*_cells(stream, timed=timed))
+    show(out, listing)
 
 
-def _cells(one: Stream, *, timed: bool) -> list[Text | str]:
+def _cells(stream: Stream, *, timed: bool) -> list[Text | str]:
     cells: list[Text | str] = [
-        "none" if one.stream is None else str(one.stream),
-        *(format_count(getattr(one, name)) for name in WORDS["StreamCounts"]),
-        "-" if one.write_amplification is None else f"{one.write_amplification:.3f}",
+        "none" if stream.stream is None else str(stream.stream),
+        *(format_count(getattr(stream, name)) for name in WORDS["StreamCounts"]),
+        "-" if stream.write_amplification is None else f"{stream.write_amplification:.3f}",
     ]
     if timed:
-        for side in (one.read_us, one.write_us):
+        for side in (stream.read_us, stream.write_us):
             cells += ["-", "-"] if side is None else [f"{side.p50:.0f}", f"{side.p99:.0f}"]
     return cells
 
@@ -68,14 +68,18 @@ def show_tenants(out: Console, result: Result) -> None:
     out.print()
     names = ("mean", "p50", "p99", "p99.9", "max")
     columns = [("tenant", LEFT), ("share", RIGHT), ("requests/s", RIGHT), ("", LEFT)]
-    made = table(out, [*columns, *((name, RIGHT) for name in names)])
-    for one in timing.tenants:
-        head = [one.name, format_share(one.share), format_rate(one.requests_per_second, "")[:-3]]
-        for side, figures in (("read", one.read_us), ("write", one.write_us)):
+    listing = table(out, [*columns, *((name, RIGHT) for name in names)])
+    for tenant in timing.tenants:
+        head = [
+            tenant.name,
+            format_share(tenant.share),
+            format_rate(tenant.requests_per_second, "")[:-3],
+        ]
+        for side, figures in (("read", tenant.read_us), ("write", tenant.write_us)):
             if figures is not None:
                 times = (getattr(figures, name.replace(".", "_")) for name in names)
-                made.add_row(*head, side, *map(format_time, times))
+                listing.add_row(*head, side, *map(format_time, times))
                 head = [""] * len(head)
         if head[0]:
-            made.add_row(*head, "", *["-"] * len(names))
-    show(out, made)
+            listing.add_row(*head, "", *["-"] * len(names))
+    show(out, listing)

@@ -24,12 +24,12 @@ def rows(result: Result) -> list[tuple[str, str]]:
 
 def map_rows(result: Result) -> list[tuple[str, str]]:
     """Rows on the map and the merges of log blocks, where there is any to tell."""
-    made = []
+    pairs = []
     if result.mapping != "page":
-        made.append(("map", f"{format_size(result.map_bytes)} of the controller's memory"))
+        pairs.append(("map", f"{format_size(result.map_bytes)} of the controller's memory"))
     if (traffic := result.map_traffic) is not None:
         hits = format_share(traffic.hits / max(traffic.hits + traffic.misses, 1), 2)
-        made.append(
+        pairs.append(
             (
                 "map traffic",
                 f"{hits} of the entries in memory; {format_count(traffic.reads)} translation "
@@ -40,8 +40,8 @@ def map_rows(result: Result) -> list[tuple[str, str]]:
         merges = result.merges
         picks = merges.picks
         weighed = f"; {merges.weighed / picks:.3g} log blocks weighed a pick" if picks else ""
-        made.append(("merges", ", ".join(told(merges)) + weighed))
-    return made
+        pairs.append(("merges", ", ".join(told(merges)) + weighed))
+    return pairs
 
 
 def _cache(result: Result) -> list[tuple[str, str]]:

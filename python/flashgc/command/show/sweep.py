@@ -49,19 +49,19 @@ def show_swept(swept: Sweep, shard: str | None = None) -> None:
     complete = swept.of("result")
     plus_minus = unicode(out, "±", "+-")
     if complete:
-        made = table(
+        listing = table(
             out,
             [*((name, LEFT) for name in swept.axes), ("write amplification", RIGHT), ("", LEFT)],
         )
         shown = complete if is_plain(out) else complete[:ROWS]
         for cell in shown:
             half = cell.figures["write_amplification_ci95"]
-            made.add_row(
+            listing.add_row(
                 *(_word(str(value), plain=is_plain(out)) for value in cell.at.values()),
                 _figure(cell.figures["write_amplification"]),
                 "" if half is None else f"{plus_minus}{half:.4f}",
             )
-        show(out, made)
+        show(out, listing)
         if len(shown) < len(complete):
             out.print(f"{len(complete) - len(shown)} more; hint: --out table.csv has all")
         out.print()
@@ -70,8 +70,8 @@ def show_swept(swept: Sweep, shard: str | None = None) -> None:
         + (f", {same} the same as others of them" if (same := swept.same) else ""),
         soft_wrap=True,
     )
-    told = [one.text for one in swept.findings if one.id in SENTENCES]
-    show_sentences(out, told)
+    sentences = [finding.text for finding in swept.findings if finding.id in SENTENCES]
+    show_sentences(out, sentences)
 
 
 def _counted(count: int) -> str:

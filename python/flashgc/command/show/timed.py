@@ -61,19 +61,19 @@ def show_timed(result: Result, drive: str, spare: str) -> None:
     show(out, facts(out, _rows(result, drive, spare, plus_minus)))
     streams.show_tenants(out, result)
     streams.show_streams(out, result)
-    if any(one.operations for one in timing.worst):
+    if any(entry.operations for entry in timing.worst):
         _show_worst(out, timing.worst)
 
 
 def _show_worst(out: Console, worst: Iterable[Worst]) -> None:
     from flashgc.results.stalls import chart
 
-    for one in worst:
-        first, second = one.story
+    for entry in worst:
+        first, second = entry.story
         out.print()
         out.print(Text(f"slowest {first}", style="bold" if not is_plain(out) else ""))
         out.print(f"  {second}")
-        for line in chart(one):
+        for line in chart(entry):
             out.print(line, soft_wrap=is_plain(out))
 
 
@@ -103,19 +103,19 @@ def figure(result: Result, plus_minus: str) -> str:
 
 def _latencies(out: Console, result: Result) -> Any:
     columns = [("", LEFT), ("requests", RIGHT), *((name, RIGHT) for name, _ in PERCENTILES)]
-    made = table(out, columns)
+    listing = table(out, columns)
     for side in ("read", "write", "trim"):
         figures = clock(result).latency_us.of(side)
         if figures is None:
             continue
-        made.add_row(side, *cells(figures))
+        listing.add_row(side, *cells(figures))
         for part, name in (
             (figures.during_collection, "  met a collection"),
             (figures.free_of_collection, "  met none"),
         ):
             if figures.during_collection and part:
-                made.add_row(name, *cells(part))
-    return made
+                listing.add_row(name, *cells(part))
+    return listing
 
 
 def cells(figures: Figures) -> list[str]:
@@ -190,16 +190,16 @@ def _measured(result: Result, plus_minus: str) -> Iterable[tuple[str, str]]:
 
 def steadiness(verdict: str, tests: Steadiness) -> str:
     """The verdict on a measured part, with the changes between its halves and SNIA's rule."""
-    said = [
-        f"{name} {one.drift * 100:+.2g}%"
-        for name, one in (("amplification", tests.amplification), ("pace", tests.pace))
-        if one is not None
+    sentences = [
+        f"{name} {drift.drift * 100:+.2g}%"
+        for name, drift in (("amplification", tests.amplification), ("pace", tests.pace))
+        if drift is not None
     ]
     if tests.snia is not None:
-        said.append(f"SNIA's rule {'met' if tests.snia.met else 'missed'}")
+        sentences.append(f"SNIA's rule {'met' if tests.snia.met else 'missed'}")
     if tests.from_spare and verdict != "yes":
-        said.append(f"{format_share(tests.from_spare, 1)} went to blocks erased before")
-    return f"{verdict}: {', '.join(said)}" if said else verdict
+        sentences.append(f"{format_share(tests.from_spare, 1)} went to blocks erased before")
+    return f"{verdict}: {', '.join(sentences)}" if sentences else verdict
 
 
 def _workloads(result: Result) -> Iterable[tuple[str, str]]:
@@ -286,18 +286,18 @@ def show_ranking(comparison: Comparison, drive: str) -> None:
     out.print()
     columns = [("#", RIGHT), *((heading, LEFT) for heading in parts)]
     headings = ("mean", "times", "p99", "p99.9", "max", "write ampl.")
-    made = table(out, [*columns, *((heading, RIGHT) for heading in headings)])
+    listing = table(out, [*columns, *((heading, RIGHT) for heading in headings)])
     for rank in comparison:
-        made.add_row(
+        listing.add_row(
             str(rank.place), *(of(rank.result) for of in parts.values()), *_cells(out, rank)
         )
     if comparison.ranking:
-        show(out, made)
+        show(out, listing)
     if comparison.ranking and not is_plain(out):
         out.print(Text(LEGEND, style="dim"))
     for result in comparison.unmeasured:
-        named = "/".join(of(result) for of in parts.values())
-        out.print(f"{named}: nothing was measured.", soft_wrap=is_plain(out))
+        text = "/".join(of(result) for of in parts.values())
+        out.print(f"{text}: nothing was measured.", soft_wrap=is_plain(out))
 
 
 def _cells(out: Console, rank: Rank) -> list[Text | str]:

@@ -37,24 +37,28 @@ def show_tuned(tuned: Tuned) -> None:
             ("#", RIGHT), ("configuration", LEFT), (tuned.of.heading, RIGHT),
             ("to the best", RIGHT), ("held back", RIGHT),
         )  # fmt: skip
-        made = table(out, columns)
+        listing = table(out, columns)
         almost = unicode(out, "≈", "~")
-        shown = [one for one in tuned if one.place is None or one.place <= ROWS or one.is_reference]
+        shown = [
+            entry
+            for entry in tuned
+            if entry.place is None or entry.place <= ROWS or entry.is_reference
+        ]
         for entry in shown:
             style = "bold green" if entry.place == 1 else ""
-            made.add_row(
+            listing.add_row(
                 "" if entry.place is None else str(entry.place),
                 "\n".join(line.strip() for line in folded(entry.name, NAME).split("\n")),
                 Text(tuned.of.text(entry.figure), style=style),
                 _to_the_best(tuned, entry, plus_minus, almost),
                 tuned.of.text(entry.held_back),
             )
-        show(out, made)
+        show(out, listing)
         if len(shown) < len(tuned):
             out.print(f"{len(tuned) - len(shown)} more are in --json.")
         out.print()
-    said = [one.sentence for one in tuned.findings if one.id in RULES]
-    show_sentences(out, [one.replace("±", plus_minus) for one in said])
+    sentences = [finding.sentence for finding in tuned.findings if finding.id in RULES]
+    show_sentences(out, [sentence.replace("±", plus_minus) for sentence in sentences])
 
 
 def _to_the_best(tuned: Tuned, entry: Entry, plus_minus: str, almost: str) -> str:

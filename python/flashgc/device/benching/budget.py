@@ -71,34 +71,34 @@ def wanted(text: str, where: str = "--wanted") -> Wanted:
     >>> wanted("victim=greedy: write_p99 <= 2ms").limit
     2000.0
     """
-    found = _WANTED.fullmatch(text)
-    if found is None:
+    match = _WANTED.fullmatch(text)
+    if match is None:
         raise ConfigError(
             f"{where}: found '{text}', expected a figure, <, <=, > or >=, and a limit; hint: "
             "'flash_bytes_per_unit<20KiB'"
         )
-    name = found["name"]
+    name = match["name"]
     if name not in FIGURES:
         raise ConfigError(
             f"{where}: there is no figure '{name}'; hint: {suggest(name, list(FIGURES))}"
         )
-    limit = _limit(found["limit"], FIGURES[name], where)
-    return Wanted(text.strip(), name, found["how"], limit, settings_of(found["cell"] or "", where))
+    limit = _limit(match["limit"], FIGURES[name], where)
+    return Wanted(text.strip(), name, match["how"], limit, settings_of(match["cell"] or "", where))
 
 
 def _limit(text: str, figure: Figure, where: str) -> float:
     if figure.kind == "bytes":
         return float(parse_size(text, where, "KiB"))
-    found = re.fullmatch(r"([0-9.]+(?:e-?[0-9]+)?)\s*(ns|us|ms|s)?", text)
+    match = re.fullmatch(r"([0-9.]+(?:e-?[0-9]+)?)\s*(ns|us|ms|s)?", text)
     is_time = figure.kind == "time"
     try:
-        number = float(found[1]) if found else None
+        number = float(match[1]) if match else None
     except ValueError:
         number = None
-    if found is None or number is None or is_time != bool(found[2]):
+    if match is None or number is None or is_time != bool(match[2]):
         expected = "a time with its unit (2ms)" if is_time else "a plain number"
         raise ConfigError(f"{where}: {figure.name}: found '{text}', expected {expected}")
-    return number * _TIMES[found[2]] if is_time else number
+    return number * _TIMES[match[2]] if is_time else number
 
 
 @dataclass(frozen=True)
@@ -117,24 +117,25 @@ def check(done: Outcome, limits: Sequence[Wanted], baseline: Baseline | None) ->
     Raises :class:`flashgc.ConfigError`.
     """
     names = "; ".join(cell.cell.name for cell in done.cells[:3])
-    for one in limits:
-        if not any(one.is_for(cell) for cell in done.cells):
-            raise ConfigError(f"--wanted: no cell is meant by '{one.text}'; hint: {names}")
+    for limit in limits:
+        if not any(limit.is_for(cell) for cell in done.cells):
+            raise ConfigError(f"--wanted: no cell is meant by '{limit.text}'; hint: {names}")
     if baseline is not None and not any(baseline.of(cell) for cell in done.cells):
         raise ConfigError(f"--baseline: {baseline.path} has none of these cells; hint: {names}")
 
 
 def missed(done: Outcome, limits: Sequence[Wanted]) -> Iterator[Missed]:
     """The limits that means are beyond; an unknown figure keeps one that its bounds keep."""
-    for one in limits:
-        for cell in (cell for cell in done.cells if one.is_for(cell)):
-            found, bounds = cell.mean(one.figure), cell.bounds(one.figure)
-            means = [found] if found is not None else list(bounds or ())
-            if means and all(one.holds(each.mean) for each in means):
+    for limit in limits:
+        for cell in (cell for cell in done.cells if limit.is_for(cell)):
+            mean, bounds = cell.mean(limit.figure), cell.bounds(limit.figure)
+            means = [mean] if mean is not None else list(bounds or ())
+            if means and all(limit.holds(each.mean) for each in means):
                 continue
-            is_ = " to ".join(_in_words(one.figure, each.mean) for each in means) or "unknown"
-            claim = f"{one.figure} is {is_}, wanted {one.how} {_in_words(one.figure, one.limit)}"
-            yield Missed(cell.cell.name, one.figure, claim)
+            is_ = " to ".join(_in_words(limit.figure, each.mean) for each in means) or "unknown"
+            wanted = f"{limit.how} {_in_words(limit.figure, limit.limit)}"
+            claim = f"{limit.figure} is {is_}, wanted {wanted}"
+            yield Missed(cell.cell.name, limit.figure, claim)
 
 
 def _in_words(figure: str, value: float) -> str:
@@ -156,13 +157,13 @@ class Baseline:
         """
         hint = "flashgc device bench FILE.toml --json >baseline.json"
         try:
-            told = json.loads(path.read_text(encoding="utf-8"))
-            if told["format"] != FORMAT:
-                other = f"format {told['format']}, expected {FORMAT}"
+            document = json.loads(path.read_text(encoding="utf-8"))
+            if document["format"] != FORMAT:
+                other = f"format {document['format']}, expected {FORMAT}"
                 raise ConfigError(f"--baseline: {path} has {other}; hint: {hint}")
             cells = [
-                (one["settings"], {k: v["values"] for k, v in one["figures"].items() if v})
-                for one in told["cells"]
+                (cell["settings"], {k: v["values"] for k, v in cell["figures"].items() if v})
+                for cell in document["cells"]
             ]
         except OSError as error:
             raise ConfigError(f"--baseline: {path}: {error.strerror}; hint: {hint}") from None
@@ -175,7 +176,7 @@ class Baseline:
     def of(self, cell: CellOutcome) -> Mapping[str, Sequence[float]] | None:
         """The values of the cell with the same settings."""
         settings = dict(cell.cell.varied)
-        return next((figures for found, figures in self.cells if dict(found) == settings), None)
+        return next((figures for key, figures in self.cells if dict(key) == settings), None)
 
 
 @dataclass(frozen=True)
@@ -199,7 +200,7 @@ def against(
     A figure is worse if the 95% interval of its change lies beyond ``tolerance`` as a whole. The
     interval is Welch's: repeats of two sessions are no pairs.
     """
-    worse, unknown, made = [], [], 0
+    worse, unknown, count = [], [], 0
     for cell in done.cells:
         before = baseline.of(cell)
         if before is None:
@@ -207,13 +208,13 @@ def against(
             continue
         for name in figures:
             values = list(cell.values(name).values())
-            found = welch(before.get(name, ()), values)
+            difference = welch(before.get(name, ()), values)
             old = mean(before[name]) if before.get(name) else 0.0
-            if found is None or old == 0 or cell.mean(name) is None:
+            if difference is None or old == 0 or cell.mean(name) is None:
                 unknown.append(f"{cell.cell.name}: {name} needs two repeats in both")
                 continue
-            made += 1
-            change, half = found
+            count += 1
+            change, half = difference
             sign = -1 if FIGURES[name].more_is_better else 1
             if (sign * change - half) / old > tolerance:
                 claim = (
@@ -221,9 +222,9 @@ def against(
                     f"{change / old:+.1%} ± {half / old:.1%}, beyond {tolerance:.1%}"
                 )
                 worse.append(Missed(cell.cell.name, name, claim))
-    if not made:
+    if not count:
         raise ConfigError(
             f"--baseline: nothing in {baseline.path} can be compared: {unknown[0]}; hint: the same "
             "axes and two repeats or more in both"
         )
-    return Compared(worse, made, unknown)
+    return Compared(worse, count, unknown)

@@ -50,9 +50,9 @@ class Folder:
         """The file for the figures of a run."""
         return self.path / "runs" / f"{run.name}.json"
 
-    def keep(self, run: Run, told: Mapping[str, Any]) -> None:
+    def keep(self, run: Run, document: Mapping[str, Any]) -> None:
         """Keeps the figures of a finished run."""
-        _files.write(str(self.document(run)), dumps({"format": FORMAT, **told}) + "\n")
+        _files.write(str(self.document(run)), dumps({"format": FORMAT, **document}) + "\n")
 
     def kept(self, run: Run) -> dict[str, Any] | None:
         """The figures of a run that is finished; ``None`` of another.
@@ -60,12 +60,12 @@ class Folder:
         A document that is damaged, or of another version, is as good as none.
         """
         try:
-            told: dict[str, Any] = json.loads(self.document(run).read_text(encoding="utf-8"))
+            document: dict[str, Any] = json.loads(self.document(run).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        if not isinstance(told, dict) or told.get("format") != FORMAT:
+        if not isinstance(document, dict) or document.get("format") != FORMAT:
             return None
-        return told
+        return document
 
     def forget(self, runs: Sequence[Run]) -> None:
         """Removes the figures of runs, so that they run again."""
@@ -74,8 +74,8 @@ class Folder:
 
     def all_kept(self, runs: Sequence[Run]) -> dict[str, dict[str, Any]]:
         """The figures of those of ``runs`` that are finished, by the names of the runs."""
-        found = ((run.name, self.kept(run)) for run in runs)
-        return {name: told for name, told in found if told is not None}
+        documents = ((run.name, self.kept(run)) for run in runs)
+        return {name: document for name, document in documents if document is not None}
 
 
 #: Characters of a key.
@@ -125,9 +125,9 @@ class Run:
         return f"{self.key}-{self.repeat}"
 
 
-def digest(told: Mapping[str, Any]) -> str:
+def digest(document: Mapping[str, Any]) -> str:
     """A short digest of plain values."""
-    text = json.dumps(told, sort_keys=True, ensure_ascii=True)
+    text = json.dumps(document, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:KEY]
 
 
@@ -135,7 +135,7 @@ def cells_of(bench: Bench) -> list[Cell]:
     """The cells of ``bench``: the last axis of the file changes fastest."""
     sections = [("axes", bench.axes), ("drive", bench.drive), ("run", bench.run)]
     every = [(part, name, values) for part, axes in sections for name, values in axes.items()]
-    varied, made = set(bench.varied), []
+    varied, cells = set(bench.varied), []
     for number, chosen in enumerate(itertools.product(*(values for _, _, values in every))):
         parts: dict[str, dict[str, Value]] = {"axes": {}, "drive": {}, "run": {}}
         for (part, name, _), value in zip(every, chosen, strict=True):
@@ -145,8 +145,8 @@ def cells_of(bench: Bench) -> list[Cell]:
         patterns = patterns_of(parts["run"].get(STREAMS))
         if patterns is not None and not {"placement", "preset"} & parts["drive"].keys():
             parts["drive"]["placement"] = patterns.placement
-        made.append(Cell(number, parts["axes"], parts["drive"], parts["run"], differ))
-    return made
+        cells.append(Cell(number, parts["axes"], parts["drive"], parts["run"], differ))
+    return cells
 
 
 def reference(bench: Bench, cells: Sequence[Cell]) -> int:
@@ -159,19 +159,19 @@ def reference(bench: Bench, cells: Sequence[Cell]) -> int:
         return 0
     where = bench.places.get("bench.against", "--against")
     if text.strip().isdecimal():
-        found = [at for at in range(len(cells)) if at + 1 == int(text)]
+        matches = [at for at in range(len(cells)) if at + 1 == int(text)]
     else:
         wanted = settings_of(text, where)
-        found = [
+        matches = [
             at
             for at, cell in enumerate(cells)
-            if wanted.items() <= {key: shown(one) for key, one in cell.varied.items()}.items()
+            if wanted.items() <= {key: shown(value) for key, value in cell.varied.items()}.items()
         ]
-    if len(found) != 1:
-        what = "no cell" if not found else f"{len(found)} cells"
+    if len(matches) != 1:
+        what = "no cell" if not matches else f"{len(matches)} cells"
         names = "; ".join(f"{at + 1} or {cell.name}" for at, cell in enumerate(cells[:3]))
         raise ConfigError(f"{where}: '{text}' means {what}, expected one; hint: {names}")
-    return found[0]
+    return matches[0]
 
 
 def settings_of(text: str, where: str) -> dict[str, str]:
@@ -179,13 +179,13 @@ def settings_of(text: str, where: str) -> dict[str, str]:
 
     Raises :class:`flashgc.ConfigError` for anything else.
     """
-    made = {}
+    entries = {}
     for word in text.replace(",", " ").split():
         name, equals, value = word.partition("=")
         if not equals:
             raise ConfigError(f"{where}: found '{word}', expected NAME=VALUE of a cell")
-        made[name] = value
-    return made
+        entries[name] = value
+    return entries
 
 
 def order(bench: Bench) -> list[Run]:
@@ -199,11 +199,11 @@ def order(bench: Bench) -> list[Run]:
     cells, files = cells_of(bench), contents(bench)
     shuffled = random.Random(bench.seed).sample(cells, len(cells))
     step = max(1, round(len(cells) / bench.repeats))
-    made = []
+    runs = []
     for repeat in range(bench.repeats):
         first = repeat * step % len(cells)
-        made += [run_of(bench, cell, repeat, files) for cell in shuffled[first:] + shuffled[:first]]
-    return made
+        runs += [run_of(bench, cell, repeat, files) for cell in shuffled[first:] + shuffled[:first]]
+    return runs
 
 
 def run_of(bench: Bench, cell: Cell, repeat: int, files: Mapping[str, str]) -> Run:
@@ -218,7 +218,7 @@ def run_of(bench: Bench, cell: Cell, repeat: int, files: Mapping[str, str]) -> R
     }
     words = words_of(bench.command, values)
     setup = None if bench.setup is None else words_of(bench.setup, values)
-    told = {
+    captions = {
         "words": words,
         "setup": setup,
         "drive": dict(cell.drive),
@@ -228,4 +228,4 @@ def run_of(bench: Bench, cell: Cell, repeat: int, files: Mapping[str, str]) -> R
         "repeat": repeat,
         "version": version(),
     }
-    return Run(cell, repeat, words, setup, digest(told))
+    return Run(cell, repeat, words, setup, digest(captions))

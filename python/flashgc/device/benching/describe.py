@@ -21,7 +21,7 @@ def findings(done: Outcome) -> list[Finding]:
 
 
 def _all(done: Outcome) -> Iterator[Finding]:
-    runs = [told for cell in done.cells for told in cell.runs.values()]
+    runs = [run for cell in done.cells for run in cell.runs.values()]
     if done.missing:
         yield RULES["runs-missing"].found(
             f"{done.missing} of {done.missing + len(runs)} runs are missing",
@@ -33,8 +33,12 @@ def _all(done: Outcome) -> Iterator[Finding]:
             "one repeat has no interval: nobody knows what is noise", "repeats = 3 in [bench]"
         )
     yield from _noise(done)
-    executed = [told["executed"] for told in runs]
-    idle = [one for one in executed if one["host_bytes"] and not one["collections"]]
+    executed = [run["executed"] for run in runs]
+    idle = [
+        execution
+        for execution in executed
+        if execution["host_bytes"] and not execution["collections"]
+    ]
     yield from _of_runs(
         "runs-never-collected",
         len(idle),
@@ -42,7 +46,9 @@ def _all(done: Outcome) -> Iterator[Finding]:
         "the drive never collected: write amplification says nothing there",
         'fill = "72%" and aged = "uniform" in [drive], or a longer command',
     )
-    moving = [one for one in executed if one["collections"] and not one["steady"]]
+    moving = [
+        execution for execution in executed if execution["collections"] and not execution["steady"]
+    ]
     yield from _of_runs(
         "runs-not-steady",
         len(moving),
@@ -50,7 +56,7 @@ def _all(done: Outcome) -> Iterator[Finding]:
         "write amplification was not steady while the command wrote",
         "a longer command",
     )
-    left = [one for one in executed if one["left_ended"]]
+    left = [execution for execution in executed if execution["left_ended"]]
     yield from _of_runs(
         "runs-left-behind",
         len(left),
@@ -59,7 +65,7 @@ def _all(done: Outcome) -> Iterator[Finding]:
         "end them in the command itself",
     )
     yield from _stayed(done)
-    unsettled = [told for told in runs if _is_unsettled(told.get("past"))]
+    unsettled = [run for run in runs if _is_unsettled(run.get("past"))]
     yield from _of_runs(
         "past-not-settled",
         len(unsettled),
@@ -73,18 +79,18 @@ def _stayed(done: Outcome) -> Iterator[Finding]:
     """The cells whose written bytes did not all reach the drive, and how many did not at least."""
     shares: dict[str, float] = {}
     for cell in done.cells:
-        found = [
-            1 - told["executed"]["host_bytes"] / told["executed"]["written"]["least"]
-            for told in cell.runs.values()
-            if told["executed"]["written"]["least"]
+        values = [
+            1 - run["executed"]["host_bytes"] / run["executed"]["written"]["least"]
+            for run in cell.runs.values()
+            if run["executed"]["written"]["least"]
         ]
-        if found and (share := mean(found)) > STAYED:
+        if values and (share := mean(values)) > STAYED:
             shares[cell.cell.name] = share
     if shares:
-        told = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
+        text = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
         yield RULES["stayed-in-the-cache"].found(
             "of the written bytes at least these shares never reached the drive: pages were "
-            f"overwritten or files removed in the page cache: {told}",
+            f"overwritten or files removed in the page cache: {text}",
             "a sync behind each unit if its data must be durable, or a longer command",
             cells=shares,
         )
@@ -93,7 +99,7 @@ def _stayed(done: Outcome) -> Iterator[Finding]:
 def _noise(done: Outcome) -> Iterator[Finding]:
     others = [cell for at, cell in enumerate(done.cells) if at != done.reference]
     changes = {cell.cell.name: done.change(cell) for cell in others}
-    inside = [name for name, one in changes.items() if one is not None and one.holds_zero]
+    inside = [name for name, change in changes.items() if change is not None and change.holds_zero]
     if inside:
         yield RULES["inside-the-noise"].found(
             f"{len(inside)} of {len(others)} cells write as many flash bytes a unit as "

@@ -49,13 +49,13 @@ class Count:
 
         Raises :class:`flashgc.DriveError` where there is none, or where it is not above zero.
         """
-        found = self._found(output, errors)
+        figures = self._found(output, errors)
         try:
-            number = float(found)
+            number = float(figures)
         except (TypeError, ValueError):
             number = math.nan
         if not (math.isfinite(number) and number > 0):
-            raise DriveError(f"found {found!r} where {self.what} is, expected a number above 0")
+            raise DriveError(f"found {figures!r} where {self.what} is, expected a number above 0")
         return number
 
     @property
@@ -200,7 +200,7 @@ class _Reader:
             raise ConfigError(
                 f'{self.path}: [bench] has no command; hint: command = "./benchmark.sh"'
             )
-        made = Bench(
+        bench = Bench(
             path=self.path,
             command=self._words("command", own["command"]),
             setup=self._words("setup", own["setup"]) if "setup" in own else None,
@@ -214,15 +214,15 @@ class _Reader:
             against=self._against(own.get("against")),
             places=self.places,
         )
-        self._check_names(made)
-        self._check_streams(made)
-        return made
+        self._check_names(bench)
+        self._check_streams(bench)
+        return bench
 
-    def refuse(self, key: str, found: object, expected: str, hint: str) -> NoReturn:
+    def refuse(self, key: str, value: object, expected: str, hint: str) -> NoReturn:
         """Raise what is wrong with the value of ``key``."""
         name = key.rpartition(".")[2]
         place = self.places.get(key, str(self.path))
-        raise ConfigError(f"{place}: {name}: found {found!r}, expected {expected}; hint: {hint}")
+        raise ConfigError(f"{place}: {name}: found {value!r}, expected {expected}; hint: {hint}")
 
     def _known(self, section: str, keys: Mapping[str, Any], known: Mapping[str, Any] | Any) -> None:
         for key in keys:
@@ -233,27 +233,27 @@ class _Reader:
                 hint = suggest(key, list(known))
                 raise ConfigError(f"{place}: {where} has no key '{key}'; hint: {hint}")
 
-    def _text(self, key: str, found: object, example: str) -> str:
-        if not isinstance(found, str) or not found.strip():
-            self.refuse(key, found, "a text", f'"{example}"')
-        return found
+    def _text(self, key: str, value: object, example: str) -> str:
+        if not isinstance(value, str) or not value.strip():
+            self.refuse(key, value, "a text", f'"{example}"')
+        return value
 
-    def _against(self, found: object) -> str | None:
-        if found is None or type(found) is int:
-            return None if found is None else str(found)
-        return self._text("bench.against", found, "victim=greedy")
+    def _against(self, value: object) -> str | None:
+        if value is None or type(value) is int:
+            return None if value is None else str(value)
+        return self._text("bench.against", value, "victim=greedy")
 
-    def _number(self, key: str, found: object, least: int, most: int) -> int:
-        if type(found) is not int or not least <= found <= most:
-            self.refuse(key, found, f"a whole number from {least} to {most}", str(max(least, 3)))
-        return found
+    def _number(self, key: str, value: object, least: int, most: int) -> int:
+        if type(value) is not int or not least <= value <= most:
+            self.refuse(key, value, f"a whole number from {least} to {most}", str(max(least, 3)))
+        return value
 
-    def _words(self, key: str, found: object) -> str | tuple[str, ...]:
-        if isinstance(found, list) and found and all(isinstance(one, str) for one in found):
-            return tuple(found)
-        if not isinstance(found, str) or not found.strip():
-            self.refuse(f"bench.{key}", found, BENCH[key], f'{key} = "./benchmark.sh"')
-        return found
+    def _words(self, key: str, value: object) -> str | tuple[str, ...]:
+        if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+            return tuple(value)
+        if not isinstance(value, str) or not value.strip():
+            self.refuse(f"bench.{key}", value, BENCH[key], f'{key} = "./benchmark.sh"')
+        return value
 
     def _count(self, own: Mapping[str, Any]) -> Count:
         if ("count" in own) == ("json" in own):
@@ -270,45 +270,45 @@ class _Reader:
             self.refuse(f"bench.{key}", text, BENCH[key], str(error))
 
     def _axes(self, section: str, known: tuple[str, ...] | None) -> dict[str, tuple[Value, ...]]:
-        found = self.values.get(section, {})
+        table = self.values.get(section, {})
         if known is not None:
-            found = {key.replace("-", "_"): value for key, value in found.items()}
-            self._known(section, found, known)
-        return {key: self._axis(section, key, value) for key, value in found.items()}
+            table = {key.replace("-", "_"): value for key, value in table.items()}
+            self._known(section, table, known)
+        return {key: self._axis(section, key, value) for key, value in table.items()}
 
-    def _axis(self, section: str, key: str, found: object) -> tuple[Value, ...]:
+    def _axis(self, section: str, key: str, given: object) -> tuple[Value, ...]:
         path = f"{section}.{key}"
-        several = found if isinstance(found, list) else [found]
+        several = given if isinstance(given, list) else [given]
         if not several:
-            self.refuse(path, found, "at least one value", f"leave out {key}, or give it a value")
-        for one in several:
-            if not isinstance(one, bool | int | float | str):
-                self.refuse(path, one, "a text or a number, or a list of them", f'{key} = ["a"]')
-        if len({str(one) for one in several}) < len(several):
+            self.refuse(path, given, "at least one value", f"leave out {key}, or give it a value")
+        for value in several:
+            if not isinstance(value, bool | int | float | str):
+                self.refuse(path, value, "a text or a number, or a list of them", f'{key} = ["a"]')
+        if len({str(value) for value in several}) < len(several):
             self.refuse(path, several, "values that differ", "[bench] repeats is for repeats")
         return tuple(several)
 
-    def _check_streams(self, made: Bench) -> None:
+    def _check_streams(self, bench: Bench) -> None:
         """Check the patterns of files; an empty text is for no streams."""
-        for text in made.run.get(STREAMS, ()):
+        for text in bench.run.get(STREAMS, ()):
             try:
                 patterns_of(text)
             except ConfigError:
                 expected = "'' for none, or PATTERN=STREAM,... with streams from 0 to 63"
                 self.refuse(f"run.{STREAMS}", text, expected, "'pg_wal/*=1,base/*=2'")
 
-    def _check_names(self, made: Bench) -> None:
+    def _check_names(self, bench: Bench) -> None:
         """Check that texts name settings that are there, and that every axis is used."""
-        known = known_names(made)
+        known = known_names(bench)
         used: set[str] = set()
-        for key, text in (("command", made.command), ("setup", made.setup)):
+        for key, text in (("command", bench.command), ("setup", bench.setup)):
             for name in names_in(text):
                 if name not in known:
                     hint = f"{suggest(name, sorted(known))} {{{{{name}}}}} is text in braces"
                     self.refuse(f"bench.{key}", f"{{{name}}}", "the name of an axis", hint)
                 used.add(name)
-        for name in made.axes:
-            if name in {*made.drive, *made.run, "here", "repeat", "seed"}:
+        for name in bench.axes:
+            if name in {*bench.drive, *bench.run, "here", "repeat", "seed"}:
                 self.refuse(f"axes.{name}", name, "a name of its own", f"my_{name}")
             if name not in used:
                 hint = f'command = "... {{{name}}}"'

@@ -56,7 +56,7 @@ def value_in_words(kind: str, value: float) -> str:
     return format_count(value) if value >= 100 else f"{value:.3f}"
 
 
-def in_words(figure: str, found: Mean | None) -> str:
+def in_words(figure: str, mean: Mean | None) -> str:
     """A mean with half its interval, both in one unit; the interval has two digits.
 
     >>> in_words("flash_bytes_per_unit", Mean(12_595.0, 409.6))
@@ -66,11 +66,11 @@ def in_words(figure: str, found: Mean | None) -> str:
     >>> in_words("write_p99", None)
     '-'
     """
-    if found is None:
+    if mean is None:
         return "-"
     units = _UNITS[FIGURES[figure].kind]
-    factor, name = next((one for one in units if found.mean >= one[0]), units[-1])
-    number, half = found.mean / factor, None if found.half is None else found.half / factor
+    factor, name = next((unit for unit in units if mean.mean >= unit[0]), units[-1])
+    number, half = mean.mean / factor, None if mean.half is None else mean.half / factor
     digits = _digits(number, half)
     if half is None:
         return f"{_number(number, digits)}{name}"
@@ -79,10 +79,10 @@ def in_words(figure: str, found: Mean | None) -> str:
 
 def cell_in_words(figure: str, cell: CellOutcome) -> str:
     """The mean of a figure in a cell; those of its least and its most where it is unknown."""
-    found, bounds = cell.mean(figure), cell.bounds(figure)
-    if found is not None or bounds is None:
-        return in_words(figure, found)
-    return " to ".join(in_words(figure, one) for one in bounds)
+    mean, bounds = cell.mean(figure), cell.bounds(figure)
+    if mean is not None or bounds is None:
+        return in_words(figure, mean)
+    return " to ".join(in_words(figure, bound) for bound in bounds)
 
 
 def _digits(number: float, half: float | None) -> int:
@@ -97,7 +97,7 @@ def _number(value: float, digits: int) -> str:
     return f"{value:,.{digits}f}".replace(",", " ")
 
 
-def change_in_words(found: Mean | None) -> str:
+def change_in_words(mean: Mean | None) -> str:
     """A change in percent with half its interval.
 
     >>> change_in_words(Mean(-0.123, 0.0123)), change_in_words(Mean(0.5, None))
@@ -105,21 +105,21 @@ def change_in_words(found: Mean | None) -> str:
     >>> change_in_words(Mean(-0.0086, 0.0087))
     '-0.86% ± 0.87%'
     """
-    if found is None:
+    if mean is None:
         return "-"
-    if found.half is None:
-        return f"{found.mean:+.1%}"
-    digits = 2 if found.half < 0.00995 else 1
-    return f"{found.mean:+.{digits}%} ± {found.half:.{digits}%}"
+    if mean.half is None:
+        return f"{mean.mean:+.1%}"
+    digits = 2 if mean.half < 0.00995 else 1
+    return f"{mean.mean:+.{digits}%} ± {mean.half:.{digits}%}"
 
 
-def noise_in_words(found: Mean | None) -> str:
+def noise_in_words(mean: Mean | None) -> str:
     """The word on a change: empty where its interval leaves no doubt that there is one."""
-    if found is None:
+    if mean is None:
         return ""
-    if found.holds_zero is None:
+    if mean.holds_zero is None:
         return "one repeat"
-    return NOISE if found.holds_zero else ""
+    return NOISE if mean.holds_zero else ""
 
 
 #: Version of the document.
@@ -144,24 +144,24 @@ class Figure:
 
 
 def _per_unit(key: str) -> Callable[[Mapping[str, Any]], float | None]:
-    return lambda told: told["executed"][key] / told["units"]
+    return lambda run: run["executed"][key] / run["units"]
 
 
 def _whole(key: str) -> Callable[[Mapping[str, Any]], float | None]:
-    return lambda told: told["executed"][key]
+    return lambda run: run["executed"][key]
 
 
 def _written(key: str) -> Callable[[Mapping[str, Any]], float | None]:
-    def of(told: Mapping[str, Any]) -> float | None:
-        found = told["executed"]["written"][key]
-        return None if found is None else found / told["units"]
+    def of(run: Mapping[str, Any]) -> float | None:
+        value = run["executed"]["written"][key]
+        return None if value is None else value / run["units"]
 
     return of
 
 
 def _latency(key: str) -> Callable[[Mapping[str, Any]], float | None]:
-    def of(told: Mapping[str, Any]) -> float | None:
-        writes = told["executed"]["latency_us"].get("write") or {"count": 0}
+    def of(run: Mapping[str, Any]) -> float | None:
+        writes = run["executed"]["latency_us"].get("write") or {"count": 0}
         return writes[key] if writes["count"] else None
 
     return of
@@ -169,7 +169,7 @@ def _latency(key: str) -> Callable[[Mapping[str, Any]], float | None]:
 
 _ALL = (
     Figure("units_per_second", "UNIT/s", "number",
-           lambda told: told["units"] / told["executed"]["seconds"], True, True),
+           lambda run: run["units"] / run["executed"]["seconds"], True, True),
     Figure("flash_bytes_per_unit", "flash bytes per UNIT", "bytes", _per_unit("flash_bytes")),
     Figure("host_bytes_per_unit", "host bytes per UNIT", "bytes", _per_unit("host_bytes")),
     Figure("written_bytes_per_unit", "written bytes per UNIT", "bytes", _written("bytes")),
@@ -183,12 +183,12 @@ _ALL = (
     Figure("flash_bytes", "flash bytes", "bytes", _whole("flash_bytes")),
     Figure("host_bytes", "host bytes", "bytes", _whole("host_bytes")),
     Figure("erases", "erases", "number", _whole("erases")),
-    Figure("units", "UNIT", "number", lambda told: told["units"], True, True),
+    Figure("units", "UNIT", "number", lambda run: run["units"], True, True),
     Figure("seconds", "seconds", "number", _whole("seconds"), of_machine=True),
 )  # fmt: skip
 
 #: All figures, by their names.
-FIGURES = {one.name: one for one in _ALL}
+FIGURES = {figure.name: figure for figure in _ALL}
 
 #: The least and the most of a figure that is unknown in some runs and has bounds in all.
 BOUNDS = {"written_bytes_per_unit": ("written_least_per_unit", "written_most_per_unit")}
@@ -225,8 +225,8 @@ class CellOutcome:
 
     def values(self, figure: str) -> dict[int, float]:
         """A figure by repeat, where it is known."""
-        found = {at: FIGURES[figure].of(told) for at, told in self.runs.items()}
-        return {at: value for at, value in found.items() if value is not None}
+        values = {at: FIGURES[figure].of(run) for at, run in self.runs.items()}
+        return {at: value for at, value in values.items() if value is not None}
 
     def mean(self, figure: str) -> Mean | None:
         """The mean of a figure; ``None`` where it is unknown in some run, or no run is finished."""
@@ -274,7 +274,7 @@ class Outcome:
             "missing": self.missing,
             "against": dict(self.cells[self.reference].cell.varied),
             "cells": [self._cell(cell) for cell in self.cells],
-            "findings": [one.to_dict() for one in self.findings],
+            "findings": [finding.to_dict() for finding in self.findings],
         }
 
     def _cell(self, cell: CellOutcome) -> dict[str, Json]:
@@ -285,13 +285,13 @@ class Outcome:
         }
 
     def _figure(self, cell: CellOutcome, name: str) -> dict[str, Json] | None:
-        found, values = cell.mean(name), cell.values(name)
-        if found is None:
+        mean, values = cell.mean(name), cell.values(name)
+        if mean is None:
             return None
         by = self.change(cell, name)
         return {
-            "mean": found.mean,
-            "half_ci95": found.half,
+            "mean": mean.mean,
+            "half_ci95": mean.half,
             "values": [values[at] for at in sorted(values)],
             "change": None if by is None else by.mean,
             "change_half_ci95": None if by is None else by.half,
@@ -318,12 +318,12 @@ def outcome(
     say: Callable[[Outcome], list[Finding]] = lambda _: [],
 ) -> Outcome:
     """The outcome of the finished runs; ``kept`` has their documents by the names of the runs."""
-    found: dict[int, CellOutcome] = {}
-    for run in sorted(runs, key=lambda one: (one.cell.number, one.repeat)):
-        cell = found.setdefault(run.cell.number, CellOutcome(run.cell, {}))
+    outcomes: dict[int, CellOutcome] = {}
+    for run in sorted(runs, key=lambda run: (run.cell.number, run.repeat)):
+        cell = outcomes.setdefault(run.cell.number, CellOutcome(run.cell, {}))
         if run.name in kept:
             cell.runs[run.repeat] = kept[run.name]  # type: ignore[index]
-    cells = list(found.values())
-    place = reference(bench, [one.cell for one in cells])
-    made = Outcome(bench, cells, len(runs) - len(kept), [], place)
-    return replace(made, findings=say(made))
+    cells = list(outcomes.values())
+    place = reference(bench, [cell.cell for cell in cells])
+    outcome = Outcome(bench, cells, len(runs) - len(kept), [], place)
+    return replace(outcome, findings=say(outcome))

@@ -45,7 +45,7 @@ def page(done: Outcome, missed: Sequence[Missed] = ()) -> str:
 def _missed(missed: Sequence[Missed]) -> str:
     if not missed:
         return ""
-    lines = "".join(f"<li>{for_html(one.cell)}: {for_html(one.claim)}" for one in missed)
+    lines = "".join(f"<li>{for_html(claim.cell)}: {for_html(claim.claim)}" for claim in missed)
     return f"<h2>Missed</h2>\n<ul>{lines}</ul>\n"
 
 
@@ -54,7 +54,7 @@ def _table(done: Outcome) -> str:
     names = [*done.cells[0].cell.varied]
     labels = [label(name, done.bench.unit) for name in figures]
     every = (*names, *labels[:1], f"against {done.against}", "", *labels[1:])
-    heads = "".join(f"<th>{for_html(one)}" for one in every)
+    heads = "".join(f"<th>{for_html(name)}" for name in every)
     rows = "".join(_row(done, cell, figures) for cell in done.cells)
     return f'<h2>Cells</h2>\n<div class="wide"><table><tr>{heads}{rows}</table></div>'
 
@@ -74,7 +74,7 @@ def _row(done: Outcome, cell: CellOutcome, figures: Sequence[str]) -> str:
 def _said(done: Outcome) -> str:
     if not done.findings:
         return ""
-    lines = "".join(f"<li>{for_html(one.sentence)}" for one in done.findings)
+    lines = "".join(f"<li>{for_html(finding.sentence)}" for finding in done.findings)
     return f"<h2>To know before these figures are used</h2>\n<ul>{lines}</ul>\n"
 
 

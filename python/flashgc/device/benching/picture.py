@@ -74,7 +74,7 @@ def _panel(
 ) -> Iterator[str]:
     """A panel: dots for repeats, a line for the interval, a mark for the mean. It begins at 0."""
     ends = [max(cell.values(figure).values(), default=0.0) for cell in cells]
-    ends += [found.mean + (found.half or 0) for cell in cells if (found := cell.mean(figure))]
+    ends += [mean.mean + (mean.half or 0) for cell in cells if (mean := cell.mean(figure))]
     # An interval of few repeats may be many times the values; it is cut off then.
     top = min(max(ends), 2 * max(ends[: len(cells)])) * 1.04 or 1.0
 
@@ -100,13 +100,13 @@ def _marks(cell: CellOutcome, figure: str, y: float, x: object) -> Iterator[str]
     assert callable(x)
     for value in cell.values(figure).values():
         yield f'<circle cx="{x(value):.1f}" cy="{y:.1f}" r="2.5" fill="var(--soft)" opacity=".55"/>'
-    found = cell.mean(figure)
-    if found is None:
+    mean = cell.mean(figure)
+    if mean is None:
         return
-    low, high = found.mean - (found.half or 0), found.mean + (found.half or 0)
+    low, high = mean.mean - (mean.half or 0), mean.mean + (mean.half or 0)
     yield (
         f'<line x1="{x(low):.1f}" x2="{x(high):.1f}" y1="{y:.1f}" y2="{y:.1f}" '
-        f'stroke="var(--mark)" stroke-width="1.5"/><line x1="{x(found.mean):.1f}" '
-        f'x2="{x(found.mean):.1f}" y1="{y - 6:.1f}" y2="{y + 6:.1f}" stroke="var(--mark)" '
+        f'stroke="var(--mark)" stroke-width="1.5"/><line x1="{x(mean.mean):.1f}" '
+        f'x2="{x(mean.mean):.1f}" y1="{y - 6:.1f}" y2="{y + 6:.1f}" stroke="var(--mark)" '
         'stroke-width="3"/>'
     )

@@ -18,7 +18,7 @@ from flashgc.units import format_duration
 LOOK = 0.5
 
 
-class Told:
+class Countdown:
     """Tells how far the runs are, and how long the rest will take."""
 
     def __init__(self, runs: int, unit: str, *, quiet: bool) -> None:
@@ -56,19 +56,19 @@ class Told:
         self._share = at / self._runs
         self._what = f"run {at + 1} of {self._runs}: {run.cell.name}"
 
-    def ended(self, at: int, run: Run, told: Mapping[str, Any], seconds: float) -> None:
+    def ended(self, at: int, run: Run, document: Mapping[str, Any], seconds: float) -> None:
         """Tells what a run found, and how long the rest will take."""
         self._seconds += seconds
         done = at + 1
         self._share = done / self._runs
         if self._quiet or self._is_screen:
             return
-        value = FIGURES[COMPARED].of(told)
-        found = "-" if value is None else in_words(COMPARED, Mean(value, None))
+        value = FIGURES[COMPARED].of(document)
+        text = "-" if value is None else in_words(COMPARED, Mean(value, None))
         left = self._seconds / done * (self._runs - done)
         rest = f", about {format_duration(left)} left" if done < self._runs else ""
         print(
-            f"run {done} of {self._runs}: {run.cell.name}: {found} of flash per "
+            f"run {done} of {self._runs}: {run.cell.name}: {text} of flash per "
             f"{one_of(self._unit)}, {format_duration(seconds)}{rest}",
             file=sys.stderr,
             flush=True,

@@ -118,7 +118,7 @@ class Runner:
         if self.came():
             raise StoppedError
         if done.exit_code:
-            why = [one for one in done.findings if one.id == "other-folder"]
+            why = [finding for finding in done.findings if finding.id == "other-folder"]
             hint = f"; {why[0].claim}; hint: {why[0].hint}" if why else ""
             raise DriveError(f"{_ended(done.exit_code)}{last_words(log)}{hint}")
         return {
@@ -196,12 +196,12 @@ def past_of(cell: Cell) -> Past | None:
     fill, aged = (
         None if name not in cell.drive else shown(cell.drive[name]) for name in ("fill", "aged")
     )
-    found = past(fill, aged)
-    if found is not None and found.trace is not None:
+    history = past(fill, aged)
+    if history is not None and history.trace is not None:
         raise ConfigError(f"aged: found {aged}, expected a factor or a workload; hint: 'uniform'")
-    if found is not None and aged is not None and found.times is None:
+    if history is not None and aged is not None and history.times is None:
         check("source", aged)
-    return found
+    return history
 
 
 @contextlib.contextmanager

@@ -39,7 +39,7 @@ def _lines(
     if missed:
         yield f"**{len(missed)} missed.**"
         yield ""
-        yield from (f"- ❌ {_cell(one.cell)}: {_cell(one.claim)}" for one in missed)
+        yield from (f"- ❌ {_cell(claim.cell)}: {_cell(claim.claim)}" for claim in missed)
         yield ""
     elif wanted or compared is not None:
         checks = len(wanted) + (0 if compared is None else compared.made)
@@ -62,9 +62,9 @@ def _lines(
     yield f"Means of {done.bench.repeats} repeats ± half the 95% interval."
     if done.findings or (compared is not None and compared.unknown):
         yield ""
-        yield from (f"- {_cell(one.sentence)}" for one in done.findings)
+        yield from (f"- {_cell(finding.sentence)}" for finding in done.findings)
         yield from (
-            f"- not compared: {_cell(one)}" for one in (compared.unknown if compared else ())
+            f"- not compared: {_cell(name)}" for name in (compared.unknown if compared else ())
         )
 
 

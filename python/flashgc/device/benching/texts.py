@@ -33,7 +33,7 @@ def names_in(text: str | Sequence[str] | None) -> list[str]:
     (['size'], ['b'])
     """
     texts = [text] if isinstance(text, str) else text or ()
-    return [found[1] for one in texts for found in _NAME.finditer(one) if found[1]]
+    return [match[1] for text in texts for match in _NAME.finditer(text) if match[1]]
 
 
 def filled(text: str, values: Mapping[str, object]) -> str:
@@ -42,7 +42,7 @@ def filled(text: str, values: Mapping[str, object]) -> str:
     >>> filled("a {b} {{c}} ${b}", {"b": 3})
     'a 3 {c} ${b}'
     """
-    return _NAME.sub(lambda found: shown(values[found[1]]) if found[1] else found[0][0], text)
+    return _NAME.sub(lambda match: shown(values[match[1]]) if match[1] else match[0][0], text)
 
 
 def shown(value: object) -> str:
@@ -62,7 +62,7 @@ def words_of(text: str | Sequence[str], values: Mapping[str, object]) -> tuple[s
     """
     if isinstance(text, str):
         return ("/bin/sh", "-c", filled(text, values))
-    return tuple(filled(one, values) for one in text)
+    return tuple(filled(part, values) for part in text)
 
 
 def contents(bench: Bench) -> dict[str, str]:
@@ -72,13 +72,13 @@ def contents(bench: Bench) -> dict[str, str]:
     """
     texts = [bench.command, bench.setup]
     every = [
-        one for text in texts for one in ((text,) if isinstance(text, str) else tuple(text or ()))
+        part for text in texts for part in ((text,) if isinstance(text, str) else tuple(text or ()))
     ]
-    names = {name for one in every for name in re.findall(r"\{here\}/([\w./-]+)", one)}
+    names = {name for word in every for name in re.findall(r"\{here\}/([\w./-]+)", word)}
     files = {name: bench.here / name for name in names}
     for folder in bench.run.get("copy_in", ()):
         whole = bench.here / str(folder)
-        files |= {f"{folder}/{one.relative_to(whole)}": one for one in sorted(whole.rglob("*"))}
+        files |= {f"{folder}/{path.relative_to(whole)}": path for path in sorted(whole.rglob("*"))}
     return {name: _digest(file) for name, file in sorted(files.items()) if file.is_file()}
 
 

@@ -157,16 +157,16 @@ def _look(
             check=False,
         )
         if checked.returncode:
-            said = " ".join((checked.stdout + checked.stderr).split())
-            raise BrokenPromiseError(f"{CHECKERS[filesystem][0]} says: {said[-400:]}")
+            text = " ".join((checked.stdout + checked.stderr).split())
+            raise BrokenPromiseError(f"{CHECKERS[filesystem][0]} says: {text[-400:]}")
     check(file)
 
 
 def check(file: Path) -> None:
     """Check that the two maps of a closed drive agree, and that every page can be read."""
-    found = json.loads(_core.device_check(file, False))
-    if found["damaged"] or found["disagree"]:
+    report = json.loads(_core.device_check(file, False))
+    if report["damaged"] or report["disagree"]:
         raise BrokenPromiseError(
-            f"pages {found['damaged'][:8]} are damaged, {found['disagree'][:8]} lie elsewhere by "
+            f"pages {report['damaged'][:8]} are damaged, {report['disagree'][:8]} lie elsewhere by "
             "the out-of-band records"
         )

@@ -70,9 +70,9 @@ class Sqlite:
 
     def rows(self) -> Iterator[tuple[int, int, bytes]]:
         """All rows, once the database has been found intact."""
-        [(said,)] = self._database.execute("PRAGMA integrity_check(1)").fetchall()
-        if said != "ok":
-            raise BrokenPromiseError(f"SQLite's integrity check says: {said}")
+        [(verdict,)] = self._database.execute("PRAGMA integrity_check(1)").fetchall()
+        if verdict != "ok":
+            raise BrokenPromiseError(f"SQLite's integrity check says: {verdict}")
         yield from self._database.execute("SELECT number, at, value FROM rows")
 
     def close(self) -> None:
@@ -174,8 +174,8 @@ def _kills(
         standing.kill([writer.pid])
         reader.join()
         writer.wait()
-        said = [int(line) for line in (first, *lines) if line.endswith("\n")]
-        committed = max(said, default=committed)
+        numbers = [int(line) for line in (first, *lines) if line.endswith("\n")]
+        committed = max(numbers, default=committed)
         standing.up()
         level.add(f"kills_below_{kind}")
         level.counts[f"commits_of_{kind}"] = committed
@@ -187,29 +187,29 @@ def _kills(
 
 def _compare(kind: str, path: Path, committed: int, level: Level) -> int:
     """Compares the database with what was committed; the last transaction there is."""
-    found: dict[int, set[int]] = {}
+    groups: dict[int, set[int]] = {}
     database = opened(kind, path)
     try:
         for number, index, value in database.rows():
             if value != row(number, index):
                 raise BrokenPromiseError(f"{kind}: row {index} of transaction {number} is damaged")
-            found.setdefault(number, set()).add(index)
+            groups.setdefault(number, set()).add(index)
     except sqlite3.DatabaseError as error:
         raise BrokenPromiseError(f"{kind}: {error}") from None
     finally:
         database.close()
-    last = max(found, default=0)
+    last = max(groups, default=0)
     gone = {deleted(number) for number in range(1, last + 1)}
-    level.add("rows_compared", sum(map(len, found.values())))
+    level.add("rows_compared", sum(map(len, groups.values())))
     if last < committed:
         raise BrokenPromiseError(
             f"{kind}: the last transaction is {last}, committed was {committed}"
         )
     for number in range(1, last + 1):
         expected = set() if number in gone else set(range(ROWS))
-        if found.get(number, set()) != expected:
+        if groups.get(number, set()) != expected:
             raise BrokenPromiseError(
-                f"{kind}: transaction {number} has rows {sorted(found.get(number, set()))}, "
+                f"{kind}: transaction {number} has rows {sorted(groups.get(number, set()))}, "
                 f"expected {sorted(expected)}"
             )
     return last

@@ -35,17 +35,17 @@ class Change:
     before: bytes | None
     after: bytes | None
 
-    def may_be(self, found: bytes | None) -> bool:
+    def may_be(self, data: bytes | None) -> bool:
         """True if the name may have this content while the change is under way."""
-        if found in (self.before, self.after):
+        if data in (self.before, self.after):
             return True
-        if found is None or self.before is None or self.after is None:
+        if data is None or self.before is None or self.after is None:
             return False
         if self.kind == "append":
-            return found.startswith(self.before)
+            return data.startswith(self.before)
         if self.kind == "truncate":
-            return found.startswith(self.after)
-        return self.kind == "overwrite" and len(found) == len(self.before)
+            return data.startswith(self.after)
+        return self.kind == "overwrite" and len(data) == len(self.before)
 
 
 class Workload:
@@ -174,15 +174,15 @@ def judge(folder: Path, history: dict[str, list[Change]], cut: int, ahead: int) 
         under_way = [change for change in changes if change.end > cut and change.begin < ahead]
         expected = durable[-1].after if durable else None
         try:
-            found: bytes | None = (folder / name).read_bytes()
+            data: bytes | None = (folder / name).read_bytes()
         except FileNotFoundError:
-            found = None
+            data = None
         except OSError as error:
             raise BrokenPromiseError(f"{name} cannot be read: {error.strerror}") from None
-        looked += found is not None
-        if found != expected and not any(change.may_be(found) for change in under_way):
+        looked += data is not None
+        if data != expected and not any(change.may_be(data) for change in under_way):
             raise BrokenPromiseError(
-                f"{name} is {_told(found)}, expected what was synced: {_told(expected)}"
+                f"{name} is {_told(data)}, expected what was synced: {_told(expected)}"
                 + (
                     f" (being changed: {[change.kind for change in under_way]})"
                     if under_way

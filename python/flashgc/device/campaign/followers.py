@@ -81,8 +81,8 @@ class Follower:
         with contextlib.suppress(OSError):
             lines = self._out.read_text().split("\n")[:-1]
             if lines:
-                said: dict[str, Any] = json.loads(lines[-1])
-                return said
+                answer: dict[str, Any] = json.loads(lines[-1])
+                return answer
         return None
 
     def check(self) -> None:

@@ -214,16 +214,17 @@ class _Stand:
     def _count_transactions(self) -> None:
         """Counts those that left rows, and makes the tables anew if they are many."""
         level, cluster = self._level, self._cluster
-        found = {
+        contents = {
             "new_orders_found": "SELECT sum(d_next_o_id - 1) FROM tpcc.district",
             "payments_found": "SELECT count(*) FROM tpcc.history",
         }
         now = {
-            name: int(cluster.ask(query)) - SIZE.rows()["orders"] for name, query in found.items()
+            name: int(cluster.ask(query)) - SIZE.rows()["orders"]
+            for name, query in contents.items()
         }
         for name, count in now.items():
             level.counts[name] = self._counted.get(name, 0) + count
         if now["new_orders_found"] > ORDERS:
-            self._counted = {name: level.counts[name] for name in found}
+            self._counted = {name: level.counts[name] for name in contents}
             tpcc.load(cluster, SIZE, replace=True)
             level.add("loads")

@@ -147,8 +147,8 @@ def serve(folder: Path, file: Path, *options: str) -> subprocess.Popen[bytes]:
         drive.close()
     if not ready:
         server.wait()
-        said = (folder / "server.log").read_text(errors="replace").strip().splitlines()
-        raise BrokenPromiseError(f"the drive does not open: {said[-1] if said else 'no word'}")
+        lines = (folder / "server.log").read_text(errors="replace").strip().splitlines()
+        raise BrokenPromiseError(f"the drive does not open: {lines[-1] if lines else 'no word'}")
     return server
 
 

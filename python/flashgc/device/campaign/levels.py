@@ -120,9 +120,9 @@ def _run(
         what = "cutting a drive off" if sweeps else "fuzzing"
         pace.begin(what, unit, count)
         control = pace.control
-        told = json.loads(run(seed, count, control, lambda: pace.at(control.programs)))
-        level.counts = told["counts"]
-        level.broken = None if told["broken"] is None else Broken(**told["broken"])
+        answer = json.loads(run(seed, count, control, lambda: pace.at(control.programs)))
+        level.counts = answer["counts"]
+        level.broken = None if answer["broken"] is None else Broken(**answer["broken"])
         return
     lacks = _lacks(name, filesystems)
     if lacks is not None:

@@ -88,7 +88,7 @@ def connected(
     admin = Queue(address, name, 0, 0xFFFF, who)
     admin.call(0x7F, 0, (0, 0x14, 6 << 16 | 4 << 20 | 1))
     numbers = range(1, queues + 1)
-    all_ = [admin, *(Queue(address, name, one, admin.controller, who) for one in numbers)]
+    all_ = [admin, *(Queue(address, name, number, admin.controller, who) for number in numbers)]
     try:
         yield tuple(all_)
     finally:

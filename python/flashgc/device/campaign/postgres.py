@@ -170,8 +170,8 @@ def prepared(cluster: Cluster) -> list[int]:
 def find(level: Level, cluster: Cluster, acknowledged: list[int]) -> None:
     """Finds every acknowledged commit; what was committed beyond counts from now on."""
     for client, count in enumerate(acknowledged):
-        told = cluster.ask(f"SELECT count(*), max(n) FROM acknowledged WHERE client = {client}")
-        rows, last = (int(word or 0) for word in told.split("|"))
+        answer = cluster.ask(f"SELECT count(*), max(n) FROM acknowledged WHERE client = {client}")
+        rows, last = (int(word or 0) for word in answer.split("|"))
         if rows < count or rows != last:
             raise BrokenPromiseError(
                 f"client {client} was acknowledged {count} commits, found {rows} rows up to {last}"

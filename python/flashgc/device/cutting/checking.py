@@ -45,15 +45,15 @@ class Extent:
 
 def extents(folder: Path) -> list[Extent]:
     """Return the extents of all files below ``folder``, by their names from there."""
-    found = []
+    pieces = []
     for at, _, names in os.walk(folder):
         for name in names:
             path = Path(at) / name
             if path.is_symlink() or not path.is_file():
                 continue
             file = os.fspath(path.relative_to(folder))
-            found += [Extent(file, *extent) for extent in _of(path)]
-    return found
+            pieces += [Extent(file, *extent) for extent in _of(path)]
+    return pieces
 
 
 def _of(path: Path) -> Iterator[tuple[int, int, int]]:
@@ -163,19 +163,19 @@ class Checker:
     def _run(self, work: Path, acknowledged: list[str]) -> Verdict:
         if not work.is_dir():
             return Verdict(f"the folder {FOLDER} of the file system is gone")
-        told = self._folder / "acknowledged"
+        path = self._folder / "acknowledged"
         lines = "".join(f"{line}\n" for line in acknowledged)
-        told.write_bytes(lines.encode(errors="surrogateescape"))
+        path.write_bytes(lines.encode(errors="surrogateescape"))
         last = acknowledged[-1] if acknowledged else ""
-        environment = {**os.environ, ACKED: str(told), LAST: last}
+        environment = {**os.environ, ACKED: str(path), LAST: last}
         output = self._folder / "said"
-        with open(output, "wb") as said:
+        with open(output, "wb") as out:
             child = subprocess.Popen(
                 ("/bin/sh", "-c", self._check),
                 cwd=work,
                 env=environment,
                 stdin=subprocess.DEVNULL,
-                stdout=said,
+                stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
@@ -209,6 +209,6 @@ class Checker:
 
 
 def _end_of(output: Path) -> str:
-    with open(output, "rb") as said:
-        said.seek(max(0, output.stat().st_size - QUOTED))
-        return said.read().decode(errors="replace").strip()
+    with open(output, "rb") as file:
+        file.seek(max(0, output.stat().st_size - QUOTED))
+        return file.read().decode(errors="replace").strip()

@@ -26,7 +26,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """A run of cuts as it was asked for, without the number of cuts."""
 
     command: list[str]
@@ -58,7 +58,7 @@ class Result:
 class Kept:
     """A folder that is open; one command at a time has it."""
 
-    def __init__(self, folder: Path, asked: Asked) -> None:
+    def __init__(self, folder: Path, request: Request) -> None:
         """Makes the folder, or goes on in it.
 
         :class:`flashgc.ConfigError` says that it is in use, or that it belongs to another run.
@@ -69,7 +69,7 @@ class Kept:
         folder = trust.make_folder(folder)
         if not was_there:  # The log has the data of the command.
             folder.chmod(0o700)
-        self.folder, self._asked = folder, asked
+        self.folder, self._asked = folder, request
         self._held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             try:
@@ -104,11 +104,11 @@ class Kept:
     def _read(self) -> Recording | None:
         """The recording that the folder has; ``None`` if it has none yet."""
         try:
-            told = json.loads((self.folder / ASKED).read_text(encoding="utf-8"))
-            recording = told["recording"] and Recording.of(told["recording"])
-            before, made = dict(told["asked"]), told["format"]
+            document = json.loads((self.folder / ASKED).read_text(encoding="utf-8"))
+            recording = document["recording"] and Recording.of(document["recording"])
+            before, kept_format = dict(document["asked"]), document["format"]
         except FileNotFoundError:
-            if any(one.name != f"{ASKED}.tmp" for one in self.folder.iterdir()):
+            if any(path.name != f"{ASKED}.tmp" for path in self.folder.iterdir()):
                 raise ConfigError(
                     f"--keep: {self.folder} has other files; hint: name an empty or a new folder"
                 ) from None
@@ -119,7 +119,7 @@ class Kept:
             ) from None
         if recording is None:
             return None
-        if made != FORMAT:
+        if kept_format != FORMAT:
             raise ConfigError(f"--keep: another version made {self.folder}; hint: name another")
         for key, value in asdict(self._asked).items():
             if before.get(key) != value:
@@ -135,12 +135,12 @@ class Kept:
         self._write(ASKED, self._document(None))
 
     def _document(self, recording: Recording | None) -> dict[str, Any]:
-        told = None if recording is None else recording.to_dict()
-        return {"format": FORMAT, "asked": asdict(self._asked), "recording": told}
+        document = None if recording is None else recording.to_dict()
+        return {"format": FORMAT, "asked": asdict(self._asked), "recording": document}
 
-    def _write(self, name: str, told: dict[str, Any]) -> None:
+    def _write(self, name: str, document: dict[str, Any]) -> None:
         partial = self.folder / f"{name}.tmp"
-        partial.write_text(json.dumps(told), encoding="utf-8")
+        partial.write_text(json.dumps(document), encoding="utf-8")
         partial.replace(self.folder / name)
 
     def keep(self, recording: Recording) -> None:
@@ -158,12 +158,12 @@ class Kept:
             lines.pop()
             (self.folder / CUTS).write_bytes(b"".join(lines))
         try:
-            found = [Result(**json.loads(line)) for line in lines]
+            results = [Result(**json.loads(line)) for line in lines]
         except (ValueError, TypeError):
             raise ConfigError(
                 f"--keep: {self.folder / CUTS} is damaged; hint: remove that file"
             ) from None
-        return {result.number: result for result in found}
+        return {result.number: result for result in results}
 
     def add(self, result: Result) -> None:
         """Keeps a cut that was done."""
@@ -173,14 +173,16 @@ class Kept:
     def smallest(self) -> dict[str, Any]:
         """Return the smallest cut that was found before; empty if none was."""
         try:
-            found: dict[str, Any] = json.loads((self.folder / SMALLEST).read_text(encoding="utf-8"))
+            document: dict[str, Any] = json.loads(
+                (self.folder / SMALLEST).read_text(encoding="utf-8")
+            )
         except (FileNotFoundError, ValueError):
             return {}
-        return found
+        return document
 
-    def keep_smallest(self, told: dict[str, Any]) -> None:
+    def keep_smallest(self, document: dict[str, Any]) -> None:
         """Keeps the smallest cut."""
-        self._write(SMALLEST, told)
+        self._write(SMALLEST, document)
 
 
 def _quoted(value: object) -> str:

@@ -93,18 +93,18 @@ class Log:
 
     def pieces(self, first: int, last: int) -> list[Piece]:
         """Return the pieces of the entries from ``first`` on, without ``last``."""
-        found = []
+        pieces = []
         for index in range(first, last):
             entry = self.entries[index]
             if entry.kind == TRIM:
-                found.append(Piece(index, entry.page, entry.count, None))
+                pieces.append(Piece(index, entry.page, entry.count, None))
             elif entry.kind == WRITE:
                 data = entry.begin + HEAD.size
-                found += [
+                pieces += [
                     Piece(index, entry.page + page, 1, data + page * PAGE)
                     for page in range(entry.count)
                 ]
-        return found
+        return pieces
 
     def write(self, pieces: list[Piece], path: Path) -> int:
         """Write a log of these pieces and a flush behind them; return the number of its bytes.

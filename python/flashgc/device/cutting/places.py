@@ -34,17 +34,17 @@ def cuts(
     """
     draw = random.Random(f"{seed} places")
     first, last = log.until(begin), log.until(end)
-    told, silent = _flushes(log, first, last, acknowledged)
-    draw.shuffle(told)
+    flushes, silent = _flushes(log, first, last, acknowledged)
+    draw.shuffle(flushes)
     draw.shuffle(silent)
 
     def moments() -> Iterator[tuple[int, bool]]:
-        yield from ((given, True) for given in told)
+        yield from ((given, True) for given in flushes)
         while True:
             if silent:
                 yield silent.pop(), True
-            if told:
-                yield draw.choice(told), True
+            if flushes:
+                yield draw.choice(flushes), True
             yield draw.randint(first, last), False
 
     for number, (given, is_at_flush) in enumerate(moments()):
@@ -55,13 +55,13 @@ def _flushes(
     log: Log, first: int, last: int, acknowledged: Sequence[int]
 ) -> tuple[list[int], list[int]]:
     """Return the flushes with something to do: those with a line behind the one before, others."""
-    told: list[int] = []
+    numbers: list[int] = []
     silent: list[int] = []
     for index in range(first, last):
         if log.entries[index].kind == FLUSH and (flushed := log.flushed(index)) < index:
             has_line = _counted(log, flushed, index, acknowledged)
-            (told if has_line else silent).append(index)
-    return told, silent
+            (numbers if has_line else silent).append(index)
+    return numbers, silent
 
 
 def _counted(log: Log, flushed: int, given: int, positions: Sequence[int]) -> int:

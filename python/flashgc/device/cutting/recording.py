@@ -118,7 +118,7 @@ class Recording:
     @classmethod
     def of(cls, read: dict[str, Any]) -> Self:
         """The recording that :meth:`to_dict` gave."""
-        return cls(**{**read, "notes": [Note(**one) for one in read["notes"]]})
+        return cls(**{**read, "notes": [Note(**note) for note in read["notes"]]})
 
 
 def create(file: Path, capacity: str) -> None:
@@ -130,10 +130,10 @@ def create(file: Path, capacity: str) -> None:
 
 def program(command: Sequence[str]) -> list[str]:
     """The command with the whole path of its program: it does not run in this folder."""
-    found = shutil.which(command[0])
-    if found is None:
+    program = shutil.which(command[0])
+    if program is None:
         raise failures.CAUSES["no-command"].error(word=command[0])
-    return [os.path.abspath(found), *command[1:]]
+    return [os.path.abspath(program), *command[1:]]
 
 
 def record(

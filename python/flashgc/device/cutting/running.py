@@ -17,7 +17,7 @@ from flashgc._core import ConfigError, Control, DriveError
 from flashgc.device import failures, mounts
 from flashgc.device.cutting import checking, places, recording
 from flashgc.device.cutting.checking import Checker, Verdict
-from flashgc.device.cutting.keeping import Asked, Kept, Result
+from flashgc.device.cutting.keeping import Kept, Request, Result
 from flashgc.device.cutting.log import FLUSH, Log, Piece
 from flashgc.device.cutting.places import Cut
 from flashgc.device.cutting.recording import Recording, create
@@ -131,7 +131,7 @@ class Smallest:
 class Outcome:
     """The result of a run of cuts."""
 
-    asked: Asked
+    asked: Request
     #: Seconds that the command took, and lines that it acknowledged.
     seconds: float
     acknowledged: int
@@ -163,7 +163,7 @@ class Outcome:
 
 
 def run(
-    asked: Asked,
+    request: Request,
     cuts: int,
     keep: Path | None,
     show: Show,
@@ -174,22 +174,22 @@ def run(
 
     A check that takes more than ``timeout`` seconds breaks a promise.
     """
-    mounts.check("flashgc device cut-test", asked.filesystem)
-    recording.program(asked.command)
+    mounts.check("flashgc device cut-test", request.filesystem)
+    recording.program(request.command)
     with scratch(PURPOSE, has_sockets=False) as folder, _explained(folder, keep):
         for name in ("mount", "fuse"):
             (folder / name).mkdir()
         with (
-            Kept(folder / "kept" if keep is None else keep, asked) as kept,
-            Checker(folder, asked.filesystem, asked.check, timeout, control) as checker,
+            Kept(folder / "kept" if keep is None else keep, request) as kept,
+            Checker(folder, request.filesystem, request.check, timeout, control) as checker,
         ):
             if kept.recording is None:
-                kept.keep(_recorded(asked, folder, kept.log, checker, control))
+                kept.keep(_recorded(request, folder, kept.log, checker, control))
             assert kept.recording is not None
             with Log(kept.log) as log:
-                images = Images(folder, log, asked.capacity)
-                made = _Run(kept, kept.recording, images, checker, control)
-                return made.outcome(asked, cuts, show, is_kept=keep is not None)
+                images = Images(folder, log, request.capacity)
+                run = _Run(kept, kept.recording, images, checker, control)
+                return run.outcome(request, cuts, show, is_kept=keep is not None)
 
 
 @contextlib.contextmanager
@@ -206,36 +206,38 @@ def _explained(*folders: Path | None) -> Iterator[None]:
 
 
 def _recorded(
-    asked: Asked, folder: Path, log: Path, checker: Checker, control: Control
+    request: Request, folder: Path, log: Path, checker: Checker, control: Control
 ) -> Recording:
     """Runs the command, and the check where it must pass: without a cut and before any promise."""
     file = folder / "recorded.flash"
     try:
-        made = recording.record(asked.command, file, log, asked.filesystem, asked.capacity, control)
-        found = checker.look(file, recording.before(made.notes, made.end))
-        _refuse(found, "without any power cut", control)
+        record = recording.record(
+            request.command, file, log, request.filesystem, request.capacity, control
+        )
+        verdict = checker.look(file, recording.before(record.notes, record.end))
+        _refuse(verdict, "without any power cut", control)
         file.unlink()
         with Log(log) as read:
-            given = read.until(made.begin)
+            given = read.until(record.begin)
             cut = Cut(0, given, read.flushed(given), is_at_flush=False)
-            empty = Images(folder, read, asked.capacity).make(cut, ())
+            empty = Images(folder, read, request.capacity).make(cut, ())
             _refuse(checker.look(empty, []), "in the empty folder, with no line", control)
     except DriveError:
         if control.cancelled:  # Ctrl-C has ended what was run for it.
             raise KeyboardInterrupt from None
         raise
-    return made
+    return record
 
 
-def _refuse(found: Verdict, where: str, control: Control) -> None:
+def _refuse(verdict: Verdict, where: str, control: Control) -> None:
     """Refuses a check that has not passed where it must."""
     if control.cancelled:
         raise KeyboardInterrupt
-    if found.why is not None:
-        said = f": {found.said.splitlines()[-1]}" if found.said else ""
+    if verdict.why is not None:
+        text = f": {verdict.said.splitlines()[-1]}" if verdict.said else ""
         raise ConfigError(
-            f"--check: {found.why} {where}{said}; hint: it runs by sh in the command's folder, and "
-            "must exit with 0 if all that was acknowledged is there"
+            f"--check: {verdict.why} {where}{text}; hint: it runs by sh in the command's folder, "
+            "and must exit with 0 if all that was acknowledged is there"
         )
 
 
@@ -255,25 +257,25 @@ class _Run:
         self._log = images.log
         self._first = self._log.until(recorded.begin)
 
-    def outcome(self, asked: Asked, count: int, show: Show, *, is_kept: bool) -> Outcome:
+    def outcome(self, request: Request, count: int, show: Show, *, is_kept: bool) -> Outcome:
         """Makes the first ``count`` cuts, but for those that were made before."""
         recorded = self._recorded
         positions = [note.position for note in recorded.notes]
-        drawn = places.cuts(self._log, recorded.begin, recorded.end, asked.seed, positions)
+        drawn = places.cuts(self._log, recorded.begin, recorded.end, request.seed, positions)
         wanted = {cut.number: cut for cut in itertools.islice(drawn, count)}
-        before = {at: one for at, one in self._kept.results().items() if at in wanted}
-        done = {**before, **self._made(asked, wanted, before, show)}
-        broken = [one for one in done.values() if one.why is not None]
+        before = {at: result for at, result in self._kept.results().items() if at in wanted}
+        done = {**before, **self._made(request, wanted, before, show)}
+        broken = [result for result in done.values() if result.why is not None]
         smallest = None
         if broken:
-            first = min(broken, key=lambda one: (one.given, one.lost, one.number))
+            first = min(broken, key=lambda result: (result.given, result.lost, result.number))
             show(1.0, "looking for the smallest cut", 0, "checks")
-            smallest = self._smallest(asked, wanted[first.number], first, is_kept=is_kept)
+            smallest = self._smallest(request, wanted[first.number], first, is_kept=is_kept)
         last = self._log.until(recorded.end)
         flushes = [at for at in range(self._first, last) if self._log.entries[at].kind == FLUSH]
-        flushes_cut = len({one.given for one in done.values() if one.is_at_flush})
+        flushes_cut = len({result.given for result in done.values() if result.is_at_flush})
         return Outcome(
-            asked=asked,
+            asked=request,
             seconds=recorded.seconds,
             acknowledged=len(recorded.notes),
             commands=last - self._first,
@@ -281,43 +283,45 @@ class _Run:
             wanted=count,
             done=len(done),
             resumed=len(before),
-            at_flushes=sum(one.is_at_flush for one in done.values()),
+            at_flushes=sum(result.is_at_flush for result in done.values()),
             flushes_cut=flushes_cut,
             flushes_uncut=len(flushes) - flushes_cut,
             flushes_empty=sum(self._log.flushed(at) == at for at in flushes),
             broken=len(broken),
-            found=dict(Counter(one.why for one in broken if one.why is not None).most_common()),
+            found=dict(
+                Counter(result.why for result in broken if result.why is not None).most_common()
+            ),
             smallest=smallest,
             stopped=len(done) < count,
             kernel=f"{platform.system()} {platform.release()}",
         )
 
     def _made(
-        self, asked: Asked, wanted: dict[int, Cut], before: dict[int, Result], show: Show
+        self, request: Request, wanted: dict[int, Cut], before: dict[int, Result], show: Show
     ) -> dict[int, Result]:
         """Makes the cuts that are open, in the order of the log; those done until the end."""
         left = [cut for cut in wanted.values() if cut.number not in before]
-        made: dict[int, Result] = {}
+        results: dict[int, Result] = {}
         for cut in sorted(left, key=lambda cut: (cut.flushed, cut.number)):
             # Earlier cuts took no time now: the rate and the time left are those of this call.
-            show(len(made) / len(left), "cutting the power", len(made), "cuts")
+            show(len(results) / len(left), "cutting the power", len(results), "cuts")
             if self._control.cancelled:
                 break
             try:
-                found = self._cut(cut, self._lost(asked, cut))
+                result = self._cut(cut, self._lost(request, cut))
             except DriveError:
                 if self._control.cancelled:
                     break
                 raise
             # Ctrl-C may have ended the mount: that breaks no promise.
-            if self._control.cancelled and found.why is not None:
+            if self._control.cancelled and result.why is not None:
                 break
-            made[cut.number] = found
-            self._kept.add(found)
-        return made
+            results[cut.number] = result
+            self._kept.add(result)
+        return results
 
-    def _lost(self, asked: Asked, cut: Cut) -> list[int]:
-        return places.lost(len(self._images.pieces(cut)), asked.seed, cut.number)
+    def _lost(self, request: Request, cut: Cut) -> list[int]:
+        return places.lost(len(self._images.pieces(cut)), request.seed, cut.number)
 
     def _acknowledged(self, cut: Cut) -> list[str]:
         end = self._log.entries[cut.given - 1].end if cut.given else 0
@@ -325,7 +329,7 @@ class _Run:
 
     def _cut(self, cut: Cut, lost: Sequence[int]) -> Result:
         acknowledged = self._acknowledged(cut)
-        found = self._checker.look(self._images.make(cut, lost), acknowledged)
+        verdict = self._checker.look(self._images.make(cut, lost), acknowledged)
         return Result(
             number=cut.number,
             given=cut.given,
@@ -334,24 +338,24 @@ class _Run:
             pieces=len(self._images.pieces(cut)),
             lost=len(lost),
             acknowledged=len(acknowledged),
-            why=found.why,
-            said=found.said,
+            why=verdict.why,
+            said=verdict.said,
         )
 
-    def _smallest(self, asked: Asked, cut: Cut, result: Result, *, is_kept: bool) -> Smallest:
+    def _smallest(self, request: Request, cut: Cut, result: Result, *, is_kept: bool) -> Smallest:
         """The smallest cut at the place of one that broke a promise."""
         known = self._kept.smallest()
         if known.get("number") == cut.number:
-            found, named = Result(**known["result"]), known["named"]
+            smallest, labels = Result(**known["result"]), known["named"]
         else:
-            lost, found = self._shrunk(self._lost(asked, cut), cut, result)
-            named = self._named(cut, lost)
+            lost, smallest = self._shrunk(self._lost(request, cut), cut, result)
+            labels = self._named(cut, lost)
             if is_kept and not self._control.cancelled:
                 shutil.move(self._images.make(cut, lost), self._kept.image)
                 self._kept.image.chmod(0o600)
-                told = {"number": cut.number, "result": asdict(found), "named": named}
-                self._kept.keep_smallest(told)
-        assert found.why is not None
+                document = {"number": cut.number, "result": asdict(smallest), "named": labels}
+                self._kept.keep_smallest(document)
+        assert smallest.why is not None
         acknowledged = self._acknowledged(cut)
         return Smallest(
             number=cut.number,
@@ -360,11 +364,11 @@ class _Run:
             is_at_flush=cut.is_at_flush,
             acknowledged=len(acknowledged),
             last=acknowledged[-1] if acknowledged else "",
-            pieces=found.pieces,
-            lost=found.lost,
-            named=named,
-            why=found.why,
-            said=found.said,
+            pieces=smallest.pieces,
+            lost=smallest.lost,
+            named=labels,
+            why=smallest.why,
+            said=smallest.said,
             image=str(self._kept.image) if self._kept.image.exists() else None,
         )
 
@@ -375,10 +379,10 @@ class _Run:
         def fails(less: list[int]) -> bool:
             if self._control.cancelled:
                 return False
-            found = self._cut(cut, less)
-            if found.why is not None:
-                last.append(found)
-            return found.why is not None
+            outcome = self._cut(cut, less)
+            if outcome.why is not None:
+                last.append(outcome)
+            return outcome.why is not None
 
         return shrunk(lost, fails, TRIES), last[-1]
 

@@ -26,11 +26,11 @@ def findings(
     ``met`` the number of commands that met faults, and ``left_out`` the sentence on a file of
     another folder.
     """
-    found = list(_all(done, refused, log, met))
+    findings = list(_all(done, refused, log, met))
     if left_out is not None:
         claim, _, hint = left_out.partition("; hint: ")
-        found.insert(0, RULES["other-folder"].found(claim, hint))
-    return found
+        findings.insert(0, RULES["other-folder"].found(claim, hint))
+    return findings
 
 
 def _all(done: Executed, refused: str | None, log: Path | None, met: int) -> Iterator[Finding]:
@@ -56,23 +56,23 @@ def _all(done: Executed, refused: str | None, log: Path | None, met: int) -> Ite
             most=most,
         )
     if done.left:
-        names = ", ".join(dict.fromkeys(one.name for one in done.left))
+        names = ", ".join(dict.fromkeys(process.name for process in done.left))
         count = format_count(len(done.left))
         what = "were ended" if done.left_ended else "were waited for"
         yield RULES["left-behind"].found(
             f"{count} processes of the command outlived it and {what}: {names}",
             "end them in the command itself, or --wait" if done.left_ended else None,
-            processes=[one.name for one in done.left],
+            processes=[process.name for process in done.left],
         )
     if refused is not None:
         yield RULES["marks-refused"].found(f"not every phase was noted: {refused}")
-    if (found := done.streams) is not None and (found.late_files or found.lost_events):
+    if (streams := done.streams) is not None and (streams.late_files or streams.lost_events):
         yield RULES["streams-incomplete"].found(
             f"not every write had the stream of its file: names too late or never told "
-            f"{format_count(found.late_files)}, events lost {format_count(found.lost_events)}",
+            f"{format_count(streams.late_files)}, events lost {format_count(streams.lost_events)}",
             "a quieter machine",
-            late_files=found.late_files,
-            lost_events=found.lost_events,
+            late_files=streams.late_files,
+            lost_events=streams.lost_events,
         )
     if log is not None:
         yield RULES["no-server-log"].found(

@@ -82,12 +82,12 @@ def execute(
         file = keep if keep is not None else folder / "drive.flash"
         try:
             records = clocked is not None or record is not None or files
-            made, strangers = source.make(file, folder if records else None)
+            facts, strangers = source.make(file, folder if records else None)
             into = _recorded(folder, record, files=files)
             past = None if source.past is None else folder / PAST
             clock = _behind(clocked(making.configuration(file)), past) if clocked else None
             if streams is not None:
-                streams.check(made["policies"]["placement"])
+                streams.check(facts["policies"]["placement"])
             serving = replace(
                 fronts,
                 record=into,
@@ -111,7 +111,7 @@ def execute(
                 if streams is not None:
                     _check_held(done.filesystem, filesystem)
                 with Tree() as tree:
-                    run = _Run(command, folder, file, done, made, tell, files, groups, streams)
+                    run = _Run(command, folder, file, done, facts, tell, files, groups, streams)
                     measured = run.measured(signals, tree)
             except BaseException as error:
                 signals.are_held = True
@@ -119,7 +119,7 @@ def execute(
                 raise
             signals.are_held = True
             last = _taken_down(file)
-            recordings = [one for one in (past, into) if into is not None and one is not None]
+            recordings = [path for path in (past, into) if into is not None and path is not None]
             if record is not None and record != into:
                 _core.trace_join(record, recordings)
             return run.completed(measured, last, recordings)
@@ -307,7 +307,7 @@ class _Run:
         if not left:
             return left
         if self.command.waits:
-            names = ", ".join(f"{one.name} ({one.pid})" for one in left)
+            names = ", ".join(f"{process.name} ({process.pid})" for process in left)
             self.tell(f"waiting for the end of {names}")
             while tree.left():
                 time.sleep(PAUSE)
@@ -369,5 +369,5 @@ class _Run:
         log = None if seen.has_log else self.command.server_log
         met = after["faults"]["met"] - before["faults"]["met"]
         more = describe.findings(done, seen.refused, log, met, seen.left_out)
-        said = [*findings.read(judged), *more]
-        return replace(done, findings=said)
+        judgements = [*findings.read(judged), *more]
+        return replace(done, findings=judgements)

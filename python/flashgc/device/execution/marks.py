@@ -41,9 +41,9 @@ def phase(line: str) -> str | None:
     >>> phase("UTC [79] LOG:  database system is ready to accept connections")
     """
     for pattern, name in _PHASES:
-        found = pattern.search(line)
-        if found:
-            return found.expand(name).strip()
+        match = pattern.search(line)
+        if match:
+            return match.expand(name).strip()
     return None
 
 

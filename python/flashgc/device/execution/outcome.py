@@ -10,7 +10,7 @@ from flashgc.device.execution.samples import Sample
 from flashgc.device.execution.tree import Left
 from flashgc.device.execution.written import Counts, Written
 from flashgc.device.files.outcome import ByFile
-from flashgc.device.files.streams import Named
+from flashgc.device.files.streams import Streams
 from flashgc.results import Finding, Steadiness
 
 
@@ -91,7 +91,7 @@ class Executed:
     #: The counts by the owners of pages, if that was asked for.
     by_file: ByFile | None = None
     #: The counts by the streams that files had, if they had some.
-    streams: Named | None = None
+    streams: Streams | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain Python values."""
@@ -101,12 +101,12 @@ class Executed:
 def phases_of(after: dict[str, Any], written: Sequence[Counts | None], page: int) -> list[Phase]:
     """The phases in the state ``after`` the command; ``written`` are the counts when each ended."""
     raw = after["phases"]
-    ends = [one["began_seconds"] for one in raw[1:]] + [after["uptime_seconds"]]
-    counters = [one["counters"] for one in raw] + [after["counters"]]
-    made: list[Phase] = []
+    ends = [stat["began_seconds"] for stat in raw[1:]] + [after["uptime_seconds"]]
+    counters = [stat["counters"] for stat in raw] + [after["counters"]]
+    phases: list[Phase] = []
     until = None
     lost = 0 if written[-1] is None else written[-1].lost
-    for at, one in enumerate(raw):
+    for at, stat in enumerate(raw):
 
         def grown(name: str, at: int = at) -> int:
             return int(counters[at + 1][name]) - int(counters[at][name])
@@ -114,11 +114,11 @@ def phases_of(after: dict[str, Any], written: Sequence[Counts | None], page: int
         host, copied = grown("host_pages_written"), grown("copied_pages")
         host_bytes, so_far = grown("host_bytes_written"), written[at]
         handed = None if so_far is None else so_far.since(until, lost)
-        made.append(
+        phases.append(
             Phase(
-                name=one["name"],
-                began=one["began_seconds"] - raw[0]["began_seconds"],
-                seconds=ends[at] - one["began_seconds"],
+                name=stat["name"],
+                began=stat["began_seconds"] - raw[0]["began_seconds"],
+                seconds=ends[at] - stat["began_seconds"],
                 written_bytes=None if handed is None else handed.bytes,
                 written_least=None if handed is None else handed.least,
                 written_most=None if handed is None else handed.most,
@@ -130,8 +130,8 @@ def phases_of(after: dict[str, Any], written: Sequence[Counts | None], page: int
                 collections=grown("collections"),
                 erases=grown("erases"),
                 flushes=grown("flushes"),
-                latency_us=one["latency_us"],
+                latency_us=stat["latency_us"],
             )
         )
         until = so_far
-    return made
+    return phases

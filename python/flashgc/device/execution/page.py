@@ -54,13 +54,13 @@ def files(by_file: ByFile | None) -> dict[str, Any]:
         "pages": by_file.map.pages_per_block,
         "each": by_file.map.blocks_per_cell,
         "maps": [
-            {"live": [_column(one) for one in map_.live], "invalid": _column(map_.invalid)}
+            {"live": [_column(counts) for counts in map_.live], "invalid": _column(map_.invalid)}
             for _, map_ in maps
         ],
     }
     return {
         "by_file": by_file,
-        "copies": sum(one.copied_pages for one in by_file.owners) or 1,
+        "copies": sum(owner.copied_pages for owner in by_file.owners) or 1,
         "maps": maps,
         "keys": keys,
         "rows": [_row(by_file.map, at) for at in range(len(owners))],
@@ -78,7 +78,7 @@ def _column(numbers: list[int]) -> str:
 def _row(map_: FlashMap, at: int) -> dict[str, Any]:
     """The figures of one owner; the most frequent company of its copies comes first."""
     copied = map_.copied[at]
-    company = sorted(enumerate(map_.company[at]), key=lambda one: -one[1])
+    company = sorted(enumerate(map_.company[at]), key=lambda entry: -entry[1])
     return {
         "at": at,
         "name": map_.owners[at],
@@ -129,9 +129,12 @@ def _facts(done: Executed) -> tuple[tuple[str, str], ...]:
             f"{format_size(done.trimmed_bytes)} named",
         ),
         *(
-            (f"{kind} latency", f"p50 {format_time(one['p50'])}, p99 {format_time(one['p99'])}")
-            for kind, one in done.latency_us.items()
-            if one["count"]
+            (
+                f"{kind} latency",
+                f"p50 {format_time(latency['p50'])}, p99 {format_time(latency['p99'])}",
+            )
+            for kind, latency in done.latency_us.items()
+            if latency["count"]
         ),
     )
 
@@ -194,10 +197,10 @@ def _ticks(top: float) -> Sequence[float]:
 def _begins(done: Executed) -> Iterator[tuple[int, str]]:
     """The host's bytes before each phase but the first, and its name."""
     before = 0
-    for one in done.phases:
+    for phase in done.phases:
         if before:
-            yield before, one.name
-        before += one.host_bytes
+            yield before, phase.name
+        before += phase.host_bytes
 
 
 def _mark(at: float, name: str) -> str:

@@ -54,10 +54,10 @@ class Command:
 
     def program(self) -> str:
         """The whole path of its program: the command has another working directory."""
-        found = shutil.which(self.words[0])
-        if found is None:
+        program = shutil.which(self.words[0])
+        if program is None:
             raise failures.CAUSES["no-command"].error(word=self.words[0])
-        return os.path.abspath(found)
+        return os.path.abspath(program)
 
     def owner(self) -> tuple[int, int]:
         """The numbers of its user and group."""
@@ -66,10 +66,10 @@ class Command:
         import pwd  # not on every system
 
         try:
-            found = pwd.getpwnam(self.user)
+            user = pwd.getpwnam(self.user)
         except KeyError:
             raise ConfigError(f"--user: there is no user {self.user}") from None
-        return found.pw_uid, found.pw_gid
+        return user.pw_uid, user.pw_gid
 
     def prepare(self, folder: Path) -> None:
         """Makes the working directory, with the files that belong there.

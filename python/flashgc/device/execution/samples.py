@@ -44,14 +44,14 @@ def cuts(samples: Sequence[Sample], parts: int = PARTS) -> list[Sample]:
 
     Each part ends at the first sample with its share of the host's writes.
     """
-    found, before = [samples[0]], samples[0]
+    changes, before = [samples[0]], samples[0]
     whole = samples[-1].host_pages
     for sample in samples[1:]:
         host = sample.host_pages - before.host_pages
         if host and sample.host_pages * parts >= whole * (before.host_pages * parts // whole + 1):
-            found.append(sample)
+            changes.append(sample)
             before = sample
-    return found
+    return changes
 
 
 def parts_of(samples: Sequence[Sample], parts: int = PARTS) -> list[tuple[int, int]]:

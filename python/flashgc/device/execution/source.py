@@ -50,9 +50,9 @@ class Source:
             strangers = _copied(self.file, file)
             return {**making.configuration(file), "streams_file": None}, strangers
         assert self.plan is not None
-        made = self.plan.create(file)
+        facts = self.plan.create(file)
         if self.past is None:
-            return made, OWN
+            return facts, OWN
         record = None
         if recorded_in is not None:
             record = self.past.trace or recorded_in / PAST
@@ -60,7 +60,7 @@ class Source:
         done = given(file, self.past, record=recording)
         if recorded_in is not None:
             _show(record, recorded_in / PAST)
-        return {**made, "past": done}, OWN
+        return {**facts, "past": done}, OWN
 
 
 def _copied(source: Path, file: Path) -> Writers:

@@ -93,25 +93,25 @@ class Tree:
     def left(self) -> list[Left]:
         """The processes that are there, parents before their children."""
         self.adopt()
-        children, found = _children(), []
+        children, processes = _children(), []
         waiting = [pid for pid in children.get(os.getpid(), ()) if pid not in self._known]
         while waiting:
             pid = waiting.pop(0)
             if began(pid):
-                found.append(Left(pid, _name(pid)))
+                processes.append(Left(pid, _name(pid)))
             waiting += children.get(pid, ())
-        return found
+        return processes
 
     def end(self) -> None:
         """Ends the processes that are there: SIGTERM, and SIGKILL for those that stay."""
         since = time.monotonic()
-        asked: set[int] = set()
+        pids: set[int] = set()
         while (left := self.left()) and time.monotonic() < since + LONGEST:
             which = signal.SIGTERM if time.monotonic() < since + PATIENCE else signal.SIGKILL
-            for one in left:
-                if one.pid not in asked or which is signal.SIGKILL:
-                    send(one.pid, began(one.pid), which)
-                    asked.add(one.pid)
+            for process in left:
+                if process.pid not in pids or which is signal.SIGKILL:
+                    send(process.pid, began(process.pid), which)
+                    pids.add(process.pid)
             time.sleep(PAUSE)
 
 
@@ -121,12 +121,12 @@ def _set_subreaper(to: int) -> None:
 
 def _children() -> dict[int, list[int]]:
     """The children of every process, also those that have ended and wait to be asked for."""
-    found: dict[int, list[int]] = {}
+    children: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError):
             words = stat.read_text(errors="replace").rpartition(")")[2].split()
-            found.setdefault(int(words[1]), []).append(int(stat.parent.name))
-    return found
+            children.setdefault(int(words[1]), []).append(int(stat.parent.name))
+    return children
 
 
 def _name(pid: int) -> str:

@@ -69,10 +69,10 @@ class Counts:
     lost: int
 
     @classmethod
-    def of(cls, told: Mapping[str, int | None]) -> Self:
+    def of(cls, counts: Mapping[str, int | None]) -> Self:
         """The counts of a follower."""
-        sums = {name: told[name] or 0 for name in _SUMS}
-        return cls(direct_bytes=told["direct_bytes"], lost=told["lost"] or 0, **sums)
+        sums = {name: counts[name] or 0 for name in _SUMS}
+        return cls(direct_bytes=counts["direct_bytes"], lost=counts["lost"] or 0, **sums)
 
     def since(self, before: Counts | None, lost: int) -> Counts:
         """The counts since others, of a run whose kernel ``lost`` this many events.

@@ -77,19 +77,19 @@ class Layout:
         ``recordings`` have the streams that the host named, if it named some. ``placement`` is one
         in place of the drive's, with the stream of each of ``owners``.
         """
-        made = making.configuration(file)
-        written = code.loaded(file, made, allowed=any(made["outside"].values()))
-        told: dict[str, Any] = json.loads(
+        configuration = making.configuration(file)
+        written = code.loaded(file, configuration, allowed=any(configuration["outside"].values()))
+        document: dict[str, Any] = json.loads(
             _core.device_owners(
                 file, trace, groups, len(owners), counted, written, recordings, placement
             )
         )
-        own = {name: told.pop(name) for name in ("valid", "erases", "copied_of")}
-        purest, pages = told.pop("purest"), sum(own["valid"])
+        own = {name: document.pop(name) for name in ("valid", "erases", "copied_of")}
+        purest, pages = document.pop("purest"), sum(own["valid"])
         map_ = FlashMap(
             owners=owners,
-            pages_per_block=made["pages_per_block"],
+            pages_per_block=configuration["pages_per_block"],
             purity=purest / pages if pages else None,
-            **told,
+            **document,
         )
         return cls(map_, **own)

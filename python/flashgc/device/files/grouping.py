@@ -51,7 +51,7 @@ def pattern(path: str) -> str:
     stem = _hashed(name).partition(".")[0]
     if stem == "N" and not _NUMBER.fullmatch(name.partition(".")[0]):
         folders = ["N" if _FAN.fullmatch(part) else part for part in folders]
-    name = _SUFFIX.sub(_random, _TEMPORARY.sub(lambda found: f"{found[1] or ''}N", _hashed(name)))
+    name = _SUFFIX.sub(_random, _TEMPORARY.sub(lambda match: f"{match[1] or ''}N", _hashed(name)))
     return "/".join(_NUMBER.sub("N", part) for part in (*map(_hashed, folders), name))
 
 
@@ -59,19 +59,19 @@ def _hashed(part: str) -> str:
     return _WORD.sub(_hash, _LONG_HASH.sub("N", _UUID.sub("N", part)))
 
 
-def _hash(found: re.Match[str]) -> str:
+def _hash(match: re.Match[str]) -> str:
     """``N`` for a hash: hexadecimal digits, or twenty letters and digits, with both of them."""
-    word = found[0]
+    word = match[0]
     digits = sum(letter.isdigit() for letter in word)
     is_hex = re.fullmatch(r"[0-9a-f]+|[0-9A-F]+", word) is not None
     is_hash = 0 < digits < len(word) if is_hex else len(word) >= 20 and digits >= 3
     return "N" if is_hash else word
 
 
-def _random(found: re.Match[str]) -> str:
+def _random(match: re.Match[str]) -> str:
     """``N`` for what mkstemp has put at the end: letters of both cases, or with digits."""
-    word = found[0]
-    has_both = any(one.isdigit() for one in word) and any(one.isalpha() for one in word)
+    word = match[0]
+    has_both = any(letter.isdigit() for letter in word) and any(letter.isalpha() for letter in word)
     is_mixed = word != word.lower() and word != word.upper() and word != word.capitalize()
     return "N" if has_both or is_mixed else word
 
@@ -107,7 +107,7 @@ class Groups:
         ('wal/*', '*.log', 'a/N.db')
         """
         own = path.removeprefix("work/")
-        return next((one for one in self.each if fnmatchcase(own, one)), pattern(path))
+        return next((glob for glob in self.each if fnmatchcase(own, glob)), pattern(path))
 
 
 #: No groups: each file has its own pattern.
@@ -143,7 +143,7 @@ def gathered(sizes: Mapping[str, int], most: int, given: Iterable[str] = ()) -> 
     children: defaultdict[str, set[str]] = defaultdict(set)
     for folder in list(total):
         children[_folder_of(folder)].add(folder)
-    count, left = len(sizes), [(total[one], one) for one in total if not children[one]]
+    count, left = len(sizes), [(total[name], name) for name in total if not children[name]]
     heapq.heapify(left)
     where = {name: name for name in sizes}
     holds: dict[str, list[str]] = {name: [name] for name in sizes}

@@ -49,7 +49,7 @@ class ByFile:
     @property
     def rows(self) -> list[Owner]:
         """The owners of pages that the command wrote, or whose pages were copied meanwhile."""
-        return [one for one in self.owners if one.written_pages or one.copied_pages]
+        return [owner for owner in self.owners if owner.written_pages or owner.copied_pages]
 
 
 @dataclass(frozen=True)
@@ -92,17 +92,19 @@ def by_file(
     pages = int(drive["logical_pages"])
     # Times of the run's recording are counted from its beginning.
     names, changes = numbered(owners.changes(pages), stat["recorded_since_ns"], owners.groups)
-    parts = [(one, folder / f"part{at}.flashgc.zst") for at, one in enumerate(recordings)]
-    told = _core.trace_tag(parts, changes, pages, 4096)[: len(names)]
+    parts = [
+        (recording, folder / f"part{at}.flashgc.zst") for at, recording in enumerate(recordings)
+    ]
+    tags = _core.trace_tag(parts, changes, pages, 4096)[: len(names)]
     tagged = parts[0][1]
     if len(parts) > 1:
         tagged = folder / "tagged.flashgc.zst"
         _core.trace_join(tagged, [part for _, part in parts])
     largest = sorted(
         (number for number, name in enumerate(names) if name not in (BEFORE, AFTER)),
-        key=lambda number: -told[number][0],
+        key=lambda number: -tags[number][0],
     )
-    chosen = [names[number] for number in largest[: HANDLES - 1] if told[number][0]]
+    chosen = [names[number] for number in largest[: HANDLES - 1] if tags[number][0]]
     shown = [*chosen, BEFORE, REST]
     groups = [shown.index(name) if name in shown else len(shown) - 1 for name in names]
     past_written, _, _ = past_of(drive)
@@ -113,9 +115,9 @@ def by_file(
     lying = Layout.of(file, tagged, shown, groups, counted, recordings=own)
     outside = {
         name: written - (past_written if name == BEFORE else 0) if name in (BEFORE, AFTER) else 0
-        for name, (written, *_) in zip(names, told, strict=True)
+        for name, (written, *_) in zip(names, tags, strict=True)
     }
-    found = [
+    rows = [
         Owner(
             name=name,
             written_pages=0 if name in (BEFORE, AFTER) else written,
@@ -126,13 +128,13 @@ def by_file(
             mean_life=lived / ended if ended else None,
         )
         for number, (name, (written, trimmed, ended, lived)) in enumerate(
-            zip(names, told, strict=True)
+            zip(names, tags, strict=True)
         )
         if written or lying.copied_of[number]
     ]
     written = stat["counters"]["host_pages_written"] - past_written
-    check(found, lying, blocks, written, period.copied)
-    found.sort(key=lambda one: (-one.copied_pages, -one.written_pages))
+    check(rows, lying, blocks, written, period.copied)
+    rows.sort(key=lambda owner: (-owner.copied_pages, -owner.written_pages))
     handles = None
     # A drive that separates its data already needs no handles, and a small one has no room.
     if drive["policies"]["placement"] == "none":
@@ -140,28 +142,34 @@ def by_file(
         with contextlib.suppress(ConfigError):
             apart = Layout.of(file, tagged, shown, groups, counted, placement).map
             handles = Handles(chosen, sum(apart.copied), sum(lying.map.copied), apart)
-    return ByFile(found, lying.map, handles)
+    return ByFile(rows, lying.map, handles)
 
 
-def check(found: Sequence[Owner], lying: Layout, blocks: Blocks, written: int, copied: int) -> None:
+def check(
+    owners: Sequence[Owner], lying: Layout, blocks: Blocks, written: int, copied: int
+) -> None:
     """Checks that sums over owners and cells are the counts of the drive, to the digit.
 
     ``blocks`` are the drive's own, ``written`` its pages since its past, and ``copied`` those of
     the command. Raises :class:`flashgc.DriveError` where they are not.
     """
     map_ = lying.map
-    rows = {one.name: one.live_pages for one in found}
+    rows = {owner.name: owner.live_pages for owner in owners}
     of_owners = [*(rows.pop(name, 0) for name in map_.owners[:-1]), sum(rows.values())]
     for what, ours, its in (
         (
             "pages written",
-            sum(one.written_pages + one.outside_pages for one in found),
+            sum(owner.written_pages + owner.outside_pages for owner in owners),
             written,
         ),
-        ("pages copied", sum(one.copied_pages for one in found), copied),
+        ("pages copied", sum(owner.copied_pages for owner in owners), copied),
         ("pages copied on the map", sum(map_.copied), copied),
         ("current pages", sum(of_owners), sum(blocks.valid)),
-        ("current pages of each owner on the map", [sum(one) for one in map_.live], of_owners),
+        (
+            "current pages of each owner on the map",
+            [sum(counts) for counts in map_.live],
+            of_owners,
+        ),
         ("current pages of each block", lying.valid, list(blocks.valid)),
         ("erases of each block", lying.erases, list(blocks.erases)),
     ):

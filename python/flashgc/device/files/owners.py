@@ -116,19 +116,19 @@ class Owners:
     def changes(self, pages: int) -> list[Change]:
         """The owners of the pages of a drive with ``pages``, in the order of their times."""
         life: defaultdict[int, int] = defaultdict(lambda: self._first)
-        found: list[Change] = []
+        changes: list[Change] = []
         for at, kind, inode, block, count in self._events:
             if kind == "next":
                 life[inode] += 1
             elif kind == "data":
                 path = self.names.path(inode, life[inode])
                 owner = UNNAMED if path is None else self._group(path)
-                found.append((at, block, count, owner))
+                changes.append((at, block, count, owner))
             elif kind in ("other", "freed"):
-                found.append((at, block, count, METADATA))
+                changes.append((at, block, count, METADATA))
         # What was given out before the command began holds from its beginning on.
-        early = [(self.began_ns, *one[1:]) for one in found if one[0] < self.began_ns]
-        late = [one for one in found if self.began_ns <= one[0] < self.ended_ns]
+        early = [(self.began_ns, *change[1:]) for change in changes if change[0] < self.began_ns]
+        late = [change for change in changes if self.began_ns <= change[0] < self.ended_ns]
         start = [(self.began_ns, 0, pages, METADATA)]
         journal = [(self.began_ns, first, count, JOURNAL) for first, count in self._journal]
         return [(0, 0, pages, BEFORE), *start, *journal, *early, *late, (
@@ -142,8 +142,8 @@ def _journal(device: str) -> list[tuple[int, int]]:
         raise DriveError(
             "--by-file needs debugfs, which is not installed; hint: apt-get install e2fsprogs"
         )
-    told = mounts.run("debugfs", "-R", "blocks <8>", device)
-    blocks = sorted(int(word) for word in told.split() if word.isdigit())
+    text = mounts.run("debugfs", "-R", "blocks <8>", device)
+    blocks = sorted(int(word) for word in text.split() if word.isdigit())
     ranges: list[tuple[int, int]] = []
     for block in blocks:
         if ranges and ranges[-1][0] + ranges[-1][1] == block:
@@ -170,7 +170,7 @@ def numbered(
     in_rows: dict[str, int] = defaultdict(int)
     for name, size in files.items():
         in_rows[rows[name]] += size
-    largest = sorted(in_rows, key=lambda one: -in_rows[one])
+    largest = sorted(in_rows, key=lambda name: -in_rows[name])
     names = [*fixed, *largest[: MOST - len(fixed)]]
     numbers = {name: number for number, name in enumerate(names)}
     return names, [

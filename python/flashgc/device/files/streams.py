@@ -104,7 +104,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Named:
+class Streams:
     """The streams of a run."""
 
     streams: list[Stream]
@@ -114,20 +114,20 @@ class Named:
     lost_events: int
 
 
-def named(patterns: Patterns, before: dict[str, Any], after: dict[str, Any]) -> Named:
+def named(patterns: Patterns, before: dict[str, Any], after: dict[str, Any]) -> Streams:
     """The streams between two states of a drive."""
-    counts = [{one["stream"]: one for one in stat["streams"]} for stat in (before, after)]
+    counts = [{stream["stream"]: stream for stream in stat["streams"]} for stat in (before, after)]
     rows = []
     for number in [*sorted({stream for _, stream in patterns.each}), None]:
 
         def grown(name: str, number: int | None = number) -> int:
-            first, last = (int(one.get(number, {}).get(name, 0)) for one in counts)
+            first, last = (int(streams.get(number, {}).get(name, 0)) for streams in counts)
             return last - first
 
         of = [pattern for pattern, stream in patterns.each if stream == number]
         rows.append(Stream(number, of, grown("host_pages"), grown("copied_pages")))
     files = after["files"]
-    return Named(rows, files["files"], files["late"], files["lost_events"])
+    return Streams(rows, files["files"], files["late"], files["lost_events"])
 
 
 class Naming:
@@ -157,12 +157,12 @@ class Naming:
         self._client.close()
 
     def _told(self, files: Sequence[tuple[int, int]]) -> None:
-        told = []
+        rows = []
         for inode, life in files:
             path = self._names.path(inode, life)
             # A folder has no path here, and no stream.
             stream = self._given.of(path.removeprefix(self._folder)) if path else NONE
-            told.append((inode, life, stream))
+            rows.append((inode, life, stream))
         # Whoever serves the drive counts the files of which it was not told.
         with contextlib.suppress(DriveError):
-            self._client.files(self._device, told)
+            self._client.files(self._device, rows)

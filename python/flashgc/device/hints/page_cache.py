@@ -143,9 +143,9 @@ def mounted(mount: Path) -> Mounted:
     if stat.S_ISBLK(node.st_mode):
         return _raw(path, node.st_rdev)
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
-        found = [_mount_of(line) for line in lines]
+        rows = [_mount_of(line) for line in lines]
     # Of mounts one over another the last one counts.
-    inside = [entry for entry in found if path.is_relative_to(entry[0])]
+    inside = [entry for entry in rows if path.is_relative_to(entry[0])]
     point, number, filesystem, options = max(
         reversed(inside), key=lambda entry: len(entry[0].parts)
     )
@@ -195,9 +195,9 @@ def _check(mount: Path, place: Mounted, file: Path, serving: Iterable[str]) -> N
 
 def _is_mounted(mount: Path, place: Mounted) -> bool:
     try:
-        found = os.stat(mount)
+        status = os.stat(mount)
     except OSError:
         return False
     if place.filesystem == "raw":
-        return found.st_rdev == place.number and mounts.backing(str(place.device)) is not None
-    return found.st_dev == place.number
+        return status.st_rdev == place.number and mounts.backing(str(place.device)) is not None
+    return status.st_dev == place.number

@@ -47,10 +47,10 @@ def check_filesystem(device: str) -> None:
 def check_on(path: Path, device: str, file: Path) -> None:
     """Refuses a ``path`` whose files are not on ``device``, that of the drive in ``file``."""
     try:
-        found = os.stat(path).st_dev
+        number = os.stat(path).st_dev
     except OSError as error:
         raise DriveError(f"{path}: {error.strerror}") from None
-    if found != number_of(device):
+    if number != number_of(device):
         raise DriveError(
             f"{path} is not on {device}, the device of {file}; hint: name the drive whose file "
             "system holds it"

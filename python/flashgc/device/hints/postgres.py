@@ -190,10 +190,10 @@ class Hints:
         """As long as the server is there."""
         psycopg = load()
         with (
-            psycopg.connect(self._dsn, autocommit=True, application_name="flashgc") as asked,
+            psycopg.connect(self._dsn, autocommit=True, application_name="flashgc") as connection,
             Stream(self._dsn) as stream,
         ):
-            self._start(asked, stream)
+            self._start(connection, stream)
             looked = time.monotonic()
             due, behind = looked + every, None
             while not stopped():
@@ -201,20 +201,20 @@ class Hints:
                 if looked - before > HELD_UP:
                     behind = time.time()
                 if self.link.look():
-                    self._recall(asked)
+                    self._recall(connection)
                     looked = time.monotonic()
                 last = self._turn(stream)
                 if behind and (last is None or last > behind):
                     # What was sent meanwhile is read: nothing of it cancels what is told now.
                     self.link.look()
-                    self._recall(asked)
+                    self._recall(connection)
                     looked, behind = time.monotonic(), None
                 if every and time.monotonic() >= due:
-                    yield self._sample(asked)
+                    yield self._sample(connection)
                     due = time.monotonic() + every
-            yield self._sample(asked)
+            yield self._sample(connection)
 
-    def _start(self, asked: Any, stream: Stream) -> None:
+    def _start(self, connection: Any, stream: Stream) -> None:
         """Begins at the end of the log, with the blocks that are dirty by then."""
         device = self._find()
         if device != self._device:
@@ -226,17 +226,17 @@ class Hints:
         # So every piece of the log is sent later than that by the margin at the least.
         time.sleep(MARGIN)
         self._follower.restart(stream.start())
-        self._recall(asked)
+        self._recall(connection)
         self._has_begun, self._is_away = True, False
 
-    def _recall(self, asked: Any) -> None:
+    def _recall(self, connection: Any) -> None:
         """Tells the drive what is dirty already, just after the drive was asked for its moment.
 
         The log has passed it, the drive forgot it, or the follower was held up.
         """
         known = time.time()
         if self._server.has_truth:
-            self._follower.dirty(asked.execute(DIRTY).fetchall())
+            self._follower.dirty(connection.execute(DIRTY).fetchall())
         self.link.send(*self._follower.changes(), known)
 
     def _turn(self, stream: Stream) -> float | None:
@@ -258,10 +258,10 @@ class Hints:
         self.link.send(dirtied, cancelled, None if sent is None else sent - MARGIN)
         return last
 
-    def _sample(self, asked: Any) -> Sample:
+    def _sample(self, connection: Any) -> Sample:
         dirty = known = None
         if self._server.has_truth:
-            blocks = self._follower.knows(asked.execute(DIRTY).fetchall())
+            blocks = self._follower.knows(connection.execute(DIRTY).fetchall())
             counted = self.link.hinted(_merged(runs for runs, _ in blocks))
             if counted is not None:
                 dirty, known = counted

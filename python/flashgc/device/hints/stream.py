@@ -57,9 +57,9 @@ class Stream:
         text = conninfo.make_conninfo(dsn, replication="true", application_name="flashgc")
         self._connection = pq.PGconn.connect(text.encode())
         if self._connection.status != pq.ConnStatus.OK:
-            said = " ".join(self._connection.get_error_message().split())
+            message = " ".join(self._connection.get_error_message().split())
             self._connection.finish()
-            raise OperationalError(said)
+            raise OperationalError(message)
         self._received = 0
         self._told = 0.0
 

@@ -54,7 +54,7 @@ class Demonstration:
 
     def amplification(self, begin: float, end: float) -> float | None:
         """Write amplification from ``begin`` to ``end``; nothing if nothing was written."""
-        inside = [one for one in self.samples if begin <= one.seconds <= end]
+        inside = [sample for sample in self.samples if begin <= sample.seconds <= end]
         host = inside[-1].host_pages - inside[0].host_pages if inside else 0
         copied = inside[-1].copied_pages - inside[0].copied_pages if inside else 0
         return (host + copied) / host if host else None
@@ -78,7 +78,9 @@ class Demonstration:
 
     def known(self, end: float, seconds: float = WINDOW) -> float:
         """Zombies that the drive knew on average in the seconds before ``end``."""
-        inside = [one.zombies for one in self.samples if end - seconds <= one.seconds <= end]
+        inside = [
+            sample.zombies for sample in self.samples if end - seconds <= sample.seconds <= end
+        ]
         return sum(inside) / len(inside)
 
     def to_dict(self) -> dict[str, Any]:
@@ -89,7 +91,7 @@ class Demonstration:
             "write_amplification_after": self.after,
             "zombies": self.zombies,
             "switched_on_seconds": self.switched_on,
-            "samples": [asdict(one) for one in self.samples],
+            "samples": [asdict(sample) for sample in self.samples],
         }
 
 
@@ -171,8 +173,8 @@ def _load(
             fio.wait()
             return
         if fio.returncode:
-            said = errors.read_text(errors="replace")
-            raise DriveError(f"fio ended early: {' '.join(said.split())}")
+            text = errors.read_text(errors="replace")
+            raise DriveError(f"fio ended early: {' '.join(text.split())}")
         yield
 
 
@@ -182,7 +184,7 @@ def draw(shown: Demonstration) -> Figure:
     from flashgc.plot.look import COLOURS, SOFT_INK
 
     samples, on = shown.samples, shown.switched_on
-    times = [one.seconds for one in samples if one.seconds >= WINDOW]
+    times = [sample.seconds for sample in samples if sample.seconds >= WINDOW]
     values = [shown.amplification(at - WINDOW, at) for at in times]
     pages = PLAN.capacity // 4096
 
@@ -191,7 +193,7 @@ def draw(shown: Demonstration) -> Figure:
         axes.set_xlim(0, samples[-1].seconds)
 
     def amplification(axes: Any) -> None:
-        axes.plot(times, [float("nan") if one is None else one for one in values])
+        axes.plot(times, [float("nan") if value is None else value for value in values])
         axes.set_ylabel("write amplification")
         axes.set_ylim(bottom=1)
         mark(axes)
@@ -215,11 +217,11 @@ def describe(shown: Demonstration) -> list[tuple[str, str]]:
     pages = PLAN.capacity // 4096
     before, after = shown.before, shown.after
     if before is None or after is None:
-        said = "nothing was written"
+        text = "nothing was written"
     else:
         change = 100 * (1 - after / before)
         word = "less" if change >= 0 else "more"
-        said = f"{before:.3f} without hints, {after:.3f} with them: {abs(change):.1f}% {word}"
+        text = f"{before:.3f} without hints, {after:.3f} with them: {abs(change):.1f}% {word}"
     share = 100 * shown.zombies / pages
     return [
         ("drive", f"{PLAN.capacity // MIB} MiB of flash, ext4; z-greedy with DAC"),
@@ -228,6 +230,6 @@ def describe(shown: Demonstration) -> list[tuple[str, str]]:
             f"{image.THREADS} threads of fio; {100 - PLAN.h[0]}% of the writes go to "
             f"{PLAN.h[0]}% of a file",
         ),
-        ("write amplification", said),
+        ("write amplification", text),
         ("zombies", f"{format_count(round(shown.zombies))} pages known, {share:.1f}% of the drive"),
     ]

@@ -112,7 +112,7 @@ def _check(
     block: int,
 ) -> None:
     is_name = len(name) <= LONGEST and not any(letter.isspace() for letter in name)
-    for what, found, is_right, expected in (
+    for what, value, is_right, expected in (
         ("h", h, 0.1 <= h <= 99.9, "0.1 to 99.9 percent"),
         ("reads per write", reads_per_write, 0 <= reads_per_write < 1e6, "0 or more"),
         ("threads", threads, threads >= 1, "1 or more"),
@@ -123,7 +123,7 @@ def _check(
     ):
         if not is_right:
             raise ConfigError(
-                f"the micro-benchmark: {what}: found {found}, expected {expected}; "
+                f"the micro-benchmark: {what}: found {value}, expected {expected}; "
                 "hint: the paper writes 5.12 GB with h=10 by 16 threads in blocks of 16384 bytes"
             )
 

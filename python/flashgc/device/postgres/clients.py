@@ -28,7 +28,7 @@ def programs(names: Iterable[str] = CLIENTS) -> Path:
     :class:`PostgresError` says which are missing.
     """
     wanted = tuple(names)
-    folders = sorted(VERSIONS.glob("*/bin"), key=lambda one: _number(one.parent.name))
+    folders = sorted(VERSIONS.glob("*/bin"), key=lambda path: _number(path.parent.name))
     first = system.find(wanted[0])
     if first is not None:
         folders.insert(0, Path(first).resolve().parent)
@@ -77,8 +77,8 @@ def failed(command: Sequence[str], code: int, words: str) -> PostgresError:
     hint = ""
     if (program, code) == ("psql", UNREACHABLE):
         hint = "; hint: start the server, or correct the name of the database"
-    said = " ".join(words.split())[-QUOTED:]
-    return PostgresError(f"{program} ended with code {code}: {said}{hint}")
+    text = " ".join(words.split())[-QUOTED:]
+    return PostgresError(f"{program} ended with code {code}: {text}{hint}")
 
 
 class Database:
@@ -98,6 +98,6 @@ class Database:
 
         ``:name`` in them stands for a variable, as psql has it.
         """
-        words = [word for one in variables.items() for word in ("-v", "{}={}".format(*one))]
+        words = [word for pair in variables.items() for word in ("-v", "{}={}".format(*pair))]
         quiet = ("-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1")
         return execute(self.command("psql", *quiet, *words, "-d"), text=text)

@@ -82,10 +82,10 @@ class Cluster:
             if os.geteuid() == 0:
                 shutil.chown(path, USER, USER)
         if not is_made:
-            made = ["--auth=trust", "--data-checksums", "--no-locale", "--encoding=UTF8"]
+            flags = ["--auth=trust", "--data-checksums", "--no-locale", "--encoding=UTF8"]
             if self.options.get("fsync") == "off":
-                made.append("--no-sync")
-            self.run("initdb", "-D", self.data, "-U", USER, *made)
+                flags.append("--no-sync")
+            self.run("initdb", "-D", self.data, "-U", USER, *flags)
         self.database = Database(f"host='{self._socket}' port={PORT} user={USER} dbname={USER}")
 
     def __enter__(self) -> Self:
@@ -127,10 +127,10 @@ class Cluster:
             check=False,
         )
         if done.returncode:
-            said = ""
+            text = ""
             with contextlib.suppress(OSError):
-                said = " ".join(self._log.read_text(errors="replace").split())
-            raise PostgresError(f"PostgreSQL does not start: {said[-QUOTED:]}")
+                text = " ".join(self._log.read_text(errors="replace").split())
+            raise PostgresError(f"PostgreSQL does not start: {text[-QUOTED:]}")
         note(self.folder, self._master())
 
     def stop(self) -> None:

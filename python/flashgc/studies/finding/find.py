@@ -50,13 +50,13 @@ def outcome(
     """The head of what was found."""
     what = " and ".join(wanted)
     first, last = ends
-    told = {
+    sentences = {
         "found": f"{option} {value} is the {side} with {what}",
         "everywhere": f"{option}: every value from {first} to {last} has {what}",
         "nowhere": f"{option}: no value from {first} to {last} has {what}",
         "interrupted": f"{option}: not found yet",
     }
-    return _RULES[status].found(told[status], value=value, first=first, last=last)
+    return _RULES[status].found(sentences[status], value=value, first=first, last=last)
 
 
 def several(values: Sequence[Scalar]) -> Finding:
@@ -187,14 +187,14 @@ class Search:
         if isinstance(mean, bool):
             return self.outcome("everywhere" if mean else "nowhere", None, "", None)
         side = "least" if self._holds(last, MEAN) else "most"
-        named = {shift: self._value(bound) for shift, bound in bounds.items()}
+        values = {shift: self._value(bound) for shift, bound in bounds.items()}
         # A figure without an interval may be anywhere: then nothing is known of the value either.
         has_interval = all(
-            self._done[at].figures.get(f"{one.figure}_ci95") is not None
-            for one in self._conditions
+            self._done[at].figures.get(f"{condition.figure}_ci95") is not None
+            for condition in self._conditions
             for at in (mean, *(bound for bound in bounds.values() if not isinstance(bound, bool)))
         )
-        interval = (named[BETTER], named[WORSE]) if has_interval else None
+        interval = (values[BETTER], values[WORSE]) if has_interval else None
         return self.outcome("found", mean, side, interval)
 
     def _refuse_crossing(self, ends: Sequence[_Evaluated]) -> None:
@@ -202,9 +202,11 @@ class Search:
 
         All of them may hold between, which bisection does not see.
         """
-        met = [[one.holds(end.figures, MEAN) for end in ends] for one in self._conditions]
-        if all(any(one) for one in met) and not any(map(all, zip(*met, strict=True))):
-            low, high = (self._conditions[[one[at] for one in met].index(True)] for at in (0, 1))
+        met = [
+            [condition.holds(end.figures, MEAN) for end in ends] for condition in self._conditions
+        ]
+        if all(any(row) for row in met) and not any(map(all, zip(*met, strict=True))):
+            low, high = (self._conditions[[row[at] for row in met].index(True)] for at in (0, 1))
             raise ConfigError(
                 f"wanted: {low} holds at {self._sought.values[0]} and {high} at "
                 f"{self._sought.values[-1]}, so all may hold between; hint: find each alone"
@@ -229,7 +231,7 @@ class Search:
 
     def _holds(self, index: int, shift: int) -> bool:
         figures = self._at(index).figures
-        return all(one.holds(figures, shift) for one in self._conditions)
+        return all(condition.holds(figures, shift) for condition in self._conditions)
 
     def _at(self, index: int) -> _Evaluated:
         if index not in self._done:
@@ -247,9 +249,9 @@ class Search:
             self._study.show(share, f"simulating {value}", len(self._done), "values")
 
         try:
-            asked = experiment(self._sought.lay(self._values, value), places)
+            setup = experiment(self._sought.lay(self._values, value), places)
             simulated = simulate(
-                asked,
+                setup,
                 self._python,
                 places=places,
                 default_runs=COMPARED_RUNS,
@@ -268,7 +270,11 @@ class Search:
         if result.interrupted:
             raise _Stopped
         figures = figures_of(simulated.results[0])
-        missing = [one.figure for one in self._conditions if figures.get(one.figure) is None]
+        missing = [
+            condition.figure
+            for condition in self._conditions
+            if figures.get(condition.figure) is None
+        ]
         if missing:
             raise ConfigError(
                 f"wanted: no result has {missing[0]}; hint: drives of --drive timed have times"
@@ -309,15 +315,17 @@ class Search:
         )
 
     def _tried(self, index: int) -> Tried:
-        one = self._done[index]
+        evaluation = self._done[index]
         names = [name for want in self._conditions for name in (want.figure, f"{want.figure}_ci95")]
-        figures = {name: one.figures[name] for name in names if name in one.figures}
-        return Tried(self._sought.values[index], figures, self._holds(index, MEAN), one.reason)
+        figures = {name: evaluation.figures[name] for name in names if name in evaluation.figures}
+        return Tried(
+            self._sought.values[index], figures, self._holds(index, MEAN), evaluation.reason
+        )
 
     def _findings(self, at: int | None) -> Iterator[Finding]:
         done = sorted(self._done)
-        told = [self._holds(index, MEAN) for index in done]
-        changes = [turn for turn in range(1, len(told)) if told[turn] != told[turn - 1]]
+        answers = [self._holds(index, MEAN) for index in done]
+        changes = [turn for turn in range(1, len(answers)) if answers[turn] != answers[turn - 1]]
         values, name = self._sought.values, self._sought.name
         if len(changes) > 1:
             yield several([values[done[turn]] for turn in changes])
@@ -327,7 +335,9 @@ class Search:
         # Each finding once: of the value that was found, if it has it.
         seen = set()
         for index in done if at is None else (at, *done):
-            for one in [] if (result := self._done[index].result) is None else result.findings:
-                if one.id not in seen:
-                    seen.add(one.id)
-                    yield dataclasses.replace(one, claim=f"{name} {values[index]}: {one.claim}")
+            for finding in [] if (result := self._done[index].result) is None else result.findings:
+                if finding.id not in seen:
+                    seen.add(finding.id)
+                    yield dataclasses.replace(
+                        finding, claim=f"{name} {values[index]}: {finding.claim}"
+                    )

@@ -56,15 +56,19 @@ class Found(Document):
 
     def _shown(self) -> Shown:
         head, *others = self.findings
-        names = list(dict.fromkeys(name for one in self.tried for name in one.figures))
+        names = list(dict.fromkeys(name for trial in self.tried for name in trial.figures))
         names = [name for name in names if not name.endswith("_ci95")]
         columns = [Column(self.option, is_figure=True)]
         columns += [Column(name.replace("_", " "), is_figure=True) for name in names]
         rows = [
-            [str(one.value), *(_figure(one, name) for name in names), "holds" if one.holds else ""]
-            for one in self.tried
+            [
+                str(trial.value),
+                *(_figure(trial, name) for name in names),
+                "holds" if trial.holds else "",
+            ]
+            for trial in self.tried
         ]
-        return Shown(head.text, rows, [*columns, Column("")], [one.text for one in others])
+        return Shown(head.text, rows, [*columns, Column("")], [finding.text for finding in others])
 
     def to_dict(self) -> dict[str, Json]:
         """All of it as plain Python values, with the keys of the JSON document."""
@@ -73,10 +77,15 @@ class Found(Document):
             for name, value in vars(self).items()
         }
         plain["tried"] = [
-            {"value": one.value, "holds": one.holds, **one.figures, "reason": one.reason or None}
-            for one in self.tried
+            {
+                "value": trial.value,
+                "holds": trial.holds,
+                **trial.figures,
+                "reason": trial.reason or None,
+            }
+            for trial in self.tried
         ]
-        plain["findings"] = [one.to_dict() for one in self.findings]
+        plain["findings"] = [finding.to_dict() for finding in self.findings]
         plain["result"] = None if self.result is None else self.result.to_dict()
         return {"version": _core.version(), **plain}
 
@@ -86,6 +95,6 @@ class Found(Document):
         return self.status == "interrupted"
 
 
-def _figure(one: Tried, name: str) -> str:
-    value, half = one.figures.get(name), one.figures.get(f"{name}_ci95")
+def _figure(trial: Tried, name: str) -> str:
+    value, half = trial.figures.get(name), trial.figures.get(f"{name}_ci95")
     return figure(value, half)  # type: ignore[arg-type]

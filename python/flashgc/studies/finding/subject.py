@@ -37,8 +37,8 @@ class Subject:
     def lay(self, values: Mapping[str, Mapping[str, Any]], value: Any) -> dict[str, dict[str, Any]]:
         """The values of an experiment with this value of the subject."""
         section, key = self.path.split(".")
-        made = {name: dict(keys) for name, keys in values.items()}
-        keys = made.setdefault(section, {})
+        copy = {name: dict(keys) for name, keys in values.items()}
+        keys = copy.setdefault(section, {})
         if self.parameter:
             spec = keys.get(key, PATHS[self.path].usual)
             if not isinstance(spec, str):
@@ -47,7 +47,7 @@ class Subject:
                 )
             value = with_parameter(spec, self.parameter, value)
         keys[key] = value
-        return made
+        return copy
 
 
 def subject(name: str, table: Mapping[str, Any], place: str = "OPTION") -> Subject:
@@ -61,7 +61,7 @@ def subject(name: str, table: Mapping[str, Any], place: str = "OPTION") -> Subje
     key, _, parameter = name.replace("-", "_").partition(".")
     key = {"workload": "source"}.get(key, key)
     if not known(key):
-        names = [one.key for one in OPTIONS if one.kind in _NUMBERS]
+        names = [option.key for option in OPTIONS if option.kind in _NUMBERS]
         raise ConfigError(f"{place}: unknown option '{key}'; hint: {_core.suggest(key, names)}")
     option = find(key)
     if bool(parameter) != (option.kind == "spec"):

@@ -59,7 +59,7 @@ def wanted(texts: str | Sequence[str], place: str = "wanted") -> tuple[Wanted, .
     >>> [str(one) for one in wanted("WA<2")]
     ['write_amplification < 2']
     """
-    made = []
+    runs = []
     for text in [texts] if isinstance(texts, str) else texts:
         match = _CONDITION.match(text)
         if match is None:
@@ -71,10 +71,10 @@ def wanted(texts: str | Sequence[str], place: str = "wanted") -> tuple[Wanted, .
         if figure not in FIGURES:
             hint = _core.suggest(figure, list(FIGURES))
             raise ConfigError(f"{place}: unknown figure '{figure}'; hint: {hint}")
-        made.append(Wanted(figure, compared, _limit(limit, place)))
-    if not made:
+        runs.append(Wanted(figure, compared, _limit(limit, place)))
+    if not runs:
         raise ConfigError(f'{place}: nothing is wanted; hint: write "write_amplification<2"')
-    return tuple(made)
+    return tuple(runs)
 
 
 def _limit(text: str, place: str) -> float:

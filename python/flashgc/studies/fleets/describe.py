@@ -28,18 +28,18 @@ SENTENCES = frozenset(
 
 def findings(fleet: Fleet) -> list[Finding]:
     """Return how the policies compare, who has no result, and doubts about the tables."""
-    told = []
+    findings = []
     if fleet.interrupted:
         missing = len(fleet.of("missing"))
         claim = f"Interrupted: {missing} of {len(fleet)} cells were not run"
-        told.append(RULES["fleet-interrupted"].found(claim, missing=missing, cells=len(fleet)))
+        findings.append(RULES["fleet-interrupted"].found(claim, missing=missing, cells=len(fleet)))
     first = fleet.policies[0].name
-    told += [
+    findings += [
         _against(first, policy, len(fleet.policies) - 1)
         for policy in fleet.policies[1:]
         if policy.against_first is not None
     ]
-    return [*told, *reasons(fleet), *_doubts(fleet)]
+    return [*findings, *reasons(fleet), *_doubts(fleet)]
 
 
 def _against(first: str, policy: FleetPolicy, comparisons: int) -> Finding:
@@ -79,10 +79,10 @@ def reasons(fleet: Fleet) -> Iterator[Finding]:
 
 def _kinds(fleet: Fleet, status: str) -> Mapping[str, dict[int | str, str]]:
     """By kind of reason, the volumes that have it under any policy, with theirs."""
-    found: dict[str, dict[int | str, str]] = {}
+    groups: dict[str, dict[int | str, str]] = {}
     for cell in fleet.of(status):
-        found.setdefault(without_numbers(cell.reason), {}).setdefault(cell.volume, cell.reason)
-    return found
+        groups.setdefault(without_numbers(cell.reason), {}).setdefault(cell.volume, cell.reason)
+    return groups
 
 
 def _doubts(fleet: Fleet) -> Iterator[Finding]:

@@ -96,11 +96,11 @@ class Work(Cells):
 
     def _cell(self, volume: Volume, policy: Policy, kept: Kept | None) -> FleetCell:
         result = {} if kept is None else kept.result or {}
-        for one in findings.read(result):
-            kind = one.kind
+        for finding in findings.read(result):
+            kind = finding.kind
             self._told[kind] += 1
-            name, example = self._examples.get(kind, (volume.name, one))
-            hint = findings.hint_for_all([example.hint, one.hint])
+            name, example = self._examples.get(kind, (volume.name, finding))
+            hint = findings.hint_for_all([example.hint, finding.hint])
             self._examples[kind] = name, dataclasses.replace(example, hint=hint)
         return cell_of(volume, policy.name, kept)
 
@@ -117,7 +117,7 @@ class Work(Cells):
             return self._volumes.config(cell.place // count, policy.config)
 
         with Threads(jobs) as threads:
-            self.run(self._missing, config, threads, work=self._simulate, told=told)
+            self.run(self._missing, config, threads, work=self._simulate, report=told)
 
     def _simulate(self, config: dict[str, Any], control: Control | None) -> Kept | None:
         at = self._volumes.index(config)
@@ -132,11 +132,11 @@ class Work(Cells):
         return dataclasses.replace(kept, reason=kept.reason.replace(str(file), name))
 
 
-def _of_cells(count: int, volume: int | str, one: Finding) -> Finding:
+def _of_cells(count: int, volume: int | str, finding: Finding) -> Finding:
     """A finding of this many cells, one of which is that of ``volume``."""
     cells = "cell" if count == 1 else "cells"
-    claim = f"{count} {cells}, such as volume {volume}: {one.claim}"
-    return dataclasses.replace(one, claim=claim, evidence={**one.evidence, "cells": count})
+    claim = f"{count} {cells}, such as volume {volume}: {finding.claim}"
+    return dataclasses.replace(finding, claim=claim, evidence={**finding.evidence, "cells": count})
 
 
 #: The file of results if nobody says otherwise.
@@ -260,8 +260,8 @@ def fleet_with(
             notes=tuple(_notes(volumes)),
             rounded=rounded(work.cells, spares),
         )
-        told = (*describe.findings(fleet), *work.findings)
-        return dataclasses.replace(fleet, findings=told)
+        findings = (*describe.findings(fleet), *work.findings)
+        return dataclasses.replace(fleet, findings=findings)
 
 
 def _policies(
@@ -281,9 +281,9 @@ def _policies(
     if not _core.is_trace(source):
         source = os.path.join(os.curdir, source)
     sections = {**values, "workload": {**values.get("workload", {}), "source": source}}
-    asked = experiment(sections, places)
+    setup = experiment(sections, places)
     python = load_policies(values.get("gc"), places)
-    configs = configurations(asked, places, python=python)
+    configs = configurations(setup, places, python=python)
     return [Policy(_naming.name(config, configs), config) for config in configs]
 
 

@@ -52,10 +52,10 @@ def signs(values: Sequence[float], others: Sequence[float]) -> Signs:
     Signs(less=4, same=1, more=0, p=0.125)
     """
     less = more = 0
-    for one, other in zip(values, others, strict=True):
-        if abs(one - other) > _SAME * other:
-            less += one < other
-            more += one > other
+    for value, other in zip(values, others, strict=True):
+        if abs(value - other) > _SAME * other:
+            less += value < other
+            more += value > other
     return Signs(less, len(values) - less - more, more, sign_test(less, more))
 
 
@@ -229,16 +229,19 @@ class Fleet(Document):
     def _shown(self) -> Shown:
         line = f"{self.volumes} volumes of {short(self.workload)}"
         headings = ("volumes", "median", "95%", "worst", "per byte", "median life")
-        columns = [Column("policy"), *(Column(one, is_figure=True) for one in headings)]
+        columns = [Column("policy"), *(Column(heading, is_figure=True) for heading in headings)]
         rows = [
             [
-                one.name,
-                str(one.volumes),
-                *map(figure, (one.median, one.p95, one.worst, one.per_byte, one.life_median)),
+                policy.name,
+                str(policy.volumes),
+                *map(
+                    figure,
+                    (policy.median, policy.p95, policy.worst, policy.per_byte, policy.life_median),
+                ),
             ]
-            for one in self.policies
+            for policy in self.policies
         ]
-        notes = [one.text for one in self.findings]
+        notes = [finding.text for finding in self.findings]
         return Shown(line + ", interrupted" * self.interrupted, rows, columns, notes)
 
     def rows(self) -> list[dict[str, Scalar]]:
@@ -254,14 +257,16 @@ class Fleet(Document):
 
     def to_dict(self) -> dict[str, Json]:
         """All of it as plain Python values, with the keys of the JSON document."""
-        made: dict[str, Json] = {
+        document: dict[str, Json] = {
             "version": _core.version(),
-            "findings": [one.to_dict() for one in self.findings],
+            "findings": [finding.to_dict() for finding in self.findings],
             "rounded": self.rounded,
         }
-        others = {name: value for name, value in vars(self).items() if name not in made}
-        made |= {name: value for name, value in others.items() if name not in ("policies", "cells")}
-        return made | {
+        others = {name: value for name, value in vars(self).items() if name not in document}
+        document |= {
+            name: value for name, value in others.items() if name not in ("policies", "cells")
+        }
+        return document | {
             "notes": list(self.notes),
             "policies": [dataclasses.asdict(policy) for policy in self.policies],
             "cells": [cell.row() for cell in self.cells],
@@ -289,7 +294,7 @@ def _policy(
     figures = [cell.write_amplification or math.nan for cell in measured]
     lives = [cell.life or math.nan for cell in measured]
     worst = max(measured, key=lambda cell: cell.write_amplification or 0.0)
-    made = FleetPolicy(
+    policy = FleetPolicy(
         name=name,
         volumes=len(measured),
         median=statistics.median(figures),
@@ -304,25 +309,25 @@ def _policy(
         against_first=None,
     )
     if first is None:
-        return made
+        return policy
     both = [
         (mine, other)
         for mine, other in zip(column, first, strict=True)
         if mine.status == other.status == "result"
     ]
     if not both:
-        return made
-    mine, others = [one for one, _ in both], [other for _, other in both]
-    found = signs(
+        return policy
+    mine, others = [cell for cell, _ in both], [other for _, other in both]
+    tally = signs(
         [cell.write_amplification or math.nan for cell in mine],
         [cell.write_amplification or math.nan for cell in others],
     )
     return dataclasses.replace(
-        made,
-        against_first=found,
+        policy,
+        against_first=tally,
         ratio=_per_byte(mine) / _per_byte(others),
         life_ratio=_life_per_byte(mine) / _life_per_byte(others),
-        differs=found.p * comparisons < 0.05,
+        differs=tally.p * comparisons < 0.05,
     )
 
 

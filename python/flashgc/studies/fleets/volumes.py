@@ -160,7 +160,7 @@ def split(
         tempfile.TemporaryDirectory(prefix="flashgc-fleet-", ignore_cleanup_errors=True) as folder,
     ):
         spool = _core.trace_split(
-            [Path(one) for one in traces],
+            [Path(trace) for trace in traces],
             Path(folder),
             control,
             json.dumps(read),

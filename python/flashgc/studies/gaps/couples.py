@@ -42,24 +42,24 @@ def couples(texts: Sequence[str], place: str) -> tuple[Couple, ...]:
     """
     if not texts:
         raise ConfigError(f"{place}: found none, expected a couple; hint: sepbit-cb")
-    found = [_couple(text, place) for text in texts]
-    for index, one in enumerate(found):
-        twins = [two for two in found[:index] if _parts(two) == _parts(one)]
+    couples = [_couple(text, place) for text in texts]
+    for index, couple in enumerate(couples):
+        twins = [two for two in couples[:index] if _parts(two) == _parts(couple)]
         if twins:
             raise ConfigError(
-                f"{place}: '{one.name}' is the same as '{twins[0].name}'; hint: give each once"
+                f"{place}: '{couple.name}' is the same as '{twins[0].name}'; hint: give each once"
             )
-    return (GREEDY, *(one for one in found if _parts(one) != _parts(GREEDY)))
+    return (GREEDY, *(couple for couple in couples if _parts(couple) != _parts(GREEDY)))
 
 
-def _parts(one: Couple) -> tuple[str, str]:
-    return one.victim, one.placement
+def _parts(couple: Couple) -> tuple[str, str]:
+    return couple.victim, couple.placement
 
 
 def _couple(text: str, place: str) -> Couple:
     name = " ".join(text.split())
     victim, plus, placement = (part.strip() for part in name.partition("+"))
-    preset = next((one for one in gc_presets() if one.name == victim), None)
+    preset = next((gc_preset for gc_preset in gc_presets() if gc_preset.name == victim), None)
     if preset is not None and plus:
         raise ConfigError(
             f"{place}: '{name}': the GC preset {victim} has a placement already; "

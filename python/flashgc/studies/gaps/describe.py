@@ -50,18 +50,18 @@ def _drive(gap: Gap) -> str:
 
 def findings(gap: Gap) -> list[Finding]:
     """All that there is to say below the table, each a thought."""
-    told = []
+    findings = []
     if gap.interrupted:
-        ran = [one for one in gap if one.victim is not None]
-        done = sum(one.digest is not None for one in ran)
+        ran = [row for row in gap if row.victim is not None]
+        done = sum(row.digest is not None for row in ran)
         claim = f"Interrupted: {done} of {len(ran)} rows were measured"
-        told.append(RULES["gap-interrupted"].found(claim, measured=done, rows=len(ran)))
+        findings.append(RULES["gap-interrupted"].found(claim, measured=done, rows=len(ran)))
     if not gap.online:
-        return [*told, *_left_out(gap)]
+        return [*findings, *_left_out(gap)]
     return [
-        *told,
+        *findings,
         *_between(gap),
-        *doubts_of((one.name, one.findings) for one in gap if one.digest is not None),
+        *doubts_of((row.name, row.findings) for row in gap if row.digest is not None),
     ]
 
 
@@ -70,7 +70,7 @@ def _between(gap: Gap) -> list[Finding]:
     return [
         _gap(gap),
         *_alike(gap),
-        *(one for errors in gap.equal for one in _predictors(gap, errors)),
+        *(finding for errors in gap.equal for finding in _predictors(gap, errors)),
         *_errors(gap),
         *_left_out(gap),
     ]
@@ -115,7 +115,7 @@ _NOTHING = 0.0005
 
 
 def _alike(gap: Gap) -> list[Finding]:
-    alike = [one.name for one in gap.online if one.inside_noise and not one.is_best]
+    alike = [row.name for row in gap.online if row.inside_noise and not row.is_best]
     if not alike:
         return []
     claim = f"It cannot be told apart from {', '.join(alike)}"
@@ -128,17 +128,21 @@ def _predictors(gap: Gap, errors: str) -> list[Finding]:
     if not shown:
         return []
     best, kind = gap.best, _ERRORS[errors]
-    one = min(shown, key=lambda row: abs(math.log(row.sigma or 1.0)))
-    worth = -(one.difference or 0.0)
-    named = f"A predictor with sigma = {one.sigma:g}{kind}"
-    if one.inside_noise:
-        rule, claim = "predictor-alike", f"{named} cannot be told apart from {best.name}"
+    predictor = min(shown, key=lambda row: abs(math.log(row.sigma or 1.0)))
+    worth = -(predictor.difference or 0.0)
+    subject = f"A predictor with sigma = {predictor.sigma:g}{kind}"
+    if predictor.inside_noise:
+        rule, claim = "predictor-alike", f"{subject} cannot be told apart from {best.name}"
     elif worth > 0:
-        rule, claim = "predictor-gain", f"{named} would be worth {text(worth)}"
+        rule, claim = "predictor-gain", f"{subject} would be worth {text(worth)}"
     else:
-        rule, claim = "predictor-loss", f"{named} would be no gain: it writes {text(-worth)} more"
-    told = [RULES[rule].found(claim, sigma=one.sigma, gain=worth, gain_ci95=one.difference_ci95)]
-    return [*told, *_standing(gap, errors)]
+        rule, claim = "predictor-loss", f"{subject} would be no gain: it writes {text(-worth)} more"
+    findings = [
+        RULES[rule].found(
+            claim, sigma=predictor.sigma, gain=worth, gain_ci95=predictor.difference_ci95
+        )
+    ]
+    return [*findings, *_standing(gap, errors)]
 
 
 def _standing(gap: Gap, errors: str) -> list[Finding]:
@@ -210,7 +214,7 @@ def _at(crossing: float, bracket: tuple[float, float], kind: str = "") -> str:
 
 
 def _errors(gap: Gap) -> list[Finding]:
-    kinds = {one.errors for one in gap if one.kind == PREDICTOR}
+    kinds = {row.errors for row in gap if row.kind == PREDICTOR}
     if kinds != {"write"}:
         return []
     claim = (
@@ -222,6 +226,6 @@ def _errors(gap: Gap) -> list[Finding]:
 def _left_out(gap: Gap) -> list[Finding]:
     """Rows that could not be, with the reason."""
     left: list[Row] = [
-        one for one in gap if one.reason not in ("", "stopped") and one.kind in (ONLINE, PREDICTOR)
+        row for row in gap if row.reason not in ("", "stopped") and row.kind in (ONLINE, PREDICTOR)
     ]
-    return [RULES["row-left-out"].found(f"{one.name} cannot be run: {one.reason}") for one in left]
+    return [RULES["row-left-out"].found(f"{row.name} cannot be run: {row.reason}") for row in left]

@@ -72,7 +72,7 @@ def gap(
     values, places = given_values(workload, {**options})
     with _notebook_progress.shown(progress) as show:
         jobs = jobs_of(values, places)
-        asked = task.checked(
+        job = task.checked(
             values,
             places,
             names=couples,
@@ -89,57 +89,57 @@ def gap(
             resume=resume,
             places=places,
         )
-        rows, drive = asked.rows(), None
-        ran, found = 0, 0
+        rows, drive = job.rows(), None
+        ran, known = 0, 0
         with study.ending():
-            drive = _fits(asked, study, places)
-            ran, found = study.ran, study.found
+            drive = _fits(job, study, places)
+            ran, known = study.ran, study.found
             if drive is not None:
-                rows = _run(asked, rows, study)
+                rows = _run(job, rows, study)
         if drive is not None:
-            rows = [*rows, _separated(asked, drive)]
-        shown = ordered([_stopped_if_empty(one) for one in (*rows, bound(rows))])
-        made = Gap(
-            workload=str(asked.config["workload"]),
+            rows = [*rows, _separated(job, drive)]
+        shown = ordered([_stopped_if_empty(row) for row in (*rows, bound(rows))])
+        gap = Gap(
+            workload=str(job.config["workload"]),
             blocks=None if drive is None else drive.config.blocks,
             pages_per_block=None if drive is None else drive.config.pages_per_block,
             spare_factor=None if drive is None else drive.config.spare_factor,
-            runs=int(asked.config["runs"]),
-            classes=asked.foresight.classes,
-            horizon=asked.foresight.horizon,
+            runs=int(job.config["runs"]),
+            classes=job.foresight.classes,
+            horizon=job.foresight.horizon,
             rows=shown,
             equal=equals(shown),
             simulations=study.ran - ran,
-            found=study.found - found,
+            found=study.found - known,
             interrupted=study.interrupted,
-            seed=int(asked.config["seed"]),
+            seed=int(job.config["seed"]),
             version=_core.version(),
             unkept=study.unkept,
         )
-        return dataclasses.replace(made, findings=tuple(findings(made)))
+        return dataclasses.replace(gap, findings=tuple(findings(gap)))
 
 
-def _fits(asked: task.Task, study: Rounds, places: Mapping[str, str]) -> Result | None:
+def _fits(job: task.Task, study: Rounds, places: Mapping[str, str]) -> Result | None:
     """A run of one page with greedy; ``None`` if stopped.
 
     Raises :class:`flashgc.ConfigError` where the drive has no room for greedy or clairvoyance.
     """
-    greedy = asked.short("greedy", "none")
+    greedy = job.short("greedy", "none")
     study.sure = greedy
     # With an error, for it takes the most memory.
     ahead = [
-        asked.short(task.VICTIM, asked.foresight.placement(1, errors))
-        for errors in asked.foresight.errors
+        job.short(task.VICTIM, job.foresight.placement(1, errors))
+        for errors in job.foresight.errors
     ]
-    wanted = [Wanted(one, 0.0) for one in (greedy, *ahead)]
+    wanted = [Wanted(config, 0.0) for config in (greedy, *ahead)]
     raw, *others = study.run(wanted, "looking at the drive", possible=False)
-    for one in (raw, *others):
-        if isinstance(one, str):
-            raise ConfigError(one if one is raw else _too_small(one, asked, study, places))
+    for config in (raw, *others):
+        if isinstance(config, str):
+            raise ConfigError(config if config is raw else _too_small(config, job, study, places))
     return Result.from_dict(raw) if isinstance(raw, dict) and all(others) else None
 
 
-def _too_small(reason: str, asked: task.Task, study: Rounds, places: Mapping[str, str]) -> str:
+def _too_small(reason: str, job: task.Task, study: Rounds, places: Mapping[str, str]) -> str:
     """The reason why clairvoyance cannot be run, and a remedy: classes, blocks, or a horizon."""
     fault, _, hint = reason.partition("; hint: ")
     if sight := re.search(r"horizon=([0-9.e+-]+)", hint):
@@ -149,30 +149,30 @@ def _too_small(reason: str, asked: task.Task, study: Rounds, places: Mapping[str
     if needed is None:
         return reason
     wanted = [
-        Wanted(asked.short(task.VICTIM, asked.foresight.placement(classes=classes)), 0.0)
-        for classes in range(1, asked.foresight.classes)
+        Wanted(job.short(task.VICTIM, job.foresight.placement(classes=classes)), 0.0)
+        for classes in range(1, job.foresight.classes)
     ]
     fitting = [
         classes
-        for classes, one in enumerate(
+        for classes, row in enumerate(
             study.run(wanted, "looking at the drive", possible=False), start=1
         )
-        if isinstance(one, dict)
+        if isinstance(row, dict)
     ]
     hints = []
     if fitting:
         hints.append(_origins.written(places, "classes", fitting[-1]))
-    if asked.config["blocks"] is not None:
-        blocks = math.ceil(int(needed[1]) / float(asked.config["spare"])) + 1
+    if job.config["blocks"] is not None:
+        blocks = math.ceil(int(needed[1]) / float(job.config["spare"])) + 1
         hints.append(_origins.written(places, "blocks", blocks))
     hints.append(hint)
     return f"{fault}; hint: {', or '.join(hints)}"
 
 
-def _run(asked: task.Task, rows: Sequence[Row], study: Rounds) -> list[Row]:
+def _run(job: task.Task, rows: Sequence[Row], study: Rounds) -> list[Row]:
     """The rows with their figures, or the reasons why they have none."""
-    wanted = [Wanted(asked.of(row), 1.0 if row.sigma is None else _AHEAD) for row in rows]
-    study.total = sum(one.cost for one in wanted)
+    wanted = [Wanted(job.of(row), 1.0 if row.sigma is None else _AHEAD) for row in rows]
+    study.total = sum(entry.cost for entry in wanted)
     outcomes = study.run(wanted, "schemes, and what looks ahead", possible=False)
     return [_measured(row, raw) for row, raw in zip(rows, outcomes, strict=True)]
 
@@ -191,11 +191,11 @@ def _stopped_if_empty(row: Row) -> Row:
     return dataclasses.replace(row, reason="stopped")
 
 
-def _separated(asked: task.Task, drive: Result) -> Row:
+def _separated(job: task.Task, drive: Result) -> Row:
     """The model of static separation, where the frequencies of the writes are known."""
     row = Row(MODEL, "static separation")
     config = drive.config
-    if asked.is_trace:
+    if job.is_trace:
         return dataclasses.replace(row, reason="needs frequencies: a trace has none")
     if config.host or config.request_size or config.mapping_unit:
         reason = "needs frequencies: a cache, request sizes or mapping units change those of pages"
@@ -203,7 +203,7 @@ def _separated(asked: task.Task, drive: Result) -> Row:
     try:
         answer = evaluate(
             "separation",
-            workload=asked.config["workload"],
+            workload=job.config["workload"],
             spare=config.spare_factor,
             pages_per_block=config.pages_per_block,
             blocks=config.blocks,

@@ -186,28 +186,28 @@ class Gap(Document):
     @property
     def online(self) -> tuple[Row, ...]:
         """The online couples that were measured, the best last."""
-        return tuple(one for one in self.rows if one.kind == ONLINE and _figure(one) is not None)
+        return tuple(row for row in self.rows if row.kind == ONLINE and _figure(row) is not None)
 
     @property
     def best(self) -> Row:
         """The best online couple; raises :class:`flashgc.DriveError` where none was measured."""
-        for one in self.rows:
-            if one.is_best:
-                return one
+        for row in self.rows:
+            if row.is_best:
+                return row
         raise DriveError("no online couple was measured; hint: give the same command again")
 
     @property
     def clairvoyance(self) -> Row | None:
         """The row of clairvoyance; ``None`` if it was not measured."""
         return next(
-            (one for one in self.rows if one.kind == CLAIRVOYANCE and _figure(one) is not None),
+            (row for row in self.rows if row.kind == CLAIRVOYANCE and _figure(row) is not None),
             None,
         )
 
     @property
     def bound(self) -> float | None:
         """The write amplification below which no scheme can be; ``None`` if it is not known."""
-        return next((one.write_amplification for one in self.rows if one.kind == BOUND), None)
+        return next((row.write_amplification for row in self.rows if row.kind == BOUND), None)
 
     def _shown(self) -> Shown:
         line = f"{short(self.workload)}: nothing was measured"
@@ -219,22 +219,22 @@ class Gap(Document):
         columns += [Column("write amplification", is_figure=True), Column("gap", is_figure=True)]
         rows = [
             [
-                one.name,
-                one.kind,
-                figure(one.write_amplification, one.write_amplification_ci95),
-                figure(one.difference, one.difference_ci95),
+                row.name,
+                row.kind,
+                figure(row.write_amplification, row.write_amplification_ci95),
+                figure(row.difference, row.difference_ci95),
             ]
-            for one in self
+            for row in self
         ]
-        notes = [one.sentence for one in self.findings]
+        notes = [finding.sentence for finding in self.findings]
         return Shown(line + ", interrupted" * self.interrupted, rows, columns, notes)
 
     def predictors(self, errors: str) -> tuple[Row, ...]:
         """The predictors measured with errors of this kind, the worst first."""
         return tuple(
-            one
-            for one in self.rows
-            if one.kind == PREDICTOR and one.errors == errors and _figure(one) is not None
+            row
+            for row in self.rows
+            if row.kind == PREDICTOR and row.errors == errors and _figure(row) is not None
         )
 
     @property
@@ -244,16 +244,16 @@ class Gap(Document):
 
     def to_dict(self) -> dict[str, Json]:
         """All of it as plain Python values, with the keys of the JSON document."""
-        made = {name: value for name, value in vars(self).items() if name != "unkept"}
+        fields = {name: value for name, value in vars(self).items() if name != "unkept"}
         return {
-            **made,
-            "rows": [_plain(dataclasses.asdict(one)) for one in self.rows],
+            **fields,
+            "rows": [_plain(dataclasses.asdict(row)) for row in self.rows],
             "equal": {
-                errors: {**dataclasses.asdict(one), "crossings": list(one.crossings)}
-                for errors, one in self.equal.items()
+                errors: {**dataclasses.asdict(equal), "crossings": list(equal.crossings)}
+                for errors, equal in self.equal.items()
             },
             "open": self.open,
-            "findings": [one.to_dict() for one in self.findings],
+            "findings": [finding.to_dict() for finding in self.findings],
         }
 
 
@@ -266,7 +266,7 @@ def _figure(row: Row) -> float | None:
 
 
 def _open(rows: Sequence[Row]) -> float | None:
-    clairvoyance = next((one for one in rows if one.kind == CLAIRVOYANCE), None)
+    clairvoyance = next((row for row in rows if row.kind == CLAIRVOYANCE), None)
     if clairvoyance is None or clairvoyance.difference is None:
         return None
     return -clairvoyance.difference
@@ -279,7 +279,7 @@ def bound(rows: Sequence[Row]) -> Row:
     those of all runs together.
     """
     row = Row(BOUND, "lower bound")
-    known = [one.without_copies for one in rows if one.without_copies is not None]
+    known = [row.without_copies for row in rows if row.without_copies is not None]
     if not known:
         return dataclasses.replace(row, reason="stopped")
     return dataclasses.replace(row, write_amplification=min(known))
@@ -294,8 +294,8 @@ def ordered(rows: Sequence[Row]) -> tuple[Row, ...]:
 
     Couples go from the most writes to the least, predictors from the largest error to the least.
     """
-    measured = [one for one in rows if one.kind == ONLINE and _figure(one) is not None]
-    best = min(measured, key=lambda one: one.write_amplification or 0.0, default=None)
+    measured = [row for row in rows if row.kind == ONLINE and _figure(row) is not None]
+    best = min(measured, key=lambda row: row.write_amplification or 0.0, default=None)
 
     def place(row: Row) -> tuple[int, str, float]:
         # What has no figure comes first: the best is the last of its kind.
@@ -305,8 +305,8 @@ def ordered(rows: Sequence[Row]) -> tuple[Row, ...]:
             within = row.sigma or 0.0
         return _KINDS.index(row.kind), row.errors or "", -within
 
-    made = sorted(rows, key=place)
-    return tuple(made if best is None else (_beside(one, best) for one in made))
+    order = sorted(rows, key=place)
+    return tuple(order if best is None else (_beside(row, best) for row in order))
 
 
 def _beside(row: Row, best: Row) -> Row:
@@ -334,17 +334,17 @@ def _beside(row: Row, best: Row) -> Row:
 
 def equals(rows: Sequence[Row]) -> dict[str, Equal]:
     """Return the standing of the best online couple among predictors, by kind of errors."""
-    best = next((one for one in rows if one.is_best), None)
+    best = next((row for row in rows if row.is_best), None)
     if best is None or best.write_amplification is None:
         return {}
-    made = {}
+    by_errors = {}
     for errors in ("write", "request"):
-        own = [one for one in rows if one.kind == PREDICTOR and one.errors == errors]
+        own = [row for row in rows if row.kind == PREDICTOR and row.errors == errors]
         if own:
             curve = [
-                Point(one.sigma, one.write_amplification, bool(one.inside_noise))
-                for one in (*own, *(one for one in rows if one.kind == CLAIRVOYANCE))
-                if one.sigma is not None and one.write_amplification is not None
+                Point(row.sigma, row.write_amplification, bool(row.inside_noise))
+                for row in (*own, *(row for row in rows if row.kind == CLAIRVOYANCE))
+                if row.sigma is not None and row.write_amplification is not None
             ]
-            made[errors] = equal(curve, best.write_amplification)
-    return made
+            by_errors[errors] = equal(curve, best.write_amplification)
+    return by_errors

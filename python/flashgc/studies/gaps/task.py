@@ -23,7 +23,7 @@ from flashgc.studies.study import check_again, refuse
 OWN = ("victim", "placement", "frontier", "gc_preset")
 UNUSED = (
     *OWN, "source", "until", "wear_levelling", "vm_page_cache", "page_policy", "scheme",
-    *(one.key for one in OPTIONS if one.drives == "timed"),
+    *(option.key for option in OPTIONS if option.drives == "timed"),
 )  # fmt: skip
 #: Errors of predictors, if nobody says otherwise.
 SIGMAS = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -69,7 +69,7 @@ class Task:
         """Return the rows to run, without figures."""
         ahead = self.foresight
         return [
-            *(Row(ONLINE, one.name, one.victim, one.placement) for one in self.couples),
+            *(Row(ONLINE, couple.name, couple.victim, couple.placement) for couple in self.couples),
             *(
                 Row(
                     PREDICTOR,
@@ -107,19 +107,19 @@ def checked(
 ) -> Task:
     """Checks what was given; raises :class:`flashgc.ConfigError` with the value's place."""
     sections: dict[str, Any] = {name: dict(keys) for name, keys in values.items()}
-    named = f"{option(places, 'couples')} names schemes, all with the pool frontier"
+    text = f"{option(places, 'couples')} names schemes, all with the pool frontier"
     refuse(
         UNUSED,
         sections,
         places,
         "cannot be given to a comparison with foresight",
-        lambda one: named if one.key in OWN else "leave it out",
+        lambda option: text if option.key in OWN else "leave it out",
     )
     _check_drive(sections, places)
     chosen = couples(USUAL if names is None else list(names), option(places, "couples"))
     sections["gc"] = {**sections.get("gc", {}), "frontier": "pool", "victim": "greedy"}
-    asked = experiment(sections, places)
-    trace = _core.is_trace(asked["workload.source"])
+    setup = experiment(sections, places)
+    trace = _core.is_trace(setup["workload.source"])
     ahead = Foresight(
         _classes(classes, places),
         _horizon(horizon, places),
@@ -127,8 +127,8 @@ def checked(
         _errors(errors, trace, places),
     )
     if trace:
-        check_again(asked["workload.source"], "foresight")
-    configs = configurations(asked, places, default_runs=int(find("runs").case("compare")))
+        check_again(setup["workload.source"], "foresight")
+    configs = configurations(setup, places, default_runs=int(find("runs").case("compare")))
     if len(configs) != 1:
         raise ConfigError(
             f"{len(configs)} configurations, expected one: only "
@@ -183,8 +183,8 @@ def _oracle(key: str, given: float | str, hint: str, places: Mapping[str, str]) 
             raise ValueError
         _core.check("placement", f"oracle:{key}={given}")
     except (ValueError, ConfigError):
-        entry = next(one for one in placements() if one.name == "oracle")
-        values = next(one.values for one in entry.params if one.name == key)
+        entry = next(placement for placement in placements() if placement.name == "oracle")
+        values = next(param.values for param in entry.params if param.name == key)
         raise ConfigError(
             f"{option(places, key)}: found '{given}', expected {values}; hint: {hint}"
         ) from None
@@ -199,22 +199,22 @@ def _sigmas(
         return SIGMAS
     texts = given.split(",") if isinstance(given, str) else given
     listed = [texts] if isinstance(texts, int | float) else [*texts]
-    hint = ",".join(f"{one:g}" for one in SIGMAS)
-    found = [
-        _oracle("sigma", one.strip() if isinstance(one, str) else one, hint, places)
-        for one in listed
+    hint = ",".join(f"{sigma:g}" for sigma in SIGMAS)
+    values = [
+        _oracle("sigma", name.strip() if isinstance(name, str) else name, hint, places)
+        for name in listed
     ]
     at = option(places, "sigma")
-    if not found:
+    if not values:
         raise ConfigError(f"{at}: found none, expected an error; hint: {hint}")
-    if 0 in found:
+    if 0 in values:
         raise ConfigError(
             f"{at}: found 0, which is clairvoyance and has a row of its own; hint: leave it out"
         )
-    for index, one in enumerate(found):
-        if one in found[:index]:
-            raise ConfigError(f"{at}: '{one:g}' is given twice; hint: give each once")
-    return tuple(sorted(found))
+    for index, value in enumerate(values):
+        if value in values[:index]:
+            raise ConfigError(f"{at}: '{value:g}' is given twice; hint: give each once")
+    return tuple(sorted(values))
 
 
 def _errors(given: str | None, trace: bool, places: Mapping[str, str]) -> tuple[str, ...]:

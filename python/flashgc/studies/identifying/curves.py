@@ -90,7 +90,7 @@ def _between(spares: tuple[float, ...]) -> tuple[Numbers, Numbers]:
         near = range(first, min(first + 3, len(known)))
         for i in near:
             others = [known[j] for j in near if j != i]
-            weights[row, i] = math.prod((at - one) / (known[i] - one) for one in others)
+            weights[row, i] = math.prod((at - other) / (known[i] - other) for other in others)
     return np.exp(x), weights
 
 
@@ -122,7 +122,7 @@ class Curves(Rounds):
     ) -> Curve | None:
         """The curve over those spare factors at which all conditions are known."""
         rows = {
-            spare: [self.value(Ask(scheme, one, spare)) for one in conditions]
+            spare: [self.value(Ask(scheme, condition, spare)) for condition in conditions]
             for spare in sorted(spares)
         }
         whole = {spare: row for spare, row in rows.items() if not any(map(math.isnan, row))}

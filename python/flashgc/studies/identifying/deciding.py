@@ -71,29 +71,29 @@ is_added=True)
 
 
 def asked(
-    one: Identified, search: Search, changes: Sequence[Change], *, hold_out: bool
+    group: Identified, search: Search, changes: Sequence[Change], *, hold_out: bool
 ) -> Identified:
     """Return the drive with answers to the questions."""
     return replace(
-        one,
-        further=further(one, search),
-        held_out=_held_out(one, search) if hold_out else (),
+        group,
+        further=further(group, search),
+        held_out=_held_out(group, search) if hold_out else (),
         what_ifs=tuple(
-            _what_if(one, search, change, index)
+            _what_if(group, search, change, index)
             for change in changes
-            for index in range(len(one.drives))
+            for index in range(len(group.drives))
         ),
     )
 
 
-def _held_out(one: Identified, search: Search) -> tuple[HeldOut, ...]:
-    found = []
-    for drive in one.drives:
+def _held_out(group: Identified, search: Search) -> tuple[HeldOut, ...]:
+    outcomes = []
+    for drive in group.drives:
         for index, point in enumerate(drive.points):
-            made = search.held_out(drive, index)
-            if made is not None:
-                scheme, predicted = made
-                found.append(
+            held_out = search.held_out(drive, index)
+            if held_out is not None:
+                scheme, predicted = held_out
+                outcomes.append(
                     HeldOut(
                         drive.name,
                         point.workload,
@@ -102,12 +102,12 @@ def _held_out(one: Identified, search: Search) -> tuple[HeldOut, ...]:
                         scheme.name,
                     )
                 )
-    return tuple(found)
+    return tuple(outcomes)
 
 
-def _what_if(one: Identified, search: Search, change: Change, index: int) -> WhatIf:
-    drive = one.drives[index]
-    some = one.alike[:ASKED]
+def _what_if(group: Identified, search: Search, change: Change, index: int) -> WhatIf:
+    drive = group.drives[index]
+    some = group.alike[:ASKED]
     now, then = [], []
     for ranked in some:
         fit = ranked.explanation.fits[index]
@@ -181,15 +181,15 @@ class _Rival:
     predicted: float
 
 
-def further(one: Identified, search: Search) -> tuple[Further, ...]:
+def further(group: Identified, search: Search) -> tuple[Further, ...]:
     """Workloads that were not measured; the one first that tells the most explanations apart.
 
     Among equals the one is first that tells the best two apart by the most.
     """
-    alike = one.alike[:ASKED]
+    alike = group.alike[:ASKED]
     if len(alike) < 2:
         return ()
-    drive = one.drives[0]
+    drive = group.drives[0]
     new = _new(drive)
     spares = [_spares(ranked) for ranked in alike]
     asks = [
@@ -199,7 +199,7 @@ def further(one: Identified, search: Search) -> tuple[Further, ...]:
         for spare in some
     ]
     search.curves.simulate(asks, "further workloads")
-    found = []
+    questions = []
     for workload in new:
         rivals = [
             _rival(search, drive, ranked, workload, some)
@@ -207,16 +207,18 @@ def further(one: Identified, search: Search) -> tuple[Further, ...]:
         ]
         whole = [rival for rival in rivals if rival is not None]
         if len(whole) == len(rivals):  # Not where one could not be simulated.
-            found.append(_told(drive, workload, whole, relative=search.relative))
-    return tuple(sorted(found, key=lambda made: (-made.pairs_told_apart, -made.best_two)))
+            questions.append(_told(drive, workload, whole, relative=search.relative))
+    return tuple(
+        sorted(questions, key=lambda further: (-further.pairs_told_apart, -further.best_two))
+    )
 
 
 def _new(drive: Drive) -> list[Condition]:
     first = drive.points[0].condition
     capacity = CAPACITY if first.pages is None else first.pages * PAGE
     measured = {point.condition.spec for point in drive.points}
-    made = [condition(name, capacity, first.writes, first.warmup) for name in FURTHER]
-    return [workload for workload in made if workload.spec not in measured]
+    conditions = [condition(name, capacity, first.writes, first.warmup) for name in FURTHER]
+    return [workload for workload in conditions if workload.spec not in measured]
 
 
 def _spares(ranked: Ranked) -> tuple[float, ...]:

@@ -18,62 +18,62 @@ _NAMED = 6
 RULES = Rules("identify")
 
 
-def findings(one: Identified, *, interrupted: bool = False) -> tuple[Finding, ...]:
+def findings(group: Identified, *, interrupted: bool = False) -> tuple[Finding, ...]:
     """The answer for one drive, or several of one hardware.
 
     Of work that was ``interrupted`` nothing is concluded but what fits best so far.
     """
-    return tuple(_findings(one, interrupted=interrupted))
+    return tuple(_findings(group, interrupted=interrupted))
 
 
-def _findings(one: Identified, *, interrupted: bool) -> Iterator[Finding]:
-    best = one.best
+def _findings(group: Identified, *, interrupted: bool) -> Iterator[Finding]:
+    best = group.best
     if best is None:
         yield RULES["no-scheme"].found("No scheme was simulated on all workloads")
         return
-    yield _best(one, best)
+    yield _best(group, best)
     if interrupted:
         yield RULES["identify-interrupted"].found(
-            f"Interrupted: {len(one.ranking)} schemes were simulated. Others may fit better",
-            schemes=len(one.ranking),
+            f"Interrupted: {len(group.ranking)} schemes were simulated. Others may fit better",
+            schemes=len(group.ranking),
         )
         return
-    yield _trust(one)
-    yield _spare(one, best)
+    yield _trust(group)
+    yield _spare(group, best)
     yield _blocks(best)
-    yield _alike(one)
-    yield from _beaten(one)
-    yield from _deciding(one)
-    yield from _held_out(one)
-    yield from map(_what_if, one.what_ifs)
+    yield _alike(group)
+    yield from _beaten(group)
+    yield from _deciding(group)
+    yield from _held_out(group)
+    yield from map(_what_if, group.what_ifs)
 
 
-def _best(one: Identified, best: Ranked) -> Finding:
+def _best(group: Identified, best: Ranked) -> Finding:
     explanation = best.explanation
     errors = explanation.errors
     worst = max(range(len(errors)), key=lambda index: abs(errors[index]))
-    workloads = [point.workload for drive in one.drives for point in drive.points]
+    workloads = [point.workload for drive in group.drives for point in drive.points]
     spares = " and ".join(format_share(fit.spare) for fit in explanation.fits)
-    name = "best-explanation" if one.is_explained else "nearest-scheme"
-    lead = "Best explanation among" if one.is_explained else "Nearest of"
+    name = "best-explanation" if group.is_explained else "nearest-scheme"
+    lead = "Best explanation among" if group.is_explained else "Nearest of"
     return RULES[name].found(
-        f"{lead} {_counted(len(one.ranking), 'scheme')}: {_name(best)} with {spares} spare; it is "
-        f"off by {format_share(explanation.rms)} (rms) and {format_share(explanation.largest)} at "
-        f"most (at {workloads[worst]})",
+        f"{lead} {_counted(len(group.ranking), 'scheme')}: {_name(best)} with {spares} spare; it "
+        f"is off by {format_share(explanation.rms)} (rms) and {format_share(explanation.largest)} "
+        f"at most (at {workloads[worst]})",
         scheme=_name(best),
-        schemes=len(one.ranking),
+        schemes=len(group.ranking),
         rms_error=explanation.rms,
         largest_error=explanation.largest,
         chi_square=explanation.chi_square,
-        **({} if one.goodness is None else {"chance": one.goodness.chance}),
+        **({} if group.goodness is None else {"chance": group.goodness.chance}),
     )
 
 
-def _trust(one: Identified) -> Finding:
+def _trust(group: Identified) -> Finding:
     """The doubt about the best explanation: the true scheme may be none of the list."""
-    rate = one.false_best
-    if not one.is_explained:
-        chance = 0.0 if one.goodness is None else one.goodness.chance
+    rate = group.false_best
+    if not group.is_explained:
+        chance = 0.0 if group.goodness is None else group.goodness.chance
         share = ("at most " if chance <= LEAST_CHANCE else "") + format_share(chance)
         return RULES["none-explains"].found(
             "No scheme of the list explains all points: with the nearest, chance gives so bad a "
@@ -86,8 +86,8 @@ def _trust(one: Identified) -> Finding:
         return RULES["false-best-unknown"].found(
             "Other schemes may look like one of these; how often is known of the whole list alone",
         )
-    fewer = min(len(drive.points) for drive in one.drives) < rate.workloads
-    larger = max(point.error for drive in one.drives for point in drive.points) > rate.noise
+    fewer = min(len(drive.points) for drive in group.drives) < rate.workloads
+    larger = max(point.error for drive in group.drives for point in drive.points) > rate.noise
     worse = ["fewer workloads"] * fewer + ["larger errors"] * larger
     more = f"; with {' and '.join(worse)}, as here, it is more" if worse else ""
     return RULES["false-best"].found(
@@ -102,45 +102,45 @@ def _trust(one: Identified) -> Finding:
     )
 
 
-def _spare(one: Identified, best: Ranked) -> Finding:
-    own, every = best.explanation.intervals, one.spares
-    names = [drive.name for drive in one.drives]
-    several = len(one.alike) > 1
+def _spare(group: Identified, best: Ranked) -> Finding:
+    own, every = best.explanation.intervals, group.spares
+    names = [drive.name for drive in group.drives]
+    several = len(group.alike) > 1
     parts: list[str] = []
     evidence: dict[str, Json] = {}
     for index, (name, mine, all_of_them) in enumerate(zip(names, own, every, strict=True), 1):
         if mine is None or all_of_them is None:  # Not of a best explanation.
             continue
-        said = f"{interval(mine)} with {_name(best)}"
+        text = f"{interval(mine)} with {_name(best)}"
         if several and interval(mine) != interval(all_of_them):
-            said += f", {interval(all_of_them)} with any that cannot be told from it"
-        parts.append(said if len(names) == 1 else f"{name} {said}")
+            text += f", {interval(all_of_them)} with any that cannot be told from it"
+        parts.append(text if len(names) == 1 else f"{name} {text}")
         end = "" if len(names) == 1 else f"_{index}"
         evidence |= {f"low{end}": all_of_them.low, f"high{end}": all_of_them.high}
     return RULES["spare-interval"].found(f"Spare: {'; '.join(parts)}", **evidence)
 
 
-def interval(one: Interval) -> str:
+def interval(interval: Interval) -> str:
     """An interval of spare factors for people.
 
     >>> interval(Interval(0.1, 0.12, False, False)), interval(Interval(0.04, 0.12, True, False))
     ('10% to 12%', '4% or less to 12%')
     """
-    low, high = format_share(one.low), format_share(one.high)
-    low += " or less" if one.is_open_below else ""
-    return f"{low} to {high}" + (" or more" if one.is_open_above else "")
+    low, high = format_share(interval.low), format_share(interval.high)
+    low += " or less" if interval.is_open_below else ""
+    return f"{low} to {high}" + (" or more" if interval.is_open_above else "")
 
 
 def _blocks(best: Ranked) -> Finding:
     explanation = best.explanation
-    said = f"The simulated drive has {explanation.blocks} blocks"
+    sentence = f"The simulated drive has {explanation.blocks} blocks"
     if explanation.blocks_alike:
-        said += f"; {', '.join(map(str, explanation.blocks_alike))} may be right as well"
-    return RULES["blocks"].found(said, blocks=explanation.blocks)
+        sentence += f"; {', '.join(map(str, explanation.blocks_alike))} may be right as well"
+    return RULES["blocks"].found(sentence, blocks=explanation.blocks)
 
 
-def _alike(one: Identified) -> Finding:
-    others = one.alike[1:]
+def _alike(group: Identified) -> Finding:
+    others = group.alike[1:]
     if not others:
         return RULES["only-explanation"].found("The measurement tells it from every other scheme")
     return RULES["cannot-tell"].found(
@@ -150,8 +150,8 @@ def _alike(one: Identified) -> Finding:
     )
 
 
-def _beaten(one: Identified) -> Iterator[Finding]:
-    beaten = [ranked for ranked in one.ranking if ranked.is_told_apart]
+def _beaten(group: Identified) -> Iterator[Finding]:
+    beaten = [ranked for ranked in group.ranking if ranked.is_told_apart]
     if beaten:
         nearest = beaten[0].explanation
         yield RULES["beaten"].found(
@@ -164,11 +164,11 @@ def _beaten(one: Identified) -> Iterator[Finding]:
         )
 
 
-def _deciding(one: Identified) -> Iterator[Finding]:
+def _deciding(group: Identified) -> Iterator[Finding]:
     """One workload that would tell explanations apart, or the one that is nearest to it."""
-    if not one.further:
+    if not group.further:
         return
-    first = one.further[0]
+    first = group.further[0]
     evidence: dict[str, Json] = {
         "workload": first.workload,
         "pairs": first.pairs,
@@ -177,7 +177,7 @@ def _deciding(one: Identified) -> Iterator[Finding]:
         "least": min(first.predicted),
         "most": max(first.predicted),
     }
-    if one.deciding is None:
+    if group.deciding is None:
         low, high = min(first.predicted), max(first.predicted)
         yield RULES["no-deciding-workload"].found(
             f"No further workload of the list tells two of them apart: at {first.workload} they "
@@ -187,43 +187,44 @@ def _deciding(one: Identified) -> Iterator[Finding]:
         )
         return
     yield RULES["deciding-workload"].found(
-        f"Measure {first.workload} next: {_expected(one, first)}. That tells "
+        f"Measure {first.workload} next: {_expected(group, first)}. That tells "
         f"{first.pairs_told_apart} of {_counted(first.pairs, 'pair')} apart",
         **evidence,
     )
 
 
-def _expected(one: Identified, further: Further) -> str:
-    pairs = zip(one.alike, further.predicted, strict=False)
+def _expected(group: Identified, further: Further) -> str:
+    pairs = zip(group.alike, further.predicted, strict=False)
     return _listed([f"{_name(ranked)} predicts {value:.2f}" for ranked, value in pairs])
 
 
-def _held_out(one: Identified) -> Iterator[Finding]:
+def _held_out(group: Identified) -> Iterator[Finding]:
     """The errors of points that are predicted from the others."""
-    if not one.held_out or one.held_out_rms is None:
+    if not group.held_out or group.held_out_rms is None:
         return
-    worst = max(one.held_out, key=lambda point: abs(point.error))
+    worst = max(group.held_out, key=lambda point: abs(point.error))
     yield RULES["held-out"].found(
         f"Held out: each point predicted from the others is off by "
-        f"{format_share(one.held_out_rms)} (rms) and {format_share(abs(worst.error))} at most (at "
-        f"{worst.workload})",
-        rms_error=one.held_out_rms,
+        f"{format_share(group.held_out_rms)} (rms) and {format_share(abs(worst.error))} at "
+        f"most (at {worst.workload})",
+        rms_error=group.held_out_rms,
         largest_error=abs(worst.error),
     )
 
 
-def _what_if(one: WhatIf) -> Finding:
+def _what_if(what_if: WhatIf) -> Finding:
     """The effect of a change on a drive."""
-    changes = [after / before - 1 for before, after in zip(one.now, one.then, strict=True)]
+    changes = [after / before - 1 for before, after in zip(what_if.now, what_if.then, strict=True)]
     low, high = min(changes), max(changes)
-    said = (
-        f"What if {one.change}: {one.drive} with {one.scheme} and {format_share(one.spare)} spare. "
-        f"Write amplification changes by {signed(low)} to {signed(high)}"
+    text = (
+        f"What if {what_if.change}: {what_if.drive} with {what_if.scheme} and "
+        f"{format_share(what_if.spare)} spare. Write amplification changes by {signed(low)} to "
+        f"{signed(high)}"
     )
-    least, most = min(one.least) - 1, max(one.most) - 1
-    if one.least != one.most:
-        said += f"; by {signed(least)} to {signed(most)} with others that may be it"
-    return RULES["what-if"].found(said, spare=one.spare, least=least, most=most)
+    least, most = min(what_if.least) - 1, max(what_if.most) - 1
+    if what_if.least != what_if.most:
+        text += f"; by {signed(least)} to {signed(most)} with others that may be it"
+    return RULES["what-if"].found(text, spare=what_if.spare, least=least, most=most)
 
 
 def _name(ranked: Ranked) -> str:

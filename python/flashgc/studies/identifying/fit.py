@@ -58,8 +58,8 @@ class Interval:
 
     def joined(self, other: Interval) -> Interval:
         """The least interval that has both."""
-        first = min(self, other, key=lambda one: one.low)
-        last = max(self, other, key=lambda one: one.high)
+        first = min(self, other, key=lambda interval: interval.low)
+        last = max(self, other, key=lambda interval: interval.high)
         return Interval(first.low, last.high, first.is_open_below, last.is_open_above)
 
 
@@ -168,8 +168,8 @@ def goodness(
     the limit is right for any list of schemes, any number of points and any errors.
     """
     drawn = [
-        np.log(one.predicted) + _noise(len(points), index) / np.sqrt(weights_of(points))
-        for index, (points, one) in enumerate(zip(drives, best, strict=True))
+        np.log(fit.predicted) + _noise(len(points), index) / np.sqrt(weights_of(points))
+        for index, (points, fit) in enumerate(zip(drives, best, strict=True))
     ]
     least = np.full(_DRAWN, np.inf)
     for scheme in curves:
@@ -178,8 +178,8 @@ def goodness(
             _, logs = curve.fine()
             squares += chi_squares(logs, some, weights_of(points), relative=relative).min(axis=0)
         least = np.minimum(least, squares)
-    found = sum(one.chi_square for one in best)
-    worse = int((least >= found).sum())
+    chi_square = sum(fit.chi_square for fit in best)
+    worse = int((least >= chi_square).sum())
     return Goodness((worse + 1) * LEAST_CHANCE, float(np.quantile(least, 1 - REJECTED)))
 
 

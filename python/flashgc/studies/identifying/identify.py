@@ -69,7 +69,7 @@ def identify(
         else Measurements(tuple(measurements))
     )
     drives = chosen(given.drives, drive)
-    groups = [drives] if same_hardware else [(one,) for one in drives]
+    groups = [drives] if same_hardware else [(drive,) for drive in drives]
     _check(drives, relative=relative, same_hardware=same_hardware, varied=blocks is None)
     tried = tuple(dict.fromkeys(parse(name) for name in scheme)) or schemes()
     changes = [deciding.change(text) for text in what_if]
@@ -82,29 +82,34 @@ def identify(
         curves = Curves(size, cache=kept, jobs=jobs, show=show)
         search = Search(groups, tried, curves, relative=relative, varied=blocks is None)
         search.perform()
-        found = []
+        identifications = []
         for group in groups:
-            one = ranked(search, group)
-            if one.ranking and not curves.interrupted:
-                one = deciding.asked(one, search, changes, hold_out=hold_out)
-            one = replace(one, false_best=rate)
-            found.append(replace(one, findings=findings(one, interrupted=curves.interrupted)))
+            identification = ranked(search, group)
+            if identification.ranking and not curves.interrupted:
+                identification = deciding.asked(identification, search, changes, hold_out=hold_out)
+            identification = replace(identification, false_best=rate)
+            identifications.append(
+                replace(
+                    identification,
+                    findings=findings(identification, interrupted=curves.interrupted),
+                )
+            )
     raw: dict[str, Json] = {
         "version": version(),
         "interrupted": curves.interrupted,
         "relative": relative,
         "same_hardware": same_hardware,
-        "schemes": [one.name for one in tried],
+        "schemes": [scheme.name for scheme in tried],
         "simulated_drive": {"blocks": size.blocks, "pages_per_block": size.pages_per_block},
         "simulation_error": SIMULATION_ERROR,
         "told_apart_beyond": TOLD_APART,
         "columns_left_out": list(given.left_out),
         "lines_left_out": list(given.skipped),
-        "identified": [one.to_dict() for one in found],
+        "identified": [identification.to_dict() for identification in identifications],
     }
     unkept = None if curves.unkept is None else str(curves.unkept)
     return Identification(
-        tuple(found),
+        tuple(identifications),
         relative,
         curves.ran,
         curves.found,
@@ -121,8 +126,12 @@ def ranked(search: Search, group: tuple[Drive, ...]) -> Identified:
     explanations = search.explanations(group)
     degrees = search.degrees(group)
     ranking = tuple(
-        Ranked(place, one, distance(one.chi_square, explanations[0].chi_square, degrees))
-        for place, one in enumerate(explanations, 1)
+        Ranked(
+            place,
+            explanation,
+            distance(explanation.chi_square, explanations[0].chi_square, degrees),
+        )
+        for place, explanation in enumerate(explanations, 1)
     )
     goodness = search.goodness(group) if ranking else None
     explained = goodness is not None and goodness.is_explained

@@ -162,10 +162,10 @@ def _with_workload(row: dict[str, _Cell], place: str) -> bool:
     """Puts in the workload of a published row; false for a pattern that is none."""
     pattern = row.get(PATTERN, _Cell("", place))
     details = row.get(DETAILS, _Cell("", place)).text
-    found = workload(pattern.text, details)
-    if found is None:
+    text = workload(pattern.text, details)
+    if text is None:
         return False
-    row["workload"] = _Cell(found, pattern.place)
+    row["workload"] = _Cell(text, pattern.place)
     return True
 
 
@@ -175,9 +175,9 @@ def _named(points: Mapping[tuple[str, str], list[Point]]) -> tuple[Drive, ...]:
     return tuple(
         Drive(
             (drive or "the drive") + (f" ({series})" if drives.count(drive) > 1 else ""),
-            tuple(found),
+            tuple(rows),
         )
-        for (drive, series), found in points.items()
+        for (drive, series), rows in points.items()
     )
 
 
@@ -218,43 +218,43 @@ def _rows(path: str, text: str) -> Iterator[list[_Cell]]:
             if match is None:
                 raise ConfigError(f"{place}: a quote is not closed; hint: two quotes or none")
             quoted, plain, comma = match.groups()
-            found = plain.strip() if quoted is None else quoted.replace('""', '"').strip()
-            cells.append(_Cell(found, place))
+            cell = plain.strip() if quoted is None else quoted.replace('""', '"').strip()
+            cells.append(_Cell(cell, place))
             at, more = match.end(), comma == ","
         yield cells
 
 
 def _columns(names: list[_Cell]) -> list[str]:
     """The names of the columns, those that are left out among them."""
-    found: list[str] = []
+    cells: list[str] = []
     missing = [name for name in COLUMNS if name not in {cell.text for cell in names}]
     is_published = PATTERN in {cell.text for cell in names} and "workload" in missing
     for cell in names:
         if is_published and cell.text in ALIASES:
-            found.append(ALIASES[cell.text])
+            cells.append(ALIASES[cell.text])
             continue
-        if cell.text in found and cell.text:
+        if cell.text in cells and cell.text:
             raise ConfigError(f"{cell.place}: a second column '{cell.text}'; hint: remove one")
         meant = difflib.get_close_matches(_plain(cell.text), missing, 1, _ALIKE)
         if cell.text not in COLUMNS and meant:
             raise ConfigError(
                 f"{cell.place}: unknown column '{cell.text}'; hint: did you mean '{meant[0]}'?"
             )
-        found.append(cell.text)
+        cells.append(cell.text)
     place = names[0].place
-    others = ", ".join(f"'{name}'" for name in found if name not in COLUMNS)
+    others = ", ".join(f"'{name}'" for name in cells if name not in COLUMNS)
     rename = f", or call one of {others} so" if others else ""
-    if "workload" not in found and not is_published:
+    if "workload" not in cells and not is_published:
         raise ConfigError(
             f"{place}: no column 'workload'; hint: add one with uniform, 80/20 or "
             f"zipf:theta=0.8{rename}"
         )
-    if AMPLIFICATION not in found and not {HOST, MEDIA} <= set(found):
+    if AMPLIFICATION not in cells and not {HOST, MEDIA} <= set(cells):
         raise ConfigError(
             f"{place}: found neither a column '{AMPLIFICATION}' nor both of '{HOST}' and "
             f"'{MEDIA}'; hint: add one or the other{rename}"
         )
-    return found
+    return cells
 
 
 def _plain(name: str) -> str:
@@ -275,7 +275,7 @@ def _point(row: Mapping[str, _Cell], place: str, error: float) -> Point:
         raise ConfigError(f"{row['capacity'].place}: found {size} bytes; hint: such as 960GB")
     words = {key: row[key].text if key in row else None for key in ("writes", "warmup")}
     try:
-        made = condition(workload.text, int(size), words["writes"], words["warmup"])
+        point = condition(workload.text, int(size), words["writes"], words["warmup"])
     except ConfigError as fault:
         at = next(
             (row[key] for key in words if key in row and str(fault).startswith(key)), workload
@@ -284,7 +284,7 @@ def _point(row: Mapping[str, _Cell], place: str, error: float) -> Point:
     own = _number_in(row, "error", parse_share) if "error" in row else error
     if not 0 < own < 1:
         raise ConfigError(f"{row['error'].place}: found {own:g}, expected above 0% and below 100%")
-    return Point(made, _amplification(row, place), own)
+    return Point(point, _amplification(row, place), own)
 
 
 def _amplification(row: Mapping[str, _Cell], place: str) -> float:
@@ -328,8 +328,8 @@ def _number_in(row: Mapping[str, _Cell], column: str, parse: Callable[[str], flo
 
 def _refuse_twin(before: list[Point], point: Point, place: str, left_out: tuple[str, ...]) -> None:
     if any(other.condition == point.condition for other in before):
-        told = f"; of the columns left out, one may be it: {', '.join(left_out)}"
+        text = f"; of the columns left out, one may be it: {', '.join(left_out)}"
         raise ConfigError(
             f"{place}: a second row of {point.workload}; hint: give the mean of both, or tell them "
-            f"apart in a column 'drive' or 'series'{told if left_out else ''}"
+            f"apart in a column 'drive' or 'series'{text if left_out else ''}"
         )

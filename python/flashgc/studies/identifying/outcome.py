@@ -67,8 +67,8 @@ def false_best() -> FalseBest:
 def document() -> dict[str, Any]:
     """The file that `experiments/identify/recover.py` wrote."""
     text = resources.files(__package__).joinpath("open_set.json").read_text("utf-8")
-    made: dict[str, Any] = json.loads(text)
-    return made
+    fields: dict[str, Any] = json.loads(text)
+    return fields
 
 
 #: Schemes of a drive that are shown.
@@ -92,20 +92,20 @@ class Ranked:
 
     def to_dict(self) -> dict[str, Json]:
         """As in the JSON document."""
-        one = self.explanation
+        explanation = self.explanation
         return {
             "place": self.place,
-            "scheme": one.scheme.name,
-            "victim": one.scheme.victim,
-            "frontier": one.scheme.frontier,
-            "placement": one.scheme.placement,
+            "scheme": explanation.scheme.name,
+            "victim": explanation.scheme.victim,
+            "frontier": explanation.scheme.frontier,
+            "placement": explanation.scheme.placement,
             "told_apart": self.is_told_apart,
             "distance": self.distance,
-            "blocks": one.blocks,
-            "blocks_alike": list(one.blocks_alike),
-            "chi_square": one.chi_square,
-            "rms_error": one.rms,
-            "largest_error": one.largest,
+            "blocks": explanation.blocks,
+            "blocks_alike": list(explanation.blocks_alike),
+            "chi_square": explanation.chi_square,
+            "rms_error": explanation.rms,
+            "largest_error": explanation.largest,
             "fits": [
                 {
                     "spare": fit.spare,
@@ -114,7 +114,7 @@ class Ranked:
                     "errors": list(fit.errors),
                     "spare_interval": _interval(interval),
                 }
-                for fit, interval in zip(one.fits, one.intervals, strict=True)
+                for fit, interval in zip(explanation.fits, explanation.intervals, strict=True)
             ],
         }
 
@@ -209,12 +209,12 @@ class Identified(Shows):
     @property
     def alike(self) -> tuple[Ranked, ...]:
         """The explanations that the measurement cannot tell from the best, the best first."""
-        return tuple(one for one in self.ranking if not one.is_told_apart)
+        return tuple(ranked for ranked in self.ranking if not ranked.is_told_apart)
 
     @property
     def spares(self) -> tuple[Interval | None, ...]:
         """The spare factors, one a drive, of all explanations that cannot be told from the best."""
-        alike = [one.explanation.intervals for one in self.alike]
+        alike = [ranked.explanation.intervals for ranked in self.alike]
         return tuple(joined(some) for some in zip(*alike, strict=True))
 
     @property
@@ -232,16 +232,16 @@ class Identified(Shows):
         line += "" if self.is_explained else "; none explains every point"
         rows = [
             [
-                str(one.place),
-                one.explanation.scheme.name,
-                format_share(one.explanation.rms, 2),
-                format_share(one.explanation.largest, 2),
-                "yes" if one.is_told_apart else "no",
+                str(ranked.place),
+                ranked.explanation.scheme.name,
+                format_share(ranked.explanation.rms, 2),
+                format_share(ranked.explanation.largest, 2),
+                "yes" if ranked.is_told_apart else "no",
             ]
-            for one in self.ranking[:_SHOWN]
+            for ranked in self.ranking[:_SHOWN]
         ]
         columns = [Column("", is_figure=True), Column("scheme")]
-        columns += [Column(one, is_figure=True) for one in ("rms error", "largest error")]
+        columns += [Column(word, is_figure=True) for word in ("rms error", "largest error")]
         more = len(self.ranking) - len(rows)
         columns.append(Column("told from the best"))
         return Shown(line, rows, columns, [f"{more} more schemes"] if more else [])
@@ -249,7 +249,7 @@ class Identified(Shows):
     @property
     def held_out_rms(self) -> float | None:
         """Root mean square of the errors of points that were held out."""
-        return together([one.error for one in self.held_out]) if self.held_out else None
+        return together([held_out.error for held_out in self.held_out]) if self.held_out else None
 
     def to_dict(self) -> dict[str, Json]:
         """As in the JSON document."""
@@ -273,18 +273,25 @@ class Identified(Shows):
             if self.goodness is None
             else {**dataclasses.asdict(self.goodness), "rejected_below": REJECTED},
             "false_best": None if self.false_best is None else self.false_best.to_dict(),
-            "cannot_tell": [one.explanation.scheme.name for one in self.alike],
-            "spares": [_interval(one) for one in self.spares],
-            "ranking": [one.to_dict() for one in self.ranking],
+            "cannot_tell": [ranked.explanation.scheme.name for ranked in self.alike],
+            "spares": [_interval(spare) for spare in self.spares],
+            "ranking": [ranked.to_dict() for ranked in self.ranking],
             "deciding": None if self.deciding is None else self._decided(self.deciding),
             "further": [
-                {**dataclasses.asdict(one), "predicted": list(one.predicted), "spread": one.spread}
-                for one in self.further
+                {
+                    **dataclasses.asdict(further),
+                    "predicted": list(further.predicted),
+                    "spread": further.spread,
+                }
+                for further in self.further
             ],
-            "held_out": [{**dataclasses.asdict(one), "error": one.error} for one in self.held_out],
+            "held_out": [
+                {**dataclasses.asdict(held_out), "error": held_out.error}
+                for held_out in self.held_out
+            ],
             "held_out_rms": self.held_out_rms,
-            "what_if": [dataclasses.asdict(one) for one in self.what_ifs],
-            "findings": [one.to_dict() for one in self.findings],
+            "what_if": [dataclasses.asdict(what_if) for what_if in self.what_ifs],
+            "findings": [finding.to_dict() for finding in self.findings],
         }
 
     def _decided(self, further: Further) -> dict[str, Json]:
@@ -292,8 +299,8 @@ class Identified(Shows):
         return {
             "workload": further.workload,
             "expected": {
-                one.explanation.scheme.name: value
-                for one, value in zip(self.alike, further.predicted, strict=False)
+                ranked.explanation.scheme.name: value
+                for ranked, value in zip(self.alike, further.predicted, strict=False)
             },
             "error": further.error,
             "pairs": further.pairs,
@@ -301,8 +308,8 @@ class Identified(Shows):
         }
 
 
-def _interval(one: Interval | None) -> Json:
-    return None if one is None else dataclasses.asdict(one)
+def _interval(interval: Interval | None) -> Json:
+    return None if interval is None else dataclasses.asdict(interval)
 
 
 @dataclass(frozen=True, repr=False)
@@ -326,18 +333,18 @@ class Identification(Document):
     _raw: dict[str, Json] = dataclasses.field(repr=False, compare=False)
 
     def _shown(self) -> Shown:
-        told = "; ".join(one._shown().line for one in self.drives[:2])
+        text = "; ".join(drive._shown().line for drive in self.drives[:2])
         more = len(self.drives) - 2
-        line = told + (f" and {more} more drives" if more > 0 else "")
+        line = text + (f" and {more} more drives" if more > 0 else "")
         columns = [Column("drive"), Column("best explanation"), Column("rms error", is_figure=True)]
         columns.append(Column("explanations that cannot be told apart", is_figure=True))
         rows = [
             [
-                one.name,
-                "-" if one.best is None else one.best.explanation.scheme.name,
-                "-" if one.best is None else format_share(one.best.explanation.rms, 2),
-                str(len(one.alike)),
+                drive.name,
+                "-" if drive.best is None else drive.best.explanation.scheme.name,
+                "-" if drive.best is None else format_share(drive.best.explanation.rms, 2),
+                str(len(drive.alike)),
             ]
-            for one in self.drives
+            for drive in self.drives
         ]
         return Shown(line + ", interrupted" * self.interrupted, rows, columns)

@@ -84,10 +84,10 @@ def parse(text: str, frontier: str = "single", place: str = "scheme") -> Scheme:
     words = text.split()
     if not words:
         raise ConfigError(f"{place}: it is empty; hint: such as 'greedy pool'")
-    found = {"frontier": frontier, "placement": "none"}
+    parts = {"frontier": frontier, "placement": "none"}
     known = {
-        "frontier": [one.name for one in frontiers()],
-        "placement": [one.name for one in placements()],
+        "frontier": [frontier.name for frontier in frontiers()],
+        "placement": [placement.name for placement in placements()],
     }
     for word in words[1:]:
         kind = next((kind for kind in known if word.split(":")[0] in known[kind]), None)
@@ -96,12 +96,12 @@ def parse(text: str, frontier: str = "single", place: str = "scheme") -> Scheme:
                 f"{place}: unknown word '{word}'; hint: VICTIM FRONTIER PLACEMENT, frontiers are "
                 f"{', '.join(known['frontier'])}"
             )
-        found[kind] = word
-    if found["placement"] != "none":
-        found["frontier"] = found["frontier"] if found["frontier"] in words else "pool"
-    made = Scheme(brief(words[0]), found["frontier"], found["placement"])
-    _check(made, place)
-    return made
+        parts[kind] = word
+    if parts["placement"] != "none":
+        parts["frontier"] = parts["frontier"] if parts["frontier"] in words else "pool"
+    scheme = Scheme(brief(words[0]), parts["frontier"], parts["placement"])
+    _check(scheme, place)
+    return scheme
 
 
 def _check(scheme: Scheme, place: str) -> None:

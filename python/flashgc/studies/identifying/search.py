@@ -126,22 +126,22 @@ class Search:
                 self._extend(group)
 
     def _vary(self, group: tuple[Drive, ...]) -> None:
-        for one in self._contenders(group, TOLD_APART)[:_VARIED]:
+        for contender in self._contenders(group, TOLD_APART)[:_VARIED]:
             for factor in _BLOCKS:
                 blocks = int(self.curves.size.blocks * factor)
-                other = replace(one.scheme, blocks=blocks)
+                other = replace(contender.scheme, blocks=blocks)
                 if other not in self._schemes:
                     self._schemes.append(other)
-                for drive, made in zip(group, one.fits, strict=True):
-                    near = sorted(GRID, key=lambda spare: abs(math.log(spare / made.spare)))[:3]
+                for drive, best_fit in zip(group, contender.fits, strict=True):
+                    near = sorted(GRID, key=lambda spare: abs(math.log(spare / best_fit.spare)))[:3]
                     self._spares.setdefault((other, drive), set()).update(near)
 
     def explanations(self, group: tuple[Drive, ...]) -> list[Explanation]:
         """Every scheme that could be simulated, with its best number of blocks; the best first."""
         usual = self.curves.size.blocks
         by_scheme: dict[Scheme, list[Explanation]] = {}
-        for one in self._all(group):
-            by_scheme.setdefault(replace(one.scheme, blocks=None), []).append(one)
+        for explanation in self._all(group):
+            by_scheme.setdefault(replace(explanation.scheme, blocks=None), []).append(explanation)
         limit = self._limit(group)
         return [
             replace(
@@ -149,13 +149,13 @@ class Search:
                 blocks=some[0].scheme.blocks or usual,
                 blocks_alike=tuple(
                     sorted(
-                        one.scheme.blocks or usual
-                        for one in some[1:]
-                        if one.chi_square - some[0].chi_square <= limit.beyond
+                        explanation.scheme.blocks or usual
+                        for explanation in some[1:]
+                        if explanation.chi_square - some[0].chi_square <= limit.beyond
                     )
                 ),
                 intervals=tuple(
-                    joined(self._interval(one, drive, index, limit) for one in some)
+                    joined(self._interval(explanation, drive, index, limit) for explanation in some)
                     for index, drive in enumerate(group)
                 ),
             )
@@ -164,12 +164,15 @@ class Search:
 
     def goodness(self, group: tuple[Drive, ...]) -> Goodness:
         """The fit of the best explanation, beside those of drives that have it."""
-        found = self._all(group)
-        curves = [[self.curve(one.scheme, drive) for drive in group] for one in found]
+        explanations = self._all(group)
+        curves = [
+            [self.curve(explanation.scheme, drive) for drive in group]
+            for explanation in explanations
+        ]
         return goodness(
             [drive.points for drive in group],
-            found[0].fits,
-            [[one for one in some if one is not None] for some in curves],
+            explanations[0].fits,
+            [[curve for curve in some if curve is not None] for some in curves],
             relative=self.relative,
         )
 
@@ -179,31 +182,31 @@ class Search:
         return self.curves.curve(scheme, conditions, self._spares.get((scheme, drive), ()))
 
     def _interval(
-        self, one: Explanation, drive: Drive, index: int, limit: _Limit
+        self, explanation: Explanation, drive: Drive, index: int, limit: _Limit
     ) -> Interval | None:
         """The spare factors of one drive for which all drives together stay within the limit."""
-        curve = self.curve(one.scheme, drive)
+        curve = self.curve(explanation.scheme, drive)
         if curve is None:
             return None
-        others = one.chi_square - one.fits[index].chi_square
+        others = explanation.chi_square - explanation.fits[index].chi_square
         return within(drive.points, curve, limit.total - others, relative=self.relative)
 
     def _limit(self, group: tuple[Drive, ...]) -> _Limit:
-        found, degrees = self._all(group), self.degrees(group)
-        least = found[0].chi_square if found else 0.0
+        explanations, degrees = self._all(group), self.degrees(group)
+        least = explanations[0].chi_square if explanations else 0.0
         beyond = TOLD_APART * max(1.0, least / degrees)
         return _Limit(beyond, least + beyond)
 
     def _all(self, group: tuple[Drive, ...]) -> list[Explanation]:
-        found = []
+        explanations = []
         for scheme in self._schemes:
             if any((scheme, drive) not in self._spares for drive in group):
                 continue
             fits = [self._fit(scheme, drive) for drive in group]
-            whole = tuple(one for one in fits if one is not None)
+            whole = tuple(fit for fit in fits if fit is not None)
             if len(whole) == len(group):
-                found.append(Explanation(scheme, whole))
-        return sorted(found, key=lambda one: one.chi_square)
+                explanations.append(Explanation(scheme, whole))
+        return sorted(explanations, key=lambda explanation: explanation.chi_square)
 
     def held_out(self, drive: Drive, index: int) -> tuple[Scheme, float] | None:
         """The best scheme without a point, and what it predicts there."""
@@ -212,9 +215,9 @@ class Search:
             curve = self.curve(scheme, drive)
             if curve is None:
                 continue
-            made = fit(drive.points, curve, relative=self.relative, left_out=index)
-            if best is None or made.chi_square < best[0]:
-                best = (made.chi_square, scheme, made.predicted[index])
+            refit = fit(drive.points, curve, relative=self.relative, left_out=index)
+            if best is None or refit.chi_square < best[0]:
+                best = (refit.chi_square, scheme, refit.predicted[index])
         return None if best is None else best[1:]
 
     def _fit(self, scheme: Scheme, drive: Drive) -> Fit | None:
@@ -233,34 +236,36 @@ class Search:
     def _contenders(
         self, group: tuple[Drive, ...], within: float = _CONTENDER
     ) -> list[Explanation]:
-        found = self._all(group)
+        explanations = self._all(group)
         degrees = self.degrees(group)
         return [
-            one for one in found if distance(one.chi_square, found[0].chi_square, degrees) <= within
+            explanation
+            for explanation in explanations
+            if distance(explanation.chi_square, explanations[0].chi_square, degrees) <= within
         ]
 
     def _extend(self, group: tuple[Drive, ...]) -> None:
         """Adds spare factors: beyond fits at the end of the range, and beside the best fits."""
-        for one in self._all(group):
-            for drive, made in zip(group, one.fits, strict=True):
-                spares = self._spares[one.scheme, drive]
+        for explanation in self._all(group):
+            for drive, best_fit in zip(group, explanation.fits, strict=True):
+                spares = self._spares[explanation.scheme, drive]
                 known = [spare for spare in spares if spare in GRID]
                 low, high = GRID.index(min(known)), GRID.index(max(known))
-                if made.at_least and low > 0:
+                if best_fit.at_least and low > 0:
                     spares.add(GRID[low - 1])
-                if made.at_most and high + 1 < len(GRID):
+                if best_fit.at_most and high + 1 < len(GRID):
                     spares.add(GRID[high + 1])
         limit = self._limit(group)
-        for one in self._contenders(group):
-            for index, (drive, made) in enumerate(zip(group, one.fits, strict=True)):
-                self._widen(drive, one, self._interval(one, drive, index, limit))
-                below = max((s for s in GRID if s <= made.spare), default=GRID[0])
-                above = min((s for s in GRID if s >= made.spare), default=GRID[-1])
-                self._spares[one.scheme, drive] |= {below, above}
+        for contender in self._contenders(group):
+            for index, (drive, best_fit) in enumerate(zip(group, contender.fits, strict=True)):
+                self._widen(drive, contender, self._interval(contender, drive, index, limit))
+                below = max((s for s in GRID if s <= best_fit.spare), default=GRID[0])
+                above = min((s for s in GRID if s >= best_fit.spare), default=GRID[-1])
+                self._spares[contender.scheme, drive] |= {below, above}
 
-    def _widen(self, drive: Drive, one: Explanation, fits: Interval | None) -> None:
+    def _widen(self, drive: Drive, explanation: Explanation, fits: Interval | None) -> None:
         """Adds the next of the grid where the spare factors that fit reach the end of a curve."""
-        spares = self._spares[one.scheme, drive]
+        spares = self._spares[explanation.scheme, drive]
         known = [spare for spare in spares if spare in GRID]
         if fits is not None and fits.is_open_below and min(known) > GRID[0]:
             spares.add(GRID[GRID.index(min(known)) - 1])
@@ -268,9 +273,9 @@ class Search:
             spares.add(GRID[GRID.index(max(known)) + 1])
 
     def _refine(self, group: tuple[Drive, ...]) -> None:
-        for one in self._all(group)[:_REFINED]:
-            for drive, made in zip(group, one.fits, strict=True):
-                self._spares[one.scheme, drive].add(round(made.spare, 4))
+        for explanation in self._all(group)[:_REFINED]:
+            for drive, best_fit in zip(group, explanation.fits, strict=True):
+                self._spares[explanation.scheme, drive].add(round(best_fit.spare, 4))
 
 
 @dataclass(frozen=True)
@@ -284,8 +289,8 @@ class _Limit:
 
 def joined(intervals: Iterable[Interval | None]) -> Interval | None:
     """The least interval that has all of them."""
-    found = [one for one in intervals if one is not None]
-    return functools.reduce(Interval.joined, found) if found else None
+    known = [interval for interval in intervals if interval is not None]
+    return functools.reduce(Interval.joined, known) if known else None
 
 
 def _first(drive: Drive, pages_per_block: int, relative: bool) -> tuple[float, ...]:

@@ -65,9 +65,9 @@ def condition(
     flashgc.ConfigError: unknown workload '80/2O'; hint: uniform, 80/20 (80% of the writes to \
 20% of the pages), zipf:theta=0.8 or another generator
     """
-    made = _condition(workload, capacity, writes, warmup)
-    _check(made)
-    return made
+    condition = _condition(workload, capacity, writes, warmup)
+    _check(condition)
+    return condition
 
 
 def _condition(workload: str, capacity: int, writes: str | None, warmup: str | None) -> Condition:
@@ -85,11 +85,11 @@ def _condition(workload: str, capacity: int, writes: str | None, warmup: str | N
     if name == "zipf" and given.keys() <= {"theta"}:
         theta = given.get("theta", "0.99")
         if re.fullmatch(r"\d*\.?\d+", theta):
-            made = float(theta)
-            return Condition(workload, workload, made, capacity // PAGE, writes, warmup)
+            value = float(theta)
+            return Condition(workload, workload, value, capacity // PAGE, writes, warmup)
     if name == "hotcold" and given.keys() <= {"f", "r"}:
         f, r = given.get("f", "0.2"), given.get("r", "0.8")
-        if all(re.fullmatch(r"0?\.\d+", one) for one in (f, r)):
+        if all(re.fullmatch(r"0?\.\d+", share) for share in (f, r)):
             spec = _classes(100 * float(r), 100 * float(f))
             return Condition(workload, spec, writes=writes, warmup=warmup)
     if _core.is_trace(workload):
@@ -104,17 +104,20 @@ def _classes(share: float, pages: float) -> str:
     return f"classes:pages={pages:g}/{100 - pages:g},shares={share:g}/{100 - share:g}"
 
 
-def _check(made: Condition) -> None:
+def _check(condition: Condition) -> None:
     """Asks the engine's configuration whether these words can be run."""
     from flashgc.described import Simulation
 
-    for key, value, example in (("writes", made.writes, "5x"), ("warmup", made.warmup, "60%")):
+    for key, value, example in (
+        ("writes", condition.writes, "5x"),
+        ("warmup", condition.warmup, "60%"),
+    ):
         if value is not None and value.isdecimal() and value != "0":
             raise ConfigError(
                 f"{key}: found {value}, and page writes of a real drive are none of a simulated "
                 f"one; hint: such as {example}"
             )
-    options = {"workload": made.spec, "writes": made.writes, "warmup": made.warmup}
+    options = {"workload": condition.spec, "writes": condition.writes, "warmup": condition.warmup}
     Simulation({key: value for key, value in options.items() if value is not None}).config()
 
 

@@ -36,24 +36,24 @@ def gap(found: Gap, *, title: str | None = None) -> Figure:
     >>> [tick.get_text() for tick in gap(found).axes[0].get_yticklabels()][-2:]
     ['predictor, sigma 1', 'clairvoyance']
     """
-    rows = [one for one in found.rows if one.kind in _KINDS and one.write_amplification is not None]
+    rows = [row for row in found.rows if row.kind in _KINDS and row.write_amplification is not None]
     if not found.online:
         raise ConfigError("gap: nothing was measured, expected a figure; hint: run it to its end")
     with drawing() as style:
         medium, width = style.medium, style.size[0]
-        names = [literal(wrapped(one.name, 0.4 * width, medium.small)) for one in rows]
+        names = [literal(wrapped(row.name, 0.4 * width, medium.small)) for row in rows]
         lines = max(name.count("\n") for name in names) + 1
         height = (1.1 + 0.9 * lines) * medium.text / 72
         figure = new_figure(width, height * (len(rows) + 0.4) + 6 * medium.text / 72)
         axes = figure.subplots()
         colours = dict(zip(_KINDS, COLOURS, strict=False))
-        for at, one in enumerate(rows):
+        for at, row in enumerate(rows):
             axes.errorbar(
-                one.write_amplification or 0.0,
+                row.write_amplification or 0.0,
                 at,
-                xerr=one.write_amplification_ci95,
-                fmt=_KINDS[one.kind][0],
-                color=colours[one.kind],
+                xerr=row.write_amplification_ci95,
+                fmt=_KINDS[row.kind][0],
+                color=colours[row.kind],
                 elinewidth=medium.line,
                 capsize=0.6 * medium.marker,
             )
@@ -68,7 +68,7 @@ def gap(found: Gap, *, title: str | None = None) -> Figure:
         axes.xaxis.set_major_locator(ticks(width))
         axes.margins(x=0.05)
         axes.set_xlabel("write amplification")
-        shown = {one.kind for one in rows}
+        shown = {row.kind for row in rows}
         handles = [
             Line2D([], [], marker=marker, linestyle="", color=colours[kind], label=label)
             for kind, (marker, label) in _KINDS.items()

@@ -23,7 +23,10 @@ def identified(made: Identification, *, title: str | None = None) -> Figure:
     Raises :class:`flashgc.ConfigError` where no scheme was simulated.
     """
     parts = [
-        _panel(one, index) for one in made.drives if one.ranking for index in range(len(one.drives))
+        _panel(drive, index)
+        for drive in made.drives
+        if drive.ranking
+        for index in range(len(drive.drives))
     ]
     if not parts:
         raise ConfigError("identification: no scheme was simulated; hint: let it finish")
@@ -34,16 +37,16 @@ def identified(made: Identification, *, title: str | None = None) -> Figure:
     return figure
 
 
-def _panel(one: Identified, index: int) -> tuple[Panel, list[str]]:
-    drive = one.drives[index]
+def _panel(identification: Identified, index: int) -> tuple[Panel, list[str]]:
+    drive = identification.drives[index]
     x = list(range(len(drive.points)))
     measured = [point.write_amplification for point in drive.points]
     bars = [2 * point.error * point.write_amplification for point in drive.points]
     series = [Series("measured", x, measured, bars, "points")]
-    for ranked in one.ranking[:_DRAWN]:
+    for ranked in identification.ranking[:_DRAWN]:
         fit = ranked.explanation.fits[index]
         label = ranked.explanation.scheme.name
-        if len(one.drives) == 1:
+        if len(identification.drives) == 1:
             label += f", {format_share(fit.spare)} spare"
         series.append(Series(label, x, fit.predicted))
     names = [point.workload.replace("zipf:theta=", "zipf ") for point in drive.points]

@@ -35,16 +35,16 @@ def tune(tuned: Tuned, *, title: str | None = None) -> Figure:
     unit = tuned.of.unit
     with drawing() as style:
         medium, width = style.medium, style.size[0]
-        rows = [literal(wrapped(one.name, 0.4 * width, medium.small)) for one in entries]
+        rows = [literal(wrapped(entry.name, 0.4 * width, medium.small)) for entry in entries]
         lines = max(row.count("\n") for row in rows) + 1
         height = (1.1 + 0.9 * lines) * medium.text / 72
         figure = new_figure(width, height * (len(rows) + 0.4) + 6 * medium.text / 72)
         axes = figure.subplots()
-        for at, one in enumerate(entries):
-            hollow = one.inside_noise and one.place != 1
-            half = one.difference_ci95
+        for at, entry in enumerate(entries):
+            hollow = entry.inside_noise and entry.place != 1
+            half = entry.difference_ci95
             axes.errorbar(
-                one.figure / unit,
+                entry.figure / unit,
                 at,
                 xerr=None if not half else half / unit,
                 fmt="o",
@@ -53,8 +53,8 @@ def tune(tuned: Tuned, *, title: str | None = None) -> Figure:
                 elinewidth=medium.line,
                 capsize=0.6 * medium.marker,
             )
-            if one.held_back is not None:
-                axes.plot(one.held_back / unit, at, "s", color=COLOURS[1], fillstyle="none")
+            if entry.held_back is not None:
+                axes.plot(entry.held_back / unit, at, "s", color=COLOURS[1], fillstyle="none")
         axes.set_yticks(range(len(rows)), rows)
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
@@ -68,5 +68,5 @@ def tune(tuned: Tuned, *, title: str | None = None) -> Figure:
                    label="held back"),
         ]  # fmt: skip
         used = literal(tuned.workload) if title is None else title or None
-        header(figure, style, used, [handles] if any(one.held_back for one in entries) else [])
+        header(figure, style, used, [handles] if any(entry.held_back for entry in entries) else [])
     return figure

@@ -52,7 +52,7 @@ def _has_unset(wanted: Any) -> bool:
 
 def _agrees(path: str, value: Any, wanted: Any, where: str) -> bool:
     if isinstance(wanted, list):
-        return any(_agrees(path, value, one, where) for one in wanted)
+        return any(_agrees(path, value, choice, where) for choice in wanted)
     match = _COMPARED.match(wanted) if isinstance(wanted, str) else None
     if match is not None and match[1] == "!=":
         return not _agrees(path, value, match[2], where)
@@ -69,8 +69,8 @@ def _agrees(path: str, value: Any, wanted: Any, where: str) -> bool:
     if low is not None and low == high:
         return True
     # A bare name stands for the policy with any parameters.
-    named = PATHS[path].kind == "spec" and ":" not in str(wanted)
-    return named and str(value).partition(":")[0] == str(wanted)
+    is_name = PATHS[path].kind == "spec" and ":" not in str(wanted)
+    return is_name and str(value).partition(":")[0] == str(wanted)
 
 
 def sameness(path: str, value: Any) -> str | float:
@@ -130,9 +130,9 @@ class Point:
     unset: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, found: Mapping[str, Any], places: Mapping[str, str]) -> Point:
+    def of(cls, settings: Mapping[str, Any], places: Mapping[str, str]) -> Point:
         """The place with these values by path; one that is unset is ``None``, or so called."""
-        words = {path: UNSET if value is None else value for path, value in found.items()}
+        words = {path: UNSET if value is None else value for path, value in settings.items()}
         values = {path: value for path, value in words.items() if value != UNSET}
         return cls(values, tuple(words.values()), places, frozenset(words.keys() - values.keys()))
 
@@ -188,12 +188,12 @@ class Grid:
                 for path in point.unset:
                     values.pop(path, None)
             out = [condition.holds(values) for condition in self.left_out]
-            used = [one or two for one, two in zip(used, out, strict=True)]
+            used = [earlier or two for earlier, two in zip(used, out, strict=True)]
             if not any(out):
                 words = itertools.chain.from_iterable(point.words for point in points)
                 yield Cell(dict(zip(self.names, words, strict=True)), _sections(values), places)
-        for condition, one in zip(self.left_out, used, strict=True):
-            if not one:
+        for condition, is_used in zip(self.left_out, used, strict=True):
+            if not is_used:
                 raise ConfigError(
                     f"{condition.where}: the condition holds for no cell; hint: compare it with "
                     "the lists of the grid"
@@ -211,11 +211,11 @@ def _lay(values: dict[str, Any], more: Mapping[str, Any]) -> None:
 
 
 def _sections(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    made: dict[str, dict[str, Any]] = {}
+    groups: dict[str, dict[str, Any]] = {}
     for path, value in values.items():
         section, key = path.split(".")
-        made.setdefault(section, {})[key] = value
-    return made
+        groups.setdefault(section, {})[key] = value
+    return groups
 
 
 def grid(source: Path | Mapping[str, Any]) -> Grid:
@@ -242,11 +242,11 @@ def grid(source: Path | Mapping[str, Any]) -> Grid:
     experiments = own.get("experiments")
     if experiments is not None:
         axes.insert(0, _experiments(experiments, {*base}, places))
-    made = Grid(base, (*axes, *zipped), _conditions(own, places), places)
-    _once(made, places)
-    if made.size > MOST:
-        raise ConfigError(f"{made.size} cells, expected at most {MOST}; hint: shorter lists")
-    return made
+    grid = Grid(base, (*axes, *zipped), _conditions(own, places), places)
+    _once(grid, places)
+    if grid.size > MOST:
+        raise ConfigError(f"{grid.size} cells, expected at most {MOST}; hint: shorter lists")
+    return grid
 
 
 def _own(values: Mapping[str, Any], places: Mapping[str, str]) -> Mapping[str, Any]:
@@ -262,7 +262,7 @@ def _own(values: Mapping[str, Any], places: Mapping[str, str]) -> Mapping[str, A
             raise ConfigError(f"{at}: unknown key '{key}' in [{SECTION}]; hint: {hint}")
     for key in ("zip", "leave_out"):
         tables = own.get(key, [])
-        if not isinstance(tables, list) or not all(isinstance(one, Mapping) for one in tables):
+        if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
             at = places.get(f"{SECTION}.{key}", key)
             raise ConfigError(
                 f"{at}: found {tables!r}, expected tables; hint: write [[{SECTION}.{key}]]"
@@ -293,7 +293,7 @@ def _in_words(value: Any) -> Any:
     (['yes', 'no', None], 'no')
     """
     if isinstance(value, list | tuple):
-        return [_in_words(one) for one in value]
+        return [_in_words(item) for item in value]
     return value if not isinstance(value, bool) else "yes" if value else "no"
 
 
@@ -306,7 +306,7 @@ def _native(value: Any) -> Any:
     """
     if hasattr(value, "tolist"):
         return value.tolist()
-    return [_native(one) for one in value] if isinstance(value, list | tuple | range) else value
+    return [_native(item) for item in value] if isinstance(value, list | tuple | range) else value
 
 
 def _axis(path: str, values: Sequence[Any], places: Mapping[str, str]) -> Axis:
@@ -316,10 +316,10 @@ def _axis(path: str, values: Sequence[Any], places: Mapping[str, str]) -> Axis:
         at = places.get(f"{path}.{index}", places.get(path, path))
         if isinstance(value, list | Mapping):
             raise ConfigError(f"{at}: found {value!r} in a list, expected a value; hint: one list")
-        one = sameness(path, UNSET if value is None else value)
-        if one in taken:
+        key = sameness(path, UNSET if value is None else value)
+        if key in taken:
             raise ConfigError(f"{at}: {value!r} is given twice; hint: give each once")
-        taken.add(one)
+        taken.add(key)
         points.append(Point.of({path: value}, {path: at}))
     return Axis((PATHS[path].key,), tuple(points))
 
@@ -327,37 +327,37 @@ def _axis(path: str, values: Sequence[Any], places: Mapping[str, str]) -> Axis:
 def _zip(table: Mapping[str, Any], index: int, places: Mapping[str, str]) -> Axis:
     """Lists that go together: the first values of all, then the second, and so on."""
     where = places.get(f"{SECTION}.zip", f"{SECTION}.zip")
-    found: dict[str, list[Any]] = {}
+    groups: dict[str, list[Any]] = {}
     for path, value in _options(table, {}):
         lists = ranges.values(value, where) if isinstance(value, Mapping) else value
         if not isinstance(lists, list) or not lists:
             raise ConfigError(
                 f"{where}: {path} is {value!r}, expected a list; hint: zip takes lists"
             )
-        found[path] = lists
-    lengths = {path: len(values) for path, values in found.items()}
+        groups[path] = lists
+    lengths = {path: len(values) for path, values in groups.items()}
     if len(set(lengths.values())) != 1:
-        told = ", ".join(f"{path} {length}" for path, length in lengths.items()) or "nothing"
+        text = ", ".join(f"{path} {length}" for path, length in lengths.items()) or "nothing"
         raise ConfigError(
-            f"{where}: lists of different lengths: {told}; hint: as many values in each"
+            f"{where}: lists of different lengths: {text}; hint: as many values in each"
         )
     points = tuple(
-        Point.of(dict(zip(found, values, strict=True)), dict.fromkeys(found, where))
-        for values in zip(*found.values(), strict=True)
+        Point.of(dict(zip(groups, values, strict=True)), dict.fromkeys(groups, where))
+        for values in zip(*groups.values(), strict=True)
     )
-    return Axis(tuple(PATHS[path].key for path in found), points)
+    return Axis(tuple(PATHS[path].key for path in groups), points)
 
 
 def _experiments(names: Any, given: set[str], places: Mapping[str, str]) -> Axis:
     """Experiment files, each with all its values but for those that the grid gives itself."""
     path = f"{SECTION}.experiments"
     where = places.get(path, path)
-    if not isinstance(names, list) or not names or not all(isinstance(one, str) for one in names):
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         raise ConfigError(f'{where}: found {names!r}, expected files; hint: write ["a.toml"]')
     points = []
     for name in names:
         values, own = load(Path(name))
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for inner, value in _options(values, own):
             if isinstance(value, list | Mapping):
                 at = own.get(inner, inner)
@@ -366,26 +366,26 @@ def _experiments(names: Any, given: set[str], places: Mapping[str, str]) -> Axis
                     "give the list in the grid"
                 )
             if inner not in given:
-                found[inner] = value
-        points.append(Point(found, (Path(name).stem,), own))
+                fields[inner] = value
+        points.append(Point(fields, (Path(name).stem,), own))
     return Axis(("experiment",), tuple(points))
 
 
 def _conditions(own: Mapping[str, Any], places: Mapping[str, str]) -> tuple[Condition, ...]:
     where = places.get(f"{SECTION}.leave_out", f"{SECTION}.leave_out")
-    made = []
+    conditions = []
     for table in own.get("leave_out", []):
         wanted = dict(_options(table, {}))
         if not wanted:
             raise ConfigError(f'{where}: an empty condition; hint: write gc.victim = "fifo"')
-        made.append(Condition(wanted, where))
-    return tuple(made)
+        conditions.append(Condition(wanted, where))
+    return tuple(conditions)
 
 
-def _once(made: Grid, places: Mapping[str, str]) -> None:
+def _once(grid: Grid, places: Mapping[str, str]) -> None:
     """Refuses an option that two axes set."""
-    taken = set(made.base)
-    for axis in made.axes:
+    taken = set(grid.base)
+    for axis in grid.axes:
         paths = axis.points[0].unset.union(axis.points[0].values)
         if axis.names == ("experiment",):
             continue

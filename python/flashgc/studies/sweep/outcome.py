@@ -56,17 +56,17 @@ WITHOUT = {"cannot": "cannot run", "failed": "failed", "missing": "not run"}
 
 def swept(at: Mapping[str, Any], key: str, kept: Kept | None) -> Swept:
     """A cell with what came of it."""
-    found = kept or Kept("missing", {}, None)
+    entry = kept or Kept("missing", {}, None)
     columns = dict(
-        not_given(find(name).path, found) if value == UNSET else axis_value(name, value)
+        not_given(find(name).path, entry) if value == UNSET else axis_value(name, value)
         for name, value in at.items()
     )
     if kept is None:
         return Swept(at, "missing", key, "", 0.0, {}, columns=columns)
     result = kept.result or {}
     figures = figures_of(result) if result else {}
-    told = tuple(findings.read(result))
-    return Swept(at, kept.status, key, kept.reason, kept.seconds, figures, told, columns)
+    notes = tuple(findings.read(result))
+    return Swept(at, kept.status, key, kept.reason, kept.seconds, figures, notes, columns)
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,8 +104,8 @@ class Sweep(Document):
         for status, words in WITHOUT.items():
             line += f", {len(self.of(status))} {words}" if self.of(status) else ""
         columns = [*map(Column, self.axes), Column("write amplification", is_figure=True)]
-        rows = [[*(short(str(one)) for one in cell.at.values()), cell.told] for cell in self]
-        notes = [one.text for one in self.findings]
+        rows = [[*(short(str(value)) for value in cell.at.values()), cell.told] for cell in self]
+        notes = [finding.text for finding in self.findings]
         return Shown(line + ", interrupted" * self.interrupted, rows, columns, notes)
 
     @property
@@ -119,7 +119,7 @@ class Sweep(Document):
                     reasons[point] = None
                 else:
                     reasons.setdefault(point, (value, cell.reason))
-        return [(name, *found) for (name, _), found in reasons.items() if found is not None]
+        return [(name, *reason) for (name, _), reason in reasons.items() if reason is not None]
 
     def to_dict(self) -> dict[str, Json]:
         """All of it as plain Python values, with the keys of the JSON document."""
@@ -128,14 +128,14 @@ class Sweep(Document):
             "version": _core.version(),
             **{name: getattr(self, name) for name in names},
             "axes": list(self.axes),
-            "findings": [one.to_dict() for one in self.findings],
+            "findings": [finding.to_dict() for finding in self.findings],
             "cells": [
                 {
                     "at": dict(cell.at),
                     "status": cell.status,
                     "key": cell.key,
                     "reason": cell.reason or None,
-                    "findings": [one.to_dict() for one in cell.findings],
+                    "findings": [finding.to_dict() for finding in cell.findings],
                     "seconds": cell.seconds,
                     **cell.figures,
                 }

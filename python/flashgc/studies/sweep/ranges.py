@@ -43,11 +43,13 @@ def values(table: Mapping[str, Any], where: str) -> list[Any]:
     if unit != other:
         raise ConfigError(f"{where}: the ends have different units; {_HINT}")
     if ways == ["count"]:
-        made = _counted(first, last, table["count"], where)
+        numbers = _counted(first, last, table["count"], where)
     else:
-        made = _stepped(first, last, *_number_and_unit(table[ways[0]], where), unit, ways[0], where)
+        numbers = _stepped(
+            first, last, *_number_and_unit(table[ways[0]], where), unit, ways[0], where
+        )
     typed = any(isinstance(table[key], str) for key in ("from", "to"))
-    return [_written(value, unit) if typed else _plain(value) for value in made]
+    return [_written(value, unit) if typed else _plain(value) for value in numbers]
 
 
 def _counted(first: Fraction, last: Fraction, count: Any, where: str) -> list[Fraction]:
@@ -63,23 +65,23 @@ def _stepped(
         raise ConfigError(f"{where}: the step has another unit than the ends; {_HINT}")
     if how == "factor" and (by_unit or by <= 0 or by == 1 or first * last <= 0):
         raise ConfigError(f"{where}: a factor is above 0, and not 1; {_HINT}")
-    made, value = [], first
+    numbers, value = [], first
     up = last >= first
     if (by == 0) or (how == "step" and (by > 0) != up) or (how == "factor" and (by > 1) != up):
         raise ConfigError(
             f"{where}: the range never reaches its last value from its first; {_HINT}"
         )
     while (value <= last) if up else (value >= last):
-        made.append(value)
+        numbers.append(value)
         value = value + by if how == "step" else value * by
-        if len(made) > LONGEST:
+        if len(numbers) > LONGEST:
             raise ConfigError(f"{where}: more than {LONGEST} values; hint: a larger {how}")
-    if made[-1] != last:
+    if numbers[-1] != last:
         raise ConfigError(
             f"{where}: from {_plain(first)} by {how} {_plain(by)} the range ends at "
-            f"{_plain(made[-1])}, not at {_plain(last)}; hint: end it there"
+            f"{_plain(numbers[-1])}, not at {_plain(last)}; hint: end it there"
         )
-    return made
+    return numbers
 
 
 def _number_and_unit(value: Any, where: str) -> tuple[Fraction, str]:

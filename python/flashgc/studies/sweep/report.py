@@ -98,20 +98,20 @@ def write_page(
     if isinstance(results, Sweep):
         rows = _of_sweep(rows, results)
     if not rows and where:
-        said = " and ".join(where)
-        raise ConfigError(f"{kept}: no result has {said}; hint: flashgc results list {kept}")
+        text = " and ".join(where)
+        raise ConfigError(f"{kept}: no result has {text}; hint: flashgc results list {kept}")
     if not rows:
         raise ConfigError(f"{kept}: it has no results; {EMPTY}")
     if progress is not None:
         progress(1.0, "making the page", len(rows))
-    made = columns(rows)
+    headings = columns(rows)
     document: dict[str, Json] = {
         "rows": len(rows),
-        "columns": [column.document() for column in made],
+        "columns": [column.document() for column in headings],
         "quantiles": _quantiles(rows),
         "usual": _usual(rows),
     }
-    _files.write(target, page(kept.name, question(rows, made, files), document, where))
+    _files.write(target, page(kept.name, question(rows, headings, files), document, where))
     return len(rows)
 
 
@@ -138,13 +138,13 @@ def _quantiles(rows: Sequence[Mapping[str, Any]]) -> list[float]:
 def _usual(rows: Sequence[Mapping[str, Any]]) -> dict[str, Json]:
     """The columns that each kind of picture shows where nobody chooses."""
     tidied: list[Row] = [{name: row[name] for name in row if name not in _ADDED} for row in rows]
-    made: dict[str, Json] = {}
+    document: dict[str, Json] = {}
     with contextlib.suppress(ConfigError):  # Without a result there is nothing to draw.
         tables = {whole: Table(tidied, whole=whole) for whole in (False, True)}
         for kind, places in KINDS.items():
             heat, nothing = kind == "heatmap", dict.fromkeys(("x", "by", "panels"))
-            made[kind] = Chosen(tables[heat], nothing, places, heat=heat).at
-    return made
+            document[kind] = Chosen(tables[heat], nothing, places, heat=heat).at
+    return document
 
 
 def _files_of(store: Store) -> list[tuple[str, int, str]]:
@@ -152,7 +152,7 @@ def _files_of(store: Store) -> list[tuple[str, int, str]]:
     last = {
         name: (changed, size, digest)
         for (name, size, changed), digest in sorted(
-            store.contents().known.items(), key=lambda one: one[0][2]
+            store.contents().known.items(), key=lambda entry: entry[0][2]
         )
     }
     return [(name, size, digest) for name, (_, size, digest) in sorted(last.items())]

@@ -53,7 +53,7 @@ def plan(grid: Grid, contents: Contents) -> list[Planned]:
 
     Raises :class:`flashgc.ConfigError` with the place of what is wrong.
     """
-    made: list[Planned] = []
+    points: list[Planned] = []
     first: dict[tuple[str, str], tuple[ConfigError, bool]] = {}
     cells = list(grid.cells())
     announce(
@@ -62,31 +62,31 @@ def plan(grid: Grid, contents: Contents) -> list[Planned]:
         for _, text, place in named(cell.values.get("gc"), cell.places)
     )
     for cell in cells:
-        asked = experiment(cell.values, cell.places)
+        setup = experiment(cell.values, cell.places)
         given = _values_by_path(cell)
         error: ConfigError | None = None
-        planned = Planned(cell.at, None, "", "", given, len(made))
+        planned = Planned(cell.at, None, "", "", given, len(points))
         try:
-            config = _configuration(asked, cell)
-            planned = Planned(cell.at, config, key_of(config, contents), "", given, len(made))
+            config = _configuration(setup, cell)
+            planned = Planned(cell.at, config, key_of(config, contents), "", given, len(points))
         except ConfigError as refused:
             error = refused
-            planned = Planned(cell.at, None, "", str(refused), given, len(made))
-        made.append(planned)
+            planned = Planned(cell.at, None, "", str(refused), given, len(points))
+        points.append(planned)
         for name, word in cell.at.items():
             point = (name, str(word))
             if error is None:
                 first[point] = (ConfigError(""), True)
             elif point not in first:
                 first[point] = (error, False)
-    if made and all(one.config is None for one in made):
-        raise ConfigError(made[0].reason)
+    if points and all(point.config is None for point in points):
+        raise ConfigError(points[0].reason)
     for (name, word), (error, possible) in first.items():
         if not possible:
             raise ConfigError(f"{error} (no cell with {name} = {word} can run)")
-    if not made:
+    if not points:
         raise ConfigError("the conditions leave out every cell; hint: fewer of them")
-    return made
+    return points
 
 
 def _values_by_path(cell: Point) -> dict[str, Any]:
@@ -100,13 +100,13 @@ def _values_by_path(cell: Point) -> dict[str, Any]:
     return given
 
 
-def _configuration(asked: Any, cell: Point) -> dict[str, Any]:
+def _configuration(setup: Any, cell: Point) -> dict[str, Any]:
     python = {
         key: {text: _policy(text, cell.places.get(f"gc.{key}", key))}
         for key in KEYS
-        if is_written(text := asked[f"gc.{key}"])
+        if is_written(text := setup[f"gc.{key}"])
     }
-    configs = configurations(asked, cell.places, python=python)
+    configs = configurations(setup, cell.places, python=python)
     if len(configs) != 1:
         raise ConfigError(f"{len(configs)} configurations in one cell, expected one")
     return configs[0]
@@ -147,20 +147,20 @@ def _reasons(cells: Sequence[Swept], status: str) -> Iterator[Finding]:
 
 def _of_results(swept: Sweep) -> Iterator[Finding]:
     """The most frequent findings of results; those that differ only in numbers are one."""
-    said: dict[tuple[str, str, str], list[tuple[Swept, Finding]]] = {}
+    groups: dict[tuple[str, str, str], list[tuple[Swept, Finding]]] = {}
     for cell in swept:
-        for one in cell.findings:
-            said.setdefault(one.kind, []).append((cell, one))
-    for cells in sorted(said.values(), key=len, reverse=True)[:MOST]:
-        (cell, one), *_ = cells
+        for finding in cell.findings:
+            groups.setdefault(finding.kind, []).append((cell, finding))
+    for cells in sorted(groups.values(), key=len, reverse=True)[:MOST]:
+        (cell, finding), *_ = cells
         place = ", ".join(f"{name}={value}" for name, value in cell.at.items()) or "1 cell"
         if len(cells) > 1:
             alike = len({other.text for _, other in cells}) == 1
             place = f"{len(cells)} cells" if alike else f"{len(cells)} cells, such as {place}"
-        evidence = {**one.evidence, "cells": len(cells)}
+        evidence = {**finding.evidence, "cells": len(cells)}
         hint = hint_for_all([other.hint for _, other in cells])
-        claim = f"{place}: {one.claim}"
-        yield dataclasses.replace(one, claim=claim, hint=hint, evidence=evidence)
+        claim = f"{place}: {finding.claim}"
+        yield dataclasses.replace(finding, claim=claim, hint=hint, evidence=evidence)
 
 
 #: The ending of the name of a file of results.
@@ -263,21 +263,23 @@ def sweep_plan(
     known, speeds = dict[str, str](), dict[str, float]()
     if path.exists():
         with Store(path, "results", make=False) as store:
-            known = store.statuses([one.key for one in planned if one.config])
+            known = store.statuses([point.key for point in planned if point.config])
             speeds = store.speeds(writes_of, kind_of)
     missing = {
-        one.key: one.config
-        for one in planned
-        if one.config is not None
-        and (one.key not in known or (retry and known[one.key] == "failed"))
+        point.key: point.config
+        for point in planned
+        if point.config is not None
+        and (point.key not in known or (retry and known[point.key] == "failed"))
     }
     # Measured ones were run beside others, and have waited for them.
-    guessed = [one for one in missing.values() if written(one) and kind_of(one) not in speeds]
+    guessed = [
+        config for config in missing.values() if written(config) and kind_of(config) not in speeds
+    ]
     return Plan(
         cells=len(planned),
-        cannot=sum(one.config is None or known.get(one.key) == "cannot" for one in planned),
-        found=sum(known.get(one.key) == "result" for one in planned),
-        failed=sum(known.get(one.key) == "failed" for one in planned),
+        cannot=sum(point.config is None or known.get(point.key) == "cannot" for point in planned),
+        found=sum(known.get(point.key) == "result" for point in planned),
+        failed=sum(known.get(point.key) == "failed" for point in planned),
         missing=len(missing),
         seconds=sum(seconds_of(config, speeds) for config in missing.values()),
         measured=all(kind_of(config) in speeds for config in missing.values()),
@@ -314,17 +316,17 @@ def _planned(
     grid: str | PathLike[str] | Mapping[str, Any], path: Path, shard: tuple[int, int]
 ) -> _Part:
     """The cells of a part. A file of results is not made before all is found to be right."""
-    made = grid_of(grid if isinstance(grid, Mapping) else Path(grid))
+    spec = grid_of(grid if isinstance(grid, Mapping) else Path(grid))
     contents = Contents()
     if path.exists():
         with Store(path, "results", make=False) as store:
             contents = store.contents()
-    planned = plan(made, contents)
+    planned = plan(spec, contents)
     if path.exists() and contents.new:
         with Store(path, "results", make=False) as store, contextlib.suppress(OSError):
             store.remember(contents)
     number, count = shard
-    return _Part(made.names, planned[number - 1 :: count], contents)
+    return _Part(spec.names, planned[number - 1 :: count], contents)
 
 
 def _run(
@@ -337,34 +339,34 @@ def _run(
 ) -> Sweep:
     planned = part.cells
     study = Cells(store, "sweep", retry=retry, show=without_unit(progress), control=control)
-    known = study.known([one.key for one in planned if one.config is not None])
+    known = study.known([point.key for point in planned if point.config is not None])
     configs: dict[str, dict[str, Any]] = {}
     missing: list[Cell] = []
-    for one in planned:
-        if one.config is not None and one.key not in known and one.key not in configs:
-            configs[one.key] = one.config
-            missing.append(Cell(one.key, one.place, seconds_of(one.config, {}), one.asked))
+    for point in planned:
+        if point.config is not None and point.key not in known and point.key not in configs:
+            configs[point.key] = point.config
+            missing.append(Cell(point.key, point.place, seconds_of(point.config, {}), point.asked))
     if part.contents.new:
         store.remember(part.contents)
     with study.stoppable():
         study.run(missing, lambda cell: configs[cell.key], executor, contents=part.contents)
     cells = []
-    for one in planned:
-        kept = study.unkept.get(one.key)
-        if kept is None and one.config is not None:
-            kept = store.load(one.key)
-        if one.config is None:
-            kept = Kept("cannot", {}, None, one.reason, asked=one.asked)
-        cells.append(swept(one.at, one.key, kept))
-    found = sum(known.get(one.key) == "result" for one in planned)
+    for point in planned:
+        kept = study.unkept.get(point.key)
+        if kept is None and point.config is not None:
+            kept = store.load(point.key)
+        if point.config is None:
+            kept = Kept("cannot", {}, None, point.reason, asked=point.asked)
+        cells.append(swept(point.at, point.key, kept))
+    count = sum(known.get(point.key) == "result" for point in planned)
     new = [cell.key for cell in cells if cell.key in configs and cell.status != "missing"]
-    made = Sweep(
+    sweep = Sweep(
         part.axes,
         tuple(cells),
         study.ran,
-        found,
+        count,
         study.interrupted,
         results=str(store.path),
         same=len(new) - len(set(new)),
     )
-    return dataclasses.replace(made, findings=tuple(findings(made)))
+    return dataclasses.replace(sweep, findings=tuple(findings(sweep)))

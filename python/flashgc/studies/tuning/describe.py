@@ -26,15 +26,15 @@ def findings(tuned: Tuned) -> list[Finding]:
         *_alike(tuned),
         *_checked(tuned),
         *_skipped(tuned),
-        *doubts_of((one.name, one.findings) for one in tuned),
+        *doubts_of((entry.name, entry.findings) for entry in tuned),
     ]
 
 
 def _winner(tuned: Tuned) -> Finding:
     best, greedy, of = tuned.best, tuned.greedy, tuned.of
-    told = f"{best.name} is best: {of.told(best.figure)}"
+    text = f"{best.name} is best: {of.told(best.figure)}"
     if greedy is None:
-        return RULES["winner"].found(told, figure=best.figure)
+        return RULES["winner"].found(text, figure=best.figure)
     evidence: dict[str, Json] = {
         "figure": best.figure,
         "greedy": greedy.figure,
@@ -42,34 +42,34 @@ def _winner(tuned: Tuned) -> Finding:
         "difference_ci95": greedy.difference_ci95,
     }
     if greedy is best or greedy.candidate == best.candidate:
-        claim = f"{told}. No configuration is better than this, which others are compared to"
+        claim = f"{text}. No configuration is better than this, which others are compared to"
         return RULES["greedy-is-best"].found(claim, **evidence)
     if greedy.inside_noise:
-        claim = f"{told}. It cannot be told apart from {greedy.name} ({of.text(greedy.figure)})"
+        claim = f"{text}. It cannot be told apart from {greedy.name} ({of.text(greedy.figure)})"
         return RULES["winner-like-greedy"].found(claim, **evidence)
     share = abs(greedy.difference / greedy.figure)
     more = "more" if greedy.difference < 0 else "less"
     size = of.text(abs(greedy.difference))
     half = "" if greedy.difference_ci95 is None else f" ± {of.text(greedy.difference_ci95)}"
-    claim = f"{told}, {share:.1%} {more} than {greedy.name} (difference {size}{half})"
+    claim = f"{text}, {share:.1%} {more} than {greedy.name} (difference {size}{half})"
     return RULES["winner"].found(claim, **evidence)
 
 
 def _alike(tuned: Tuned) -> list[Finding]:
     alike = tuned.alike
-    told = []
+    findings = []
     if len(alike) > 1:
         number = _NUMBERS[len(alike)] if len(alike) < len(_NUMBERS) else str(len(alike))
-        claim = f"These {number} cannot be told apart: {'; '.join(one.name for one in alike)}"
-        places: list[Json] = [one.place for one in alike]
-        told.append(RULES["winners-alike"].found(claim, places=places))
-    if any(one.difference_ci95 is None for one in tuned.ranking):
-        told.append(
+        claim = f"These {number} cannot be told apart: {'; '.join(entry.name for entry in alike)}"
+        places: list[Json] = [entry.place for entry in alike]
+        findings.append(RULES["winners-alike"].found(claim, places=places))
+    if any(entry.difference_ci95 is None for entry in tuned.ranking):
+        findings.append(
             RULES["search-without-intervals"].found(
                 "There are no intervals: the last rung, which has them, was not run"
             )
         )
-    return told
+    return findings
 
 
 def _checked(tuned: Tuned) -> list[Finding]:
@@ -78,7 +78,7 @@ def _checked(tuned: Tuned) -> list[Finding]:
         return [RULES["not-held-back"].found("Nothing was checked on what was held back")]
     where = f"On {tuned.held_back} (held back)"
     if tuned.holds_up:
-        checked = [one for one in tuned.ranking if one.held_back is not None]
+        checked = [entry for entry in tuned.ranking if entry.held_back is not None]
         return [
             RULES["holds-up"].found(
                 f"{where} it holds up: none of {len(checked) - 1} others is better than "
@@ -87,39 +87,40 @@ def _checked(tuned: Tuned) -> list[Finding]:
                 held_back=best.held_back,
             )
         ]
-    ahead = [one for one in tuned.ranking if one.name in tuned.beaten_by]
+    ahead = [entry for entry in tuned.ranking if entry.name in tuned.beaten_by]
     return [
         RULES["does-not-hold-up"].found(
-            f"{where} {best.name} does not hold up: " + "; ".join(_ahead(one, of) for one in ahead),
+            f"{where} {best.name} does not hold up: "
+            + "; ".join(_ahead(entry, of) for entry in ahead),
             better=len(ahead),
             held_back=best.held_back,
         )
     ]
 
 
-def _ahead(one: Entry, of: Objective) -> str:
-    assert one.held_back_difference is not None
+def _ahead(entry: Entry, of: Objective) -> str:
+    assert entry.held_back_difference is not None
     return (
-        f"{one.name} is better by {of.text(abs(one.held_back_difference))} ± "
-        f"{of.text(one.held_back_ci95)}"
+        f"{entry.name} is better by {of.text(abs(entry.held_back_difference))} ± "
+        f"{of.text(entry.held_back_ci95)}"
     )
 
 
 def _skipped(tuned: Tuned) -> list[Finding]:
     """The number of candidates that cannot be, with the reasons."""
     rule = RULES["skipped"]
-    told = [
+    findings = [
         rule.found(
-            f"{_counted(one.count)} that cannot run {'was' if one.count == 1 else 'were'} skipped: "
-            f"{one.reason.partition('; hint: ')[0]}",
-            combinations=one.count,
+            f"{_counted(skipped.count)} that cannot run {'was' if skipped.count == 1 else 'were'} "
+            f"skipped: {skipped.reason.partition('; hint: ')[0]}",
+            combinations=skipped.count,
         )
-        for one in tuned.skipped[:_REASONS]
+        for skipped in tuned.skipped[:_REASONS]
     ]
-    if rest := sum(one.count for one in tuned.skipped[_REASONS:]):
+    if rest := sum(skipped.count for skipped in tuned.skipped[_REASONS:]):
         claim = f"{_counted(rest)} more {'was' if rest == 1 else 'were'} skipped (--json says why)"
-        told.append(rule.found(claim, combinations=rest))
-    return told
+        findings.append(rule.found(claim, combinations=rest))
+    return findings
 
 
 def _counted(count: int) -> str:
@@ -129,19 +130,19 @@ def _counted(count: int) -> str:
 def _stopped(tuned: Tuned) -> list[Finding]:
     """Return how far a search came that was stopped."""
     why = (tuned.interrupted, "Interrupted"), (tuned.out_of_time, "The time was over")
-    told = [word for is_so, word in why if is_so]
-    if not told:
+    reasons = [word for is_so, word in why if is_so]
+    if not reasons:
         return []
     rule = RULES["search-stopped"]
     if not tuned.rungs:
-        return [rule.found(f"{told[0]} before the first rung", rungs=0)]
+        return [rule.found(f"{reasons[0]} before the first rung", rungs=0)]
     number, rung = len(tuned.rungs), tuned.rungs[-1]
     if rung.whole:
-        claim = f"{told[0]} after rung {number}, before the best were checked"
+        claim = f"{reasons[0]} after rung {number}, before the best were checked"
         return [rule.found(claim, rungs=number)]
     at = f"in rung {number}, after {rung.measured} of {rung.candidates} configurations"
     ranked = f"of rung {number - 1}" if number > 1 else "of these alone"
-    claim = f"{told[0]} {at}; the ranking is {ranked}"
+    claim = f"{reasons[0]} {at}; the ranking is {ranked}"
     return [rule.found(claim, rungs=number - 1, measured=rung.measured)]
 
 

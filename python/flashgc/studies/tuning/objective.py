@@ -77,15 +77,15 @@ class Objective:
         if not blocks:
             return []
         begin = result.measured_from + 1e-9
-        measured = [one for at, one in result.series if at > begin and math.isfinite(one)]
+        measured = [value for at, value in result.series if at > begin and math.isfinite(value)]
         count = min(BLOCKS, len(measured))
         edges = [index * len(measured) // count for index in range(count + 1)] if count else []
         return [mean(measured[a:b]) for a, b in pairwise(edges)]
 
 
 OBJECTIVES: Mapping[str, Objective] = {
-    one.name: one
-    for one in (
+    objective.name: objective
+    for objective in (
         Objective(
             "write-amplification",
             "write ampl.",

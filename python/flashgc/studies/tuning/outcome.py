@@ -143,24 +143,25 @@ class Tuned(Document):
         return self.ranking[0]
 
     def _shown(self) -> Shown:
-        told = "nothing was measured"
+        text = "nothing was measured"
         if self.ranking and self.ranking[0].place is not None:
-            told = f"best {short(self.best.name)}, {self.of.told(self.best.figure)}"
+            text = f"best {short(self.best.name)}, {self.of.told(self.best.figure)}"
         headings = (self.of.heading, "difference", "held back")
         columns = [Column("", is_figure=True), Column("scheme")]
         columns += [Column(heading, is_figure=True) for heading in headings]
         rows = [
             [
-                "" if one.place is None else str(one.place),
-                short(one.name),
-                self.of.text(one.figure),
-                self.of.text(one.difference, sign=True) + " (inside the noise)" * one.inside_noise,
-                self.of.text(one.held_back),
+                "" if entry.place is None else str(entry.place),
+                short(entry.name),
+                self.of.text(entry.figure),
+                self.of.text(entry.difference, sign=True)
+                + " (inside the noise)" * entry.inside_noise,
+                self.of.text(entry.held_back),
             ]
-            for one in self
+            for entry in self
         ]
-        line = f"{short(self.workload)}: {told}" + ", interrupted" * self.interrupted
-        return Shown(line, rows, columns, [one.sentence for one in self.findings])
+        line = f"{short(self.workload)}: {text}" + ", interrupted" * self.interrupted
+        return Shown(line, rows, columns, [finding.sentence for finding in self.findings])
 
     @property
     def alike(self) -> tuple[Entry, ...]:
@@ -172,11 +173,11 @@ class Tuned(Document):
     @property
     def greedy(self) -> Entry | None:
         """Greedy as by default; ``None`` where it could not be run."""
-        return next((one for one in self.ranking if one.is_reference), None)
+        return next((entry for entry in self.ranking if entry.is_reference), None)
 
     def to_dict(self) -> dict[str, Json]:
         """All of it as plain Python values, with the keys of the JSON document."""
-        made = {
+        fields = {
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)
             if field.name not in ("ranking", "rungs", "skipped", "unkept")
@@ -186,20 +187,20 @@ class Tuned(Document):
                 **dataclasses.asdict(entry.candidate),
                 **{
                     key: getattr(entry, key)
-                    for key in (one.name for one in dataclasses.fields(Entry))
+                    for key in (field.name for field in dataclasses.fields(Entry))
                     if key not in ("candidate", "findings")
                 },
-                "findings": [one.to_dict() for one in entry.findings],
+                "findings": [finding.to_dict() for finding in entry.findings],
             }
             for entry in self.ranking
         ]
         return {
-            **made,
+            **fields,
             "beaten_by": list(self.beaten_by),
             "ranking": ranking,
             "rungs": [dataclasses.asdict(rung) for rung in self.rungs],
-            "skipped": [dataclasses.asdict(one) for one in self.skipped],
-            "findings": [one.to_dict() for one in self.findings],
+            "skipped": [dataclasses.asdict(skipped) for skipped in self.skipped],
+            "findings": [finding.to_dict() for finding in self.findings],
         }
 
 
@@ -214,43 +215,43 @@ def ranked(
     """The ranking of what was measured; a ``reference`` that is not ``searched`` has no place."""
     # Of equals the one that started first comes first: a default before what was drawn.
     order = sorted(
-        (one for one in measured if searched or one != reference),
-        key=lambda one: objective.better(measured[one].figure),
+        (candidate for candidate in measured if searched or candidate != reference),
+        key=lambda candidate: objective.better(measured[candidate].figure),
     )
     places: list[tuple[int | None, Candidate]] = [*enumerate(order, start=1)]
     if order and not searched and reference in measured:
         places.append((None, reference))
     return [
-        _entry(place, one, order[0], measured, held_back, is_reference=one == reference)
-        for place, one in places
+        _entry(place, candidate, order[0], measured, held_back, is_reference=candidate == reference)
+        for place, candidate in places
     ]
 
 
 def _entry(
     place: int | None,
-    one: Candidate,
+    candidate: Candidate,
     best: Candidate,
     measured: Mapping[Candidate, Measured],
     held_back: Mapping[Candidate, Measured],
     *,
     is_reference: bool,
 ) -> Entry:
-    difference, half = measured[one].less(measured[best])
-    if one == best:
+    difference, half = measured[candidate].less(measured[best])
+    if candidate == best:
         half = 0.0
     inside = half is not None and abs(difference) <= half
     entry = Entry(
-        place, one, measured[one].figure, difference, half, inside, is_reference,
-        findings=measured[one].findings,
+        place, candidate, measured[candidate].figure, difference, half, inside, is_reference,
+        findings=measured[candidate].findings,
     )  # fmt: skip
-    if one not in held_back or best not in held_back:
+    if candidate not in held_back or best not in held_back:
         return entry
-    there, half = held_back[one].less(held_back[best])
+    there, half = held_back[candidate].less(held_back[best])
     return dataclasses.replace(
         entry,
-        held_back=held_back[one].figure,
+        held_back=held_back[candidate].figure,
         held_back_difference=there,
-        held_back_ci95=0.0 if one == best else half,
+        held_back_ci95=0.0 if candidate == best else half,
     )
 
 

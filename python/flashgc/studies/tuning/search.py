@@ -86,8 +86,8 @@ class Search:
     @property
     def skipped(self) -> tuple[Skipped, ...]:
         """The candidates that cannot be, the most frequent reason first."""
-        made = [Skipped(reasons[0], len(reasons)) for reasons in self._skipped.values()]
-        return tuple(sorted(made, key=lambda one: -one.count))
+        groups = [Skipped(reasons[0], len(reasons)) for reasons in self._skipped.values()]
+        return tuple(sorted(groups, key=lambda skipped: -skipped.count))
 
     def ranking(self) -> list[Entry]:
         """The ranking of the last rung that was run to its end, or of all that the first has."""
@@ -124,30 +124,30 @@ class Search:
         begin = monotonic()
         starts = [*dict.fromkeys([*self._starts, self._reference])]
         self._begin(budget or len(starts))
-        found = self._measured[0]
-        self._measure(starts, stage, what, found)
-        if not found and not self._study.stopped and self._skipped:
+        measurements = self._measured[0]
+        self._measure(starts, stage, what, measurements)
+        if not measurements and not self._study.stopped and self._skipped:
             raise ConfigError(next(iter(self._skipped.values()))[0])
         limit = None if budget is None else _DRAWS * budget
         draws = islice(self._space.draws(int(self._config["seed"])), limit)
         while not self._study.stopped:
-            wanted = BATCH if budget is None else budget - len(found)
+            wanted = BATCH if budget is None else budget - len(measurements)
             if seconds is not None:
                 needed = (monotonic() - begin) * (
-                    1 + self._rest(len(found)) / self._of_first(found)
+                    1 + self._rest(len(measurements)) / self._of_first(measurements)
                 )
                 wanted = 0 if needed > _MARGIN * seconds else wanted
             batch = list(islice(draws, max(wanted, 0)))
             if not batch:
                 break
-            self._measure(batch, stage, what, found)
+            self._measure(batch, stage, what, measurements)
         if not self._study.stopped:
-            self._came[0] = len(found)
+            self._came[0] = len(measurements)
             self._end()
-        return list(found)
+        return list(measurements)
 
-    def _of_first(self, found: Mapping[Candidate, Measured]) -> float:
-        return max(len(found), 1) * self._course.rungs[0].cost
+    def _of_first(self, measurements: Mapping[Candidate, Measured]) -> float:
+        return max(len(measurements), 1) * self._course.rungs[0].cost
 
     def _cost(self, count: int) -> float:
         """The cost of a search of this many candidates."""
@@ -176,11 +176,15 @@ class Search:
 
         Greedy takes nobody's place, and is always there to be compared to.
         """
-        searched = [one for one in measured if self.searched or one != self._reference]
-        searched.sort(key=lambda one: self._objective.better(measured[one].figure))
-        first = {measured[one].values: one for one in reversed(searched)}
-        twins = [one for one in searched if first[measured[one].values] != one]
-        best = [*(one for one in searched if one not in twins), *twins][:count]
+        searched = [
+            candidate for candidate in measured if self.searched or candidate != self._reference
+        ]
+        searched.sort(key=lambda candidate: self._objective.better(measured[candidate].figure))
+        first = {measured[candidate].values: candidate for candidate in reversed(searched)}
+        twins = [
+            candidate for candidate in searched if first[measured[candidate].values] != candidate
+        ]
+        best = [*(candidate for candidate in searched if candidate not in twins), *twins][:count]
         return [*best, *({self._reference} & measured.keys() - {*best})]
 
     def _measure(
@@ -188,26 +192,26 @@ class Search:
         candidates: Sequence[Candidate],
         stage: Stage,
         what: str,
-        found: dict[Candidate, Measured],
+        measurements: dict[Candidate, Measured],
     ) -> None:
-        """Runs a stage's parts with every candidate, and puts what it measures in ``found``.
+        """Runs a stage's parts with every candidate, and puts what it measures in ``measurements``.
 
         Those that fail are skipped with a reason.
         """
         wanted = [
-            Wanted(part.of(self.config_of(one)), part.cost)
-            for one in candidates
+            Wanted(part.of(self.config_of(candidate)), part.cost)
+            for candidate in candidates
             for part in stage.parts
         ]
         outcomes = self._study.run(wanted, what, possible=stage != self._course.rungs[0])
         count = len(stage.parts)
-        for index, one in enumerate(candidates):
+        for index, candidate in enumerate(candidates):
             of_one = slice(index * count, (index + 1) * count)
-            made = self._of(outcomes[of_one], stage)
-            if isinstance(made, str):
-                self._skip(made)
-            elif made is not None:
-                found[one] = made
+            measurement = self._of(outcomes[of_one], stage)
+            if isinstance(measurement, str):
+                self._skip(measurement)
+            elif measurement is not None:
+                measurements[candidate] = measurement
 
     def _of(self, outcomes: Sequence[Outcome], stage: Stage) -> Measured | str | None:
         figures, values, findings = [], [], dict[str, Finding]()
@@ -222,9 +226,9 @@ class Search:
             values += self._objective.values(result, blocks=stage.blocks) or [figure]
             # A part of a trace need not be steady or long, so findings about that are left out.
             findings |= {
-                one.id: one
-                for one in result.findings
-                if not stage.blocks or one.window == "configuration"
+                finding.id: finding
+                for finding in result.findings
+                if not stage.blocks or finding.window == "configuration"
             }
         return Measured(mean(figures), tuple(values), tuple(findings.values()))
 

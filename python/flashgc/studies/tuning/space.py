@@ -197,11 +197,11 @@ class Space:
             Candidate(victim.default, self.placements[0].default, self.home, "default")
             for victim in self.victims
         ]
-        named = [
+        candidates = [
             Candidate(victim, placement, self.home, name)
             for name, victim, placement in self.presets
         ]
-        return list(dict.fromkeys([*plain, *named]))
+        return list(dict.fromkeys([*plain, *candidates]))
 
     def draws(self, seed: int) -> Iterator[Candidate]:
         """Drawn candidates, each once; they end where nothing new is found.
@@ -237,29 +237,33 @@ def space(given: Mapping[str, Sequence[str]], size: Size, home: str | None) -> S
     Nothing given leaves everything to choose, the presets included. Candidates start with the
     frontier ``home``; on a drive without a choice of frontiers that is ``None``.
     """
-    named = [one for one in registry.gc_presets() if one.name in given.get("gc_preset", ())]
+    chosen = [
+        preset for preset in registry.gc_presets() if preset.name in given.get("gc_preset", ())
+    ]
     # No drive knows what its host will write, and most hosts say nothing of streams: placements
     # that need either are searched only when they are named.
     placements = [
-        one for one in registry.placements() if not (one.needs_future or one.needs_streams)
+        placement
+        for placement in registry.placements()
+        if not (placement.needs_future or placement.needs_streams)
     ]
     if given.get("placement"):
         placements = list(registry.placements())
     free = not (given.get("victim") or given.get("placement"))
-    presets = named or (list(registry.gc_presets()) if free else [])
+    presets = chosen or (list(registry.gc_presets()) if free else [])
     known = registry.frontiers()
     frontiers = [] if home is None else _families("frontier", known, given, size)
     return Space(
-        [] if named else _families("victim", registry.policies(), given, size),
-        [] if named else _families("placement", placements, given, size),
+        [] if chosen else _families("victim", registry.policies(), given, size),
+        [] if chosen else _families("placement", placements, given, size),
         frontiers,
         [
             (
-                one.name,
-                _core.written_out("victim", one.victim),
-                _core.written_out("placement", one.placement),
+                preset.name,
+                _core.written_out("victim", preset.victim),
+                _core.written_out("placement", preset.placement),
             )
-            for one in presets
+            for preset in presets
         ],
         None if home is None else _core.written_out("frontier", home),
     )
@@ -271,15 +275,15 @@ def _families(
     """The families of the ``entries`` that were given, or of all."""
     texts = given.get(option) or [entry.name for entry in entries]
     known = {entry.name: entry for entry in entries}
-    made = []
+    families = []
     for text in texts:
         name = text.split(":")[0].strip()
         if ":" not in text:
-            made.append(family(option, known[name], size))
+            families.append(family(option, known[name], size))
         else:
             fixed = _core.written_out(option, text)
             values = dict(part.split("=", 1) for part in fixed.partition(":")[2].split(",") if part)
-            made.append(
+            families.append(
                 Family(option, name, {key: (value,) for key, value in values.items()}, values)
             )
-    return made
+    return families

@@ -88,7 +88,7 @@ class Task:
         """Frontiers that candidates may start with: the pool, and others where it cannot be."""
         if self.is_timed:
             return [None]
-        texts = self.given["frontier"] or [one.name for one in frontiers()]
+        texts = self.given["frontier"] or [frontier.name for frontier in frontiers()]
         return [*sorted(texts, key=lambda text: not text.startswith("pool"))]
 
     def _probe(self, study: Rounds, home: str | None) -> Outcome:
@@ -156,12 +156,12 @@ def checked(
         out = _origins.option(places, "drive.kind")
         raise ConfigError(f"objective p99.9-read needs {kind}; hint: leave {out} out")
     until = _until(run, objective, places)
-    asked = experiment(sections, places)
-    trace = _core.is_trace(asked["workload.source"])
+    setup = experiment(sections, places)
+    trace = _core.is_trace(setup["workload.source"])
     if trace:
-        _check_trace(asked, objective, places)
-    _check_drive(asked, objective, trace, places)
-    configs = configurations(asked, places, default_runs=int(find("runs").case("compare")))
+        _check_trace(setup, objective, places)
+    _check_drive(setup, objective, trace, places)
+    configs = configurations(setup, places, default_runs=int(find("runs").case("compare")))
     if len(configs) != 1:
         raise ConfigError(
             f"{len(configs)} configurations, expected one: only "
@@ -174,7 +174,7 @@ def checked(
             f"{MOST_VALUES} seeds; hint: 5"
         )
     assert until is None or config["length"] == {"until": until}
-    return Task(objective, asked, config, given, places)
+    return Task(objective, setup, config, given, places)
 
 
 def _narrowing(gc: dict[str, Any], places: Mapping[str, str]) -> dict[str, list[str]]:
@@ -213,8 +213,8 @@ def _until(run: dict[str, Any], objective: Objective, places: Mapping[str, str])
     )
 
 
-def _check_trace(asked: Experiment, objective: Objective, places: Mapping[str, str]) -> None:
-    check_again(asked["workload.source"], "a search")
+def _check_trace(experiment: Experiment, objective: Objective, places: Mapping[str, str]) -> None:
+    check_again(experiment["workload.source"], "a search")
     if objective.name == "life":
         raise ConfigError(
             f"{places.get('workload.source', 'workload')}: the objective life needs a generator: "
@@ -222,7 +222,7 @@ def _check_trace(asked: Experiment, objective: Objective, places: Mapping[str, s
             "hint: uniform, or the objective write-amplification"
         )
     for path in (*(f"run.{name}" for name in LENGTHS), "run.runs"):
-        if path in asked:
+        if path in experiment:
             raise ConfigError(
                 f"{_origins.subject(places, path)} only applies to generators: a trace is replayed "
                 "once, and its parts are compared; hint: leave it out"
@@ -230,19 +230,19 @@ def _check_trace(asked: Experiment, objective: Objective, places: Mapping[str, s
 
 
 def _check_drive(
-    asked: Experiment, objective: Objective, trace: bool, places: Mapping[str, str]
+    experiment: Experiment, objective: Objective, trace: bool, places: Mapping[str, str]
 ) -> None:
-    mapping = str(several(asked["gc.mapping"])[0])
+    mapping = str(several(experiment["gc.mapping"])[0])
     name = mapping.partition(":")[0].strip()
-    if any(one.name == name and not one.has_victims for one in mappings()):
+    if any(mapping.name == name and not mapping.has_victims for mapping in mappings()):
         raise ConfigError(
             f"{_origins.subject(places, 'gc.mapping')}: {mapping} chooses its own blocks, so there "
             "is no victim policy to search; hint: flashgc compare"
         )
     if objective.name != "p99.9-read" or trace:
         return
-    requests = asked["workload.source"].split(":")[0].strip()
-    if "workload.arrivals" not in asked and not has_own_times(requests):
+    requests = experiment["workload.source"].split(":")[0].strip()
+    if "workload.arrivals" not in experiment and not has_own_times(requests):
         given = _origins.written(places, "workload.arrivals", "poisson:rate=2000")
         raise ConfigError(
             f"objective p99.9-read needs times of arrival, and the generator {requests} has none; "

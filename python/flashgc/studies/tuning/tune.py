@@ -35,14 +35,14 @@ _COURSE = ("writes", "collections", "requests", "warmup", "runs", "seed", "until
 
 
 def experiment_of(
-    asked: Experiment, winner: Candidate, run: Mapping[str, Any]
+    experiment: Experiment, winner: Candidate, run: Mapping[str, Any]
 ) -> dict[str, dict[str, Json]]:
     """Sections and keys of the winner's experiment: what was given, and what was found."""
     sections: dict[str, dict[str, Json]] = {}
-    for path in asked:
+    for path in experiment:
         section, key = path.split(".")
         if section != "run" or key not in _COURSE:
-            sections.setdefault(section, {})[key] = asked[path]
+            sections.setdefault(section, {})[key] = experiment[path]
     gc = sections.setdefault("gc", {})
     gc |= {"victim": winner.victim, "placement": winner.placement}
     if winner.frontier is not None:
@@ -127,8 +127,8 @@ def tune(
         wanted = _objective(objective, places)
         count, seconds = _budget(budget, time, places)
         jobs = jobs_of(values, places)
-        asked = task.checked(values, places, wanted)
-        share = _hold_back(hold_back, asked.is_trace, places)
+        job = task.checked(values, places, wanted)
+        share = _hold_back(hold_back, job.is_trace, places)
         study = Rounds(
             folder_of(cache, option(places, "cache"), "tune"),
             show=without_unit(show),
@@ -140,9 +140,9 @@ def tune(
         )
         plan = None
         with study.ending():
-            plan = asked.planned(study, share)
+            plan = job.planned(study, share)
         if plan is None:
-            return _nothing(asked, study)
+            return _nothing(job, study)
         starts = len(plan.space.starts())
         if count is not None and count < starts:
             raise ConfigError(
@@ -150,28 +150,28 @@ def tune(
                 f"with their defaults; hint: give at least {starts}, or name fewer of "
                 f"{option(places, 'gc.victim')}"
             )
-        found = Search(asked.config, plan.space, plan.course, wanted, study, plan.reference)
-        found.perform(count, seconds)
-        ranking = found.ranking()
+        search = Search(job.config, plan.space, plan.course, wanted, study, plan.reference)
+        search.perform(count, seconds)
+        ranking = search.ranking()
         is_checked = not study.stopped and bool(ranking) and ranking[0].held_back is not None
         better = beating(ranking, wanted) if is_checked else []
         experiment = {}
         if ranking:
-            experiment = experiment_of(asked.experiment, ranking[0].candidate, plan.course.run)
+            experiment = experiment_of(job.experiment, ranking[0].candidate, plan.course.run)
         tuned = Tuned(
-            workload=str(asked.config["workload"]),
+            workload=str(job.config["workload"]),
             objective=wanted.name,
             ranking=tuple(ranking),
             holds_up=not better if is_checked else None,
             beaten_by=tuple(entry.name for entry in better),
-            rungs=found.rungs,
+            rungs=search.rungs,
             held_back=plan.course.held_back.words,
-            skipped=found.skipped,
+            skipped=search.skipped,
             simulations=study.ran,
             found=study.found,
             interrupted=study.interrupted,
             out_of_time=study.late,
-            seed=int(asked.config["seed"]),
+            seed=int(job.config["seed"]),
             version=_core.version(),
             experiment=experiment,
             unkept=study.unkept,
@@ -183,12 +183,12 @@ def _with_findings(tuned: Tuned) -> Tuned:
     return dataclasses.replace(tuned, findings=tuple(findings(tuned)))
 
 
-def _nothing(asked: task.Task, study: Rounds) -> Tuned:
+def _nothing(job: task.Task, study: Rounds) -> Tuned:
     """The outcome of a search that was stopped before it began."""
     tuned = Tuned(
-        str(asked.config["workload"]), asked.objective.name, (), None, (), (), "", (),
+        str(job.config["workload"]), job.objective.name, (), None, (), (), "", (),
         study.ran, study.found, study.interrupted, study.late,
-        int(asked.config["seed"]), _core.version(),
+        int(job.config["seed"]), _core.version(),
     )  # fmt: skip
     return _with_findings(tuned)
 

@@ -101,9 +101,9 @@ def run(
     of transactions with ``KeyboardInterrupt``. Each client runs as many transactions as the others.
     """
     if clients < 1 or (seconds < 1 if transactions is None else transactions < clients):
-        asked = f"{seconds:g} s" if transactions is None else f"{transactions} transactions"
+        text = f"{seconds:g} s" if transactions is None else f"{transactions} transactions"
         raise ConfigError(
-            f"a run of TPC-C: found {asked} and {clients} clients, expected 1 s, 1 client and a "
+            f"a run of TPC-C: found {text} and {clients} clients, expected 1 s, 1 client and a "
             "transaction of each or more; hint: 60 s, 8 clients"
         )
     length = _Length(round(seconds), None if transactions is None else transactions // clients)
@@ -173,9 +173,9 @@ def _bench(
     with mix(size, load_seed, seed) as what:
         command = where.command("pgbench", *what, *words)
         out, errors = folder / "report", folder / "errors"
-        with open(out, "w") as report, open(errors, "w") as said:
+        with open(out, "w") as report, open(errors, "w") as messages:
             bench = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=report, stderr=said, cwd=folder
+                command, stdin=subprocess.DEVNULL, stdout=report, stderr=messages, cwd=folder
             )
         note(folder, bench.pid)
         try:
@@ -244,13 +244,13 @@ def _logged(folder: Path) -> tuple[list[array[int]], list[int]]:
     The report of pgbench has these as well, but its threads do not lock what they count by script,
     so some transactions are missing there.
     """
-    found, failed = [array("Q") for _ in MIX], [0] * len(MIX)
+    latencies, failed = [array("Q") for _ in MIX], [0] * len(MIX)
     for log in folder.glob("log.*"):
         with open(log) as lines:
             for line in lines:
                 _client, _number, time, script, *_ = line.split()
                 if time.isdigit():
-                    found[int(script)].append(int(time))
+                    latencies[int(script)].append(int(time))
                 else:
                     failed[int(script)] += 1
-    return found, failed
+    return latencies, failed

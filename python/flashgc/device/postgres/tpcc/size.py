@@ -32,10 +32,10 @@ class Size:
 
     def __post_init__(self) -> None:
         for name, least in (("warehouses", 1), ("items", 10), ("customers", 10)):
-            found = getattr(self, name)
-            if found < least:
+            value = getattr(self, name)
+            if value < least:
                 raise ConfigError(
-                    f"{name} of TPC-C: found {found}, expected {least} or more; "
+                    f"{name} of TPC-C: found {value}, expected {least} or more; "
                     f"hint: the standard has {getattr(Size(), name)}"
                 )
 
@@ -55,16 +55,16 @@ class Size:
 
     def reduced(self) -> list[str]:
         """Return the standard's figures that this size reduces, in words; empty if none."""
-        said = []
+        lines = []
         if self.items < ITEMS:
-            said.append(f"items, and stock of a warehouse: {self.items} instead of {ITEMS}")
+            lines.append(f"items, and stock of a warehouse: {self.items} instead of {ITEMS}")
         if self.customers < CUSTOMERS:
-            said.append(
+            lines.append(
                 f"customers and first orders of a district: {self.customers} instead of {CUSTOMERS}"
             )
         if self.customers < 1_000:
-            said.append(f"last names: {self.customers} instead of 1000")
-        return said
+            lines.append(f"last names: {self.customers} instead of 1000")
+        return lines
 
 
 @dataclass(frozen=True)

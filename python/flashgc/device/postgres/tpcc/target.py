@@ -118,8 +118,8 @@ def check(target: Target) -> list[Condition]:
     """The conditions 1 to 4 of clause 3.3.2, each counted by a query over whole tables."""
     where = database(target)
     made(where)
-    found = [line.split("|") for line in where.ask(sql("conditions.sql")).splitlines()]
-    return [Condition(int(one), CONDITIONS[int(one)], int(count)) for one, count in found]
+    rows = [line.split("|") for line in where.ask(sql("conditions.sql")).splitlines()]
+    return [Condition(int(number), CONDITIONS[int(number)], int(count)) for number, count in rows]
 
 
 #: A cluster that was started, a database, or libpq's connection string of one.
@@ -142,13 +142,13 @@ def made(where: Database) -> tuple[Size, int]:
     """The size and the seed of the tables; :class:`PostgresError` if they are not there."""
     if where.ask("SELECT to_regclass('tpcc.made') IS NOT NULL") != "t":
         raise PostgresError("this database has no TPC-C tables; hint: load them first")
-    found = where.ask("SELECT warehouses, items, customers, seed FROM tpcc.made").split("|")
-    if len(found) != 4:
+    fields = where.ask("SELECT warehouses, items, customers, seed FROM tpcc.made").split("|")
+    if len(fields) != 4:
         raise PostgresError(
             "the TPC-C tables are incomplete: their load was stopped; hint: load them again, "
             "replacing what is there"
         )
-    warehouses, items, customers, seed = map(int, found)
+    warehouses, items, customers, seed = map(int, fields)
     return Size(warehouses, items, customers), seed
 
 
