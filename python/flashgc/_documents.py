@@ -44,6 +44,24 @@ class Document(Shows):
         return dumps(self.to_dict(), indent)
 
 
+def plain(value: Any) -> Any:
+    """``value`` as plain Python values: dataclasses as their fields, tuples as lists.
+
+    What has a document of its own is that document.
+    """
+    if isinstance(value, Mapping):
+        return {key: plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if dataclasses.is_dataclass(value):
+        return {
+            field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)
+        }
+    return value
+
+
 def dumps(value: Json, indent: int | None = 2) -> str:
     """``value`` as strict JSON: what is not a number becomes null."""
     return json.dumps(_finite(value), indent=indent, allow_nan=False)

@@ -5,6 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flashgc.command.show.timed import steadiness
+from flashgc.device.execution import parts_of
+from flashgc.device.execution.written import in_words
+from flashgc.device.options_of import command_of, question_of
+from flashgc.device.past import told as past_in_words
+from flashgc.device.realtime import told
+from flashgc.device.watch import spare_of
+from flashgc.results.result import verdict
+from flashgc.terminal.render import LEFT, RIGHT, console, facts, sparkline, table
+from flashgc.terminal.render import show as print_
+from flashgc.units import format_count as n
+from flashgc.units import format_duration, format_share, format_size, format_time
+
 if TYPE_CHECKING:
     from flashgc.device.execution import Executed
     from flashgc.device.files.outcome import ByFile
@@ -17,15 +30,6 @@ PERCENTILES = (("p50", "p50"), ("p99", "p99"), ("p999", "p99.9"), ("max", "max")
 
 def show(done: Executed, compared: Replayed | None, record: Path | None) -> None:
     """Prints what the command did."""
-    from flashgc.command.show.timed import steadiness
-    from flashgc.device.past import told
-    from flashgc.device.watch import spare_of
-    from flashgc.results.result import verdict
-    from flashgc.terminal.render import console, facts
-    from flashgc.terminal.render import show as print_
-    from flashgc.units import format_count as n
-    from flashgc.units import format_duration, format_size
-
     out = console()
     drive = done.drive
     of_drive = f"{drive['policies']['victim']}" + (
@@ -44,7 +48,7 @@ def show(done: Executed, compared: Replayed | None, record: Path | None) -> None
             f"{format_size(drive['physical_bytes'])}; {of_drive}",
         ),
         ("spare", ", ".join(spare_of(done.stat))),
-        *([("past", told(done.drive["past"]))] if "past" in done.drive else []),
+        *([("past", past_in_words(done.drive["past"]))] if "past" in done.drive else []),
         ("written", _written(done)),
         ("host bytes", f"{format_size(done.host_bytes)} reached the drive{overhead}"),
         (
@@ -73,8 +77,6 @@ def show(done: Executed, compared: Replayed | None, record: Path | None) -> None
     if done.by_file is not None:
         show_files(done.by_file)
     if record is not None:
-        from flashgc.device.options_of import command_of, question_of
-
         out.print(f"\nrecorded in {record}; to replay it:", markup=False)
         written = done.stat["counters"]["host_pages_written"]
         out.print(f"  {command_of(record, drive, written)}", markup=False, soft_wrap=True)
@@ -99,8 +101,6 @@ def _amplification(done: Executed) -> str:
 
 def _written(done: Executed) -> str:
     """The bytes that were handed to the file system."""
-    from flashgc.units import format_size
-
     written = done.written
     if written.bytes is not None:
         besides = (
@@ -136,9 +136,6 @@ def _ended(code: int) -> str:
 
 def _over_time(out: Any, done: Executed) -> str:
     """Write amplification of each part of the run, as bars."""
-    from flashgc.device.execution import parts_of
-    from flashgc.terminal.render import sparkline
-
     if len(done.samples) < 3 or not done.copied_pages:
         return ""
     values = [programmed / host for host, programmed in parts_of(done.samples, 24)]
@@ -146,8 +143,6 @@ def _over_time(out: Any, done: Executed) -> str:
 
 
 def _latencies(done: Executed) -> list[tuple[str, str]]:
-    from flashgc.units import format_time
-
     rows = []
     for name, latency in done.latency_us.items():
         if latency["count"]:
@@ -157,18 +152,11 @@ def _latencies(done: Executed) -> list[tuple[str, str]]:
 
 
 def _realtime(done: Executed) -> list[tuple[str, str]]:
-    from flashgc.device.realtime import told
-
     return [] if done.realtime is None else [("realtime", "; ".join(told(done.realtime)))]
 
 
 def show_phases(done: Executed) -> None:
     """Prints the figures of each phase."""
-    from flashgc.device.execution.written import in_words
-    from flashgc.terminal.render import LEFT, RIGHT, console, table
-    from flashgc.terminal.render import show as print_
-    from flashgc.units import format_duration, format_size, format_time
-
     out = console()
     listing = table(
         out,
@@ -199,10 +187,6 @@ def show_phases(done: Executed) -> None:
 
 def show_streams(streams: Streams) -> None:
     """Prints what the pages of each stream cost."""
-    from flashgc.terminal.render import LEFT, RIGHT, console, table
-    from flashgc.terminal.render import show as print_
-    from flashgc.units import format_count as n
-
     out = console()
     heads = ("stream", RIGHT), ("files", LEFT), ("pages written", RIGHT), ("copied", RIGHT)
     listing = table(out, (*heads, ("WA", RIGHT)))
@@ -224,11 +208,6 @@ FILES = 16
 
 def show_files(by_file: ByFile) -> None:
     """Prints who wrote the pages and who causes the copies."""
-    from flashgc.terminal.render import LEFT, RIGHT, console, table
-    from flashgc.terminal.render import show as print_
-    from flashgc.units import format_count as n
-    from flashgc.units import format_share
-
     out = console()
     listing = table(
         out,
@@ -274,10 +253,6 @@ def show_files(by_file: ByFile) -> None:
 
 def show_compared(compared: Replayed) -> None:
     """Prints what other policies would have made of the writes."""
-    from flashgc.terminal.render import LEFT, RIGHT, console, table
-    from flashgc.terminal.render import show as print_
-    from flashgc.units import format_count as n
-
     out = console()
     # Without a placement there is nothing to tell apart.
     is_placed = any(replay.placement != "none" for replay in compared.ranking)

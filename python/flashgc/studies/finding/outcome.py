@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flashgc import _core
-from flashgc._documents import Document, Json, Scalar
+from flashgc._documents import Document, Json, Scalar, plain
 from flashgc._summaries import Column, Shown, figure
 from flashgc.results import Finding, Result
 
@@ -72,11 +72,7 @@ class Found(Document):
 
     def to_dict(self) -> dict[str, Json]:
         """All of it as plain Python values, with the keys of the JSON document."""
-        plain = {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in vars(self).items()
-        }
-        plain["tried"] = [
+        tried = [
             {
                 "value": trial.value,
                 "holds": trial.holds,
@@ -85,9 +81,7 @@ class Found(Document):
             }
             for trial in self.tried
         ]
-        plain["findings"] = [finding.to_dict() for finding in self.findings]
-        plain["result"] = None if self.result is None else self.result.to_dict()
-        return {"version": _core.version(), **plain}
+        return dict(plain({"version": _core.version(), **vars(self), "tried": tried}))
 
     @property
     def interrupted(self) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flashgc import _core, tables
-from flashgc._documents import Document, Json, Scalar
+from flashgc._documents import Document, Json, Scalar, plain
 from flashgc._summaries import Column, Shown, figure, short
 from flashgc.results import Finding
 from flashgc.store import Kept
@@ -257,20 +257,11 @@ class Fleet(Document):
 
     def to_dict(self) -> dict[str, Json]:
         """All of it as plain Python values, with the keys of the JSON document."""
-        document: dict[str, Json] = {
-            "version": _core.version(),
-            "findings": [finding.to_dict() for finding in self.findings],
-            "rounded": self.rounded,
-        }
-        others = {name: value for name, value in vars(self).items() if name not in document}
-        document |= {
-            name: value for name, value in others.items() if name not in ("policies", "cells")
-        }
-        return document | {
-            "notes": list(self.notes),
-            "policies": [dataclasses.asdict(policy) for policy in self.policies],
-            "cells": [cell.row() for cell in self.cells],
-        }
+        fields = {**vars(self)}
+        policies = fields.pop("policies")
+        del fields["cells"]
+        head = {"version": _core.version(), "findings": self.findings, "rounded": self.rounded}
+        return dict(plain({**head, **fields, "policies": policies, "cells": self.rows()}))
 
 
 def policies_of(names: Sequence[str], cells: Sequence[FleetCell]) -> tuple[FleetPolicy, ...]:

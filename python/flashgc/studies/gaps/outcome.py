@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from flashgc._core import DriveError
-from flashgc._documents import Document, Json
+from flashgc._documents import Document, Json, plain
 from flashgc._summaries import Column, Shown, figure, short
 from flashgc.results import Finding, Result
 from flashgc.results.intervals import half_width
@@ -244,21 +244,8 @@ class Gap(Document):
 
     def to_dict(self) -> dict[str, Json]:
         """All of it as plain Python values, with the keys of the JSON document."""
-        fields = {name: value for name, value in vars(self).items() if name != "unkept"}
-        return {
-            **fields,
-            "rows": [_plain(dataclasses.asdict(row)) for row in self.rows],
-            "equal": {
-                errors: {**dataclasses.asdict(equal), "crossings": list(equal.crossings)}
-                for errors, equal in self.equal.items()
-            },
-            "open": self.open,
-            "findings": [finding.to_dict() for finding in self.findings],
-        }
-
-
-def _plain(row: dict[str, Json]) -> dict[str, Json]:
-    return {**row, **{key: list(row[key]) for key in ("run_values", "findings")}}  # type: ignore[arg-type]
+        fields = plain({name: value for name, value in vars(self).items() if name != "unkept"})
+        return {**fields, "open": self.open}
 
 
 def _figure(row: Row) -> float | None:

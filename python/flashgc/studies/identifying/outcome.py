@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from flashgc._documents import Document, Json
+from flashgc._documents import Document, Json, plain
 from flashgc._summaries import Column, Shown, Shows, short
 from flashgc.results.findings import Finding
 from flashgc.studies.identifying.fit import REJECTED, TOLD_APART, Goodness, Interval, together
@@ -43,7 +43,7 @@ class FalseBest:
 
     def to_dict(self) -> dict[str, Json]:
         """As in the JSON document."""
-        return {**dataclasses.asdict(self), "share": self.share}
+        return {**vars(self), "share": self.share}
 
 
 def rate_of(document: Mapping[str, Any]) -> FalseBest:
@@ -70,6 +70,10 @@ def document() -> dict[str, Any]:
     fields: dict[str, Any] = json.loads(text)
     return fields
 
+
+#: Fields of a point and of a fit that the document has.
+_OF_POINT = ("workload", "write_amplification", "error")
+_OF_FIT = ("spare", "scale", "predicted", "errors")
 
 #: Schemes of a drive that are shown.
 _SHOWN = 10
@@ -108,11 +112,8 @@ class Ranked:
             "largest_error": explanation.largest,
             "fits": [
                 {
-                    "spare": fit.spare,
-                    "scale": fit.scale,
-                    "predicted": list(fit.predicted),
-                    "errors": list(fit.errors),
-                    "spare_interval": _interval(interval),
+                    **{name: plain(getattr(fit, name)) for name in _OF_FIT},
+                    "spare_interval": plain(interval),
                 }
                 for fit, interval in zip(explanation.fits, explanation.intervals, strict=True)
             ],
@@ -258,12 +259,7 @@ class Identified(Shows):
                 {
                     "name": drive.name,
                     "points": [
-                        {
-                            "workload": point.workload,
-                            "write_amplification": point.write_amplification,
-                            "error": point.error,
-                        }
-                        for point in drive.points
+                        {name: getattr(point, name) for name in _OF_POINT} for point in drive.points
                     ],
                 }
                 for drive in self.drives
@@ -271,45 +267,29 @@ class Identified(Shows):
             "explained": self.is_explained,
             "goodness": None
             if self.goodness is None
-            else {**dataclasses.asdict(self.goodness), "rejected_below": REJECTED},
-            "false_best": None if self.false_best is None else self.false_best.to_dict(),
+            else {**plain(self.goodness), "rejected_below": REJECTED},
+            "false_best": plain(self.false_best),
             "cannot_tell": [ranked.explanation.scheme.name for ranked in self.alike],
-            "spares": [_interval(spare) for spare in self.spares],
-            "ranking": [ranked.to_dict() for ranked in self.ranking],
+            "spares": plain(self.spares),
+            "ranking": plain(self.ranking),
             "deciding": None if self.deciding is None else self._decided(self.deciding),
-            "further": [
-                {
-                    **dataclasses.asdict(further),
-                    "predicted": list(further.predicted),
-                    "spread": further.spread,
-                }
-                for further in self.further
-            ],
-            "held_out": [
-                {**dataclasses.asdict(held_out), "error": held_out.error}
-                for held_out in self.held_out
-            ],
+            "further": [{**plain(further), "spread": further.spread} for further in self.further],
+            "held_out": [{**plain(point), "error": point.error} for point in self.held_out],
             "held_out_rms": self.held_out_rms,
-            "what_if": [dataclasses.asdict(what_if) for what_if in self.what_ifs],
-            "findings": [finding.to_dict() for finding in self.findings],
+            "what_if": plain(self.what_ifs),
+            "findings": plain(self.findings),
         }
 
     def _decided(self, further: Further) -> dict[str, Json]:
         """A workload, and what each explanation predicts there."""
+        names = [ranked.explanation.scheme.name for ranked in self.alike]
         return {
             "workload": further.workload,
-            "expected": {
-                ranked.explanation.scheme.name: value
-                for ranked, value in zip(self.alike, further.predicted, strict=False)
-            },
+            "expected": dict(zip(names, further.predicted, strict=False)),
             "error": further.error,
             "pairs": further.pairs,
             "pairs_told_apart": further.pairs_told_apart,
         }
-
-
-def _interval(interval: Interval | None) -> Json:
-    return None if interval is None else dataclasses.asdict(interval)
 
 
 @dataclass(frozen=True, repr=False)

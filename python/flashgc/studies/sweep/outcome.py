@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from flashgc import _core, tables
-from flashgc._documents import Document, Json, Scalar
+from flashgc._documents import Document, Json, Scalar, plain
 from flashgc._summaries import Column, Shown, figure, short
 from flashgc.options import find
 from flashgc.results import Finding, findings
@@ -123,25 +123,18 @@ class Sweep(Document):
 
     def to_dict(self) -> dict[str, Json]:
         """All of it as plain Python values, with the keys of the JSON document."""
-        names = ("interrupted", "results", "axes", "ran", "found")
-        return {
-            "version": _core.version(),
-            **{name: getattr(self, name) for name in names},
-            "axes": list(self.axes),
-            "findings": [finding.to_dict() for finding in self.findings],
-            "cells": [
-                {
-                    "at": dict(cell.at),
-                    "status": cell.status,
-                    "key": cell.key,
-                    "reason": cell.reason or None,
-                    "findings": [finding.to_dict() for finding in cell.findings],
-                    "seconds": cell.seconds,
-                    **cell.figures,
-                }
-                for cell in self.cells
-            ],
-        }
+        names = ("interrupted", "results", "axes", "ran", "found", "findings")
+        cells = [
+            {
+                **{name: getattr(cell, name) for name in ("at", "status", "key")},
+                "reason": cell.reason or None,
+                **{name: getattr(cell, name) for name in ("findings", "seconds")},
+                **cell.figures,
+            }
+            for cell in self.cells
+        ]
+        fields = {name: getattr(self, name) for name in names}
+        return dict(plain({"version": _core.version(), **fields, "cells": cells}))
 
     def rows(self) -> list[dict[str, Scalar]]:
         """A tidy table: a row each cell with a result; its place on the axes, then its figures."""

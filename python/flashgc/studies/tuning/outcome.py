@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from flashgc._core import DriveError
-from flashgc._documents import Document, Json
+from flashgc._documents import Document, Json, plain
 from flashgc._summaries import Column, Shown, short
 from flashgc.results import Finding
 from flashgc.results.intervals import half_width
@@ -177,31 +177,10 @@ class Tuned(Document):
 
     def to_dict(self) -> dict[str, Json]:
         """All of it as plain Python values, with the keys of the JSON document."""
-        fields = {
-            field.name: getattr(self, field.name)
-            for field in dataclasses.fields(self)
-            if field.name not in ("ranking", "rungs", "skipped", "unkept")
-        }
-        ranking = [
-            {
-                **dataclasses.asdict(entry.candidate),
-                **{
-                    key: getattr(entry, key)
-                    for key in (field.name for field in dataclasses.fields(Entry))
-                    if key not in ("candidate", "findings")
-                },
-                "findings": [finding.to_dict() for finding in entry.findings],
-            }
-            for entry in self.ranking
-        ]
-        return {
-            **fields,
-            "beaten_by": list(self.beaten_by),
-            "ranking": ranking,
-            "rungs": [dataclasses.asdict(rung) for rung in self.rungs],
-            "skipped": [dataclasses.asdict(skipped) for skipped in self.skipped],
-            "findings": [finding.to_dict() for finding in self.findings],
-        }
+        fields = plain({name: value for name, value in vars(self).items() if name != "unkept"})
+        entries = [{**entry.pop("candidate"), **entry} for entry in fields.pop("ranking")]
+        stages, skipped = fields.pop("rungs"), fields.pop("skipped")
+        return {**fields, "ranking": entries, "rungs": stages, "skipped": skipped}
 
 
 def ranked(
