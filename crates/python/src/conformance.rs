@@ -8,9 +8,9 @@ use flashgc_experiment::conformance::{Decisions, Shape, Unfit, Writes, run_place
 use flashgc_ftl::{BlockTable, Victim};
 use pyo3::prelude::*;
 
-use crate::errors::{self, PolicyError};
+use crate::errors::{self, PolicyError, Raised};
 use crate::placement::{self, Picks};
-use crate::policy::{self, Raised};
+use crate::policy;
 
 /// Returns the block that `policy` picks from a hand-built table: `None` in `counts` is an open
 /// block.

@@ -1,6 +1,8 @@
 //! The exceptions: one tree, mirrored from the error types of the engine. Messages are the
 //! engine's own one-line texts.
 
+use std::sync::{Arc, Mutex};
+
 use flashgc_base::naming::Names;
 use flashgc_base::spec::SpecError;
 #[cfg(target_os = "linux")]
@@ -16,9 +18,6 @@ use pyo3::exceptions::PyException;
 #[cfg(target_os = "linux")]
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::{PyErr, PyResult};
-
-#[cfg(target_os = "linux")]
-use crate::policy::Raised;
 
 create_exception!(
     flashgc,
@@ -50,6 +49,10 @@ create_exception!(
     DriveError,
     "A policy broke its contract: it picked a block that may not be picked, or named no class."
 );
+
+/// The exception that a policy raised. The engine only learns that it cannot go on; the caller gets the
+/// exception itself.
+pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
 
 /// A configuration error with this text.
 pub(crate) fn config(error: impl std::fmt::Display) -> PyErr {

@@ -7,8 +7,9 @@ use pyo3::prelude::*;
 
 use flashgc_ftl::Victim;
 
+use crate::errors::Raised;
 use crate::placement::{self, Picks};
-use crate::policy::{Raised, callable, external};
+use crate::policy::{callable, external};
 
 /// Policies in Python by their kind, `victim` or `placement`: each with the name by which it is reported.
 pub(crate) type Written<'py> = HashMap<String, (String, Bound<'py, PyAny>)>;

@@ -1,7 +1,7 @@
 //! A victim policy written in Python, as the engine calls it. A collection comes every one to four
 //! microseconds, so the call allocates nothing: the argument tuple is made once a drive.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use flashgc_base::rng::Stream;
 use flashgc_base::sync::lock;
@@ -11,11 +11,7 @@ use pyo3::types::{PyInt, PyTuple};
 use pyo3::{ffi, intern};
 
 use crate::blocks::Blocks;
-use crate::errors::PolicyError;
-
-/// The exception that a policy raised. The engine only learns that it cannot go on; the caller gets the
-/// exception itself.
-pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
+use crate::errors::{PolicyError, Raised};
 
 /// The policy of one plane: a function and its one argument. Taken away when the run is over.
 pub(crate) struct Call {

@@ -21,11 +21,10 @@ use flashgc_experiment::simulate::simulate_each;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors;
+use crate::errors::{self, Raised};
 use crate::json::to_json;
 use crate::outside::{Written, loaded};
 use crate::places::At;
-use crate::policy::Raised;
 use crate::sources::{self, Instead};
 use crate::watch::{Control, POLL, Watch};
 

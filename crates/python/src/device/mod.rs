@@ -24,11 +24,10 @@ pub(crate) use open::{DeviceListener, DeviceMount, DriveFile, FileRings, StoredD
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::errors::{self, ConfigError};
+use crate::errors::{self, ConfigError, Raised};
 use crate::json::to_json;
 use crate::outside::{Written, loaded};
 use crate::places::At;
-use crate::policy::Raised;
 
 /// A fault as Python asks for it: effect, kind of commands, first byte and number of bytes, number of commands, seconds.
 #[derive(FromPyObject)]

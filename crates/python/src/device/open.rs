@@ -18,10 +18,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::{Fault, columns, outside};
-use crate::errors::{self, DriveError};
+use crate::errors::{self, DriveError, Raised};
 use crate::json::to_json;
 use crate::outside::Written;
-use crate::policy::Raised;
 
 /// The kernel's rings for the events of ext4 or xfs, opened while this process may. They receive nothing yet.
 #[pyclass(frozen, module = "flashgc._core")]

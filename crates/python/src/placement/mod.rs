@@ -15,8 +15,8 @@ use flashgc_ftl::placement::{Placement, Remembers};
 use pyo3::intern;
 use pyo3::prelude::*;
 
-use crate::errors::PolicyError;
-use crate::policy::{Raised, own, picker, store};
+use crate::errors::{PolicyError, Raised};
+use crate::policy::{own, picker, store};
 use rule::Rule;
 
 /// The picks that are left to a placement.

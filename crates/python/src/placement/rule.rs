@@ -18,8 +18,8 @@ use super::untold::{Untold, What};
 use super::verbs::{Ends, Verb};
 use super::{Picks, place};
 use crate::clock::{Clock, PickedBlock};
-use crate::errors::PolicyError;
-use crate::policy::{Call, Raised, picker, store};
+use crate::errors::{PolicyError, Raised};
+use crate::policy::{Call, picker, store};
 
 /// The source of the class of a page.
 pub(super) enum Question {
