@@ -2,7 +2,7 @@
 
 use flashgc_base::snapshot::Value;
 
-use crate::settling::{Level, Reach, level};
+use crate::settling::{Reach, SettlingLevel, level};
 use crate::stats::{Interval, drift, exceeds_chance, halves};
 use crate::touched::Touched;
 
@@ -94,7 +94,7 @@ impl Preparation {
     }
 
     /// Returns the level of write amplification by the second half; `None` without writes.
-    pub fn level(&self) -> Option<Level> {
+    pub fn level(&self) -> Option<SettlingLevel> {
         let (before, after) = halves(&self.intervals);
         level(before, after)
     }
@@ -103,7 +103,8 @@ impl Preparation {
     /// before counts no more, and write amplification moves neither within the second half nor from the quarter
     /// before it, and is known to within 2%.
     pub fn has_settled(&self, reach: Reach) -> bool {
-        let is_calm = |level: Level| !level.moves() && level.half() <= PRECISION * level.mean;
+        let is_calm =
+            |level: SettlingLevel| !level.moves() && level.half() <= PRECISION * level.mean;
         reach.is_within(self.written, Some(self.rewrites()))
             && self.level().is_some_and(is_calm)
             && !drift(&[halves(&self.intervals).1.to_vec()]).is_some_and(exceeds_chance)

@@ -19,7 +19,7 @@ pub const MOST: u64 = 640;
 
 /// The level of a figure, and its precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Level {
+pub struct SettlingLevel {
     /// The mean over the measured part.
     pub mean: f64,
     /// Half the 95% interval of the mean, by the spread of the batches.
@@ -30,7 +30,7 @@ pub struct Level {
     pub chance: f64,
 }
 
-impl Level {
+impl SettlingLevel {
     /// Returns half the 95% interval of the level that the figure settles at.
     pub fn half(&self) -> f64 {
         self.spread.hypot(self.left)
@@ -60,7 +60,7 @@ pub fn spread(intervals: &[Interval]) -> f64 {
 ///
 /// The mean over the second half of the writes before is the reference. A transient that falls as 1/t leaves the
 /// mean off by a known multiple of its distance from the reference, and a faster one by less.
-pub fn level(before: &[Interval], measured: &[Interval]) -> Option<Level> {
+pub fn level(before: &[Interval], measured: &[Interval]) -> Option<SettlingLevel> {
     let mean = Interval::amplification(measured);
     if !mean.is_finite() {
         return None;
@@ -84,7 +84,7 @@ pub fn level(before: &[Interval], measured: &[Interval]) -> Option<Level> {
         (2.04 * drift, 2.04 * self::spread(first).hypot(self::spread(second)))
     };
     let left = if left.is_finite() { left } else { 0.0 };
-    Some(Level { mean, spread, left, chance })
+    Some(SettlingLevel { mean, spread, left, chance })
 }
 
 /// Returns the distance of the mean over a measured part from the level, in units of its distance from the
@@ -153,7 +153,7 @@ impl Doubling {
     pub fn goes_on(
         &self,
         written: u64,
-        level: Option<Level>,
+        level: Option<SettlingLevel>,
         rewrites: Option<f64>,
         moves: bool,
     ) -> bool {
@@ -171,18 +171,18 @@ impl Doubling {
 }
 
 /// Returns the mean of what is left of the transients of several runs.
-pub fn left_of_all(levels: &[Level]) -> f64 {
+pub fn left_of_all(levels: &[SettlingLevel]) -> f64 {
     mean(&levels.iter().map(|level| level.left).collect::<Vec<_>>())
 }
 
 /// Returns half the 95% interval of [`left_of_all`] where nothing is left: chance alone.
-pub fn chance_of_all(levels: &[Level]) -> f64 {
+pub fn chance_of_all(levels: &[SettlingLevel]) -> f64 {
     mean(&levels.iter().map(|level| level.chance).collect::<Vec<_>>())
         / (levels.len() as f64).sqrt()
 }
 
 /// Returns the most that is left of the transients of several runs: what shows, or what chance may hide if that is more.
-pub fn most_left_of_all(levels: &[Level]) -> f64 {
+pub fn most_left_of_all(levels: &[SettlingLevel]) -> f64 {
     let (shown, hidden) = (left_of_all(levels).abs(), chance_of_all(levels));
     if hidden.is_finite() { shown.max(hidden) } else { shown }
 }
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn chance_hides_what_is_left_of_a_transient() {
-        let level = |left, chance| Level { mean: 2.0, spread: 0.01, left, chance };
+        let level = |left, chance| SettlingLevel { mean: 2.0, spread: 0.01, left, chance };
         assert_eq!(most_left_of_all(&[level(0.03, 0.02)]), 0.03);
         assert_eq!(most_left_of_all(&[level(0.03, 0.05), level(-0.03, 0.05)]), 0.05 / 2f64.sqrt());
         assert_eq!(most_left_of_all(&[level(-0.03, f64::INFINITY)]), 0.03);
@@ -250,13 +250,13 @@ mod tests {
         let reach = Reach { rewrites: 4.0, writes: 0 };
         let rule = Doubling { first: 100, most: 6400, precision: 0.01, reach };
         assert_eq!((rule.until(1), rule.until(2), rule.until(4)), (100, 200, 800));
-        let calm = Level { mean: 2.0, spread: 0.01, left: 0.0, chance: 0.01 };
+        let calm = SettlingLevel { mean: 2.0, spread: 0.01, left: 0.0, chance: 0.01 };
         let goes_on = |level, rewrites| rule.goes_on(100, Some(level), Some(rewrites), false);
         assert!(!goes_on(calm, 4.0));
         assert!(goes_on(calm, 3.9));
-        assert!(goes_on(Level { left: 0.02, ..calm }, 4.0));
-        assert!(!goes_on(Level { left: 0.01, ..calm }, 4.0));
-        assert!(goes_on(Level { spread: 0.021, chance: 0.1, ..calm }, 4.0));
+        assert!(goes_on(SettlingLevel { left: 0.02, ..calm }, 4.0));
+        assert!(!goes_on(SettlingLevel { left: 0.01, ..calm }, 4.0));
+        assert!(goes_on(SettlingLevel { spread: 0.021, chance: 0.1, ..calm }, 4.0));
         // 100 page writes for a twentieth of a rewrite: 8000 are beyond the most, and not waited for.
         assert_eq!(reach.run_needed(50, Some(0.05)), 8000);
         assert!(!goes_on(calm, 0.05));

@@ -11,7 +11,7 @@ use flashgc_drive::counting::{CountingDrive, Drive};
 use flashgc_drive::error::DriveError;
 use flashgc_drive::extent::{Extent, Unit};
 use flashgc_drive::passes::Rule;
-use flashgc_drive::settling::{Level, level};
+use flashgc_drive::settling::{SettlingLevel, level};
 use flashgc_drive::stats::{Interval, amplifications, drift, exceeds_chance};
 use flashgc_host::HostWatch;
 use flashgc_timed::WorstResult;
@@ -83,7 +83,7 @@ pub(crate) trait Lengthened: State + Send + Sized {
     fn needs_another(&self, resolved: &Resolved) -> bool;
 
     /// Returns the level of write amplification in its measured part; `None` without writes, and with a clock.
-    fn level(&self, _: &Resolved) -> Option<Level> {
+    fn level(&self, _: &Resolved) -> Option<SettlingLevel> {
         None
     }
 
@@ -403,7 +403,7 @@ impl Lengthened for Run {
         }
     }
 
-    fn level(&self, resolved: &Resolved) -> Option<Level> {
+    fn level(&self, resolved: &Resolved) -> Option<SettlingLevel> {
         let (before, measured) = self.measured.split_at(cut(resolved, &self.measured));
         level(&[&self.settling[..], before].concat(), measured)
     }

@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use flashgc_drive::error::DriveError;
-use flashgc_drive::settling::Level;
+use flashgc_drive::settling::SettlingLevel;
 use flashgc_drive::stats::{Interval, mean};
 use flashgc_ftl::FtlError;
 use rayon::prelude::*;
@@ -316,7 +316,7 @@ fn is_precise<R: Lengthened>(resolved: &Resolved, runs: &[R], precision: f64) ->
         runs.iter().map(|run| kept(resolved, run.measured())).collect();
     let values: Vec<f64> =
         measured.iter().map(|intervals| Interval::amplification(intervals)).collect();
-    let levels: Option<Vec<Level>> = match resolved.has_levels() {
+    let levels: Option<Vec<SettlingLevel>> = match resolved.has_levels() {
         true => runs.iter().map(|run| run.level(resolved)).collect(),
         false => None,
     };

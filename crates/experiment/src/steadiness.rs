@@ -1,6 +1,6 @@
 //! Steady or not: the tests of the measured part of all runs, on amplification and on pace.
 
-use flashgc_drive::settling::{Level, chance_of_all, left_of_all};
+use flashgc_drive::settling::{SettlingLevel, chance_of_all, left_of_all};
 use flashgc_drive::stats::{
     Interval, Rounds, drift, exceeds_chance, exceeds_chance_after_all, is_settled, is_unknown,
     mean, rounds,
@@ -115,7 +115,7 @@ impl Steadiness {
     }
 
     /// Adds the tests of the levels of each run, and the times that a cold page was written in it.
-    pub(crate) fn add_levels(&mut self, levels: &[Level], rewrites: Option<f64>) {
+    pub(crate) fn add_levels(&mut self, levels: &[SettlingLevel], rewrites: Option<f64>) {
         let level = mean(&levels.iter().map(|level| level.mean).collect::<Vec<_>>());
         self.transient = Drift::new((left_of_all(levels) / level, chance_of_all(levels) / level));
         self.rewrites = rewrites;

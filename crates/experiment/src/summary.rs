@@ -6,7 +6,7 @@ use flashgc_base::naming::{choice, option};
 use flashgc_drive::extent::{Length, Warmup};
 use flashgc_drive::passes::{Rule, Verdict, level, verdict};
 use flashgc_drive::settling::{
-    self, FEWEST_REWRITES, Level, Reach, left_of_all, most_left_of_all, spread,
+    self, FEWEST_REWRITES, Reach, SettlingLevel, left_of_all, most_left_of_all, spread,
 };
 use flashgc_drive::stats::{Interval, all_equal, half_width95, mean};
 use flashgc_ftl::{Geometry, LayerCounts};
@@ -56,7 +56,7 @@ pub(crate) struct Summary<'a> {
     /// The figures of these runs.
     values: Vec<f64>,
     counted: Counted,
-    levels: Option<Vec<Level>>,
+    levels: Option<Vec<SettlingLevel>>,
     steadiness: Steadiness,
     /// Half the interval of the mean of the figures.
     half: Option<f64>,
@@ -345,7 +345,7 @@ fn steadiness(
     measured: &[Vec<Interval>],
     values: &[f64],
     counted: &Counted,
-    levels: Option<&[Level]>,
+    levels: Option<&[SettlingLevel]>,
 ) -> Steadiness {
     let Counted { counters, layer, .. } = counted;
     let apart = if all_equal(values) { &measured[..1] } else { measured };
@@ -448,7 +448,7 @@ pub(crate) fn levels(
     resolved: &Resolved,
     runs: &[Finished],
     measured: &[Vec<Interval>],
-) -> Option<Vec<Level>> {
+) -> Option<Vec<SettlingLevel>> {
     if !resolved.has_levels() {
         return None;
     }
@@ -525,7 +525,7 @@ pub(crate) fn half_width(
     resolved: &Resolved,
     measured: &[Vec<Interval>],
     values: &[f64],
-    levels: Option<&[Level]>,
+    levels: Option<&[SettlingLevel]>,
 ) -> Option<f64> {
     // A policy that remembers drifts slowly: a part of its transient does not show beside chance.
     let drifts = resolved.reach().rewrites > FEWEST_REWRITES;
