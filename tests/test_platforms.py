@@ -47,7 +47,7 @@ LINUX_ONLY = (
     "device_configuration",
     "device_counts",
     "device_create",
-    "device_flushes",
+    "device_log",
     "device_fuzz",
     "device_owners",
     "device_repeat",

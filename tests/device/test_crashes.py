@@ -31,6 +31,7 @@ from flashgc.device.campaign import (
     postgres,
 )
 from flashgc.device.campaign.report import BrokenPromiseError, Level
+from flashgc.device.cutting.log import Log
 from flashgc.device.pace import Pace
 from flashgc.device.postgres import PostgresError, cluster
 
@@ -214,7 +215,8 @@ def test_a_file_system_keeps_what_was_synced(
 def test_a_flush_that_is_forgotten_is_seen(scratch: Path) -> None:
     pace = Pace(lambda *_: None, _core.Control())
     log, history, begin = cuts.record(scratch, "ext4", 30, pace, random.Random(7))
-    ends = [end for end in _core.device_flushes(log) if end > begin]
+    with Log(log) as read:
+        ends = [end for end in read.flushes() if end > begin]
     base = scratch / "base.flash"
     cuts.create(base, "ext4")
     replay = _core.DeviceReplay(log, base)

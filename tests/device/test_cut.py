@@ -100,15 +100,20 @@ def log(tmp_path: Path) -> Iterator[Log]:
         yield read
 
 
-def test_a_log_is_read_as_the_engine_does(log: Log) -> None:
-    from flashgc import _core
-
+def test_a_log_has_its_commands_with_their_places(log: Log) -> None:
     kinds = [entry.kind for entry in log.entries]
     assert kinds == [WRITE, FLUSH, WRITE, TRIM, WRITE, FLUSH]
-    ends = [entry.end for entry in log.entries if entry.kind == FLUSH]
-    assert ends == _core.device_flushes(log.path)
+    assert [(entry.page, entry.count) for entry in log.entries] == [
+        *((0, 3), (0, 0), (0, 2)),
+        *((2, 1), (0, 1), (0, 0)),
+    ]
+    data = [3, 0, 2, 0, 1, 0]
+    ends = list(itertools.accumulate(HEAD.size + PAGE * pages for pages in data))
+    assert [entry.end for entry in log.entries] == ends
+    assert [entry.begin for entry in log.entries] == [0, *ends[:-1]]
+    assert log.flushes() == [ends[1], ends[5]]
     assert [log.flushed(count) for count in range(7)] == [0, 0, 2, 2, 2, 2, 6]
-    assert [piece.told for piece in log.pieces(2, 5)] == [
+    assert [piece.words for piece in log.pieces(2, 5)] == [
         "page 0",
         "page 1",
         "discard of 1 pages from 2 on",
@@ -157,7 +162,7 @@ def test_a_discard_is_lost_and_kept_with_all_its_pages(tmp_path: Path) -> None:
     )
     with Log(path) as read:
         images, at_the_end = Images(tmp_path, read, CAPACITY), places.Cut(0, 4, 2, True)
-        assert [piece.told for piece in images.pieces(at_the_end)] == [
+        assert [piece.words for piece in images.pieces(at_the_end)] == [
             "discard of 3 pages from 1 on",
             "page 0",
         ]

@@ -9,7 +9,7 @@
 mod log;
 mod lossy;
 
-pub use log::{Recorder, flushes};
+pub use log::{LogCommand, Recorder, commands};
 
 use std::path::Path;
 

@@ -1,6 +1,7 @@
 //! The crash campaign from Python: its two levels in memory, and drives that are recorded, replayed and
 //! cut off.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use flashgc_base::sync::lock;
 use flashgc_device::DeviceError;
 use flashgc_device::campaign::Pace;
-use flashgc_device::campaign::replay::{self, Replay};
+use flashgc_device::campaign::replay::{self, LogCommand, Replay};
 use flashgc_experiment::simulate::Control as EngineControl;
 use flashgc_server::campaign;
 use pyo3::exceptions::PyOSError;
@@ -115,11 +116,21 @@ impl RecordedDrive {
     }
 }
 
-/// Returns the ends of the flushes in the log at `path`.
+/// A command of a log: the bytes at which it begins and ends there, its kind, its first page, its pages.
+type Command = (u64, u64, u64, u64, u64);
+
+/// Returns the commands of the log at `path`.
 #[pyfunction]
-pub(crate) fn device_flushes(py: Python<'_>, path: PathBuf) -> PyResult<Vec<u64>> {
-    let read = py.detach(|| replay::flushes(&path));
-    read.map_err(|error| PyOSError::new_err(format!("{}: {error}", path.display())))
+pub(crate) fn device_log(py: Python<'_>, path: PathBuf) -> PyResult<Vec<Command>> {
+    let commands = py.detach(|| replay::commands(&path)).map_err(|error| {
+        let text = format!("{}: {error}", path.display());
+        match error.kind() {
+            ErrorKind::InvalidData => DriveError::new_err(text),
+            _ => PyOSError::new_err(text),
+        }
+    })?;
+    let numbers = |LogCommand { begin, end, kind, page, count }| (begin, end, kind, page, count);
+    Ok(commands.into_iter().map(numbers).collect())
 }
 
 /// A drive that does the commands of a log again.

@@ -17,6 +17,7 @@ from flashgc._core import DriveError
 from flashgc.device import mounts, programs
 from flashgc.device.campaign import files
 from flashgc.device.campaign.report import BrokenPromiseError, Level
+from flashgc.device.cutting.log import Log
 from flashgc.device.logged import served
 from flashgc.device.pace import Pace
 
@@ -101,7 +102,8 @@ def _round(level: Level, pace: Pace, folder: Path, drawn: tuple[int, int], files
     seed, cuts = drawn
     draw = random.Random(f"{seed} {filesystem}")
     log, history, begin = record(folder, filesystem, max(cuts, 12), pace, draw)
-    ends = [*_core.device_flushes(log), log.stat().st_size]
+    with Log(log) as read:
+        ends = [*read.flushes(), log.stat().st_size]
     places = [index for index in range(len(ends) - 1) if ends[index] >= begin]
     chosen = sorted(draw.sample(places, min(cuts, len(places))))
     base, copy = folder / "base.flash", folder / "cut.flash"

@@ -73,12 +73,12 @@ def _of(path: Path) -> Iterator[tuple[int, int, int]]:
 def told(piece: Piece, known: list[Extent]) -> str:
     """The piece in words, with the file that it belongs to where that is ``known``."""
     if piece.data is None:
-        return piece.told
+        return piece.words
     for extent in known:
         inside = piece.page * PAGE - extent.physical
         if 0 <= inside < extent.length:
-            return f"{piece.told} ({extent.file}, byte {extent.logical + inside})"
-    return piece.told
+            return f"{piece.words} ({extent.file}, byte {extent.logical + inside})"
+    return piece.words
 
 
 #: Names in the environment of the check: the file with all acknowledged lines, and the last one.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from flashgc._core import DriveError
+from flashgc import _core
 
 #: Kinds of entries.
 WRITE, TRIM, FLUSH = 1, 2, 3
@@ -46,7 +46,7 @@ class Piece:
     data: int | None
 
     @property
-    def told(self) -> str:
+    def words(self) -> str:
         """The piece in words."""
         if self.data is None:
             return f"discard of {self.count} pages from {self.page} on"
@@ -60,7 +60,7 @@ class Log:
         """Reads the heads of all entries; :class:`flashgc.DriveError` says that it is no log."""
         self.path = path
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        self.entries = self._read()
+        self.entries = [Entry(*numbers) for numbers in _core.device_log(path)]
         self._ends = [entry.end for entry in self.entries]
 
     def __enter__(self) -> Self:
@@ -69,17 +69,9 @@ class Log:
     def __exit__(self, *_: object) -> None:
         os.close(self._file)
 
-    def _read(self) -> list[Entry]:
-        size, at, entries = os.fstat(self._file).st_size, 0, []
-        while at < size:
-            head = os.pread(self._file, HEAD.size, at)
-            kind, page, count = HEAD.unpack(head) if len(head) == HEAD.size else (0, 0, 0)
-            end = at + HEAD.size + (count * PAGE if kind == WRITE else 0)
-            if kind not in (WRITE, TRIM, FLUSH) or end > size:
-                raise DriveError(f"{self.path}: there is no command at byte {at}")
-            entries.append(Entry(at, end, kind, page, count))
-            at = end
-        return entries
+    def flushes(self) -> list[int]:
+        """Return the bytes of the log at which its flushes end."""
+        return [entry.end for entry in self.entries if entry.kind == FLUSH]
 
     def until(self, position: int) -> int:
         """Return the number of entries that end at byte ``position`` or before it."""

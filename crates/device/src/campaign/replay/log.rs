@@ -199,23 +199,46 @@ fn no_log(position: u64) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
-/// Returns the places behind the flushes of the log at `path`.
+/// A command of a log, without the data of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogCommand {
+    /// The byte of the log at which it begins.
+    pub begin: u64,
+    /// The byte behind it.
+    pub end: u64,
+    /// The kind: 1 for a write, 2 for a discard, 3 for a flush.
+    pub kind: u64,
+    /// The first page.
+    pub page: u64,
+    /// The number of pages.
+    pub count: u64,
+}
+
+/// Returns the commands of the log at `path`.
 ///
 /// # Errors
-/// The errors of the file.
-pub fn flushes(path: &Path) -> io::Result<Vec<u64>> {
+/// The errors of the file; `InvalidData` with the first byte at which there is no whole command.
+pub fn commands(path: &Path) -> io::Result<Vec<LogCommand>> {
     let mut log = Log::open(path)?;
-    let mut ends = Vec::new();
-    while let Some([kind, _, count]) = log.head()? {
-        match kind {
-            WRITE => {
-                log.file.seek_relative((count * PAGE as u64) as i64)?;
-                log.position += count * PAGE as u64;
-            }
-            TRIM => {}
-            FLUSH => ends.push(log.position),
-            _ => return Err(no_log(log.position)),
-        }
+    let size = log.file.get_ref().metadata()?.len();
+    let mut commands = Vec::new();
+    while log.position < size {
+        let begin = log.position;
+        let wrong = || {
+            let text = format!("there is no command at byte {begin}");
+            io::Error::new(io::ErrorKind::InvalidData, text)
+        };
+        let head = match log.head() {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(wrong()),
+            head => head?,
+        };
+        let Some([kind @ WRITE..=FLUSH, page, count]) = head else { return Err(wrong()) };
+        let data = if kind == WRITE { count.checked_mul(PAGE as u64) } else { Some(0) };
+        let end = data.and_then(|data| log.position.checked_add(data));
+        let end = end.filter(|end| *end <= size).ok_or_else(wrong)?;
+        log.file.seek_relative((end - log.position) as i64)?;
+        log.position = end;
+        commands.push(LogCommand { begin, end, kind, page, count });
     }
-    Ok(ends)
+    Ok(commands)
 }
