@@ -109,6 +109,44 @@ pub struct Param {
 }
 
 impl Param {
+    /// Makes a parameter that takes a text in a form of its own.
+    pub const fn text(
+        name: &'static str,
+        default: Option<&'static str>,
+        help: &'static str,
+    ) -> Self {
+        Self { name, kind: Kind::Text, default, help }
+    }
+
+    /// Makes a parameter that takes a share, from 0 to 1.
+    pub const fn share(
+        name: &'static str,
+        default: Option<&'static str>,
+        help: &'static str,
+    ) -> Self {
+        Self::real(name, (0.0, 1.0), default, help)
+    }
+
+    /// Makes a parameter that takes a number of this range.
+    pub const fn real(
+        name: &'static str,
+        (min, max): (f64, f64),
+        default: Option<&'static str>,
+        help: &'static str,
+    ) -> Self {
+        Self { name, kind: Kind::Real { min, max }, default, help }
+    }
+
+    /// Makes a parameter that takes a whole number of this range.
+    pub const fn integer(
+        name: &'static str,
+        (min, max): (u64, u64),
+        default: Option<&'static str>,
+        help: &'static str,
+    ) -> Self {
+        Self { name, kind: Kind::Integer { min, max }, default, help }
+    }
+
     /// A value that it takes: the default, else one of its range.
     fn example(&self) -> String {
         match (self.default, self.kind) {

@@ -123,9 +123,9 @@ mod tests {
 
     #[test]
     fn blocks_and_single_words_are_the_same_words() {
-        let (mut one, mut other) = (Bulk::new(1, "x"), Bulk::new(1, "x"));
+        let (mut words, mut other) = (Bulk::new(1, "x"), Bulk::new(1, "x"));
         for _ in 0..3 {
-            for word in *one.block() {
+            for word in *words.block() {
                 assert_eq!(word, other.next());
             }
         }

@@ -43,18 +43,18 @@ const SCATTER: Param = Param {
     default: Some("yes"),
     help: "yes: the classes are scattered over the drive; no: they lie one after the other",
 };
-const RUN: Param = Param {
-    name: "run",
-    kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
-    default: Some("1"),
-    help: "consecutive pages that scattering keeps together",
-};
-const BURST: Param = Param {
-    name: "burst",
-    kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
-    default: Some("1"),
-    help: "consecutive pages of a class that are requested in a row",
-};
+const RUN: Param = Param::integer(
+    "run",
+    (1, u32::MAX as u64),
+    Some("1"),
+    "consecutive pages that scattering keeps together",
+);
+const BURST: Param = Param::integer(
+    "burst",
+    (1, u32::MAX as u64),
+    Some("1"),
+    "consecutive pages of a class that are requested in a row",
+);
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "classes",

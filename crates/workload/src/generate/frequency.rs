@@ -23,19 +23,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, SpecError, count};
+use flashgc_base::spec::{Param, SpecError, count};
 
 use super::alias::Alias;
 use super::bulk::Bulk;
 use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
 use crate::trace::{Fault, Input, Place, TraceError, quote};
 
-const PATH: Param = Param {
-    name: "path",
-    kind: Kind::Text,
-    default: None,
-    help: "CSV file with the columns LBA (offset in bytes) and Frequency (requests)",
-};
+const PATH: Param = Param::text(
+    "path",
+    None,
+    "CSV file with the columns LBA (offset in bytes) and Frequency (requests)",
+);
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "frequency",

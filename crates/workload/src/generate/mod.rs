@@ -47,7 +47,7 @@ use std::sync::Arc;
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::spec::{Param, Params, SpecError};
 
 use crate::Op;
 
@@ -121,21 +121,11 @@ const BLOCK: usize = 512;
 
 /// The share of commands that are reads. Every generator that does not decide operations has this
 /// parameter.
-const READ: Param = Param {
-    name: "read",
-    kind: Kind::Real { min: 0.0, max: 1.0 },
-    default: Some("0"),
-    help: "share of the commands that are reads",
-};
+const READ: Param = Param::share("read", Some("0"), "share of the commands that are reads");
 
 /// The share of commands that are TRIMs. Every generator that does not decide operations has this
 /// parameter.
-const TRIM: Param = Param {
-    name: "trim",
-    kind: Kind::Real { min: 0.0, max: 1.0 },
-    default: Some("0"),
-    help: "share of the commands that are TRIMs",
-};
+const TRIM: Param = Param::share("trim", Some("0"), "share of the commands that are TRIMs");
 
 /// A generator with known parameters, before the number of pages is known.
 trait Generator: fmt::Debug + Send + Sync {

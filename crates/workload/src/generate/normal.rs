@@ -24,19 +24,19 @@
 use std::sync::Arc;
 
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, SpecError};
+use flashgc_base::spec::{Param, SpecError};
 
 use super::alias::Alias;
 use super::bulk::Bulk;
 use super::uniform::Uniform;
 use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
 
-const HOT: Param = Param {
-    name: "hot",
-    kind: Kind::Real { min: 0.000_001, max: 0.5 },
-    default: Some("0.15"),
-    help: "central fraction of the pages that gets the share 1-hot of the commands",
-};
+const HOT: Param = Param::real(
+    "hot",
+    (0.000_001, 0.5),
+    Some("0.15"),
+    "central fraction of the pages that gets the share 1-hot of the commands",
+);
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "normal",

@@ -14,22 +14,17 @@
 use std::sync::Arc;
 
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, SpecError};
+use flashgc_base::spec::{Param, SpecError};
 
 use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
 
-const START: Param = Param {
-    name: "start",
-    kind: Kind::Integer { min: 0, max: u32::MAX as u64 },
-    default: Some("0"),
-    help: "first logical page",
-};
-const STRIDE: Param = Param {
-    name: "stride",
-    kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
-    default: Some("1"),
-    help: "distance from one command to the next, in logical pages",
-};
+const START: Param = Param::integer("start", (0, u32::MAX as u64), Some("0"), "first logical page");
+const STRIDE: Param = Param::integer(
+    "stride",
+    (1, u32::MAX as u64),
+    Some("1"),
+    "distance from one command to the next, in logical pages",
+);
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "sequential",

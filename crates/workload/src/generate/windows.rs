@@ -22,7 +22,7 @@
 use std::sync::Arc;
 
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, SpecError};
+use flashgc_base::spec::{Param, SpecError};
 
 use super::alias::Alias;
 use super::bulk::Bulk;
@@ -30,24 +30,20 @@ use super::class::Class;
 use super::proportions::{PAGES, Proportions, SHARES};
 use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
 
-const ACTIVE: Param = Param {
-    name: "active",
-    kind: Kind::Real { min: 0.0, max: 1.0 },
-    default: Some("0.1"),
-    help: "share of each class that is requested at a time",
-};
-const PERIOD: Param = Param {
-    name: "period",
-    kind: Kind::Integer { min: 1, max: 1 << 40 },
-    default: Some("1000000"),
-    help: "commands in which a window moves through its class once",
-};
-const REGION: Param = Param {
-    name: "region",
-    kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
-    default: Some("64"),
-    help: "pages by which a window moves at a time",
-};
+const ACTIVE: Param =
+    Param::share("active", Some("0.1"), "share of each class that is requested at a time");
+const PERIOD: Param = Param::integer(
+    "period",
+    (1, 1 << 40),
+    Some("1000000"),
+    "commands in which a window moves through its class once",
+);
+const REGION: Param = Param::integer(
+    "region",
+    (1, u32::MAX as u64),
+    Some("64"),
+    "pages by which a window moves at a time",
+);
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "windows",

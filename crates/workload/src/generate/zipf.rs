@@ -35,12 +35,8 @@ use super::bulk::Bulk;
 use super::scatter::Scatter;
 use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
 
-const THETA: Param = Param {
-    name: "theta",
-    kind: Kind::Real { min: 0.0, max: f64::INFINITY },
-    default: Some("0.99"),
-    help: "exponent, 0 for uniform",
-};
+const THETA: Param =
+    Param::real("theta", (0.0, f64::INFINITY), Some("0.99"), "exponent, 0 for uniform");
 const SCATTER: Param = Param {
     name: "scatter",
     kind: Kind::Word(&["yes", "no"]),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
+use flashgc_base::spec::{Param, Params, Spec, SpecError, suggest};
 
 use super::distribution::Distribution;
 use crate::units::Quantity;
@@ -51,34 +51,22 @@ pub struct ArrivalsInfo {
     pub params: &'static [Param],
 }
 
-const MEAN: Param = Param {
-    name: "mean",
-    kind: Kind::Text,
-    default: None,
-    help: "mean time between arrivals, such as 3ms; or rate=N, arrivals a second",
-};
-const GAP: Param = Param {
-    name: "gap",
-    kind: Kind::Text,
-    default: None,
-    help: "distribution of the time between arrivals, such as uniform:1ms:5ms",
-};
-const ON: Param =
-    Param { name: "on", kind: Kind::Text, default: None, help: "mean length of a burst" };
-const OFF: Param =
-    Param { name: "off", kind: Kind::Text, default: None, help: "mean length of a pause" };
-const THREADS: Param = Param {
-    name: "threads",
-    kind: Kind::Integer { min: 1, max: 1 << 20 },
-    default: Some("1"),
-    help: "requests under way at a time",
-};
-const THINK: Param = Param {
-    name: "think",
-    kind: Kind::Text,
-    default: Some("0us"),
-    help: "think time, from the end of a request to the thread's next request",
-};
+const MEAN: Param = Param::text(
+    "mean",
+    None,
+    "mean time between arrivals, such as 3ms; or rate=N, arrivals a second",
+);
+const GAP: Param =
+    Param::text("gap", None, "distribution of the time between arrivals, such as uniform:1ms:5ms");
+const ON: Param = Param::text("on", None, "mean length of a burst");
+const OFF: Param = Param::text("off", None, "mean length of a pause");
+const THREADS: Param =
+    Param::integer("threads", (1, 1 << 20), Some("1"), "requests under way at a time");
+const THINK: Param = Param::text(
+    "think",
+    Some("0us"),
+    "think time, from the end of a request to the thread's next request",
+);
 
 /// The list of all arrival processes.
 static ARRIVALS: [ArrivalsInfo; 6] = [

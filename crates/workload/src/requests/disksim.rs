@@ -25,7 +25,7 @@
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError};
+use flashgc_base::spec::{Param, Params, Spec, SpecError};
 use flashgc_base::stream::NO_STREAM;
 
 use super::arrivals::{Arrivals, Clock};
@@ -42,48 +42,21 @@ pub(super) const SOURCE: &str = include_str!("disksim.rs");
 
 /// The parameters of the generator.
 pub const PARAMS: &[Param] = &[
-    Param {
-        name: "size",
-        kind: Kind::Text,
-        default: Some("exponential:32KiB"),
-        help: "distribution of the size of a request",
-    },
-    Param {
-        name: "gap",
-        kind: Kind::Text,
-        default: Some("exponential:3ms"),
-        help: "distribution of the time between arrivals",
-    },
-    Param {
-        name: "sequential",
-        kind: Kind::Real { min: 0.0, max: 1.0 },
-        default: Some("0.4"),
-        help: "probability that a request starts at the end of the previous one",
-    },
-    Param {
-        name: "reads",
-        kind: Kind::Real { min: 0.0, max: 1.0 },
-        default: Some("0.4"),
-        help: "probability that a request is a read",
-    },
-    Param {
-        name: "urgent",
-        kind: Kind::Real { min: 0.0, max: 1.0 },
-        default: Some("0"),
-        help: "probability that a request is urgent",
-    },
-    Param {
-        name: "footprint",
-        kind: Kind::Real { min: 0.0, max: 1.0 },
-        default: Some("1"),
-        help: "share of the logical capacity that requests address, from its beginning",
-    },
-    Param {
-        name: "unit",
-        kind: Kind::Text,
-        default: Some("4KiB"),
-        help: "unit of sizes and offsets; all are multiples of it",
-    },
+    Param::text("size", Some("exponential:32KiB"), "distribution of the size of a request"),
+    Param::text("gap", Some("exponential:3ms"), "distribution of the time between arrivals"),
+    Param::share(
+        "sequential",
+        Some("0.4"),
+        "probability that a request starts at the end of the previous one",
+    ),
+    Param::share("reads", Some("0.4"), "probability that a request is a read"),
+    Param::share("urgent", Some("0"), "probability that a request is urgent"),
+    Param::share(
+        "footprint",
+        Some("1"),
+        "share of the logical capacity that requests address, from its beginning",
+    ),
+    Param::text("unit", Some("4KiB"), "unit of sizes and offsets; all are multiples of it"),
 ];
 
 /// The largest request in bytes.

@@ -38,31 +38,26 @@ mod transactions;
 
 use std::sync::Arc;
 
-use flashgc_base::spec::{Kind, Param, SpecError, count};
+use flashgc_base::spec::{Param, SpecError, count};
 
 use self::tables::{Tables, WIDEST, largest};
 use self::transactions::Transactions;
 use super::{Blocks, FROM, Generator, GeneratorInfo, Random, STREAM, TO};
 use crate::units::Quantity;
 
-const WAREHOUSES: Param = Param {
-    name: "warehouses",
-    kind: Kind::Integer { min: 0, max: 1 << 20 },
-    default: Some("0"),
-    help: "warehouses; 0: as many as the drive holds",
-};
-const PAGE: Param = Param {
-    name: "page",
-    kind: Kind::Text,
-    default: Some("16KiB"),
-    help: "size of a database page; it must equal the drive's page size",
-};
-const FILL: Param = Param {
-    name: "fill",
-    kind: Kind::Real { min: 0.01, max: 1.0 },
-    default: Some("1"),
-    help: "share of a page that is filled with rows",
-};
+const WAREHOUSES: Param = Param::integer(
+    "warehouses",
+    (0, 1 << 20),
+    Some("0"),
+    "warehouses; 0: as many as the drive holds",
+);
+const PAGE: Param = Param::text(
+    "page",
+    Some("16KiB"),
+    "size of a database page; it must equal the drive's page size",
+);
+const FILL: Param =
+    Param::real("fill", (0.01, 1.0), Some("1"), "share of a page that is filled with rows");
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "tpcc",

@@ -77,9 +77,9 @@ mod tests {
         let chi: f64 = (0..100)
             .map(|cell| {
                 let values = 10 * cell..10 * (cell + 1);
-                let found: u32 = counts[values.clone()].iter().sum();
+                let count: u32 = counts[values.clone()].iter().sum();
                 let expected: f64 = values.map(expected).sum();
-                (f64::from(found) - expected).powi(2) / expected
+                (f64::from(count) - expected).powi(2) / expected
             })
             .sum();
         assert!(chi < 148.2, "{chi}");
