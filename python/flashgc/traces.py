@@ -21,7 +21,7 @@ Path: TypeAlias = str | os.PathLike[str]
 #: Ways in which requests become pages, of which none is left out.
 AllPages: TypeAlias = Literal["covered", "rounded"]
 #: The smallest and the largest of each number of a trace that is made.
-_MADE = {
+_SYNTHESIZED = {
     "pages": (1, 2**32 - 1),
     "requests": (1, 2**63),
     "interval_ns": (0, 2**63),
@@ -265,10 +265,10 @@ def trace_synth(
     ``page_size``, or it is a :exc:`ConfigError`.
     """
     numbers = {"pages": pages, "requests": requests, "interval_ns": interval_ns, "seed": seed}
-    made(workload, target, numbers, page_size=page_size, progress=progress, control=control)
+    synthesized(workload, target, numbers, page_size=page_size, progress=progress, control=control)
 
 
-def made(
+def synthesized(
     workload: str,
     target: Path,
     numbers: Mapping[str, int],
@@ -281,7 +281,7 @@ def made(
     """:func:`trace_synth` with the ``numbers`` of pages, requests, nanoseconds and the seed."""
     control, places = control or Control(), places or {}
     for name, value in numbers.items():
-        low, high = _MADE[name]
+        low, high = _SYNTHESIZED[name]
         if not low <= value <= high:
             at = _origins.subject(places, name)
             raise ConfigError(f"{at}: found {value}, expected {low} to {high}")

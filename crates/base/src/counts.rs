@@ -49,7 +49,7 @@ pub trait Counts: Sized {
 
     /// Returns the sums of `all`; `None` if there are none.
     fn sum(all: impl IntoIterator<Item = Self>) -> Option<Self> {
-        all.into_iter().reduce(|sum, one| sum.plus(&one))
+        all.into_iter().reduce(|sum, value| sum.plus(&value))
     }
 }
 
@@ -127,6 +127,6 @@ impl<T: Counts> Counts for Vec<T> {
     }
 
     fn plus(&self, other: &Self) -> Self {
-        self.iter().zip(other).map(|(one, other)| one.plus(other)).collect()
+        self.iter().zip(other).map(|(value, other)| value.plus(other)).collect()
     }
 }

@@ -68,20 +68,20 @@ pub fn quoted(value: &str) -> String {
 /// Returns `text` with its options as `names` has them.
 pub fn said(text: &str, names: &dyn Names) -> String {
     let mut parts = text.split(BEGIN);
-    let mut made = parts.next().unwrap_or_default().to_string();
+    let mut sentence = parts.next().unwrap_or_default().to_string();
     for part in parts {
         let Some((marked, rest)) = part.split_once(END) else {
-            made += part;
+            sentence += part;
             continue;
         };
-        made += &match (marked.strip_prefix(SUBJECT), marked.split_once(VALUE)) {
+        sentence += &match (marked.strip_prefix(SUBJECT), marked.split_once(VALUE)) {
             (Some(key), _) => names.subject(key),
             (None, Some((key, value))) => names.choice(key, value),
             (None, None) => names.option(marked),
         };
-        made += rest;
+        sentence += rest;
     }
-    made
+    sentence
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ use crate::watch::{Control, Watch};
 /// The formats that can be read, as JSON.
 #[pyfunction]
 pub(crate) fn trace_formats() -> String {
-    let one = |format: &&format::Format| {
+    let entry = |format: &&format::Format| {
         json!({
             "name": format.name,
             "summary": format.summary,
@@ -37,13 +37,13 @@ pub(crate) fn trace_formats() -> String {
             "references": format.references,
         })
     };
-    json!(format::FORMATS.iter().map(one).collect::<Vec<_>>()).to_string()
+    json!(format::FORMATS.iter().map(entry).collect::<Vec<_>>()).to_string()
 }
 
 /// The layouts that ship, as JSON.
 #[pyfunction]
 pub(crate) fn trace_layouts() -> String {
-    let one = |shipped: &Shipped| {
+    let entry = |shipped: &Shipped| {
         json!({
             "name": shipped.name,
             "program": shipped.value("program"),
@@ -51,7 +51,7 @@ pub(crate) fn trace_layouts() -> String {
             "text": shipped.file,
         })
     };
-    json!(layout::SHIPPED.iter().map(one).collect::<Vec<_>>()).to_string()
+    json!(layout::SHIPPED.iter().map(entry).collect::<Vec<_>>()).to_string()
 }
 
 /// Reads the options for reading a trace: the fields that were given of `TraceConfig`, as JSON.
@@ -118,9 +118,10 @@ pub(crate) fn trace_evidence(
 ) -> PyResult<String> {
     let mut watch = Watch::new(control, None).named(places.unwrap_or_default().0);
     let options = read_options(&trace_config(reading)?, &mut watch)?;
-    let found = TraceReader::evidence(path, &options).map_err(|error| watch.failure(&error))?;
-    let said: Vec<String> = found.iter().map(|text| naming::said(text, &watch.names)).collect();
-    Ok(json!(said).to_string())
+    let evidence = TraceReader::evidence(path, &options).map_err(|error| watch.failure(&error))?;
+    let sentences: Vec<String> =
+        evidence.iter().map(|text| naming::said(text, &watch.names)).collect();
+    Ok(json!(sentences).to_string())
 }
 
 /// Copies a trace into one of our own formats; returns what was converted as JSON.
@@ -165,12 +166,12 @@ pub(crate) fn trace_convert(
     };
     let (from, to) = (input.clone(), output.clone());
     let converted = py.detach(|| {
-        let made =
+        let outcome =
             watch.read_aside(&input, move |go_on| trace::convert(&from, &to, &options, go_on));
-        if made.as_ref().is_err_and(|error| error.fault == Fault::Cancelled) {
+        if outcome.as_ref().is_err_and(|error| error.fault == Fault::Cancelled) {
             trace::discard_unfinished(&output);
         }
-        made
+        outcome
     });
     let converted = converted.map_err(|error| watch.failure(&error))?;
     let notes: Vec<String> =

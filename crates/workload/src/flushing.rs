@@ -6,7 +6,6 @@
 //! in the middle of a request.
 
 use flashgc_base::snapshot::{Fault, State};
-use flashgc_base::stream::NO_STREAM;
 
 use crate::requests::{RequestStream, TimedRequest};
 use crate::{Batch, Op, Workload, WorkloadError};
@@ -145,16 +144,7 @@ impl RequestStream for FlushingRequests {
         batch.clear();
         while batch.len() < limit {
             if let Some(arrival_ns) = self.due_ns.take() {
-                let op = Op::Flush;
-                batch.push(TimedRequest {
-                    arrival_ns,
-                    offset: 0,
-                    bytes: 0,
-                    op,
-                    urgent: false,
-                    stream: NO_STREAM,
-                    goes_on: false,
-                });
+                batch.push(TimedRequest::flush(arrival_ns));
                 continue;
             }
             let Some(&request) = self.drawn.get(self.next) else {

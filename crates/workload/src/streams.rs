@@ -142,7 +142,7 @@ fn steps(lines: &[Line]) -> Vec<(u64, StreamId)> {
     borders.sort_unstable();
     let mut steps: Vec<(u64, StreamId)> = Vec::new();
     let mut over = BTreeSet::new();
-    for same in borders.chunk_by(|one, next| one.0 == next.0) {
+    for same in borders.chunk_by(|border, next| border.0 == next.0) {
         for &(_, number, begins) in same {
             if begins {
                 over.insert(number)

@@ -1,7 +1,6 @@
 //! A flush comes behind every so many page writes, at the same places for any batch limits.
 
 use crate::generate_common::spec;
-use flashgc_base::stream::NO_STREAM;
 use flashgc_workload::requests::{RequestStream, Requests, Space, TimedRequest};
 use flashgc_workload::{Batch, Flushing, FlushingRequests, Op, Workload};
 
@@ -104,16 +103,7 @@ fn timed_flushes_come_behind_the_request_that_has_the_write() {
                 reached |= writes % every == 0;
             }
             if reached {
-                let (op, arrival_ns) = (Op::Flush, request.arrival_ns);
-                expected.push(TimedRequest {
-                    arrival_ns,
-                    offset: 0,
-                    bytes: 0,
-                    op,
-                    urgent: false,
-                    stream: NO_STREAM,
-                    goes_on: false,
-                });
+                expected.push(TimedRequest::flush(request.arrival_ns));
             }
         }
         for limit in [1, 3, 4096] {

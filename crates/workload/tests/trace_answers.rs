@@ -29,11 +29,11 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
                 time_ns,
                 offset: (page * 4096) as i64,
                 size: 4096,
-                device: 0,
                 op: [Op::Read, Op::Write, Op::Trim, Op::Dirty][usize::from(op)],
                 stream: if stream == 3 { NO_STREAM } else { stream },
                 took_ns,
                 asker,
+                ..Request::default()
             }
         };
         drawn.into_iter().map(of).collect()

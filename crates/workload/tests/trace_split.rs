@@ -54,8 +54,8 @@ fn request() -> impl Strategy<Value = Request> {
                 device,
                 op,
                 stream,
-                took_ns: Request::UNANSWERED,
                 asker: Asker { host, queue: 1 },
+                ..Request::default()
             },
         },
     )

@@ -240,7 +240,7 @@ def synth(
     """
     from flashgc._core import Control, check
     from flashgc.terminal.progress import Bar
-    from flashgc.traces import made
+    from flashgc.traces import synthesized
     from flashgc.units import format_count, format_size, parse_count
 
     check("source", workload)
@@ -253,7 +253,9 @@ def synth(
     places = {**FLAGS, "interval_ns": "--interval"}
     control = Control()
     with Bar(0, quiet=quiet) as bar:
-        made(workload, target, numbers, places, page_size=page_size, progress=bar, control=control)
+        synthesized(
+            workload, target, numbers, places, page_size=page_size, progress=bar, control=control
+        )
     size = format_size(target.stat().st_size)
     click.echo(f"{target}: {format_count(parse_count(requests))} requests, {size}")
     return INTERRUPTED if control.cancelled else OK

@@ -25,7 +25,7 @@ pub trait Value: Sized {
 
     /// Writes several: numbers do so in bulk.
     fn put_all(all: &[Self], to: &mut Writer<'_>) {
-        all.iter().for_each(|one| one.put(to));
+        all.iter().for_each(|value| value.put(to));
     }
 
     /// Reads as many as there are in `all`, in their place.
@@ -33,8 +33,8 @@ pub trait Value: Sized {
     /// # Errors
     /// The errors of [`Value::take`].
     fn take_into(all: &mut [Self], from: &mut Reader<'_>) -> Result<(), Fault> {
-        for one in all {
-            *one = Self::take(from)?;
+        for value in all {
+            *value = Self::take(from)?;
         }
         Ok(())
     }
@@ -192,7 +192,7 @@ impl<T: Value> Value for Box<[T]> {
 impl<T: Value> Value for VecDeque<T> {
     fn put(&self, to: &mut Writer<'_>) {
         (self.len() as u64).put(to);
-        self.iter().for_each(|one| one.put(to));
+        self.iter().for_each(|value| value.put(to));
     }
 
     fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
@@ -204,7 +204,7 @@ impl<T: Value> Value for VecDeque<T> {
 impl<T: Value + Ord> Value for BinaryHeap<T> {
     fn put(&self, to: &mut Writer<'_>) {
         (self.len() as u64).put(to);
-        self.iter().for_each(|one| one.put(to));
+        self.iter().for_each(|value| value.put(to));
     }
 
     fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
@@ -233,7 +233,7 @@ impl<K: Value + Ord + Hash, T: Value> Value for HashMap<K, T> {
 impl<T: Value + Ord> Value for BTreeSet<T> {
     fn put(&self, to: &mut Writer<'_>) {
         (self.len() as u64).put(to);
-        self.iter().for_each(|one| one.put(to));
+        self.iter().for_each(|value| value.put(to));
     }
 
     fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {

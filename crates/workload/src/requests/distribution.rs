@@ -77,9 +77,9 @@ impl Distribution {
                 Law::Pareto { mean: quantity_of(mean)?, shape }
             }
             _ => {
-                let found = values.len();
+                let number = values.len();
                 return Err(SpecError::new(
-                    format!("{name}={text}: {found} is the wrong number of values"),
+                    format!("{name}={text}: {number} is the wrong number of values"),
                     form,
                 ));
             }

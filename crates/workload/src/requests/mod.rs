@@ -18,7 +18,7 @@ pub use trace::{TimedTrace, TraceRequests};
 pub use waits::{Wait, Waits};
 
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::stream::StreamId;
+use flashgc_base::stream::{NO_STREAM, StreamId};
 
 use crate::{Op, WorkloadError};
 
@@ -36,13 +36,26 @@ pub struct TimedRequest {
     pub op: Op,
     /// `true` if the request may not wait for a collection, where the drive tells such requests apart.
     pub urgent: bool,
-    /// The stream of the request, or [`NO_STREAM`](flashgc_base::stream::NO_STREAM).
+    /// The stream of the request, or [`NO_STREAM`].
     pub stream: StreamId,
     /// `true` if this is a piece of a request of the host, and the next one is another piece of it.
     pub goes_on: bool,
 }
 
 impl TimedRequest {
+    /// Makes a flush.
+    pub fn flush(arrival_ns: u64) -> Self {
+        Self {
+            arrival_ns,
+            offset: 0,
+            bytes: 0,
+            op: Op::Flush,
+            urgent: false,
+            stream: NO_STREAM,
+            goes_on: false,
+        }
+    }
+
     /// Returns `true` if it asks for something, so that it is neither a hint nor a flush: these count as no
     /// requests.
     pub fn is_asked(&self) -> bool {

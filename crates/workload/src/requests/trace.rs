@@ -11,13 +11,12 @@ use std::sync::{Arc, OnceLock};
 use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{SpecError, count};
-use flashgc_base::stream::NO_STREAM;
 
 use super::arrivals::Clock;
 use super::{RequestStream, TimedRequest, Waits};
 use crate::trace::{
     AddressMap, Disorder, Fault, Fields, GivenPages, Numbering, Paging, PagingOptions, Progress,
-    ReadOptions, Request, StatBuilder, TraceError, TraceReader, TraceStat, map_full,
+    ReadOptions, Request, StatBuilder, TraceError, TraceReader, TraceStat, cancelled, map_full,
     smaller_blocks,
 };
 use crate::units::Quantity;
@@ -73,11 +72,7 @@ impl TimedTrace {
             raw.extend_from_slice(&block);
             builder.add(&block, |_, _| {}).map_err(|full| map_full(&reader, full))?;
             if !go_on(&progress) {
-                return Err(TraceError::new(
-                    &path,
-                    Fault::Cancelled,
-                    "stopped before the end of the trace",
-                ));
+                return Err(cancelled(&path));
             }
         }
         let stat = builder.finish(&reader)?;
@@ -308,15 +303,7 @@ fn place(
     out: &mut Vec<TimedRequest>,
 ) {
     if request.op == Op::Flush {
-        out.push(TimedRequest {
-            arrival_ns,
-            offset: 0,
-            bytes: 0,
-            op: Op::Flush,
-            urgent: false,
-            stream: NO_STREAM,
-            goes_on: false,
-        });
+        out.push(TimedRequest::flush(arrival_ns));
         return;
     }
     let mut runs: Vec<(u32, u64)> = Vec::new();

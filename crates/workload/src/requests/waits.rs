@@ -109,8 +109,9 @@ mod tests {
             request(Op::Read, 2500, 10),
         ];
         let waits = Waits::of(&requests, 1000).unwrap();
-        let of: Vec<_> =
-            (0..waits.len()).map(|one| (waits.wait(one).on, waits.wait(one).think_ns)).collect();
+        let of: Vec<_> = (0..waits.len())
+            .map(|number| (waits.wait(number).on, waits.wait(number).think_ns))
+            .collect();
         // By hand: answers at 1500, 1200, 2110, 1800, never, 2510.
         let expected =
             [(None, 0), (None, 100), (Some(1), 10), (Some(0), 100), (Some(0), 300), (Some(2), 390)];

@@ -247,8 +247,8 @@ impl MapFull {
                 format!("check the {}, or split the trace by device", option("format"))
             }
             Self::SecondDevice { first, .. } => {
-                let (one, address) = (choice("devices", first), choice("numbering", "address"));
-                format!("choose one device, as {one}, or {address}")
+                let (device, address) = (choice("devices", first), choice("numbering", "address"));
+                format!("choose one device, as {device}, or {address}")
             }
             Self::BeforeDrive(_) | Self::BeyondDrives(_) => choice("numbering", "address"),
         }

@@ -37,15 +37,15 @@ impl Property {
     /// # Errors
     /// A word is none of them.
     pub fn parse(text: &str) -> Result<Vec<Self>, SpecError> {
-        let one = |word: &str| {
+        let property_of = |word: &str| {
             let known = [Self::DriveSize, Self::References];
             known.into_iter().find(|property| property.word() == word).ok_or_else(|| {
-                let found = word.escape_default();
-                let message = format!("found '{found}', expected drive-size or references");
+                let shown = word.escape_default();
+                let message = format!("found '{shown}', expected drive-size or references");
                 SpecError::new(message, suggest(word, known.map(Self::word)))
             })
         };
-        text.split(',').map(|word| one(word.trim())).collect()
+        text.split(',').map(|word| property_of(word.trim())).collect()
     }
 
     /// Returns the error that `reader`'s trace has this property, and a file in `format` cannot.

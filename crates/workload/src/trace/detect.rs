@@ -116,10 +116,10 @@ pub(crate) fn explain(path: &Path, sample: &Sample, options: &ReadOptions) -> Ve
         (false, true) => "the start of the file; the rest is looked at while it is read",
         (false, false) => "the start, the middle and the end of the file",
     };
-    let mut said = vec![format!("looked at {parts}")];
+    let mut sentences = vec![format!("looked at {parts}")];
     if let Some((what, _)) = foreign(sample.bytes) {
-        said.push(format!("it is {what}"));
-        return said;
+        sentences.push(format!("it is {what}"));
+        return sentences;
     }
     let against = |format, options: &ReadOptions| {
         let doubts = doubts(path, sample, format, options);
@@ -141,7 +141,7 @@ pub(crate) fn explain(path: &Path, sample: &Sample, options: &ReadOptions) -> Ve
             usize::MAX => "the file begins as its files do".to_owned(),
             score => format!("{score} of {lines} are its requests"),
         };
-        said.push(format!(
+        sentences.push(format!(
             "{}: {found}; {}",
             format.name,
             against(format, &ReadOptions::default())
@@ -152,14 +152,15 @@ pub(crate) fn explain(path: &Path, sample: &Sample, options: &ReadOptions) -> Ve
             ReadOptions { columns: Some(Arc::new(shipped.layout())), ..ReadOptions::default() };
         if columns::fits(&shipped.layout(), sample) {
             let name = choice("layout", shipped.name);
-            said.push(format!("{name}: most lines fit; {}", against(&columns::FORMAT, &options)));
+            sentences
+                .push(format!("{name}: most lines fit; {}", against(&columns::FORMAT, &options)));
         }
     }
     if options.columns.is_some() {
-        said.push(format!("the columns as stated: {}", against(&columns::FORMAT, options)));
+        sentences.push(format!("the columns as stated: {}", against(&columns::FORMAT, options)));
     }
-    said.push(format!("{} do not fit", count(unfit, "other format")));
-    said
+    sentences.push(format!("{} do not fit", count(unfit, "other format")));
+    sentences
 }
 
 /// Returns the kind of a file that is handed over by mistake, and what to do about it.

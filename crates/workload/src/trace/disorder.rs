@@ -6,7 +6,7 @@ use flashgc_base::naming::choice;
 use flashgc_base::spec::{SpecError, count, suggest};
 
 use super::error::{Fault, TraceError};
-use super::lines::{Decoder, Recorded};
+use super::lines::{Counts, Decoder, Recorded};
 use super::request::{Declared, Request};
 use crate::Op;
 
@@ -98,16 +98,8 @@ impl Decoder for InOrder {
         Ok(!block.is_empty())
     }
 
-    fn skipped(&self) -> u64 {
-        self.inner.skipped()
-    }
-
-    fn ignored(&self) -> u64 {
-        self.inner.ignored()
-    }
-
-    fn flushes(&self) -> u64 {
-        self.flushes
+    fn counts(&self) -> Counts {
+        Counts { flushes: self.flushes, ..self.inner.counts() }
     }
 
     fn note(&self) -> Option<String> {

@@ -107,24 +107,24 @@ impl TraceError {
 
     /// Returns the error in one line, with its options marked.
     pub fn marked(&self) -> String {
-        let mut made = String::new();
+        let mut text = String::new();
         // A path may hold anything, and the message must stay on one line.
         for c in self.path.chars() {
-            if c.is_control() { made.extend(c.escape_default()) } else { made.push(c) }
+            if c.is_control() { text.extend(c.escape_default()) } else { text.push(c) }
         }
         let _ = match self.place {
-            Place::File => write!(made, ": "),
-            Place::Line { line, column } => write!(made, ":{line}:{column}: "),
-            Place::Record { record, byte } => write!(made, ": record {record} (byte {byte}): "),
-            Place::Block { block, byte } => write!(made, ": block {block} (byte {byte}): "),
-            Place::Byte(byte) => write!(made, ": byte {byte}: "),
+            Place::File => write!(text, ": "),
+            Place::Line { line, column } => write!(text, ":{line}:{column}: "),
+            Place::Record { record, byte } => write!(text, ": record {record} (byte {byte}): "),
+            Place::Block { block, byte } => write!(text, ": block {block} (byte {byte}): "),
+            Place::Byte(byte) => write!(text, ": byte {byte}: "),
         };
-        made += &self.message;
+        text += &self.message;
         if !self.hint.is_empty() {
-            made += "; hint: ";
-            made += &self.hint;
+            text += "; hint: ";
+            text += &self.hint;
         }
-        made
+        text
     }
 
     /// Makes the error for a file that could not be written to its end.

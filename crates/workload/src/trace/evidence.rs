@@ -48,11 +48,11 @@ fn data<'a>(format: &Format, requests: &'a [Request]) -> Option<(Vec<&'a Request
 pub(crate) fn against_units(format: &Format, requests: &[Request]) -> Vec<String> {
     let Some((data, unit)) = data(format, requests) else { return Vec::new() };
     let number = data.len() as u64;
-    let mut found = Vec::new();
+    let mut figures = Vec::new();
     let mean =
         data.iter().map(|request| u128::from(request.size)).sum::<u128>() / u128::from(number);
     if !(512..=4 << 20).contains(&mean) {
-        found.push(format!("requests have {mean} bytes on average"));
+        figures.push(format!("requests have {mean} bytes on average"));
     }
     let sectors = 512 * 512;
     let in_sectors = unit > 1 || ["spc", "cloudphysics"].contains(&format.name);
@@ -63,44 +63,44 @@ pub(crate) fn against_units(format: &Format, requests: &[Request]) -> Vec<String
         && data.iter().all(|request| request.offset % sectors as i64 == 0)
         && (unit > 1 && as_bytes || is_long && !coarse)
     {
-        found.push("all sectors are multiples of 512, as if they were bytes".to_owned());
+        figures.push("all sectors are multiples of 512, as if they were bytes".to_owned());
     }
-    found
+    figures
 }
 
 /// Returns figures of requests that speak against reading them in this format.
 pub(crate) fn against(format: &Format, requests: &[Request]) -> Vec<String> {
     let Some((data, unit)) = data(format, requests) else { return Vec::new() };
     let number = data.len() as u64;
-    let mut found = against_units(format, requests);
+    let mut figures = against_units(format, requests);
     let sizes: FxHashSet<u64> = data.iter().map(|request| request.size).collect();
     let offsets: FxHashSet<i64> = data.iter().map(|request| request.offset).collect();
     let empty = data.iter().filter(|request| request.size == 0).count() as u64;
     if empty > number / 2 {
-        found.push(format!("{empty} of {} have 0 bytes", count(number, "request")));
+        figures.push(format!("{empty} of {} have 0 bytes", count(number, "request")));
     }
     let odd = data.iter().filter(|request| request.size % 512 != 0).count() as u64;
     if unit == 1 && odd > number / 2 {
-        found.push(format!("{odd} of {} are no multiples of 512 bytes", count(number, "size")));
+        figures.push(format!("{odd} of {} are no multiples of 512 bytes", count(number, "size")));
     }
     let uneven = data.iter().filter(|request| request.offset % 512 != 0).count() as u64;
     if uneven > number / 2 {
-        found
+        figures
             .push(format!("{uneven} of {} are no multiples of 512 bytes", count(number, "offset")));
     }
     if number >= 16 {
         if sizes.len() as u64 > number / 2 || (sizes.len() > offsets.len() && sizes.len() > 8) {
             let (sizes, offsets) = (sizes.len(), offsets.len());
-            found.push(format!(
+            figures.push(format!(
                 "{} have {sizes} sizes and {offsets} offsets",
                 count(number, "request")
             ));
         }
         if offsets.len() <= 2 && sizes.len() > offsets.len() {
-            found.push("all requests have one or two offsets".to_owned());
+            figures.push("all requests have one or two offsets".to_owned());
         }
         if sizes.len() == 1 && !data[0].size.is_power_of_two() {
-            found.push(format!("all requests have {} bytes", data[0].size));
+            figures.push(format!("all requests have {} bytes", data[0].size));
         }
         let devices: FxHashSet<u32> = data.iter().map(|request| request.device).collect();
         // Right files of one moment, or without a clock, have times that are all the same, too. With many
@@ -109,7 +109,7 @@ pub(crate) fn against(format: &Format, requests: &[Request]) -> Vec<String> {
         let is_still = data.iter().all(|request| request.time_ns == data[0].time_ns);
         let has_others = format.single_device || OTHERS.contains(&format.name);
         if is_timed && is_still && (has_others || devices.len() as u64 > number / 4) {
-            found.push("all times are the same".to_owned());
+            figures.push("all times are the same".to_owned());
         }
         let steps = |step: &dyn Fn(&Request, &Request) -> bool| {
             data.windows(2).all(|pair| step(pair[0], pair[1]))
@@ -118,35 +118,36 @@ pub(crate) fn against(format: &Format, requests: &[Request]) -> Vec<String> {
         if longer
             && steps(&|before, next| [unit as i64, 512].contains(&(next.offset - before.offset)))
         {
-            found.push("offsets count up by one, as line numbers do".to_owned());
+            figures.push("offsets count up by one, as line numbers do".to_owned());
         }
         if OTHERS.contains(&format.name)
             && steps(&|before, next| [1, 1000].contains(&next.time_ns.wrapping_sub(before.time_ns)))
         {
-            found.push("times count up by one, as line numbers do".to_owned());
+            figures.push("times count up by one, as line numbers do".to_owned());
         }
         if devices.len() as u64 > number / 10 * 9 {
             let devices = devices.len();
-            found.push(format!("{} are of {devices} devices", count(number, "request")));
+            figures.push(format!("{} are of {devices} devices", count(number, "request")));
         }
         let back = data.windows(2).filter(|pair| pair[1].time_ns < pair[0].time_ns).count() as u64;
         let times: FxHashSet<u64> = data.iter().map(|request| request.time_ns).collect();
         let few = times.len() as u64 <= number / 4;
         let grow = data.windows(2).all(|pair| pair[1].offset >= pair[0].offset);
         if back > number / 3 || (few || grow) && back > number / 8 {
-            found.push(format!("times go back {back} times in {}", count(number, "request")));
+            figures.push(format!("times go back {back} times in {}", count(number, "request")));
         }
         // Most sizes are whole pages of 4 KiB: multiples of 8 sectors, or any number of pages.
         let pages = if unit == 4096 { 1 } else { 8 };
-        let is_like_a_size = |one: &&&Request| one.device > 0 && one.device.is_multiple_of(pages);
+        let is_like_a_size =
+            |request: &&&Request| request.device > 0 && request.device.is_multiple_of(pages);
         let like_sizes = data.iter().filter(is_like_a_size).count() as u64;
         if devices.len() > sizes.len() && devices.len() > 2 && like_sizes > number / 2 {
             let (devices, sizes) = (devices.len(), sizes.len());
-            found.push(format!("devices are as sizes are: {devices} devices, and {sizes} sizes"));
+            figures.push(format!("devices are as sizes are: {devices} devices, and {sizes} sizes"));
         }
         if offsets.len() > 2 && data.iter().all(|request| (0..4096).contains(&request.offset)) {
-            found.push("all requests begin in the first 4096 bytes".to_owned());
+            figures.push("all requests begin in the first 4096 bytes".to_owned());
         }
     }
-    found
+    figures
 }

@@ -225,8 +225,8 @@ impl Input {
         let part = (SAMPLE / 4) as u64;
         for start in [self.file_size / 2, self.file_size - part] {
             let mut bytes = Vec::new();
-            let found = file.seek(io::SeekFrom::Start(start));
-            if found.and_then(|_| file.by_ref().take(part).read_to_end(&mut bytes)).is_err() {
+            let place = file.seek(io::SeekFrom::Start(start));
+            if place.and_then(|_| file.by_ref().take(part).read_to_end(&mut bytes)).is_err() {
                 return Vec::new();
             }
             let first = memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1);

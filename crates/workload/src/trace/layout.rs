@@ -130,9 +130,9 @@ impl Shipped {
 
     /// Returns the value of a key of the file: `program`, `source` or that of a column.
     pub fn value(&self, key: &str) -> String {
-        let found =
+        let entry_of_key =
             self.file.lines().find_map(|line| entry(line).ok().flatten().filter(|e| e.0 == key));
-        found.map_or_else(String::new, |(_, value)| value)
+        entry_of_key.map_or_else(String::new, |(_, value)| value)
     }
 }
 

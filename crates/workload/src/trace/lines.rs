@@ -105,14 +105,8 @@ pub(crate) trait Decoder: Send {
     /// Appends the next requests. Returns `false` if there are none left. Requests appended before an
     /// error are valid.
     fn next_block(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError>;
-    /// Returns the number of bad lines or records left out so far.
-    fn skipped(&self) -> u64;
-    /// Returns the number of good lines or records so far that are no requests (other events, flushes).
-    fn ignored(&self) -> u64;
-    /// Returns the number of flushes appended so far.
-    fn flushes(&self) -> u64 {
-        0
-    }
+    /// Returns the counts so far.
+    fn counts(&self) -> Counts;
     /// Returns a note for the user on how the file is read.
     fn note(&self) -> Option<String> {
         None
@@ -133,6 +127,17 @@ pub(crate) trait Decoder: Send {
     }
 }
 
+/// Counts of the lines or records of a trace that are no requests.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    /// The number of bad ones that were left out.
+    pub skipped: u64,
+    /// The number of good ones (other events, flushes).
+    pub ignored: u64,
+    /// The number of flushes that were appended.
+    pub flushes: u64,
+}
+
 /// The properties of a recording of references to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Recorded {
@@ -150,15 +155,13 @@ pub(crate) struct TextDecoder<F> {
     on_bad_line: OnBadLine,
     /// The number of lines read so far.
     line: u64,
-    skipped: u64,
-    ignored: u64,
-    flushes: u64,
+    counts: Counts,
 }
 
 impl<F: TextFormat> TextDecoder<F> {
     pub fn new(input: Input, format: F, on_bad_line: OnBadLine) -> Self {
         let window = Window::new(input);
-        Self { window, format, on_bad_line, line: 0, skipped: 0, ignored: 0, flushes: 0 }
+        Self { window, format, on_bad_line, line: 0, counts: Counts::default() }
     }
 
     /// Parses the whole lines in `buffer[..end]`.
@@ -176,18 +179,18 @@ impl<F: TextFormat> TextDecoder<F> {
             }
             let parsed = read_line(&mut self.format, line);
             if let Some(flush) = self.format.flush() {
-                self.flushes += 1;
+                self.counts.flushes += 1;
                 out.push(flush);
             }
             match parsed {
                 Ok(Some(request)) => {
                     out.push(request);
                     while let Some(request) = self.format.more() {
-                        self.flushes += u64::from(request.op == Op::Flush);
+                        self.counts.flushes += u64::from(request.op == Op::Flush);
                         out.push(request);
                     }
                 }
-                Ok(None) => self.ignored += 1,
+                Ok(None) => self.counts.ignored += 1,
                 Err(_) if line.trim_ascii().is_empty() => {}
                 Err(bad) => {
                     if self.format.is_names(line) {
@@ -203,7 +206,7 @@ impl<F: TextFormat> TextDecoder<F> {
                         }
                     }
                     if self.on_bad_line == OnBadLine::Skip {
-                        self.skipped += 1;
+                        self.counts.skipped += 1;
                         continue;
                     }
                     let input = &self.window.input;
@@ -238,7 +241,7 @@ impl<F: TextFormat> TextDecoder<F> {
                 .at(place)
                 .hint(format!("is this a text file? {}", skip_hint(&self.window.input))));
         }
-        self.skipped += 1;
+        self.counts.skipped += 1;
         loop {
             self.window.start = self.window.filled;
             self.window.refill()?;
@@ -290,16 +293,8 @@ impl<F: TextFormat> Decoder for TextDecoder<F> {
         Ok(true)
     }
 
-    fn skipped(&self) -> u64 {
-        self.skipped
-    }
-
-    fn ignored(&self) -> u64 {
-        self.ignored
-    }
-
-    fn flushes(&self) -> u64 {
-        self.flushes
+    fn counts(&self) -> Counts {
+        self.counts
     }
 
     fn note(&self) -> Option<String> {
@@ -390,13 +385,14 @@ fn compare<F: TextFormat>(format: &F, line: &[u8]) -> Names {
     let fields = line.split(F::separates).filter(|field| F::COMMA || !field.is_empty());
     let mut known = 0;
     for (field, name) in fields.zip(F::NAMES.iter().chain(format.fields().columns())) {
-        let (Some(found), Some(expected)) = (meaning(bare(field)), meaning(name.as_bytes())) else {
+        let (Some(stated), Some(expected)) = (meaning(bare(field)), meaning(name.as_bytes()))
+        else {
             continue;
         };
         let of_op = |role| matches!(role, Role::Op | Role::IsRead | Role::IsWrite);
-        let is_any = found.0 == Role::Op || expected.0 == Role::Op;
-        let same = found.0 == expected.0 || (is_any && of_op(found.0) && of_op(expected.0));
-        let unit = found.1.is_none() || expected.1.is_none() || found.1 == expected.1;
+        let is_any = stated.0 == Role::Op || expected.0 == Role::Op;
+        let same = stated.0 == expected.0 || (is_any && of_op(stated.0) && of_op(expected.0));
+        let unit = stated.1.is_none() || expected.1.is_none() || stated.1 == expected.1;
         if !same || !unit {
             return Names::Contradict;
         }
@@ -444,9 +440,9 @@ fn names<F: TextFormat>(format: &F) -> Vec<&'static str> {
 
 /// Returns `true` if a line has as many columns as the format.
 pub(crate) fn has_columns<F: TextFormat>(format: &F, line: &[u8]) -> bool {
-    let found = count_columns::<F>(line);
+    let columns = count_columns::<F>(line);
     let expected = F::COLUMNS.len() + format.fields().columns().count();
-    found == expected || (F::MORE_COLUMNS && found > expected)
+    columns == expected || (F::MORE_COLUMNS && columns > expected)
 }
 
 fn columns<F: TextFormat>(format: &F) -> String {

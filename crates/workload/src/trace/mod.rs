@@ -57,7 +57,7 @@ pub use input::is_compressed;
 pub use lines::{OnBadLine, Recorded};
 pub use names::column_meaning;
 pub use owned::{Change, Owned, tag};
-pub use reader::{Progress, Requests, TraceReader, parse_devices};
+pub use reader::{Progress, ReadRequests, TraceReader, parse_devices};
 pub use relations::Relations;
 pub use replay::{Changes, Kinds, Replay, Replayer};
 pub use request::{Asker, Declared, Fields, Request};
@@ -72,3 +72,4 @@ pub use write::{OutputFormat, PagesOptions, TraceWriter, discard_unfinished};
 
 pub(crate) use error::quote;
 pub(crate) use input::Input;
+pub(crate) use reader::cancelled;

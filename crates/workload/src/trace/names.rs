@@ -33,35 +33,47 @@ pub(crate) enum Unit {
 }
 
 impl Role {
+    /// Returns the word for people, and the name in tables in memory.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Time => ("time", "time"),
+            Self::Op => ("operation", "op"),
+            Self::IsRead => ("operation", "is_read"),
+            Self::IsWrite => ("operation", "is_write"),
+            Self::Offset => ("offset", "offset"),
+            Self::Size => ("size", "size"),
+            Self::Device => ("device", "device"),
+            Self::Response => ("time until the answer", "response"),
+            Self::Host => ("host", "host"),
+            Self::Stream => ("stream", "stream"),
+        }
+    }
+
     /// Returns the word for people.
     pub fn noun(self) -> &'static str {
-        match self {
-            Self::Time => "time",
-            Self::Op | Self::IsRead | Self::IsWrite => "operation",
-            Self::Offset => "offset",
-            Self::Size => "size",
-            Self::Device => "device",
-            Self::Response => "time until the answer",
-            Self::Host => "host",
-            Self::Stream => "stream",
-        }
+        self.words().0
     }
 }
 
 impl Unit {
+    /// Returns the word for people, and the name in tables in memory.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Seconds => ("seconds", "s"),
+            Self::Milliseconds => ("milliseconds", "ms"),
+            Self::Microseconds => ("microseconds", "us"),
+            Self::Nanoseconds => ("nanoseconds", "ns"),
+            Self::Bytes => ("bytes", "bytes"),
+            Self::Kibibytes => ("KiB", "KiB"),
+            Self::Sectors => ("sectors of 512 bytes", "sectors"),
+            Self::Blocks => ("blocks", "blocks"),
+            Self::Pages => ("pages", "pages"),
+        }
+    }
+
     /// Returns the word for people.
     pub fn plural(self) -> &'static str {
-        match self {
-            Self::Seconds => "seconds",
-            Self::Milliseconds => "milliseconds",
-            Self::Microseconds => "microseconds",
-            Self::Nanoseconds => "nanoseconds",
-            Self::Bytes => "bytes",
-            Self::Kibibytes => "KiB",
-            Self::Sectors => "sectors of 512 bytes",
-            Self::Blocks => "blocks",
-            Self::Pages => "pages",
-        }
+        self.words().0
     }
 }
 
@@ -164,30 +176,7 @@ pub(crate) fn meaning(name: &[u8]) -> Option<(Role, Option<Unit>)> {
 /// Returns the subject and the unit that a column's name states, as texts: `("offset", Some("bytes"))`.
 pub fn column_meaning(name: &str) -> Option<(&'static str, Option<&'static str>)> {
     let (role, unit) = meaning(name.as_bytes())?;
-    let role = match role {
-        Role::Time => "time",
-        Role::Op => "op",
-        Role::IsRead => "is_read",
-        Role::IsWrite => "is_write",
-        Role::Offset => "offset",
-        Role::Size => "size",
-        Role::Device => "device",
-        Role::Response => "response",
-        Role::Host => "host",
-        Role::Stream => "stream",
-    };
-    let unit = unit.map(|unit| match unit {
-        Unit::Seconds => "s",
-        Unit::Milliseconds => "ms",
-        Unit::Microseconds => "us",
-        Unit::Nanoseconds => "ns",
-        Unit::Bytes => "bytes",
-        Unit::Kibibytes => "KiB",
-        Unit::Sectors => "sectors",
-        Unit::Blocks => "blocks",
-        Unit::Pages => "pages",
-    });
-    Some((role, unit))
+    Some((role.words().1, unit.map(|unit| unit.words().1)))
 }
 
 /// Returns a field without blanks, quotes and the sign of a comment around it.

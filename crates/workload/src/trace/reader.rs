@@ -211,14 +211,14 @@ impl TraceReader {
         if self.failed {
             return Ok(false);
         }
-        let flushes = self.decoder.flushes();
+        let flushes = self.decoder.counts().flushes;
         let mut result = self.decoder.next_block(block);
         self.failed = result.is_err();
         if let Err(error) = &mut result
             && error.fault == Fault::BadRecord
             && self.is_unproven
             && block.is_empty()
-            && self.decoder.ignored() == 0
+            && self.decoder.counts().ignored == 0
         {
             let format = option("format");
             error.hint = format!("leave {format} out, and the file shows it; or {}", error.hint);
@@ -231,7 +231,7 @@ impl TraceReader {
                 chosen.get_mut(&request.device).map(|seen| *seen |= asked).is_some()
             });
         }
-        if self.decoder.flushes() > flushes {
+        if self.decoder.counts().flushes > flushes {
             let flushes = block.iter().filter(|request| request.op == Op::Flush).count();
             self.flushes += flushes as u64;
             block.retain(|request| self.keep_flushes || request.op != Op::Flush);
@@ -283,8 +283,8 @@ impl TraceReader {
     }
 
     /// Returns an iterator over the requests.
-    pub fn requests(self) -> Requests {
-        Requests { reader: self, block: Vec::new().into_iter(), failed: None, ended: false }
+    pub fn requests(self) -> ReadRequests {
+        ReadRequests { reader: self, block: Vec::new().into_iter(), failed: None, ended: false }
     }
 
     /// Reads the rest of the trace and returns its devices.
@@ -325,13 +325,13 @@ impl TraceReader {
 
     /// Returns the number of bad lines or records left out so far.
     pub fn skipped(&self) -> u64 {
-        self.decoder.skipped()
+        self.decoder.counts().skipped
     }
 
     /// Returns the number of good lines or records so far that are no requests (other events, flushes,
     /// comments).
     pub fn ignored(&self) -> u64 {
-        self.decoder.ignored()
+        self.decoder.counts().ignored
     }
 
     /// Returns the number of flushes so far, kept or left out, of the devices that are read.
@@ -492,7 +492,7 @@ fn check_options(
 /// # Errors
 /// A word is no number, a device is named twice, or there is no number.
 pub fn parse_devices(text: &str) -> Result<Vec<u32>, SpecError> {
-    let one = |word: &str| -> Option<u32> {
+    let device_of = |word: &str| -> Option<u32> {
         match word.split_once(':') {
             None => word.parse().ok(),
             Some((major, minor)) => {
@@ -503,7 +503,7 @@ pub fn parse_devices(text: &str) -> Result<Vec<u32>, SpecError> {
     };
     let mut devices = Vec::new();
     for word in text.split(',').map(str::trim) {
-        let Some(device) = one(word) else {
+        let Some(device) = device_of(word) else {
             let message = format!("found '{}', expected a device number", word.escape_default());
             return Err(SpecError::new(message, "write 0,3 or, of Linux, 8:0"));
         };
@@ -521,21 +521,21 @@ pub(crate) fn cancelled(path: &Path) -> TraceError {
 }
 
 /// The requests of a [`TraceReader`], one by one. After an error there are no more.
-pub struct Requests {
+pub struct ReadRequests {
     reader: TraceReader,
     block: std::vec::IntoIter<Request>,
     failed: Option<TraceError>,
     ended: bool,
 }
 
-impl Requests {
+impl ReadRequests {
     /// Returns the reader, for its counts.
     pub fn reader(&self) -> &TraceReader {
         &self.reader
     }
 }
 
-impl Iterator for Requests {
+impl Iterator for ReadRequests {
     type Item = Result<Request, TraceError>;
 
     fn next(&mut self) -> Option<Self::Item> {

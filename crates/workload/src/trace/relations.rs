@@ -51,11 +51,11 @@ impl Relations {
             table.add(line).map_err(|bad| {
                 let at = bad.at.min(line.len());
                 let field = line[at..].split(|byte| b" \t".contains(byte)).next();
-                let found = match field.unwrap_or_default() {
+                let text = match field.unwrap_or_default() {
                     [] => "nothing".to_owned(),
                     field => quote(field),
                 };
-                let message = format!("found {found}, expected {}", bad.expected);
+                let message = format!("found {text}, expected {}", bad.expected);
                 TraceError::new(path, Fault::Option, message)
                     .at(Place::Line { line: number, column: at as u64 + 1 })
                     .hint("a line of the table is like 1663/5/16384 main 0 -> 1048576+8388608")

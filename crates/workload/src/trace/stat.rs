@@ -324,7 +324,7 @@ pub fn map_full(reader: &TraceReader, unmapped: Unmapped) -> TraceError {
 }
 
 /// A counter of requests, which also numbers their pages.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct StatBuilder {
     paging: PagingOptions,
     map: AddressMap,
@@ -366,30 +366,7 @@ const ACCESSES: u32 = READ - 1;
 impl StatBuilder {
     /// Makes a counter that has counted nothing yet, of requests without further fields.
     pub fn new(paging: PagingOptions) -> Self {
-        Self {
-            paging,
-            map: AddressMap::new(),
-            accesses: Vec::new(),
-            devices: FxHashSet::default(),
-            last_device: None,
-            requests: [0; Op::COUNT],
-            bytes: [0; Op::COUNT],
-            pages: [0; Op::COUNT],
-            groups: Vec::new(),
-            answers: Vec::new(),
-            short: 0,
-            end: 0,
-            first_time: None,
-            earliest: u64::MAX,
-            latest: 0,
-            time: 0,
-            times_back: 0,
-            furthest_back: 0,
-            longest_gap: 0,
-            early_trim: false,
-            given: None,
-            working_sets: None,
-        }
+        Self { paging, earliest: u64::MAX, ..Self::default() }
     }
 
     /// Makes a counter for the trace of `reader`. It counts working sets too if the trace is one of
@@ -528,7 +505,8 @@ impl StatBuilder {
         let kinds =
             [(Op::Read, "read"), (Op::Write, "write"), (Op::Trim, "trim"), (Op::Flush, "flush")];
         let of = |(op, kind): (Op, &'static str)| {
-            let histogram = self.answers.get(op as usize).filter(|one| !one.is_empty())?;
+            let histogram =
+                self.answers.get(op as usize).filter(|histogram| !histogram.is_empty())?;
             let us = |ns: u64| ns as f64 / 1e3;
             Some(AnswerStat {
                 kind,
@@ -552,8 +530,8 @@ impl StatBuilder {
             written_bytes: self.bytes[Op::Write as usize],
             flushes,
         };
-        let found = self.groups.iter().find(|(known, _)| known.set == field);
-        let tallies = found.into_iter().flat_map(|(_, tallies)| tallies);
+        let groups = self.groups.iter().find(|(known, _)| known.set == field);
+        let tallies = groups.into_iter().flat_map(|(_, tallies)| tallies);
         let mut tallies: Vec<_> = tallies.map(|(value, tally)| (*value, *tally)).collect();
         tallies.sort_unstable_by_key(|(value, _)| *value);
         let rest = all.without(tallies.iter().map(|(_, tally)| tally));

@@ -99,14 +99,14 @@ mod tests {
                 references.push(page);
                 counter.access(page, request);
             }
-            let found = counter.finish(requests);
-            assert!(found.pages.len() <= WINDOWS);
-            assert!(found.window == 1 || found.pages.len() * 2 > WINDOWS, "{found:?}");
+            let sets = counter.finish(requests);
+            assert!(sets.pages.len() <= WINDOWS);
+            assert!(sets.window == 1 || sets.pages.len() * 2 > WINDOWS, "{sets:?}");
             let expected: Vec<u64> = references
-                .chunks(found.window as usize)
+                .chunks(sets.window as usize)
                 .map(|window| window.iter().collect::<HashSet<_>>().len() as u64)
                 .collect();
-            assert_eq!(found.pages, expected, "{requests} requests");
+            assert_eq!(sets.pages, expected, "{requests} requests");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Alibaba cloud block traces (2020). Reads lines; knows nothing of files.
 
-use super::{Format, Scaled, operation, request};
+use super::{Format, operation, request, scaled};
 use crate::trace::Request;
 use crate::trace::lines::TextFormat;
 use crate::trace::parse::{BadField, Cursor, MICROSECONDS};
@@ -12,12 +12,10 @@ pub(super) static FORMAT: Format = Format {
     example: "419,W,8192000,16384,1577808000000100",
     detection: "5 comma-separated columns, the second R or W",
     traps: "many devices are mixed; --devices 3,419 reads some of them",
-    single_device: false,
-    references: false,
-    sniff: |sample| super::sniff_text(Alibaba, sample),
-    open: |input, options| super::open_text(Alibaba, input, options),
+    ..Format::of_lines::<Alibaba>()
 };
 
+#[derive(Default)]
 struct Alibaba;
 
 impl TextFormat for Alibaba {
@@ -34,15 +32,12 @@ impl TextFormat for Alibaba {
         let bad = BadField::new(at.at, "R or W");
         let op = operation(at.csv_field()).ok_or(bad)?;
         at.comma("a comma after the opcode")?;
-        let offset_at = at.at;
-        let offset = at.integer("an offset, a whole number of bytes")?;
+        let offset = scaled(&mut at, 1, "an offset, a whole number of bytes")?;
         at.comma("a comma after the offset")?;
-        let size_at = at.at;
-        let size = at.integer("a length, a whole number of bytes")?;
+        let size = scaled(&mut at, 1, "a length, a whole number of bytes")?;
         at.comma("a comma after the length")?;
         let time_ns = at.time(MICROSECONDS, "a timestamp in microseconds")?;
         at.end("the end of the line after the timestamp")?;
-        let offset = Scaled { value: offset, unit: 1, at: offset_at };
-        request(time_ns, op, device, offset, Scaled { value: size, unit: 1, at: size_at })
+        request(time_ns, op, device, offset, size)
     }
 }

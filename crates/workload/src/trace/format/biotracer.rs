@@ -16,11 +16,10 @@ pub(super) static FORMAT: Format = Format {
     traps: "bit 2 of the type marks synchronous requests; the size is taken from the bytes column, \
             which the sectors must match; the time is the first of the four",
     single_device: true,
-    references: false,
-    sniff: |sample| super::sniff_text(BioTracer, sample),
-    open: |input, options| super::open_text(BioTracer, input, options),
+    ..Format::of_lines::<BioTracer>()
 };
 
+#[derive(Default)]
 struct BioTracer;
 
 impl TextFormat for BioTracer {

@@ -91,14 +91,14 @@ impl RecordFormat for Blktrace {
         let magic = self.order.u32_at(head, 0);
         if magic >> 8 != 0x0065_6174 {
             return Err(BadValue {
-                found: format!("{magic:#010x}"),
+                value: format!("{magic:#010x}"),
                 expected: "the magic 0x65617407 of a record",
                 hint: fetch_again(),
             });
         }
         if magic & 0xff != 7 {
             return Err(BadValue {
-                found: format!("a record of version {}", magic & 0xff),
+                value: format!("a record of version {}", magic & 0xff),
                 expected: "version 7",
                 hint: "print it with the blkparse that belongs to it, and read the text".into(),
             });

@@ -44,7 +44,7 @@ fn open(input: Input, options: &ReadOptions) -> Result<Box<dyn Decoder>, TraceEr
 
 /// Returns `true` if most lines of the sample are requests in a layout.
 pub(crate) fn fits(layout: &Layout, sample: &Sample) -> bool {
-    let Ok(plan) = Plan::made(layout, sample) else { return false };
+    let Ok(plan) = Plan::of_sample(layout, sample) else { return false };
     let mut reader = Columns::new(plan);
     let (mut good, mut bad) = (0, 0);
     for line in sample.lines.iter().filter(|line| !line.trim_ascii().is_empty()) {
@@ -135,9 +135,9 @@ fn cut(line: &[u8], separator: u8, cells: &mut Vec<Range<usize>>) {
 
 /// Returns the columns of a line.
 fn cells(line: &[u8], separator: u8) -> Vec<&[u8]> {
-    let mut found = Vec::new();
-    cut(line, separator, &mut found);
-    found.into_iter().map(|cell| bare(&line[cell])).collect()
+    let mut places = Vec::new();
+    cut(line, separator, &mut places);
+    places.into_iter().map(|cell| bare(&line[cell])).collect()
 }
 
 fn text(field: &[u8]) -> String {
@@ -158,11 +158,11 @@ impl Plan {
         let is_op = |role| matches!(role, Role::Op | Role::IsRead | Role::IsWrite);
         // The only column of a subject; `None` if there are none or several.
         let only = |wanted: &dyn Fn(Role) -> bool| {
-            let mut found = meanings.iter().enumerate().filter_map(|(at, meaning)| {
-                let found = meaning.filter(|(role, _)| wanted(*role));
-                found.map(|(role, unit)| (At::Start(at), role, unit))
+            let mut columns = meanings.iter().enumerate().filter_map(|(at, meaning)| {
+                let column = meaning.filter(|(role, _)| wanted(*role));
+                column.map(|(role, unit)| (At::Start(at), role, unit))
             });
-            found.next().filter(|_| found.next().is_none())
+            columns.next().filter(|_| columns.next().is_none())
         };
         let (time, _, unit) = only(&|role| role == Role::Time)?;
         let digits = match unit? {
@@ -210,7 +210,7 @@ impl Plan {
     }
 
     fn of_layout(layout: &Layout, sample: &Sample, input: &Input) -> Result<Self, TraceError> {
-        Self::made(layout, sample).map_err(|(line, message)| {
+        Self::of_sample(layout, sample).map_err(|(line, message)| {
             let first = sample.lines.get(line).copied().unwrap_or_default();
             let error = TraceError::new(&input.path, Fault::Format, message);
             error.at(Place::Line { line: line as u64 + 1, column: 1 }).hint(format!(
@@ -222,7 +222,7 @@ impl Plan {
     }
 
     /// Finds the columns of a layout in the lines of a file. An error names the index of a line.
-    fn made(layout: &Layout, sample: &Sample) -> Result<Self, (usize, String)> {
+    fn of_sample(layout: &Layout, sample: &Sample) -> Result<Self, (usize, String)> {
         let mut stated = vec![&layout.time.0, &layout.op, &layout.offset.0, &layout.size.0];
         stated.extend(layout.device.as_ref().map(|device| &device.column));
         stated.extend(layout.only.as_ref().map(|(column, _)| column));
@@ -243,7 +243,7 @@ impl Plan {
         let named = if wanted.is_empty() {
             None
         } else {
-            let found = tried.iter().find_map(|separator| {
+            let first = tried.iter().find_map(|separator| {
                 sample.lines.iter().find_map(|line| {
                     let fields = cells(&line[uncommented(line)..], *separator);
                     has(&fields)
@@ -251,7 +251,7 @@ impl Plan {
                 })
             });
             let names = wanted.join("', '");
-            Some(found.ok_or((0, format!("no line of the start has columns named '{names}'")))?)
+            Some(first.ok_or((0, format!("no line of the start has columns named '{names}'")))?)
         };
         let least = stated
             .iter()
@@ -283,13 +283,13 @@ impl Plan {
             Column::Number(number @ 1..) => At::Start(*number as usize - 1),
             Column::Number(number) => At::End(number.unsigned_abs() as usize - 1),
             Column::Name(name) => {
-                let found = names.iter().position(|known| known.eq_ignore_ascii_case(name));
-                let found = found.unwrap_or(0);
+                let place = names.iter().position(|known| known.eq_ignore_ascii_case(name));
+                let place = place.unwrap_or(0);
                 // The name of a process may have blanks, so that columns behind it count from the end.
-                if separator == b' ' && found > 0 {
-                    At::End(names.len() - 1 - found)
+                if separator == b' ' && place > 0 {
+                    At::End(names.len() - 1 - place)
                 } else {
-                    At::Start(found)
+                    At::Start(place)
                 }
             }
         };
@@ -402,9 +402,9 @@ impl Columns {
             }
             Words::Values(values, otherwise) => {
                 let exact = values.iter().find(|(value, _)| value == word);
-                let found =
+                let value =
                     exact.or_else(|| values.iter().find(|(v, _)| v.eq_ignore_ascii_case(word)));
-                found.map(|(_, meaning)| *meaning).or(*otherwise)
+                value.map(|(_, meaning)| *meaning).or(*otherwise)
             }
         }
     }
@@ -427,8 +427,8 @@ impl Columns {
         (at, unit): (At, u64),
         what: &'static str,
     ) -> Result<Scaled, BadField> {
-        let found = self.cell(line, at).and_then(|cell| whole(cell, self.plan.base));
-        match found {
+        let number = self.cell(line, at).and_then(|cell| whole(cell, self.plan.base));
+        match number {
             Some(value) => {
                 let start = self.cells[at.of(self.cells.len()).unwrap_or(0)].start;
                 Ok(Scaled { at: start, value, unit })
@@ -450,8 +450,8 @@ impl Columns {
             self.devices.insert(cell.to_vec(), number);
             return Ok(number);
         }
-        let found = whole(cell, 10).and_then(|number| u32::try_from(number).ok());
-        found.ok_or_else(|| {
+        let device = whole(cell, 10).and_then(|number| u32::try_from(number).ok());
+        device.ok_or_else(|| {
             self.bad(line, at, "a device number below 2^32 (device=COLUMN:name takes names)")
         })
     }
@@ -584,12 +584,12 @@ impl TextFormat for Columns {
     fn explain(&self, line: &[u8]) -> Option<Explained> {
         let (at, expected) = self.fault.as_ref()?;
         let fields = cells(line, self.plan.separator);
-        let found = at.of(fields.len()).and_then(|at| fields.get(at));
+        let field = at.of(fields.len()).and_then(|at| fields.get(at));
         let place = match at {
             At::Start(at) => format!("column {}", at + 1),
             At::End(at) => format!("column {} from the end", at + 1),
         };
-        let found = found.map_or_else(|| "nothing".to_owned(), |field| quote(field));
+        let field = field.map_or_else(|| "nothing".to_owned(), |field| quote(field));
         let by = layout::SEPARATORS.iter().find(|(_, byte)| *byte == self.plan.separator);
         let cut: Vec<String> = fields
             .iter()
@@ -599,7 +599,7 @@ impl TextFormat for Columns {
             .collect();
         Some(Explained {
             message: format!(
-                "found {found} in {place}, expected {expected}; cut at each {}, the line has {}: {}",
+                "found {field} in {place}, expected {expected}; cut at each {}, the line has {}: {}",
                 by.map_or("separator", |(name, _)| name),
                 count(fields.len() as u64, "column"),
                 cut.join(", ")

@@ -1,6 +1,6 @@
 //! DiskMon logs (Sysinternals). Reads lines; knows nothing of files.
 
-use super::{Format, SECTOR, Scaled, operation, request};
+use super::{Format, SECTOR, operation, request, scaled};
 use crate::trace::Request;
 use crate::trace::lines::TextFormat;
 use crate::trace::parse::{BadField, Cursor, SECONDS};
@@ -13,12 +13,10 @@ pub(super) static FORMAT: Format = Format {
     example: "2\t0.016300\t0.00038000\t0\tWrite\t16000\t8",
     detection: "7 blank-separated columns, the fifth Read or Write",
     traps: "lines end in a tab and a carriage return; times may go backwards by a little",
-    single_device: false,
-    references: false,
-    sniff: |sample| super::sniff_text(DiskMon, sample),
-    open: |input, options| super::open_text(DiskMon, input, options),
+    ..Format::of_lines::<DiskMon>()
 };
 
+#[derive(Default)]
 struct DiskMon;
 
 impl TextFormat for DiskMon {
@@ -40,13 +38,10 @@ impl TextFormat for DiskMon {
         let bad = BadField::new(at.at, "Read or Write");
         let op = operation(at.word()).ok_or(bad)?;
         at.blank("a blank after the type")?;
-        let sector_at = at.at;
-        let sector = at.integer("a sector number")?;
+        let sector = scaled(&mut at, SECTOR, "a sector number")?;
         at.blank("a blank after the sector")?;
-        let length_at = at.at;
-        let length = at.integer("a number of sectors")?;
+        let length = scaled(&mut at, SECTOR, "a number of sectors")?;
         at.end("the end of the line after the length")?;
-        let offset = Scaled { value: sector, unit: SECTOR, at: sector_at };
-        request(time_ns, op, disk, offset, Scaled { value: length, unit: SECTOR, at: length_at })
+        request(time_ns, op, disk, sector, length)
     }
 }

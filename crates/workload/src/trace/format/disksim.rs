@@ -16,8 +16,6 @@ pub(super) static FORMAT: Format = Format {
                 other by sectors or none of FlashSim's marks",
     traps: "flags are hexadecimal; 1 is a read and 0 a write. FlashSim's traces look the same but \
             count 4-KiB pages: where no runs of requests tell, detection asks for --format",
-    single_device: false,
-    references: false,
     sniff: |sample| {
         let lines = super::sniff_lines(DiskSim, sample);
         let fraction = lines.iter().any(|line| line.contains(&b'.'));
@@ -28,9 +26,10 @@ pub(super) static FORMAT: Format = Format {
         let flagged = 2 * plain.count() >= lines.len();
         if fraction && flagged && explained(&lines).0 { lines.len() } else { 0 }
     },
-    open: |input, options| super::open_text(DiskSim, input, options),
+    ..Format::of_lines::<DiskSim>()
 };
 
+#[derive(Default)]
 struct DiskSim;
 
 const LINE: Line = Line {

@@ -4,7 +4,7 @@
 use flashgc_base::spec::count;
 use rustc_hash::FxHashMap;
 
-use super::{SECTOR, Scaled};
+use super::{SECTOR, Scaled, scaled};
 use crate::Op;
 use crate::trace::Request;
 use crate::trace::parse::{BadField, Cursor};
@@ -133,14 +133,14 @@ pub(super) fn rwbs(at: &mut Cursor<'_>) -> Result<Rwbs, BadField> {
 /// Reads `SECTOR + SECTORS ... [PROCESS]` up to the end of the line. Returns `None` for 0 sectors.
 pub(super) fn extent(at: &mut Cursor<'_>) -> Result<Option<(Scaled, Scaled)>, BadField> {
     const SECTORS: &str = "a whole number of sectors";
-    let offset = Scaled { at: at.at, value: at.integer("a sector number")?, unit: SECTOR };
+    let offset = scaled(at, SECTOR, "a sector number")?;
     at.blank("a blank after the sector number")?;
     if at.peek() != Some(b'+') {
         return at.bad(at.at, "+ and a number of sectors");
     }
     at.at += 1;
     at.blank("a blank after the +")?;
-    let size = Scaled { at: at.at, value: at.integer(SECTORS)?, unit: SECTOR };
+    let size = scaled(at, SECTOR, SECTORS)?;
     match at.peek() {
         Some(b' ' | b'\t') => {}
         None => return at.bad(at.at, "[process] after the sectors (the line is cut off)"),

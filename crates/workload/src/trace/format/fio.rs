@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Format, Sample, Scaled, request};
+use super::{Format, Sample, request, scaled};
 use crate::Op;
 use crate::trace::Request;
 use crate::trace::lines::TextFormat;
@@ -80,15 +80,12 @@ impl TextFormat for V1 {
         };
         at.comma("a comma after the operation")?;
         at.skip_blanks();
-        let offset_at = at.at;
-        let offset = at.integer("an offset, a whole number of bytes")?;
+        let offset = scaled(&mut at, 1, "an offset, a whole number of bytes")?;
         at.comma("a comma after the offset")?;
         at.skip_blanks();
-        let size_at = at.at;
-        let size = at.integer("a length, a whole number of bytes")?;
+        let size = scaled(&mut at, 1, "a length, a whole number of bytes")?;
         at.end("the end of the line after the length")?;
-        let offset = Scaled { value: offset, unit: 1, at: offset_at };
-        request(0, op, 0, offset, Scaled { value: size, unit: 1, at: size_at })
+        request(0, op, 0, offset, size)
     }
 }
 
@@ -149,22 +146,18 @@ impl<const VERSION: u8> TextFormat for Iolog<VERSION> {
             }
         };
         at.blank("an offset and a length after the action")?;
-        let offset_at = at.at;
-        let offset = at.integer("an offset, a whole number of bytes")?;
+        let offset = scaled(&mut at, 1, "an offset, a whole number of bytes")?;
         let Some(op) = op else {
-            let bad = BadField::new(offset_at, "a wait until less than 2^64 us");
-            self.waited_us = self.waited_us.max(offset.checked_mul(1000).ok_or(bad)?);
+            let bad = BadField::new(offset.at, "a wait until less than 2^64 us");
+            self.waited_us = self.waited_us.max(offset.value.checked_mul(1000).ok_or(bad)?);
             return Ok(None);
         };
         at.blank("a length after the offset")?;
-        let size_at = at.at;
-        let size = at.integer("a length, a whole number of bytes")?;
+        let size = scaled(&mut at, 1, "a length, a whole number of bytes")?;
         at.end("the end of the line after the length")?;
         let time_ns = time_us
             .checked_mul(1000)
             .ok_or(BadField::new(start, "a time below 2^64 nanoseconds"))?;
-        let offset = Scaled { value: offset, unit: 1, at: offset_at };
-        let size = Scaled { value: size, unit: 1, at: size_at };
         let device = self.file(name);
         request(time_ns, op, device, offset, size)
     }

@@ -1,6 +1,6 @@
 //! FIU traces (SyLab: IODedup, SRCMap). Reads lines; knows nothing of files.
 
-use super::{Format, SECTOR, Scaled, operation, request};
+use super::{Format, SECTOR, Scaled, operation, request, scaled};
 use crate::trace::Request;
 use crate::trace::lines::TextFormat;
 use crate::trace::parse::{BadField, Cursor};
@@ -15,12 +15,10 @@ pub(super) static FORMAT: Format = Format {
                 digits",
     traps: "process names may hold blanks, so lines are read from the right; the published tar \
             archive in gzip can be read directly",
-    single_device: false,
-    references: false,
-    sniff: |sample| super::sniff_text(Fiu, sample),
-    open: |input, options| super::open_text(Fiu, input, options),
+    ..Format::of_lines::<Fiu>()
 };
 
+#[derive(Default)]
 struct Fiu;
 
 /// A reader that takes words off the right end of a line.
@@ -39,12 +37,11 @@ impl<'a> FromRight<'a> {
         Cursor { line: &self.line[..end], at: start }
     }
 
-    fn number(&mut self, expected: &'static str) -> Result<(u64, usize), BadField> {
+    fn number(&mut self, unit: u64, expected: &'static str) -> Result<Scaled, BadField> {
         let mut word = self.word();
-        let at = word.at;
-        let value = word.integer(expected)?;
-        word.end(expected).or(Err(BadField::new(at, expected)))?;
-        Ok((value, at))
+        let number = scaled(&mut word, unit, expected)?;
+        word.end(expected).or(Err(BadField::new(number.at, expected)))?;
+        Ok(number)
     }
 }
 
@@ -61,13 +58,14 @@ impl TextFormat for Fiu {
         if !(digest.len() == 32 && digest.iter().all(u8::is_ascii_hexdigit)) {
             words.end = line.len();
         }
-        let (minor, at) = words.number("a minor device number or an MD5 of 32 digits")?;
-        let (major, _) = words.number("a major device number")?;
+        let Scaled { value: minor, at, .. } =
+            words.number(1, "a minor device number or an MD5 of 32 digits")?;
+        let Scaled { value: major, .. } = words.number(1, "a major device number")?;
         let word = words.word();
         let bad = BadField::new(word.at, "R or W");
         let op = operation(&word.line[word.at..]).ok_or(bad)?;
-        let (size, size_at) = words.number("a size, a whole number of sectors")?;
-        let (lba, lba_at) = words.number("an LBA, a whole number of sectors")?;
+        let size = words.number(SECTOR, "a size, a whole number of sectors")?;
+        let offset = words.number(SECTOR, "an LBA, a whole number of sectors")?;
         let mut left = Cursor::new(&line[..words.end]);
         let time_ns = left.integer("a timestamp, a whole number of nanoseconds")?;
         left.blank("a blank after the timestamp")?;
@@ -78,7 +76,6 @@ impl TextFormat for Fiu {
             .ok()
             .filter(|_| major < 1 << 12 && minor < 1 << 20)
             .ok_or(BadField::new(at, "a major number below 4096, a minor below 2^20"))?;
-        let offset = Scaled { value: lba, unit: SECTOR, at: lba_at };
-        request(time_ns, op, device, offset, Scaled { value: size, unit: SECTOR, at: size_at })
+        request(time_ns, op, device, offset, size)
     }
 }

@@ -17,16 +17,15 @@ pub(super) static FORMAT: Format = Format {
             traces look the same: tabs, six decimals and sizes that are no multiples of 8 are marks of \
             FlashSim's converter, but no proof. If they are there and no runs of requests tell, \
             detection asks for --format",
-    single_device: false,
-    references: false,
     sniff: |sample| {
         let lines = super::sniff_lines(FlashSim, sample);
         let fraction = lines.iter().any(|line| line.contains(&b'.'));
         if fraction && explained(&lines).1 { lines.len() } else { 0 }
     },
-    open: |input, options| super::open_text(FlashSim, input, options),
+    ..Format::of_lines::<FlashSim>()
 };
 
+#[derive(Default)]
 struct FlashSim;
 
 const LINE: Line = Line {

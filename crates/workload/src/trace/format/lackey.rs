@@ -17,10 +17,10 @@ pub(super) static FORMAT: Format = Format {
             Valgrind's own lines, which start with == or --, are ignored",
     single_device: true,
     references: true,
-    sniff: |sample| super::sniff_text(Lackey, sample),
-    open: |input, options| super::open_text(Lackey, input, options),
+    ..Format::of_lines::<Lackey>()
 };
 
+#[derive(Default)]
 struct Lackey;
 
 const ADDRESS: &str = "an address, a hexadecimal number below 2^63";

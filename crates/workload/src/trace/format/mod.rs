@@ -43,7 +43,7 @@ use super::layout::Layout;
 use super::lines::{
     Decoder, OnBadLine, TextDecoder, TextFormat, has_columns, is_header, read_line,
 };
-use super::parse::BadField;
+use super::parse::{BadField, Cursor};
 use super::relations::Relations;
 use super::request::Request;
 use crate::Op;
@@ -74,6 +74,24 @@ pub struct Format {
     /// `MARKED`.
     pub(crate) sniff: fn(&Sample) -> usize,
     pub(crate) open: Open,
+}
+
+impl Format {
+    /// The format of lines without marks of their own, of several devices' requests. Its texts are empty.
+    const fn of_lines<F: TextFormat + Default>() -> Self {
+        Self {
+            name: "",
+            summary: "",
+            columns: "",
+            example: "",
+            detection: "",
+            traps: "",
+            single_device: false,
+            references: false,
+            sniff: |sample| sniff_text(F::default(), sample),
+            open: |input, options| open_text(F::default(), input, options),
+        }
+    }
 }
 
 /// The score of a file with a format's own mark, a first line or magic bytes. It beats any number of
@@ -234,6 +252,13 @@ pub(crate) struct Scaled {
     pub value: u64,
     pub unit: u64,
     pub at: usize,
+}
+
+/// Reads a whole number of units.
+#[inline]
+fn scaled(at: &mut Cursor<'_>, unit: u64, expected: &'static str) -> Result<Scaled, BadField> {
+    let start = at.at;
+    Ok(Scaled { value: at.integer(expected)?, unit, at: start })
 }
 
 const SECTOR: u64 = 512;

@@ -1,6 +1,6 @@
 //! MSR Cambridge CSV. Reads lines; knows nothing of files.
 
-use super::{Format, Scaled, operation, request};
+use super::{Format, operation, request, scaled};
 use crate::Op;
 use crate::trace::Request;
 use crate::trace::lines::TextFormat;
@@ -16,10 +16,7 @@ pub(super) static FORMAT: Format = Format {
     traps: "columns may have blanks around them and stand in quotes; times are kept as nanoseconds since 1601. The device is the disk number. If a file \
             mixes hosts, a disk of the second host is 65536 + disk, and so on in order of \
             appearance",
-    single_device: false,
-    references: false,
-    sniff: |sample| super::sniff_text(Msr::default(), sample),
-    open: |input, options| super::open_text(Msr::default(), input, options),
+    ..Format::of_lines::<Msr>()
 };
 
 /// The hosts seen, in order of appearance. Nearly all files have one, so the current one is kept at
@@ -86,11 +83,9 @@ impl TextFormat for Msr {
             operation(at.csv_field()).filter(|op| *op != Op::Trim).ok_or(bad)?
         };
         at.comma("a comma after the type")?;
-        let offset_at = at.at;
-        let offset = at.integer("an offset, a whole number of bytes")?;
+        let offset = scaled(&mut at, 1, "an offset, a whole number of bytes")?;
         at.comma("a comma after the offset")?;
-        let size_at = at.at;
-        let size = at.integer("a size, a whole number of bytes")?;
+        let size = scaled(&mut at, 1, "a size, a whole number of bytes")?;
         at.comma("a comma after the size")?;
         at.csv_field();
         at.end("the end of the line after the response time")?;
@@ -98,7 +93,6 @@ impl TextFormat for Msr {
             .ok()
             .filter(|_| u64::from(disk) < DISKS)
             .ok_or(BadField::new(disk_at, "at most 65536 hosts of 65536 disks"))?;
-        let offset = Scaled { value: offset, unit: 1, at: offset_at };
-        request(time_ns, op, device, offset, Scaled { value: size, unit: 1, at: size_at })
+        request(time_ns, op, device, offset, size)
     }
 }

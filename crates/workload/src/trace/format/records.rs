@@ -6,8 +6,7 @@ use flashgc_base::naming::choice;
 use crate::trace::Request;
 use crate::trace::error::{Fault, Place, TraceError};
 use crate::trace::input::Input;
-use crate::trace::lines::Decoder;
-use crate::trace::lines::OnBadLine;
+use crate::trace::lines::{Counts, Decoder, OnBadLine};
 use crate::trace::parse::BadField;
 use crate::trace::window::Window;
 
@@ -82,7 +81,7 @@ impl ByteOrder {
 /// A value that makes a record unreadable.
 pub(super) struct BadValue {
     /// The value, in words.
-    pub found: String,
+    pub value: String,
     /// The expected value, in words.
     pub expected: &'static str,
     /// The advice to the user.
@@ -110,9 +109,7 @@ pub(super) struct Records<F> {
     on_bad_line: OnBadLine,
     /// The number of records read so far.
     record: u64,
-    skipped: u64,
-    ignored: u64,
-    flushes: u64,
+    counts: Counts,
 }
 
 impl<F: RecordFormat> Records<F> {
@@ -125,15 +122,7 @@ impl<F: RecordFormat> Records<F> {
     ) -> Result<Box<dyn Decoder>, TraceError> {
         input.fill(&mut vec![0; skip])?;
         let window = Window::new(input);
-        Ok(Box::new(Self {
-            window,
-            format,
-            on_bad_line,
-            record: 0,
-            skipped: 0,
-            ignored: 0,
-            flushes: 0,
-        }))
+        Ok(Box::new(Self { window, format, on_bad_line, record: 0, counts: Counts::default() }))
     }
 
     /// Makes `wanted` bytes of the next record available, or all that there are. Returns their number.
@@ -155,7 +144,7 @@ impl<F: RecordFormat> Records<F> {
         if self.on_bad_line == OnBadLine::Stop {
             return Err(error);
         }
-        self.skipped += 1;
+        self.counts.skipped += 1;
         // The rest of the input is not read.
         (self.window.start, self.window.filled, self.window.at_end) = (0, 0, true);
         Ok(())
@@ -163,27 +152,27 @@ impl<F: RecordFormat> Records<F> {
 
     /// Returns the length of the next record if it is complete, or `None` at the end.
     fn next_length(&mut self) -> Result<Option<usize>, TraceError> {
-        let (mut found, mut length) = (self.have(F::LEAST)?, F::LEAST);
-        if found == 0 {
+        let (mut available, mut length) = (self.have(F::LEAST)?, F::LEAST);
+        if available == 0 {
             return Ok(None);
         }
-        if found == F::LEAST {
+        if available == F::LEAST {
             match self
                 .format
                 .length(&self.window.buffer[self.window.start..self.window.start + F::LEAST])
             {
                 Ok(whole) => length = whole,
                 Err(bad) => {
-                    let message = format!("found {}, expected {}", bad.found, bad.expected);
+                    let message = format!("found {}, expected {}", bad.value, bad.expected);
                     let error = self.error(Fault::BadRecord, message, bad.hint);
                     return self.give_up(error).map(|()| None);
                 }
             }
-            found = self.have(length)?;
+            available = self.have(length)?;
         }
-        if found < length {
+        if available < length {
             let message = format!(
-                "found {found} bytes, expected a {} record of {length} bytes: the file is cut off",
+                "found {available} bytes, expected a {} record of {length} bytes: the file is cut off",
                 F::NAME
             );
             let error = self.error(Fault::Damaged, message, fetch_again());
@@ -203,12 +192,12 @@ impl<F: RecordFormat> Decoder for Records<F> {
             let record = &self.window.buffer[self.window.start..self.window.start + length];
             let parsed = self.format.parse(record);
             let [before, behind] = self.format.flushes();
-            self.flushes += before.iter().chain(&behind).count() as u64;
+            self.counts.flushes += before.iter().chain(&behind).count() as u64;
             out.extend(before);
             match parsed {
                 Ok(Some(request)) => out.push(request),
-                Ok(None) => self.ignored += 1,
-                Err(_) if self.on_bad_line == OnBadLine::Skip => self.skipped += 1,
+                Ok(None) => self.counts.ignored += 1,
+                Err(_) if self.on_bad_line == OnBadLine::Skip => self.counts.skipped += 1,
                 Err(bad) => {
                     let message = format!(
                         "found {} at byte {} of the record, expected {}",
@@ -227,16 +216,8 @@ impl<F: RecordFormat> Decoder for Records<F> {
         Ok(out.len() > before)
     }
 
-    fn skipped(&self) -> u64 {
-        self.skipped
-    }
-
-    fn ignored(&self) -> u64 {
-        self.ignored
-    }
-
-    fn flushes(&self) -> u64 {
-        self.flushes
+    fn counts(&self) -> Counts {
+        self.counts
     }
 
     fn note(&self) -> Option<String> {

@@ -14,11 +14,10 @@ pub(super) static FORMAT: Format = Format {
     detection: "5 blank-separated whole numbers, the last a page size",
     traps: "the sign of the time is the operation: minus reads (page-in), plus writes (page-out)",
     single_device: true,
-    references: false,
-    sniff: |sample| super::sniff_text(Rmem, sample),
-    open: |input, options| super::open_text(Rmem, input, options),
+    ..Format::of_lines::<Rmem>()
 };
 
+#[derive(Default)]
 struct Rmem;
 
 impl TextFormat for Rmem {

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::{SECTOR, Scaled};
+use super::{SECTOR, Scaled, scaled};
 use crate::Op;
 use crate::trace::parse::{BadField, Cursor, MILLISECONDS};
 
@@ -42,9 +42,9 @@ impl Line {
         })?;
         let device = at.small("a device number below 2^32")?;
         at.blank("a blank after the device")?;
-        let offset = Scaled { at: at.at, value: at.integer(self.sector.1)?, unit: SECTOR };
+        let offset = scaled(at, SECTOR, self.sector.1)?;
         at.blank(self.sector.0)?;
-        let size = Scaled { at: at.at, value: at.integer(self.size.1)?, unit: self.size.0 };
+        let size = scaled(at, self.size.0, self.size.1)?;
         at.blank("a blank after the size")?;
         Ok(Columns { time_ns, device, offset, size })
     }

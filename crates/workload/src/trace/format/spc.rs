@@ -1,6 +1,6 @@
 //! SPC traces (UMass: Financial, WebSearch). Reads lines; knows nothing of files.
 
-use super::{Format, SECTOR, Scaled, operation, request};
+use super::{Format, SECTOR, operation, request, scaled};
 use crate::trace::Request;
 use crate::trace::lines::TextFormat;
 use crate::trace::parse::{BadField, Cursor, SECONDS};
@@ -14,12 +14,10 @@ pub(super) static FORMAT: Format = Format {
     detection: "5 or more comma-separated columns, the fourth R or W",
     traps: "the LBA counts sectors but the size bytes; each ASU (application storage unit) is an \
             address space, and here a device, of its own",
-    single_device: false,
-    references: false,
-    sniff: |sample| super::sniff_text(Spc, sample),
-    open: |input, options| super::open_text(Spc, input, options),
+    ..Format::of_lines::<Spc>()
 };
 
+#[derive(Default)]
 struct Spc;
 
 impl TextFormat for Spc {
@@ -35,12 +33,10 @@ impl TextFormat for Spc {
         let asu = at.small("an ASU number below 2^32")?;
         at.comma("a comma after the ASU")?;
         at.skip_blanks();
-        let lba_at = at.at;
-        let lba = at.integer("an LBA, a whole number of sectors")?;
+        let lba = scaled(&mut at, SECTOR, "an LBA, a whole number of sectors")?;
         at.comma("a comma after the LBA")?;
         at.skip_blanks();
-        let size_at = at.at;
-        let size = at.integer("a size, a whole number of bytes")?;
+        let size = scaled(&mut at, 1, "a size, a whole number of bytes")?;
         at.comma("a comma after the size")?;
         let bad = BadField::new(at.at, "R or W");
         let op = operation(at.csv_field()).ok_or(bad)?;
@@ -53,7 +49,6 @@ impl TextFormat for Spc {
                 return at.bad(at.at, "a comma or the end of the line after the time");
             }
         }
-        let offset = Scaled { value: lba, unit: SECTOR, at: lba_at };
-        request(time_ns, op, asu, offset, Scaled { value: size, unit: 1, at: size_at })
+        request(time_ns, op, asu, lba, size)
     }
 }

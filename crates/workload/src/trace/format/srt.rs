@@ -63,14 +63,14 @@ impl RecordFormat for Srt {
         let (version, kind) = (id >> 16, id & 0xffff);
         if !(1..=4).contains(&version) {
             return Err(BadValue {
-                found: format!("a record of version {version}"),
+                value: format!("a record of version {version}"),
                 expected: "version 1 to 4",
                 hint: format!("convert the trace with HP's tools, or {}", leave_out_the_rest()),
             });
         }
         if ![IO, SUSPECT].contains(&kind) {
             return Err(BadValue {
-                found: format!("a record of type {kind}"),
+                value: format!("a record of type {kind}"),
                 expected: "type 1 (I/O) or 4 (suspect I/O)",
                 hint: fetch_again(),
             });
@@ -78,7 +78,7 @@ impl RecordFormat for Srt {
         let whole = Self::LEAST + 4 * (usize::from(version == 4) + usize::from(kind == SUSPECT));
         if length as usize != whole {
             return Err(BadValue {
-                found: format!("a length of {length} bytes"),
+                value: format!("a length of {length} bytes"),
                 expected: "52, 4 more in version 4, 4 more for a suspect I/O",
                 hint: fetch_again(),
             });

@@ -15,10 +15,7 @@ pub(super) static FORMAT: Format = Format {
     detection: "5 blank-separated whole numbers, the last 0 or 1, perhaps with a hash behind them",
     traps: "0 is the write, unlike in most formats; hashes of the content are ignored. \
             SSDSim and MQSim themselves do not use the device; a note says so if there are several",
-    single_device: false,
-    references: false,
-    sniff: |sample| super::sniff_text(SsdSim::default(), sample),
-    open: |input, options| super::open_text(SsdSim::default(), input, options),
+    ..Format::of_lines::<SsdSim>()
 };
 
 /// A reader that watches for a second device.

@@ -1,6 +1,6 @@
 //! SYSTOR '17 traces (enterprise virtual desktops). Reads lines; knows nothing of files.
 
-use super::{Format, Scaled, operation, request};
+use super::{Format, operation, request, scaled};
 use crate::trace::Request;
 use crate::trace::lines::TextFormat;
 use crate::trace::parse::{BadField, Cursor, SECONDS};
@@ -13,12 +13,10 @@ pub(super) static FORMAT: Format = Format {
     detection: "6 comma-separated columns, the third R, W or blank",
     traps: "lines with a blank type are no requests and are ignored; the clock is UTC+9; the \
             first line may name the columns",
-    single_device: false,
-    references: false,
-    sniff: |sample| super::sniff_text(Systor, sample),
-    open: |input, options| super::open_text(Systor, input, options),
+    ..Format::of_lines::<Systor>()
 };
 
+#[derive(Default)]
 struct Systor;
 
 impl TextFormat for Systor {
@@ -40,17 +38,14 @@ impl TextFormat for Systor {
         at.comma("a comma after the type")?;
         let lun = at.small("a LUN below 2^32")?;
         at.comma("a comma after the LUN")?;
-        let offset_at = at.at;
-        let offset = at.integer("an offset, a whole number of bytes")?;
+        let offset = scaled(&mut at, 1, "an offset, a whole number of bytes")?;
         at.comma("a comma after the offset")?;
-        let size_at = at.at;
-        let size = at.integer("a size, a whole number of bytes")?;
+        let size = scaled(&mut at, 1, "a size, a whole number of bytes")?;
         at.end("the end of the line after the size")?;
         if word.is_empty() {
             return Ok(None);
         }
         let op = operation(word).ok_or(bad)?;
-        let offset = Scaled { value: offset, unit: 1, at: offset_at };
-        request(time_ns, op, lun, offset, Scaled { value: size, unit: 1, at: size_at })
+        request(time_ns, op, lun, offset, size)
     }
 }

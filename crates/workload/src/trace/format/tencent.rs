@@ -1,6 +1,6 @@
 //! Tencent CBS block traces (2018). Reads lines; knows nothing of files.
 
-use super::{Format, SECTOR, Scaled, request};
+use super::{Format, SECTOR, request, scaled};
 use crate::Op;
 use crate::trace::Request;
 use crate::trace::lines::TextFormat;
@@ -15,16 +15,15 @@ pub(super) static FORMAT: Format = Format {
     detection: "5 comma-separated whole numbers, the fourth 0 or 1",
     traps: "times have whole seconds only and are kept as they are; use the trace for counting, \
             not for latency",
-    single_device: false,
-    references: false,
     sniff: |sample| {
         let lines = super::sniff_lines(Tencent, sample);
         let whole = lines.iter().all(|line| !line.contains(&b'.'));
         if whole { lines.len() } else { 0 }
     },
-    open: |input, options| super::open_text(Tencent, input, options),
+    ..Format::of_lines::<Tencent>()
 };
 
+#[derive(Default)]
 struct Tencent;
 
 impl TextFormat for Tencent {
@@ -38,11 +37,9 @@ impl TextFormat for Tencent {
         let mut at = Cursor::new(line);
         let time_ns = at.time(SECONDS, "a timestamp in seconds")?;
         at.comma("a comma after the timestamp")?;
-        let offset_at = at.at;
-        let offset = at.integer("an offset, a whole number of sectors")?;
+        let offset = scaled(&mut at, SECTOR, "an offset, a whole number of sectors")?;
         at.comma("a comma after the offset")?;
-        let size_at = at.at;
-        let size = at.integer("a size, a whole number of sectors")?;
+        let size = scaled(&mut at, SECTOR, "a size, a whole number of sectors")?;
         at.comma("a comma after the size")?;
         let bad = BadField::new(at.at, "0 (read) or 1 (write)");
         let op = match at.csv_field() {
@@ -53,7 +50,6 @@ impl TextFormat for Tencent {
         at.comma("a comma after the type")?;
         let volume = at.small("a volume number below 2^32")?;
         at.end("the end of the line after the volume")?;
-        let offset = Scaled { value: offset, unit: SECTOR, at: offset_at };
-        request(time_ns, op, volume, offset, Scaled { value: size, unit: SECTOR, at: size_at })
+        request(time_ns, op, volume, offset, size)
     }
 }

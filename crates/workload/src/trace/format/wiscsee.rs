@@ -15,11 +15,10 @@ pub(super) static FORMAT: Format = Format {
     traps: "offsets count from the partition's start, so a request before it has a negative one. \
             Lines with action C repeat their D line and are ignored",
     single_device: true,
-    references: false,
-    sniff: |sample| super::sniff_text(WiscSee, sample),
-    open: |input, options| super::open_text(WiscSee, input, options),
+    ..Format::of_lines::<WiscSee>()
 };
 
+#[derive(Default)]
 struct WiscSee;
 
 impl TextFormat for WiscSee {

@@ -120,9 +120,9 @@ pub(crate) fn header(declared: Declared) -> [u8; HEADER] {
 /// Checks a file's header and decodes it. An error is a message.
 pub(crate) fn check_header(bytes: &[u8]) -> Result<Header, String> {
     if bytes.len() < HEADER {
-        let found = bytes.len();
+        let length = bytes.len();
         return Err(format!(
-            "found {found} bytes, expected a header of {HEADER}: the file is cut off"
+            "found {length} bytes, expected a header of {HEADER}: the file is cut off"
         ));
     }
     if bytes[..8] != MAGIC {

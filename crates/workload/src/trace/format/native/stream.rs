@@ -7,7 +7,7 @@ use super::layout::{
 use crate::trace::error::{Fault, Place, TraceError};
 use crate::trace::format::ReadOptions;
 use crate::trace::input::Input;
-use crate::trace::lines::Decoder;
+use crate::trace::lines::{Counts, Decoder};
 use crate::trace::request::{Declared, Request};
 
 /// The hint for a damaged file.
@@ -134,16 +134,8 @@ impl Decoder for Stream {
         result
     }
 
-    fn skipped(&self) -> u64 {
-        0
-    }
-
-    fn ignored(&self) -> u64 {
-        self.flushes
-    }
-
-    fn flushes(&self) -> u64 {
-        self.flushes
+    fn counts(&self) -> Counts {
+        Counts { skipped: 0, ignored: self.flushes, flushes: self.flushes }
     }
 
     fn position(&self) -> u64 {

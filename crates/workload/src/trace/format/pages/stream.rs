@@ -5,7 +5,7 @@ use crate::Op;
 use crate::trace::error::{Fault, Place, TraceError};
 use crate::trace::format::ReadOptions;
 use crate::trace::input::Input;
-use crate::trace::lines::{Decoder, Recorded};
+use crate::trace::lines::{Counts, Decoder, Recorded};
 use crate::trace::request::Request;
 
 /// The hint for a damaged file.
@@ -102,12 +102,8 @@ impl Decoder for Stream {
         Ok(true)
     }
 
-    fn skipped(&self) -> u64 {
-        0
-    }
-
-    fn ignored(&self) -> u64 {
-        0
+    fn counts(&self) -> Counts {
+        Counts::default()
     }
 
     fn note(&self) -> Option<String> {
