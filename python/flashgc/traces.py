@@ -368,41 +368,23 @@ class Trace:
         # A file may be called as a generator is.
         return path if _core.is_trace(path) else os.path.join(os.curdir, path)
 
+    def _reading(self) -> dict[str, Any]:
+        """Return how to read it, by the keywords of :func:`trace_stat`."""
+        return {key: value for key, value in vars(self).items() if key != "path"}
+
     def stat(self, page_size: int | str | None = None) -> TraceStat:
         """The statistics of the trace."""
-        return trace_stat(
-            self._file,
-            format=self.format,
-            page_size=page_size,
-            alignment_offset=self.alignment_offset,
-            on_bad_line=self.on_bad_line,
-            devices=self.devices,
-            blkparse_action=self.blkparse_action,
-            columns=self.columns,
-            layout=self.layout,
-            disorder=self.disorder,
-            relations=self.relations,
-        )
+        return trace_stat(self._file, page_size=page_size, **self._reading())
 
     def convert(self, target: Path) -> Converted:
         """Copies it into one of our own formats; see :func:`trace_convert`.
 
         The copy has the offsets of the trace, so an ``alignment_offset`` is refused.
         """
-        if self.alignment_offset != 0:
+        reading = self._reading()
+        if reading.pop("alignment_offset") != 0:
             raise ConfigError(
                 f"alignment_offset: found {self.alignment_offset!r}, but the copy has the offsets "
                 "of the trace; hint: leave it out here, and give it with the copy"
             )
-        return trace_convert(
-            self._file,
-            target,
-            format=self.format,
-            on_bad_line=self.on_bad_line,
-            devices=self.devices,
-            blkparse_action=self.blkparse_action,
-            columns=self.columns,
-            layout=self.layout,
-            disorder=self.disorder,
-            relations=self.relations,
-        )
+        return trace_convert(self._file, target, **reading)

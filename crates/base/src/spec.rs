@@ -72,6 +72,11 @@ pub fn header(source: &str) -> String {
         .join("\n")
 }
 
+/// The first line of such a header: the summary.
+pub fn summary(source: &str) -> &str {
+    source.lines().next().and_then(|line| line.strip_prefix("//! ")).unwrap_or("")
+}
+
 /// The values that a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {

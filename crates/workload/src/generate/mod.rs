@@ -47,7 +47,7 @@ use std::sync::Arc;
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Param, Params, SpecError};
+use flashgc_base::spec::{Param, Params, SpecError, header, summary};
 
 use crate::Op;
 
@@ -94,7 +94,7 @@ pub struct GeneratorInfo {
 impl GeneratorInfo {
     /// Returns the description in one line without markup.
     pub fn summary(&self) -> &'static str {
-        self.source.lines().next().and_then(|line| line.strip_prefix("//! ")).unwrap_or("")
+        summary(self.source)
     }
 
     /// Returns `true` if the generator itself decides which commands are reads, and takes no `read` and
@@ -105,8 +105,7 @@ impl GeneratorInfo {
 
     /// Returns the documentation in Markdown: description, formula, `# Cost`, `# Source`.
     pub fn doc(&self) -> String {
-        let header = self.source.lines().map_while(|line| line.strip_prefix("//!"));
-        header.flat_map(|line| [line.strip_prefix(' ').unwrap_or(line), "\n"]).collect()
+        header(self.source) + "\n"
     }
 }
 

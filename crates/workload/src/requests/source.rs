@@ -2,7 +2,7 @@
 //! one interface.
 
 use flashgc_base::naming::{choice, subject};
-use flashgc_base::spec::{Param, SpecError, header};
+use flashgc_base::spec::{Param, SpecError, header, summary};
 
 use super::RequestStream;
 use super::arrivals::Arrivals;
@@ -59,7 +59,7 @@ pub struct RequestsInfo {
 impl RequestsInfo {
     /// Returns the description in one line without markup.
     pub fn summary(&self) -> &'static str {
-        self.source.lines().next().and_then(|line| line.strip_prefix("//! ")).unwrap_or("")
+        summary(self.source)
     }
 
     /// Returns the documentation in Markdown.

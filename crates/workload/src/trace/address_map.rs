@@ -34,13 +34,8 @@ impl Paging {
 
     /// Reads a name. The error of an unknown one suggests the nearest.
     pub fn parse(name: &str) -> Result<Self, SpecError> {
-        match name {
-            "covered" => Ok(Self::Covered),
-            "rounded" => Ok(Self::Rounded),
-            "floor" => Ok(Self::Floor),
-            "rounded+floor" => Ok(Self::RoundedFloor),
-            _ => Err(unknown(name, &Self::NAMES)),
-        }
+        let all = [Self::Covered, Self::Rounded, Self::Floor, Self::RoundedFloor];
+        named(name, &Self::NAMES, &all)
     }
 
     /// Returns `true` if the drive leaves out the trace's last pages that do not fill a block.
@@ -102,13 +97,14 @@ impl Numbering {
     /// # Errors
     /// The name is unknown.
     pub fn parse(name: &str) -> Result<Self, SpecError> {
-        match name {
-            "address" => Ok(Self::Address),
-            "first-touch" => Ok(Self::FirstTouch),
-            "given" => Ok(Self::Given),
-            _ => Err(unknown(name, &Self::NAMES)),
-        }
+        named(name, &Self::NAMES, &[Self::Address, Self::FirstTouch, Self::Given])
     }
+}
+
+/// Returns the value whose name this is. The error of an unknown name suggests the nearest.
+fn named<T: Copy>(name: &str, names: &[&'static str], values: &[T]) -> Result<T, SpecError> {
+    let place = names.iter().position(|known| *known == name);
+    place.map(|place| values[place]).ok_or_else(|| unknown(name, names))
 }
 
 fn unknown(name: &str, names: &[&'static str]) -> SpecError {

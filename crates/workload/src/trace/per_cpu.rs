@@ -1,6 +1,7 @@
 //! Captures whose streams of each CPU lie one after the other in a file, as a `cat` of the files of blktrace
 //! makes them. It recognises them.
 
+use super::format::records::ByteOrder;
 use super::input::Input;
 use super::parse::{Cursor, SECONDS};
 
@@ -68,16 +69,11 @@ fn event_of_line(format: &str, line: &[u8]) -> Option<(u32, u64)> {
 
 /// Returns the length of the record at the start of `bytes`, with its CPU and time if it is an event.
 fn record(bytes: &[u8], is_big: bool) -> Option<(usize, Option<(u32, u64)>)> {
-    let u32_at = |at: usize| {
-        let bytes: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
-        Some(if is_big { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
-    };
-    let halves = (u32_at(8)?, u32_at(12)?);
-    let (high, low) = if is_big { halves } else { (halves.1, halves.0) };
-    let data: [u8; 2] = bytes.get(46..48)?.try_into().ok()?;
-    let data = if is_big { u16::from_be_bytes(data) } else { u16::from_le_bytes(data) };
-    let is_note = u32_at(28)? >> 16 & NOTE != 0;
-    let event = (u32_at(40)?, u64::from(high) << 32 | u64::from(low));
+    let order = if is_big { ByteOrder::Big } else { ByteOrder::Little };
+    let head = bytes.get(..RECORD)?;
+    let data = order.u16_at(head, 46);
+    let is_note = order.u32_at(head, 28) >> 16 & NOTE != 0;
+    let event = (order.u32_at(head, 40), order.u64_at(head, 8));
     Some((RECORD + usize::from(data), (!is_note).then_some(event)))
 }
 

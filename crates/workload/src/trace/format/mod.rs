@@ -21,7 +21,7 @@ mod lackey;
 mod msr;
 pub(crate) mod pages;
 mod pg_waldump;
-mod records;
+pub(crate) mod records;
 mod rmem;
 mod simulators;
 mod spc;

@@ -41,7 +41,7 @@ pub(super) trait RecordFormat: Send + 'static {
 
 /// The order of the bytes of a number.
 #[derive(Clone, Copy)]
-pub(super) enum ByteOrder {
+pub(crate) enum ByteOrder {
     Little,
     Big,
 }
@@ -49,7 +49,7 @@ pub(super) enum ByteOrder {
 /// Reading numbers of a record by the place of their first byte.
 impl ByteOrder {
     #[inline]
-    pub(super) fn u16_at(self, record: &[u8], at: usize) -> u16 {
+    pub(crate) fn u16_at(self, record: &[u8], at: usize) -> u16 {
         let bytes = [record[at], record[at + 1]];
         match self {
             Self::Little => u16::from_le_bytes(bytes),
@@ -58,7 +58,7 @@ impl ByteOrder {
     }
 
     #[inline]
-    pub(super) fn u32_at(self, record: &[u8], at: usize) -> u32 {
+    pub(crate) fn u32_at(self, record: &[u8], at: usize) -> u32 {
         let (first, second) =
             (u32::from(self.u16_at(record, at)), u32::from(self.u16_at(record, at + 2)));
         match self {
@@ -68,7 +68,7 @@ impl ByteOrder {
     }
 
     #[inline]
-    pub(super) fn u64_at(self, record: &[u8], at: usize) -> u64 {
+    pub(crate) fn u64_at(self, record: &[u8], at: usize) -> u64 {
         let (first, second) =
             (u64::from(self.u32_at(record, at)), u64::from(self.u32_at(record, at + 4)));
         match self {
