@@ -1,4 +1,4 @@
-//! A run that has come to its end: its counts, and the life of its drive.
+//! A run that has come to its end: its counts, the life of its drive, and the measurements of a clock.
 
 use std::time::Duration;
 
@@ -6,6 +6,7 @@ use flashgc_base::snapshot::Value;
 use flashgc_drive::host_commands::HostCommands;
 use flashgc_drive::stats::Interval;
 use flashgc_ftl::{Cause, Moment};
+use flashgc_timed::{CollectionResult, Meter, Overload, SlcCounts, Totals, Utilisation};
 
 use crate::counted::Counted;
 use crate::worn::{Erases, Worn};
@@ -63,4 +64,91 @@ pub(crate) struct Life {
     pub(crate) reserve: u32,
     pub(crate) first_failure: Option<(Moment, HostCommands)>,
     pub(crate) system_failure: Option<((Moment, HostCommands), Cause)>,
+}
+
+/// The remains of a run with a clock.
+#[derive(Value)]
+pub(crate) struct TimedFinished {
+    /// The counts that every drive has.
+    pub(crate) finished: Finished,
+    pub(crate) timings: Timings,
+}
+
+/// The remains of a run, and the measurements of its clock if it has one.
+pub(crate) type Remains = (Finished, Option<Timings>);
+
+impl From<Finished> for Remains {
+    fn from(finished: Finished) -> Self {
+        (finished, None)
+    }
+}
+
+impl From<TimedFinished> for Remains {
+    fn from(TimedFinished { finished, timings }: TimedFinished) -> Self {
+        (finished, Some(timings))
+    }
+}
+
+/// The measurements of a run's clock.
+#[derive(Value)]
+pub(crate) struct Timings {
+    /// The measurements of requests and operations.
+    pub(crate) meter: Meter,
+    /// The counts of collections in the measured part.
+    pub(crate) collecting: CollectionResult,
+    /// The pages programmed together with one on another plane in the measured part.
+    pub(crate) joined_programs: u64,
+    /// The use of the write cache in the measured part.
+    pub(crate) cached: Cached,
+    /// The counts of the SLC region in the measured part; `None` without one.
+    pub(crate) slc: Option<SlcCounts>,
+    /// The busy times in the measured part.
+    pub(crate) utilisation: Utilisation,
+    /// The nanoseconds of the measured part.
+    pub(crate) ns: u64,
+    /// The requests completed in the measured part.
+    pub(crate) completed: u64,
+    /// The sum over the time of the measured part of the requests in the system.
+    pub(crate) request_ns: u128,
+    /// The overload, if requests came too fast.
+    pub(crate) overload: Option<Overload>,
+    /// The pace of each interval of the measured part; empty if requests arrive at given times, which the
+    /// drive does not choose.
+    pub(crate) paces: Vec<Pace>,
+    /// The page writes before the requests, and about how many would have settled the drive; `None` if it had settled.
+    pub(crate) unsettled: Option<(u64, u64)>,
+    /// The writes before the requests that were not made because the workload hardly writes, if there are some.
+    pub(crate) cut: Option<Cut>,
+    /// The note for readers of its trace events, if there is one.
+    pub(crate) note: Option<String>,
+}
+
+/// The use of the write cache in the measured part of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Value)]
+pub(crate) struct Cached {
+    /// The pages that the host wrote.
+    pub(crate) written: u64,
+    /// The writes that waited before they came into the cache.
+    pub(crate) waits: u64,
+    /// The pages in the cache at the beginning and at the end.
+    pub(crate) held: [u64; 2],
+}
+
+impl Cached {
+    pub(crate) fn between(from: &Totals, to: &Totals) -> Self {
+        Self {
+            written: to.pages_written - from.pages_written,
+            waits: to.cache_waits - from.cache_waits,
+            held: [from.cached_pages, to.cached_pages],
+        }
+    }
+}
+
+/// Writes before the requests that ended early.
+#[derive(Clone, Copy, Debug, Value)]
+pub(crate) struct Cut {
+    /// The page writes that were not made.
+    pub(crate) left: u64,
+    /// The requests that were drawn for those that were.
+    pub(crate) drawn: u64,
 }

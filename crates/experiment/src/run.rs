@@ -21,7 +21,7 @@ use crate::bytes::Written;
 use crate::checkpoint::Turns;
 use crate::config::Resolved;
 use crate::counted::Counted;
-use crate::finished::{Finished, Life};
+use crate::finished::{Finished, Life, Remains};
 use crate::measured::{cut, kept};
 use crate::worn::{Erases, Worn, tally};
 
@@ -64,7 +64,7 @@ const WARMUP_INTERVALS: u64 = 40;
 /// A run that can be lengthened: until its figure is precise enough, or until its drive fails.
 pub(crate) trait Lengthened: State + Send + Sized {
     /// The remains of the run when its drive is gone.
-    type Done: Value;
+    type Done: Value + Into<Remains>;
 
     /// Prepares the measured part if that is still to be done, then runs a measured part. Returns
     /// `false` if it did not reach the end of that, as it was cancelled or cannot go on.

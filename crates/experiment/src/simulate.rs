@@ -10,9 +10,10 @@ use flashgc_ftl::FtlError;
 use rayon::prelude::*;
 
 use crate::checkpoint::{Found, Keeper, Turns};
-use crate::clocked::{self, ClockedRun};
+use crate::clocked::ClockedRun;
 use crate::config::Resolved;
 use crate::findings::{self, Finding};
+use crate::finished::Remains;
 use crate::measured::kept;
 use crate::memory::threads_that_fit;
 use crate::result::RunResult;
@@ -122,31 +123,23 @@ fn simulate_one(
     keeper: Option<&Keeper>,
     threads: usize,
 ) -> Result<RunResult, DriveError> {
-    match &resolved.timed {
+    let (runs, missed) = match &resolved.timed {
         Some(timed) => {
             // The content of a checkpoint must not depend on the threads.
             let by_channel = threads > 1 || keeper.is_some();
             let threads = by_channel.then_some(threads);
             let make = |index| ClockedRun::new(resolved, timed, index, threads);
-            let (runs, missed) = all_runs(resolved, control, poll, keeper, &make)?;
-            let result = clocked::summarise(resolved, timed, runs, control.is_cancelled());
-            Ok(with_finding(result, missed))
+            all_runs(resolved, control, poll, keeper, &make)?
         }
-        None => {
-            let make = |index| Run::new(resolved, index);
-            let (runs, missed) = all_runs(resolved, control, poll, keeper, &make)?;
-            Ok(with_finding(summarise(resolved, &runs, control.is_cancelled()), missed))
-        }
-    }
+        None => all_runs(resolved, control, poll, keeper, &|index| Run::new(resolved, index))?,
+    };
+    let mut result = summarise(resolved, runs, control.is_cancelled());
+    result.findings.extend(missed);
+    Ok(result)
 }
 
-fn with_finding(mut result: RunResult, finding: Option<Finding>) -> RunResult {
-    result.findings.extend(finding);
-    result
-}
-
-/// The remains of runs, and a finding about them.
-type Left<R> = (Vec<<R as Lengthened>::Done>, Option<Finding>);
+/// The remains of all runs, and the finding that they are not as precise as they should be.
+type Left = (Vec<Remains>, Option<Finding>);
 
 fn all_runs<R: Lengthened>(
     resolved: &Resolved,
@@ -154,10 +147,7 @@ fn all_runs<R: Lengthened>(
     poll: Option<Poll<'_>>,
     keeper: Option<&Keeper>,
     make: &(impl Fn(u32) -> Result<R, DriveError> + Sync),
-) -> Result<Left<R>, DriveError>
-where
-    R::Done: Send,
-{
+) -> Result<Left, DriveError> {
     match poll {
         Some(poll) => all_on_this_thread(resolved, control, poll, keeper, make),
         None => all_side_by_side(resolved, control, keeper, make),
@@ -169,10 +159,7 @@ fn all_side_by_side<R: Lengthened>(
     control: &Control,
     keeper: Option<&Keeper>,
     make: &(impl Fn(u32) -> Result<R, DriveError> + Sync),
-) -> Result<Left<R>, DriveError>
-where
-    R::Done: Send,
-{
+) -> Result<Left, DriveError> {
     // After a cancel, a million runs to come cost nothing.
     let indices =
         (0..resolved.config.runs).into_par_iter().take_any_while(|_| !control.is_cancelled());
@@ -198,7 +185,7 @@ fn all_on_this_thread<R: Lengthened>(
     poll: Poll<'_>,
     keeper: Option<&Keeper>,
     make: &impl Fn(u32) -> Result<R, DriveError>,
-) -> Result<Left<R>, DriveError> {
+) -> Result<Left, DriveError> {
     let indices = (0..resolved.config.runs).take_while(|_| !control.is_cancelled());
     let Some(precision) = resolved.config.precision else {
         let runs: Result<Vec<_>, _> = indices
@@ -265,12 +252,12 @@ fn complete<R: Lengthened>(
     poll: Option<Poll<'_>>,
     keeper: Option<&Keeper>,
     make: &impl Fn(u32) -> Result<R, DriveError>,
-) -> Result<R::Done, DriveError> {
+) -> Result<Remains, DriveError> {
     if let Some(keeper) = keeper
-        && let Some(finished) = keeper.done(index)?
+        && let Some(finished) = keeper.done::<R::Done>(index)?
     {
         control.done.fetch_add(Control::RUN, Ordering::Relaxed);
-        return Ok(finished);
+        return Ok(finished.into());
     }
     let run = start(resolved, index, control, poll, keeper, make)?;
     let stopped = run.is_due(1);
@@ -280,7 +267,7 @@ fn complete<R: Lengthened>(
     {
         keeper.keep_done(index, &finished);
     }
-    Ok(finished)
+    Ok(finished.into())
 }
 
 /// Lengthens the runs until the precision asked for is reached. Returns their remains, and a
@@ -292,7 +279,7 @@ fn lengthen<R: Lengthened>(
     control: &Control,
     keeper: Option<&Keeper>,
     mut advance: impl FnMut(&mut [R]) -> Result<Vec<bool>, DriveError>,
-) -> Result<Left<R>, DriveError> {
+) -> Result<Left, DriveError> {
     let mut rounds = keeper.map_or(1, |keeper| keeper.rounds().max(1));
     let mut reached = is_precise(resolved, &runs, precision);
     let ended = |runs: &[R]| {
@@ -308,7 +295,7 @@ fn lengthen<R: Lengthened>(
     }
     let missed = (!reached && !control.is_cancelled())
         .then(|| findings::precision_missed(u64::from(rounds)));
-    Ok((runs.into_iter().map(|run| run.finish(resolved)).collect(), missed))
+    Ok((runs.into_iter().map(|run| run.finish(resolved).into()).collect(), missed))
 }
 
 fn is_precise<R: Lengthened>(resolved: &Resolved, runs: &[R], precision: f64) -> bool {

@@ -1,6 +1,8 @@
 //! The runs of one configuration, put together into their result: a part of it is made at a time, and each part has
 //! its findings.
 
+mod clock;
+
 use flashgc_base::counts::Counts;
 use flashgc_base::naming::{choice, option};
 use flashgc_drive::extent::{Length, Warmup};
@@ -18,7 +20,7 @@ use crate::config::Resolved;
 use crate::counted::{Counted, Named};
 use crate::each_run::{EachRun, InPages};
 use crate::findings::{self, Finding, MOST_ADVISED};
-use crate::finished::Finished;
+use crate::finished::{Finished, Remains, Timings};
 use crate::hosted::{HostResult, ZombieResult};
 use crate::measured::{BATCHES, cut, kept};
 use crate::replayed::{Replayed, Samples};
@@ -28,6 +30,7 @@ use crate::stream_results::{self, FdpResult, StreamResult};
 use crate::swap_results::Swap;
 use crate::times::{Busy, Work};
 use crate::wear::{Lifetime, Wear};
+use clock::ClockPart;
 
 /// The share of a drive write below which a measured part does not show a steady state.
 const SHORTEST_MEASURED: f64 = 0.1;
@@ -46,8 +49,11 @@ const MOST_SPARE_LOST: f64 = 1.02;
 /// The largest half of an interval of a steady figure, as a share of it.
 const MOST_HALF: f64 = 0.05;
 
+/// Returns the findings of one part of a result. A part decides from the runs whether it has any.
+type Part<S> = fn(&S) -> Vec<Finding>;
+
 /// All runs of one configuration, and the estimates that the parts of their result are made of.
-pub(crate) struct Summary<'a> {
+struct Summary<'a> {
     resolved: &'a Resolved,
     runs: &'a [Finished],
     interrupted: bool,
@@ -65,10 +71,33 @@ pub(crate) struct Summary<'a> {
     short: Option<Finding>,
     passes: Option<Verdict>,
     trace: Option<Replayed>,
+    /// The part that only runs with a clock have.
+    clock: Option<ClockPart<'a>>,
 }
 
 impl<'a> Summary<'a> {
-    pub(crate) fn new(resolved: &'a Resolved, runs: &'a [Finished], interrupted: bool) -> Self {
+    /// The parts of runs without a clock, in the order in which results show their findings.
+    const PARTS: [Part<Self>; 12] = [
+        Self::on_the_end,
+        Self::on_unmeasured_runs,
+        Self::on_equal_runs,
+        Self::on_changes,
+        Self::on_length,
+        Self::on_reach,
+        Self::on_passes,
+        Self::on_the_trace,
+        Self::on_the_drive,
+        Self::on_the_host,
+        Self::on_bursts,
+        Self::on_streams,
+    ];
+
+    fn new(
+        resolved: &'a Resolved,
+        runs: &'a [Finished],
+        timings: Vec<Timings>,
+        interrupted: bool,
+    ) -> Self {
         // A run stopped in its warm-up has no figure and is part of no mean.
         let (measured, values): (Vec<Vec<Interval>>, Vec<f64>) = runs
             .iter()
@@ -79,21 +108,21 @@ impl<'a> Summary<'a> {
             .unzip();
         let counted = Counted::sum(runs.iter().map(|run| run.counted.clone())).unwrap_or_default();
         let levels = levels(resolved, runs, &measured);
-        let steadiness =
+        let mut steadiness =
             steadiness(resolved, runs, &measured, &values, &counted, levels.as_deref());
+        let clock = resolved.timed.as_ref().map(|timed| ClockPart::new(timed, timings));
+        steadiness.add_paces(&clock.as_ref().map_or_else(Vec::new, ClockPart::paces));
         // Without an erase the figure is always 1: its steadiness shows nothing.
         let is_known = has_erased(runs) && !(resolved.is_trace_in_passes() && interrupted);
         let half = half_width(resolved, &measured, &values, levels.as_deref())
             .filter(|half| half.is_finite() && is_known);
         // A drive with a clock was brought into its state before, and its length is in requests.
-        let has_length = resolved.timed.is_none() && !interrupted;
+        let settles = resolved.has_no_end() && clock.is_none();
         Self {
             half,
-            settling: resolved
-                .has_no_end()
-                .then(|| Settling::new(resolved, &steadiness, &measured)),
-            short: too_short(resolved, runs, &measured).filter(|_| has_length),
-            passes: verdict_of_passes(resolved, runs),
+            settling: settles.then(|| Settling::new(resolved, &steadiness, &measured)),
+            short: too_short(resolved, runs, &measured).filter(|_| clock.is_none() && !interrupted),
+            passes: verdict_of_passes(resolved, runs).filter(|_| clock.is_none()),
             trace: Replayed::new(resolved, runs),
             resolved,
             runs,
@@ -103,7 +132,17 @@ impl<'a> Summary<'a> {
             counted,
             levels,
             steadiness,
+            clock,
         }
+    }
+
+    /// Returns the figure of each run that has one: with a clock the mean response time, else write amplification.
+    fn figures(&self) -> &[f64] {
+        self.clock.as_ref().map_or(&self.values, ClockPart::figures)
+    }
+
+    fn has_figure(&self) -> bool {
+        self.clock.as_ref().map_or(!self.values.is_empty(), ClockPart::has_figure)
     }
 
     /// Returns `true` if the runs may come to a steady state. Under a page cache a run is that of a program, from
@@ -139,7 +178,8 @@ impl<'a> Summary<'a> {
     /// Returns the share of the pages that went to blocks erased before, if it is too large for a steady state.
     fn burst(&self) -> Option<f64> {
         let erases = self.counted.counters.erases;
-        self.steadiness.burst().filter(|_| self.has_steady_state() && erases > 0)
+        let settles = self.clock.is_some() || self.has_steady_state();
+        self.steadiness.burst().filter(|_| settles && erases > 0)
     }
 
     /// Returns the advice for a run that is not known to be steady.
@@ -149,6 +189,9 @@ impl<'a> Summary<'a> {
 
     /// Returns `true` if the figure is known to be steady.
     fn is_steady(&self) -> bool {
+        if let Some(clock) = &self.clock {
+            return clock.is_steady(self);
+        }
         let settles = || match (self.passes, &self.levels) {
             (Some(verdict), _) => verdict == Verdict::Steady,
             (None, Some(_)) => {
@@ -162,55 +205,64 @@ impl<'a> Summary<'a> {
 
     /// Returns the findings of all parts, in their order.
     fn findings(&self) -> Vec<Finding> {
-        let short = self.short.iter().filter(|_| self.has_steady_state()).cloned().collect();
-        let burst = self.burst().map(findings::burst).into_iter().collect();
-        let parts = [
-            self.on_the_end(),
-            self.on_equal_runs().into_iter().collect(),
-            self.on_changes(),
-            short,
-            self.on_reach(),
-            self.on_passes(),
-            self.on_the_trace(),
-            self.on_the_drive(),
-            self.on_the_host(true),
-            burst,
-            self.on_streams(),
-        ];
-        parts.into_iter().flatten().collect()
+        let parts = match self.clock {
+            Some(_) => &Self::CLOCK_PARTS[..],
+            None => &Self::PARTS,
+        };
+        parts.iter().flat_map(|part| part(self)).collect()
     }
 
-    /// Returns the findings of runs that were stopped, and of those that wrote nothing.
+    /// Returns the finding of runs that were stopped, or that have no figure.
     fn on_the_end(&self) -> Vec<Finding> {
-        let (figures, runs) = (self.values.len(), self.runs.len());
-        match (figures, self.interrupted) {
-            (0, true) => vec![findings::stopped_in_warm_up()],
-            (0, false) if self.resolved.swap.is_none() => vec![findings::nothing_written()],
+        let has_clock = self.clock.is_some();
+        match (self.has_figure(), self.interrupted) {
+            (false, true) => vec![findings::stopped_in_warm_up()],
+            (false, false) if has_clock => vec![findings::nothing_arrived()],
+            (false, false) if self.resolved.swap.is_none() => vec![findings::nothing_written()],
             (_, false) => Vec::new(),
-            (_, true) => {
-                let unmeasured = (figures < runs).then(|| (runs - figures) as u64);
-                let left_out = unmeasured.map(findings::runs_in_warm_up);
-                [findings::interrupted()].into_iter().chain(left_out).collect()
-            }
+            (true, true) => vec![findings::interrupted()],
         }
     }
 
-    fn on_equal_runs(&self) -> Option<Finding> {
+    /// Returns the finding of runs that were stopped in their warm-up, while others were not.
+    fn on_unmeasured_runs(&self) -> Vec<Finding> {
+        let unmeasured = (self.runs.len() - self.figures().len()) as u64;
+        let may = self.interrupted && self.has_figure() && unmeasured > 0;
+        may.then(|| findings::runs_in_warm_up(unmeasured)).into_iter().collect()
+    }
+
+    /// Returns the finding that all runs have one figure. That of a run without a clock has an interval over its parts.
+    fn on_equal_runs(&self) -> Vec<Finding> {
         let parts = match self.resolved.is_trace_in_passes() {
             true => "the passes".to_string(),
             false => format!("{BATCHES} batches"),
         };
-        self.on_equal(&self.values, Some(&parts))
+        let parts = Some(&*parts).filter(|_| self.clock.is_none());
+        let is_fixed = self.resolved.source.pass().is_some() && !self.resolved.draws();
+        let runs = self.figures().len() as u64;
+        let equal = all_equal(self.figures());
+        equal.then(|| findings::identical_runs(runs, parts, is_fixed)).into_iter().collect()
     }
 
-    /// Returns the finding that runs of these figures, of which one has an interval over its `parts`, are all equal.
-    pub(crate) fn on_equal(&self, figures: &[f64], parts: Option<&str>) -> Option<Finding> {
-        let is_fixed = self.resolved.source.pass().is_some() && !self.resolved.draws();
-        all_equal(figures).then(|| findings::identical_runs(figures.len() as u64, parts, is_fixed))
+    /// Returns the finding of a measured part that is too short to show a steady state.
+    fn on_length(&self) -> Vec<Finding> {
+        match &self.clock {
+            Some(clock) => clock.on_length(self),
+            None => self.short.iter().filter(|_| self.has_steady_state()).cloned().collect(),
+        }
+    }
+
+    /// Returns the finding of a drive that wrote to blocks erased before.
+    fn on_bursts(&self) -> Vec<Finding> {
+        let may = self.clock.is_none() || self.has_figure();
+        self.burst().filter(|_| may).map(findings::burst).into_iter().collect()
     }
 
     /// Returns the finding that the figure moves, or that a transient is left in it.
     fn on_changes(&self) -> Vec<Finding> {
+        if let Some(clock) = &self.clock {
+            return clock.on_changes(self);
+        }
         let finding = match self.changes() {
             [Some(change), _] => Some(findings::still_moves(change, self.more())),
             [None, transient] => transient.map(|left| findings::still_settles(left, self.more())),
@@ -242,13 +294,12 @@ impl<'a> Summary<'a> {
     }
 
     fn on_the_trace(&self) -> Vec<Finding> {
-        let may = self.has_steady_state() && self.resolved.timed.is_none();
         let only_replays = self.trace.as_ref().and_then(Replayed::only_by_replays);
-        only_replays.filter(|_| may).into_iter().collect()
+        only_replays.filter(|_| self.has_steady_state()).into_iter().collect()
     }
 
     /// Returns the findings of a drive that died, whose warm-up is next to none, or that is small.
-    pub(crate) fn on_the_drive(&self) -> Vec<Finding> {
+    fn on_the_drive(&self) -> Vec<Finding> {
         let has_figure = self.has_steady_state() && !self.values.is_empty();
         let parts = [
             died_early(self.resolved, self.runs),
@@ -258,24 +309,26 @@ impl<'a> Summary<'a> {
         parts.into_iter().flatten().collect()
     }
 
-    /// Returns the findings of options of a host that have no effect, with writes before the measured ones or not.
-    pub(crate) fn on_the_host(&self, has_writes_before: bool) -> Vec<Finding> {
-        let (host, has_clock) = (self.resolved.host.as_ref(), self.resolved.timed.is_some());
+    /// Returns the findings of options of a host that have no effect.
+    fn on_the_host(&self) -> Vec<Finding> {
+        let (host, has_clock) = (self.resolved.host.as_ref(), self.clock.is_some());
+        let has_writes_before =
+            self.resolved.timed.as_ref().is_none_or(|timed| timed.precondition > 0);
         let warnings =
             |host: &HostSpec| host.warnings(has_writes_before, has_clock).unwrap_or_default();
         host.map(warnings).iter().flatten().map(|text| findings::without_effect(text)).collect()
     }
 
-    pub(crate) fn on_streams(&self) -> Vec<Finding> {
+    fn on_streams(&self) -> Vec<Finding> {
         let totals = self.counted.layer.streams.iter();
         totals.flat_map(|totals| stream_results::findings(self.resolved, totals)).collect()
     }
 
     /// Puts the result together.
-    pub(crate) fn result(self) -> RunResult {
+    fn result(self) -> RunResult {
         let (findings, steady) = (self.findings(), self.is_steady());
         let Self { resolved, runs, interrupted, measured, values, counted, .. } = self;
-        let Self { levels, steadiness, half, trace, .. } = self;
+        let Self { levels, steadiness, half, trace, clock, .. } = self;
         let Counted { counters, asked, layer, host, .. } = counted;
         let LayerCounts {
             packing, levelled, zombies, streams: totals, map_traffic, merges, ..
@@ -287,7 +340,7 @@ impl<'a> Summary<'a> {
             Work { counters, asked, packing, units_per_page: resolved.buffer.units_per_page };
         let bytes = Bytes::new(&counters, &asked, packing, resolved.config.unit());
         let config = FullConfig::new(resolved);
-        RunResult {
+        let mut result = RunResult {
             in_pages: InPages::new(mean(&values), half, &bytes),
             write_amplification: mean(&values),
             write_amplification_ci95: half,
@@ -329,13 +382,19 @@ impl<'a> Summary<'a> {
             blocks_asked: resolved.blocks_asked,
             config,
             version: crate::VERSION.to_string(),
+        };
+        if let Some(clock) = clock {
+            clock.add_to(&mut result);
         }
+        result
     }
 }
 
 /// Puts the runs of one configuration together.
-pub(crate) fn summarise(resolved: &Resolved, runs: &[Finished], interrupted: bool) -> RunResult {
-    Summary::new(resolved, runs, interrupted).result()
+pub(crate) fn summarise(resolved: &Resolved, runs: Vec<Remains>, interrupted: bool) -> RunResult {
+    let (finished, timings): (Vec<Finished>, Vec<Option<Timings>>) = runs.into_iter().unzip();
+    let timings = timings.into_iter().flatten().collect();
+    Summary::new(resolved, &finished, timings, interrupted).result()
 }
 
 /// Returns the tests of the measured parts. Runs that are all equal count as one.

@@ -12,9 +12,7 @@ use flashgc_drive::extent::INTERVALS;
 use flashgc_drive::preparation::Preparation;
 use flashgc_drive::settling::Reach;
 use flashgc_drive::stats::Interval;
-use flashgc_timed::{
-    CollectionResult, Meter, Overload, SlcCounts, Stop, Totals, Utilisation, WorstResult,
-};
+use flashgc_timed::{CollectionResult, Overload, Stop, Totals, Utilisation, WorstResult};
 use flashgc_workload::Op;
 use flashgc_workload::requests::RequestStream;
 
@@ -26,7 +24,7 @@ use crate::checkpoint::Turns;
 use crate::clock::Timed;
 use crate::config::Resolved;
 use crate::counted::Counted;
-use crate::finished::{Finished, Life, Pace};
+use crate::finished::{Cached, Cut, Finished, Life, Pace, TimedFinished, Timings};
 use crate::run::{Control, Lengthened, Poll};
 use crate::worn::{Erases, Worn, tally};
 
@@ -44,63 +42,6 @@ fn most_before(pages: u64) -> u64 {
 /// more than a share of all: this is no burst, since it is the end of the run.
 const LEAST_BEHIND: u64 = 1000;
 const SHARE_BEHIND: u64 = 10;
-
-/// The remains of a timed run when its drive is gone.
-#[derive(Value)]
-pub(crate) struct TimedRun {
-    /// The counts that every drive has.
-    pub finished: Finished,
-    /// The measurements.
-    pub meter: Meter,
-    /// The counts of collections in the measured part.
-    pub collecting: CollectionResult,
-    /// The pages programmed together with one on another plane in the measured part.
-    pub joined_programs: u64,
-    /// The use of the write cache in the measured part.
-    pub cached: Cached,
-    /// The counts of the SLC region in the measured part; `None` without one.
-    pub slc: Option<SlcCounts>,
-    /// The busy times in the measured part.
-    pub utilisation: Utilisation,
-    /// The nanoseconds of the measured part.
-    pub ns: u64,
-    /// The requests completed in the measured part.
-    pub completed: u64,
-    /// The sum over the time of the measured part of the requests in the system.
-    pub request_ns: u128,
-    /// The overload, if requests came too fast.
-    pub overload: Option<Overload>,
-    /// The pace of each interval of the measured part; empty if requests arrive at given times, which the
-    /// drive does not choose.
-    pub paces: Vec<Pace>,
-    /// The page writes before the requests, and about how many would have settled the drive; `None` if it had settled.
-    pub unsettled: Option<(u64, u64)>,
-    /// The writes before the requests that were not made because the workload hardly writes, if there are some.
-    pub cut: Option<Cut>,
-    /// The note for readers of its trace events, if there is one.
-    pub note: Option<String>,
-}
-
-/// The use of the write cache in the measured part of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Value)]
-pub(crate) struct Cached {
-    /// The pages that the host wrote.
-    pub(crate) written: u64,
-    /// The writes that waited before they came into the cache.
-    pub(crate) waits: u64,
-    /// The pages in the cache at the beginning and at the end.
-    pub(crate) held: [u64; 2],
-}
-
-impl Cached {
-    fn between(from: &Totals, to: &Totals) -> Self {
-        Self {
-            written: to.pages_written - from.pages_written,
-            waits: to.cache_waits - from.cache_waits,
-            held: [from.cached_pages, to.cached_pages],
-        }
-    }
-}
 
 /// The time and the counts of a drive at one moment; differences of moments are measured.
 #[derive(Value)]
@@ -165,15 +106,6 @@ pub(crate) struct ClockedRun {
     /// The processor time of the thread since which `elapsed` is yet to be counted.
     #[snapshot(skip)]
     since: Duration,
-}
-
-/// Writes before the requests that ended early.
-#[derive(Clone, Copy, Debug, Value)]
-pub(crate) struct Cut {
-    /// The page writes that were not made.
-    pub left: u64,
-    /// The requests that were drawn for those that were.
-    pub drawn: u64,
 }
 
 /// The writes that come before the requests: those of the same workload, with other random numbers.
@@ -395,7 +327,7 @@ impl ClockedRun {
 }
 
 impl Lengthened for ClockedRun {
-    type Done = TimedRun;
+    type Done = TimedFinished;
 
     fn advance(
         &mut self,
@@ -472,7 +404,7 @@ impl Lengthened for ClockedRun {
         false
     }
 
-    fn finish(self, resolved: &Resolved) -> TimedRun {
+    fn finish(self, resolved: &Resolved) -> TimedFinished {
         let Self { mut drive, start, stop, elapsed, precondition, .. } = self;
         let now = drive.now();
         let is_open = drive.has_open_loop();
@@ -531,8 +463,7 @@ impl Lengthened for ClockedRun {
         let cut = precondition.filter(|writes| writes.left > 0);
         let cut = cut.filter(hardly_writes);
         let cut = cut.map(|Precondition { left, drawn, .. }| Cut { left, drawn });
-        TimedRun {
-            finished,
+        let timings = Timings {
             collecting: CollectionResult::between(&start.totals, &end.totals),
             joined_programs: end.totals.joined_programs - start.totals.joined_programs,
             cached: Cached::between(&start.totals, &end.totals),
@@ -550,7 +481,8 @@ impl Lengthened for ClockedRun {
             cut,
             note,
             meter: drive.measured(),
-        }
+        };
+        TimedFinished { finished, timings }
     }
 }
 

@@ -1,0 +1,435 @@
+//! The part of a result that only runs with a clock have: response times, and the findings about them.
+
+use std::collections::BTreeMap;
+
+use flashgc_base::counts::Counts;
+use flashgc_base::naming::{choice, option};
+use flashgc_base::stream::StreamId;
+use flashgc_drive::extent::Length;
+use flashgc_drive::stats::{MOST_DRIFT, all_equal, half_width95, mean};
+use flashgc_ftl::{Counters, StreamCounts};
+use flashgc_timed::metrics::latency::{Figures, Latencies, LatencyResult};
+use flashgc_timed::{
+    ByTenant, Overload, Preemption, Refused, Settings, Suspension, Throughput, TimedResult,
+    Utilisation, WorstResult, slowest,
+};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{Part, Summary};
+use crate::clock::Timed;
+use crate::findings::{self, Finding};
+use crate::finished::{Pace, Timings};
+use crate::options::RunConfig;
+use crate::result::RunResult;
+use crate::steadiness::{Drift, FEWEST_ERASES, Steadiness};
+use crate::stream_results::StreamResult;
+
+/// The share of programs below which multi-plane operations join next to nothing.
+const LEAST_JOINED: f64 = 0.01;
+
+/// The rounds of collections below which nothing shows whether amplification is steady.
+const FEWEST_ROUNDS: f64 = 20.0;
+
+/// The share of the written pages above which a write cache that holds them more at the end is filling.
+const MOST_FILLED: f64 = 0.1;
+
+/// The part of a result that only runs with a clock have.
+pub(super) struct ClockPart<'a> {
+    timed: &'a Timed,
+    runs: Vec<Timings>,
+    result: TimedResult,
+    /// The finding that the write cache was filling.
+    filling: Option<Finding>,
+}
+
+impl<'a> Summary<'a> {
+    /// The parts of runs with a clock, in the order in which results show their findings.
+    pub(super) const CLOCK_PARTS: [Part<Self>; 14] = [
+        Self::on_the_end,
+        |summary| summary.on_clock(ClockPart::on_load),
+        Self::on_changes,
+        Self::on_bursts,
+        |summary| summary.on_clock(ClockPart::on_starved_writes),
+        Self::on_unmeasured_runs,
+        Self::on_length,
+        |summary| summary.on_clock(ClockPart::on_the_writes_before),
+        |summary| summary.on_clock(ClockPart::on_operations),
+        Self::on_equal_runs,
+        Self::on_the_drive,
+        Self::on_the_host,
+        Self::on_streams,
+        |summary| summary.on_clock(ClockPart::on_trace_events),
+    ];
+
+    fn on_clock(&self, part: fn(&ClockPart<'a>, &Self) -> Vec<Finding>) -> Vec<Finding> {
+        self.clock.as_ref().map_or_else(Vec::new, |clock| part(clock, self))
+    }
+
+    /// Returns the number of runs that wrote pages, at least 1, to take means over.
+    fn writing_runs(&self) -> f64 {
+        self.values.len().max(1) as f64
+    }
+}
+
+impl<'a> ClockPart<'a> {
+    pub(super) fn new(timed: &'a Timed, runs: Vec<Timings>) -> Self {
+        let result = timed_result(timed, &runs);
+        let filling = filled(&runs, timed.settings.write_cache);
+        Self { timed, runs, result, filling }
+    }
+
+    /// Returns the mean response time of each run that has one.
+    pub(super) fn figures(&self) -> &[f64] {
+        &self.result.mean_us_runs
+    }
+
+    pub(super) fn has_figure(&self) -> bool {
+        self.result.latency_us.all.is_some()
+    }
+
+    pub(super) fn paces(&self) -> Vec<&[Pace]> {
+        self.runs.iter().map(|run| &run.paces[..]).collect()
+    }
+
+    /// Adds the figures to those of the counts.
+    pub(super) fn add_to(mut self, result: &mut RunResult) {
+        result.timeline = self.runs.first_mut().and_then(|run| run.meter.take_timeline());
+        if let Some(streams) = &mut result.streams {
+            measure_streams(streams, &self.runs);
+        }
+        if self.timed.settings.slc.is_some() {
+            result.busy = None; // it has only the times of normal cells
+        }
+        result.each_run.by_run.extend(by_run(&self.runs));
+        result.digest = digest(&result.digest, &self.runs);
+        result.timed = Some(self.result);
+    }
+
+    /// Returns `true` if neither amplification nor the time for a request moves in the measured part, as far as
+    /// there is one, and the drive erased what it wrote to. Without an erase nothing shows that writes are steady.
+    pub(super) fn is_steady(&self, summary: &Summary<'_>) -> bool {
+        let Steadiness { amplification, pace, .. } = summary.steadiness;
+        let counters = &summary.counted.counters;
+        let writes_are = counters.host_pages == 0
+            || counters.erases > 0
+                && amplification.is_some_and(|change| change.is_settled())
+                && summary.burst().is_none();
+        let is_known = self.few_rounds(summary).is_none()
+            && few_erases(summary).is_none()
+            && self.filling.is_none()
+            && self.unsettled(summary).is_none();
+        writes_are
+            && is_known
+            && !summary.interrupted
+            && pace.is_none_or(|change| change.is_settled())
+    }
+
+    /// Returns the findings that requests come too fast, and that none met a collection.
+    fn on_load(&self, summary: &Summary<'_>) -> Vec<Finding> {
+        let Counters { host_pages, erases, .. } = summary.counted.counters;
+        let overload = self.result.overload.as_ref().map(|overload| {
+            // Only an overload asks for it, and it looks at every request of the trace.
+            let resolved = summary.resolved;
+            let pages = resolved.geometry.logical_pages();
+            let requests = resolved.source.requests();
+            let may_wait = requests.is_some_and(|requests| requests.waits(pages).is_ok());
+            findings::overload(overload, self.result.tenants.is_some(), may_wait)
+        });
+        let no_erase = (host_pages > 0 && erases == 0).then(|| findings::no_erase(host_pages));
+        let findings = overload.into_iter().chain(no_erase);
+        findings.filter(|_| self.has_figure()).collect()
+    }
+
+    /// Returns `true` if the runs have a graver finding than one about their length: they were stopped, or requests
+    /// queued up.
+    fn has_graver(&self, summary: &Summary<'_>) -> bool {
+        summary.interrupted || self.result.overload.is_some()
+    }
+
+    /// Returns the findings that amplification or the time for a request moves, or is not known well enough.
+    pub(super) fn on_changes(&self, summary: &Summary<'_>) -> Vec<Finding> {
+        if self.has_graver(summary) || !self.has_figure() {
+            return Vec::new();
+        }
+        let Counters { host_pages: writes, erases, .. } = summary.counted.counters;
+        let Steadiness { amplification, pace, .. } = summary.steadiness;
+        let pace = pace.filter(|_| writes == 0 || erases > 0);
+        // Writes that only a write cache took have no amplification.
+        let moves = erases > 0 && writes > 0 && amplification.is_none_or(|change| change.moves());
+        let figures = [
+            ("write amplification", amplification.filter(|_| erases > 0)),
+            ("the time for a request", pace),
+        ];
+        let unknown = figures.into_iter().find_map(|(name, change)| {
+            let change = change.filter(Drift::is_unknown)?;
+            let more = more_requests(&summary.resolved.config, change);
+            Some(findings::steadiness_unknown(name, change, more))
+        });
+        let moves = moves.then(|| findings::still_moves_with_a_clock(amplification));
+        let pace = pace.filter(Drift::moves).map(findings::pace_moves);
+        [moves, pace, unknown].into_iter().flatten().collect()
+    }
+
+    /// Returns the finding of writes that waited for an erased block.
+    fn on_starved_writes(&self, _: &Summary<'_>) -> Vec<Finding> {
+        let (starved, may) = (self.result.collecting.counts.starved, self.has_figure());
+        let paces = self.timed.settings.collecting.paces_writes;
+        (starved > 0 && may).then(|| findings::starved(starved, paces)).into_iter().collect()
+    }
+
+    /// Returns the findings of too few rounds of collections, or too few erases.
+    pub(super) fn on_length(&self, summary: &Summary<'_>) -> Vec<Finding> {
+        let rounds = self.few_rounds(summary).map(findings::few_rounds);
+        let erases = few_erases(summary).map(findings::few_erases);
+        let findings = rounds.into_iter().chain(erases);
+        findings.filter(|_| !self.has_graver(summary)).collect()
+    }
+
+    /// Returns the findings of writes before the requests that did not settle the drive, or ended early.
+    fn on_the_writes_before(&self, summary: &Summary<'_>) -> Vec<Finding> {
+        let pages = f64::from(summary.resolved.geometry.logical_pages());
+        let unsettled = self.unsettled(summary).map(|(written, needed)| {
+            findings::not_settled_before(written as f64 / pages, needed as f64 / pages)
+        });
+        let wanted = self.timed.precondition;
+        let cut = self.runs.iter().filter_map(|run| run.cut).max_by_key(|cut| cut.left);
+        // A workload that never writes changes nothing, before the clock or after.
+        let cut = cut.filter(|cut| cut.left < wanted);
+        let cut = cut.map(|cut| findings::warm_up_cut(wanted - cut.left, wanted, cut.drawn));
+        unsettled.into_iter().chain(cut).collect()
+    }
+
+    /// Returns the page writes before the requests and about how many would have settled the drive, of the run that
+    /// needs most. Reads do not ask for it, and writes that erase no block have a finding of their own.
+    fn unsettled(&self, summary: &Summary<'_>) -> Option<(u64, u64)> {
+        let runs = self.runs.iter().filter_map(|run| run.unsettled);
+        runs.max_by_key(|&(_, needed)| needed).filter(|_| summary.counted.counters.erases > 0)
+    }
+
+    /// Returns the rounds of collections from mark to mark in a unit, if the marks are apart and the rounds
+    /// fewer than [`FEWEST_ROUNDS`]. In a round a unit takes as many pages as it erases beyond its mark.
+    fn few_rounds(&self, summary: &Summary<'_>) -> Option<f64> {
+        let Settings { collecting, hardware, .. } = &self.timed.settings;
+        let counters = &summary.counted.counters;
+        if collecting.high <= collecting.low || counters.erases == 0 || counters.host_pages == 0 {
+            return None;
+        }
+        let units = f64::from(hardware.all_planes() / collecting.unit.planes(hardware));
+        let block = summary.resolved.geometry.pages_per_block();
+        let round = f64::from((collecting.high - collecting.low + 1) * block);
+        let rounds = counters.host_pages as f64 / (summary.writing_runs() * units * round);
+        (rounds < FEWEST_ROUNDS).then_some(rounds)
+    }
+
+    /// Returns the findings on what the drive did otherwise than its options may suggest.
+    fn on_operations(&self, summary: &Summary<'_>) -> Vec<Finding> {
+        if !self.has_figure() {
+            return Vec::new();
+        }
+        let settings = &self.timed.settings;
+        let suspended = self.result.suspension.as_ref().and_then(findings::suspended_no_more);
+        let units = u64::from(settings.hardware.units_per_page);
+        let joined = self.runs.iter().map(|run| run.joined_programs).sum::<u64>() * units;
+        let counters = &summary.counted.counters;
+        let (programs, erases) = (counters.programs(), counters.erases);
+        let gives_way = settings.collecting.preemption != Preemption::None;
+        let apart = (settings.multi_plane && joins_nothing(joined, programs))
+            .then(|| findings::planes_apart(joined, programs, erases, gives_way));
+        [suspended, self.filling.clone(), apart].into_iter().flatten().collect()
+    }
+
+    fn on_trace_events(&self, _: &Summary<'_>) -> Vec<Finding> {
+        let notes = self.runs.iter().filter_map(|run| run.note.as_deref());
+        notes.map(findings::trace_events).collect()
+    }
+}
+
+/// Returns the erases of a run, on average, if there are some and too few.
+fn few_erases(summary: &Summary<'_>) -> Option<f64> {
+    let counters = &summary.counted.counters;
+    let erases = counters.erases as f64 / summary.writing_runs();
+    let is_few = erases > 0.0 && erases < FEWEST_ERASES as f64;
+    (is_few && counters.host_pages > 0).then_some(erases)
+}
+
+/// Adds the response times of each stream.
+fn measure_streams(streams: &mut Vec<StreamResult>, runs: &[Timings]) {
+    let mut latencies = BTreeMap::<StreamId, Latencies>::new();
+    for (&stream, of_run) in runs.iter().flat_map(|run| run.meter.streams()) {
+        latencies.entry(stream).or_default().add(of_run);
+    }
+    for (stream, latencies) in latencies {
+        let LatencyResult { read, write, .. } = latencies.result();
+        let place = match streams.iter().position(|one| one.stream == Some(stream)) {
+            Some(place) => place,
+            None => {
+                let place = streams.iter().take_while(|one| one.stream < Some(stream)).count();
+                streams.insert(place, StreamResult::new(Some(stream), &StreamCounts::default()));
+                place
+            }
+        };
+        streams[place].read_us = read.map(|side| side.all);
+        streams[place].write_us = write.map(|side| side.all);
+    }
+}
+
+fn timed_result(timed: &Timed, runs: &[Timings]) -> TimedResult {
+    let mut latencies = Latencies::default();
+    for run in runs {
+        latencies.add(run.meter.latencies());
+    }
+    let mean_us_runs: Vec<f64> = runs
+        .iter()
+        .map(|run| run.meter.latencies())
+        .filter(|latencies| latencies.requests() > 0)
+        .map(|latencies| latencies.sum_ns() as f64 / latencies.requests() as f64 / 1e3)
+        .collect();
+    let ns: u64 = runs.iter().map(|run| run.ns).sum();
+    let seconds = ns as f64 / 1e9;
+    let rate = |amount: u64| if ns > 0 { amount as f64 / seconds } else { 0.0 };
+    let bytes = |index: usize| runs.iter().map(|run| run.meter.bytes()[index]).sum::<u64>();
+    let ran: Vec<&Utilisation> =
+        runs.iter().filter(|run| run.ns > 0).map(|run| &run.utilisation).collect();
+    let hardware = &timed.settings.hardware;
+    let (channels, dies) = (hardware.channels, hardware.all_dies());
+    let over_time = runs.first().and_then(|run| {
+        let (_, end) = run.meter.window()?;
+        Some(run.meter.series().result(end, channels, dies, dies))
+    });
+    let refused = runs.iter().fold(Refused::default(), |sum, run| sum.and(run.meter.refused()));
+    let request_ns: u128 = runs.iter().map(|run| run.request_ns).sum();
+    TimedResult {
+        latency_us: latencies.result(),
+        mean_us_ci95: interval(&mean_us_runs),
+        mean_us_runs,
+        time_share: latencies.shares(),
+        throughput: Throughput {
+            requests_per_second: rate(runs.iter().map(|run| run.completed).sum()),
+            read_bytes_per_second: rate(bytes(1)),
+            write_bytes_per_second: rate(bytes(0)),
+        },
+        utilisation: if ran.is_empty() { Utilisation::default() } else { Utilisation::mean(&ran) },
+        collecting: Counts::sum(runs.iter().map(|run| run.collecting)).unwrap_or_default(),
+        suspension: Suspension::of(&timed.settings.suspend, refused),
+        slc: Counts::sum(runs.iter().filter_map(|run| run.slc)),
+        tenants: (!timed.tenants.is_empty()).then(|| {
+            ByTenant::results(&timed.tenants, runs.iter().map(|run| run.meter.tenants()), seconds)
+        }),
+        over_time: over_time.unwrap_or_default(),
+        simulated_seconds: seconds,
+        requests_in_system: if ns > 0 { request_ns as f64 / ns as f64 } else { 0.0 },
+        overload: overload(runs),
+        worst: worst(runs),
+    }
+}
+
+/// Returns the figures of each run that every run has; none of a single run.
+fn by_run(runs: &[Timings]) -> BTreeMap<String, Vec<f64>> {
+    let mut made = BTreeMap::<String, Vec<f64>>::new();
+    if runs.len() < 2 {
+        return made;
+    }
+    for run in runs.iter().filter(|run| run.ns > 0) {
+        let LatencyResult { all, read, write, trim, .. } = run.meter.latencies().result();
+        for (kind, side) in [("all", all), ("read", read), ("write", write), ("trim", trim)] {
+            let Some(Figures { mean, p50, p90, p99, p99_9, p99_99, .. }) = side.map(|it| it.all)
+            else {
+                continue;
+            };
+            let figures = [
+                ("mean", mean),
+                ("p50", p50),
+                ("p90", p90),
+                ("p99", p99),
+                ("p99_9", p99_9),
+                ("p99_99", p99_99),
+            ];
+            for (figure, value) in figures {
+                made.entry(format!("{kind}_{figure}_us")).or_default().push(value);
+            }
+        }
+        let rate = run.completed as f64 / (run.ns as f64 / 1e9);
+        made.entry("requests_per_second".to_owned()).or_default().push(rate);
+    }
+    made.retain(|_, values| values.len() == runs.len());
+    made
+}
+
+/// Returns half the width of the 95% interval of the mean of `values`; `None` for one value, and if all are equal:
+/// such runs count as one.
+fn interval(values: &[f64]) -> Option<f64> {
+    Some(half_width95(values)).filter(|half| half.is_finite() && !all_equal(values))
+}
+
+/// Returns the slowest request of each kind over all runs; of equally slow ones the first.
+fn worst(runs: &[Timings]) -> Vec<WorstResult> {
+    slowest(runs.iter().map(|run| run.meter.worst()))
+}
+
+/// Returns the overload of the runs that had one: the means, and the most requests that waited.
+fn overload(runs: &[Timings]) -> Option<Overload> {
+    let all: Vec<Overload> = runs.iter().filter_map(|run| run.overload).collect();
+    let over =
+        |figure: &dyn Fn(&Overload) -> f64| mean(&all.iter().map(figure).collect::<Vec<_>>());
+    Some(Overload {
+        outstanding: all.iter().map(|one| one.outstanding).max()?,
+        offered_per_second: over(&|one| one.offered_per_second),
+        sustainable_per_second: over(&|one| one.sustainable_per_second),
+        is_cut_short: all.iter().any(|one| one.is_cut_short),
+    })
+}
+
+/// Returns the advice for a change that is known too badly: this many requests that its interval, which falls with
+/// their root, leaves out 5%, and twice as many more.
+fn more_requests(config: &RunConfig, change: Drift) -> String {
+    let too_wide = (change.drift.abs() + change.ci95) / MOST_DRIFT;
+    match config.length {
+        Length::Requests(requests) => {
+            choice("requests", (requests as f64 * 3.0 * too_wide * too_wide).ceil())
+        }
+        _ => format!("more {}", option("requests")),
+    }
+}
+
+/// Returns `true` if of `programs` programs so few were `joined` that multi-plane operations do next to
+/// nothing.
+fn joins_nothing(joined: u64, programs: u64) -> bool {
+    (joined as f64) < LEAST_JOINED * programs as f64
+}
+
+/// Returns the finding that a write cache of `capacity` pages was filling, if it holds more pages at the end by
+/// more than [`MOST_FILLED`] of those that were written.
+fn filled(runs: &[Timings], capacity: u32) -> Option<Finding> {
+    let written: u64 = runs.iter().map(|run| run.cached.written).sum();
+    let waits = runs.iter().map(|run| run.cached.waits).sum();
+    let [from, to] = [0, 1].map(|end| runs.iter().map(|run| run.cached.held[end]).sum::<u64>());
+    let grown = to.saturating_sub(from);
+    (grown as f64 > MOST_FILLED * written as f64)
+        .then(|| findings::writes_in_cache(written, grown, waits, capacity))
+}
+
+fn digest(counts: &str, runs: &[Timings]) -> String {
+    let mut text = counts.to_string();
+    for run in runs {
+        let latencies = run.meter.latencies();
+        let (requests, sum) = (latencies.requests(), latencies.sum_ns());
+        text.push_str(&format!("|{requests}|{sum}|{}|{:?}", run.ns, run.collecting));
+        if let Some(slc) = run.slc {
+            text.push_str(&format!("|{slc:?}"));
+        }
+    }
+    format!("{:016x}", xxh3_64(text.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_in_a_hundred_is_something() {
+        assert!(joins_nothing(0, 1));
+        assert!(joins_nothing(99, 10_000));
+        assert!(!joins_nothing(100, 10_000));
+        assert!(!joins_nothing(0, 0));
+    }
+}
