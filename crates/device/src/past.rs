@@ -5,7 +5,7 @@
 
 use std::io;
 
-use flashgc_drive::preparation::{FIRST_LOOK, Preparation};
+use flashgc_drive::preparation::Preparation;
 use flashgc_drive::settling::Reach;
 use flashgc_drive::stats::Interval;
 use flashgc_workload::generate::GeneratorSpec;
@@ -144,17 +144,17 @@ impl Past<'_> {
     fn live(mut self, workload: &mut dyn Workload, until: Until) -> Result<Aged, DeviceError> {
         let mut target = match until {
             Until::Times(times) => (f64::from(self.pages) * times) as u64,
-            Until::Settled => FIRST_LOOK * u64::from(self.pages),
+            Until::Settled => self.course.next_look(),
         };
         self.fill(target)?;
         let mut is_whole = self.write(workload, target)?;
         let most = MOST * u64::from(self.pages);
         while until == Until::Settled
             && is_whole
-            && 2 * target <= most
+            && self.course.next_look() <= most
             && !self.course.has_settled(self.reach)
         {
-            target *= 2;
+            target = self.course.next_look();
             is_whole = self.write(workload, target)?;
         }
         self.drive.flush()?;

@@ -2,12 +2,10 @@
 
 use flashgc_base::snapshot::Value;
 
-use crate::settling::{Reach, SettlingLevel, level};
+use crate::settling::{FIRST_LOOK_BEFORE, Reach, SettlingLevel, level, writes_at};
 use crate::stats::{Interval, drift, exceeds_chance, halves};
 use crate::touched::Touched;
 
-/// The drive writes of the first look. At each further one there are twice as many.
-pub const FIRST_LOOK: u64 = 5;
 /// Half of the interval of write amplification that is exact enough, as a share of the mean.
 const PRECISION: f64 = 0.02;
 /// The number of intervals of a drive write.
@@ -37,7 +35,7 @@ impl Preparation {
             written: 0,
             intervals: Vec::new(),
             touched: Touched::new(pages),
-            due: FIRST_LOOK * u64::from(pages) / 2,
+            due: FIRST_LOOK_BEFORE * u64::from(pages) / 2,
             half: 0,
             rewrites: None,
         }
@@ -67,6 +65,13 @@ impl Preparation {
     /// Returns the pages that were written, to add to.
     pub fn touched(&mut self) -> &mut Touched {
         &mut self.touched
+    }
+
+    /// Returns the page writes at the next look.
+    pub fn next_look(&self) -> u64 {
+        let first = FIRST_LOOK_BEFORE * u64::from(self.pages);
+        let looks = (self.written / first).checked_ilog2().map_or(0, |looks| looks + 1);
+        writes_at(first, looks + 1)
     }
 
     /// Adds an interval. Returns `true` if it is time to look whether the drive has settled: after 5 drive writes, 10,
@@ -114,7 +119,7 @@ impl Preparation {
     pub fn needed(&self, reach: Reach) -> u64 {
         let written = self.written.max(1) as f64;
         // Before the end of the first half nobody knows.
-        let first = (2 * FIRST_LOOK * u64::from(self.pages)) as f64 / written;
+        let first = (2 * FIRST_LOOK_BEFORE * u64::from(self.pages)) as f64 / written;
         let rewrites = self.rewrites();
         let times = if rewrites > 0.0 { reach.rewrites / rewrites } else { first };
         let precision =
@@ -173,10 +178,12 @@ mod tests {
             // Half of the pages are never written; of the others, a drive write is two writes of each.
             let pages = (0..preparation.interval()).map(|_| rng.below(20_000)).collect();
             preparation.touched().add(&Batch { pages, ..Batch::default() });
+            let next = preparation.next_look() / 40_000;
             if preparation
                 .add(Interval::of_pages(preparation.interval(), 2 * preparation.interval()))
             {
                 looks.push(preparation.written() / 40_000);
+                assert_eq!(looks.last(), Some(&next));
                 let expected = 2.0 * preparation.written() as f64 / 40_000.0;
                 assert!(
                     (preparation.rewrites() / expected - 1.0).abs() < 0.1,

@@ -12,8 +12,11 @@ pub const PRECISION: f64 = 0.01;
 /// The number of times that a cold page is written in the measured part, if a placement remembers no more: fewer
 /// than one page in fifty are then still where they were before it.
 pub const FEWEST_REWRITES: f64 = 4.0;
-/// The drive writes of the shortest run.
+/// The drive writes of the first look at a run, which is the end of the shortest one. At each further look there are
+/// twice as many.
 pub const FIRST_LOOK: u64 = 20;
+/// The drive writes of the first look at the writes before a measured part, likewise.
+pub(crate) const FIRST_LOOK_BEFORE: u64 = 5;
 /// The most drive writes, unless somebody says another number.
 pub const MOST: u64 = 640;
 
@@ -142,10 +145,16 @@ pub struct Doubling {
     pub reach: Reach,
 }
 
+/// Returns the writes at look number `look` of looks that each have twice the writes of the one before, `first` at
+/// number 1.
+pub(crate) fn writes_at(first: u64, look: u32) -> u64 {
+    first.saturating_mul(1 << look.saturating_sub(1).min(63))
+}
+
 impl Doubling {
     /// Returns the page writes of a run after this many looks.
     pub fn until(&self, looks: u32) -> u64 {
-        self.first.saturating_mul(1 << looks.saturating_sub(1).min(63))
+        writes_at(self.first, looks)
     }
 
     /// Returns `true` if a run of `written` page writes needs as many again. What it would need more than the

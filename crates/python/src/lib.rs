@@ -49,7 +49,7 @@ mod _core {
     use super::device::{
         DeviceClient, DeviceListener, DeviceMount, DeviceReplay, DriveFile, FileRings,
         RecordedDrive, StoredDrive, device_age, device_check, device_configuration, device_counts,
-        device_create, device_log, device_fuzz, device_owners, device_repeat, device_sweep,
+        device_create, device_fuzz, device_log, device_owners, device_repeat, device_sweep,
     };
     #[pymodule_export]
     use super::errors::{ConfigError, DriveError, FlashgcError, PolicyError, TraceError};

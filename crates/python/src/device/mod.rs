@@ -10,7 +10,7 @@ mod open;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-pub(crate) use campaign::{DeviceReplay, RecordedDrive, device_log, device_fuzz, device_sweep};
+pub(crate) use campaign::{DeviceReplay, RecordedDrive, device_fuzz, device_log, device_sweep};
 pub(crate) use client::DeviceClient;
 use flashgc_base::stream::StreamId;
 use flashgc_base::sync::lock;
