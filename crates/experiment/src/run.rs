@@ -76,8 +76,14 @@ pub(crate) trait Lengthened: State + Send + Sized {
         turns: &mut Turns<'_>,
     ) -> Result<bool, DriveError>;
 
+    /// Returns the number of times that it was advanced, and `true` if it is being advanced once more.
+    fn rounds(&self) -> (u32, bool);
+
     /// Returns `true` if it has been advanced less than `rounds` times.
-    fn is_due(&self, rounds: u32) -> bool;
+    fn is_due(&self, rounds: u32) -> bool {
+        let (done, under_way) = self.rounds();
+        under_way || done < rounds
+    }
 
     /// Returns `true` if it has not settled by the rule of its plan, and must be lengthened.
     fn needs_another(&self, resolved: &Resolved) -> bool;
@@ -95,7 +101,11 @@ pub(crate) trait Lengthened: State + Send + Sized {
     }
 
     /// Stores a run that has come to its end.
-    fn store_done(&self, turns: &mut Turns<'_>);
+    fn store_done(&self, turns: &mut Turns<'_>) {
+        if let (rounds, false) = self.rounds() {
+            turns.store(rounds, self);
+        }
+    }
 
     /// Returns the intervals measured so far.
     fn measured(&self) -> &[Interval];
@@ -229,18 +239,20 @@ impl Run {
         let plan = &resolved.plan;
         let amount = plan.round(self.rounds);
         let warming = if self.at_start.is_none() { self.warmup.amount } else { 0 };
+        let programs = self.drive.layer().counters().programs();
         // The progress counts all units alike: close enough for a progress bar.
         let mut progress = match (&plan.rule, &plan.doubling) {
-            (None, None) => Progress::new(warming + amount, 0),
+            (None, None) => Progress::new(warming + amount, 0, programs),
             (Some(_), _) => {
                 let done = self.reported.max(u64::from(self.rounds));
-                Progress::new(warming + Rule::USUAL * amount, done * amount)
+                Progress::new(warming + Rule::USUAL * amount, done * amount, programs)
             }
             (None, Some(rule)) => {
                 let written = rule.until(self.rounds);
                 let needed = rule.reach.run_needed(written / 2, self.rewrites);
                 let goal = if self.rounds == 0 || needed > rule.most { 0 } else { needed };
-                let mut progress = Progress::new(rule.until(self.rounds + 1).max(goal), 0);
+                let total = rule.until(self.rounds + 1).max(goal);
+                let mut progress = Progress::new(total, 0, programs);
                 progress.reported = self.reported;
                 progress
             }
@@ -314,13 +326,9 @@ impl Run {
         turns: &mut Turns<'_>,
     ) -> Result<End, DriveError> {
         let mut steps = 0u32;
-        let mut programs = self.drive.layer().counters().programs();
         let mut report = |drive: &dyn Drive| {
-            let now = drive.layer().counters().programs();
-            control.programs.fetch_add(now - programs, Ordering::Relaxed);
-            programs = now;
             let position = drive.position(target.unit).min(target.amount).wrapping_add(offset);
-            progress.report(position, control);
+            progress.report(position, drive.layer().counters().programs(), control);
         };
         let mut cancelled = control.is_cancelled();
         while !cancelled && self.drive.step(target)? {
@@ -387,8 +395,8 @@ impl Lengthened for Run {
         Ok(matches!(end, End::Target))
     }
 
-    fn is_due(&self, rounds: u32) -> bool {
-        self.under_way || self.rounds < rounds
+    fn rounds(&self) -> (u32, bool) {
+        (self.rounds, self.under_way)
     }
 
     fn needs_another(&self, resolved: &Resolved) -> bool {
@@ -406,12 +414,6 @@ impl Lengthened for Run {
     fn level(&self, resolved: &Resolved) -> Option<SettlingLevel> {
         let (before, measured) = self.measured.split_at(cut(resolved, &self.measured));
         level(&[&self.settling[..], before].concat(), measured)
-    }
-
-    fn store_done(&self, turns: &mut Turns<'_>) {
-        if !self.under_way {
-            turns.store(self.rounds, self);
-        }
     }
 
     fn measured(&self) -> &[Interval] {
@@ -482,19 +484,21 @@ impl Lengthened for Run {
 }
 
 /// Returns the end of piece `piece` of `count` pieces of `amount` units that begin at `origin`.
-fn pieces(origin: u64, amount: u64, piece: u64, count: u64) -> u64 {
+pub(crate) fn pieces(origin: u64, amount: u64, piece: u64, count: u64) -> u64 {
     origin + (u128::from(amount) * u128::from(piece) / u128::from(count)) as u64
 }
 
-struct Progress {
+/// The progress of a run: units of its length, and pages programmed.
+pub(crate) struct Progress {
     total: u64,
     reported: u64,
+    programs: u64,
 }
 
 impl Progress {
-    /// Returns the progress of `total` units in all, `before` of which were reported before.
-    fn new(total: u64, before: u64) -> Self {
-        let mut progress = Self { total: total.max(1), reported: 0 };
+    /// Returns the progress of `total` units in all. `before` of them and `programs` pages were reported before.
+    pub(crate) fn new(total: u64, before: u64, programs: u64) -> Self {
+        let mut progress = Self { total: total.max(1), reported: 0, programs };
         progress.reported = progress.parts(before);
         progress
     }
@@ -504,11 +508,10 @@ impl Progress {
         (share / u128::from(self.total)) as u64
     }
 
-    fn report(&mut self, position: u64, control: &Control) {
+    pub(crate) fn report(&mut self, position: u64, programs: u64, control: &Control) {
         let parts = self.parts(position);
-        if parts > self.reported {
-            control.done.fetch_add(parts - self.reported, Ordering::Relaxed);
-            self.reported = parts;
-        }
+        control.done.fetch_add(parts.saturating_sub(self.reported), Ordering::Relaxed);
+        control.programs.fetch_add(programs - self.programs, Ordering::Relaxed);
+        (self.reported, self.programs) = (self.reported.max(parts), programs);
     }
 }

@@ -1,7 +1,6 @@
-//! The parts of a timed run: its map, its requests, and its progress.
+//! The parts of a timed run: its map and its requests.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
@@ -14,7 +13,6 @@ use flashgc_workload::{FlushingRequests, RangedRequests, WorkloadError};
 
 use crate::clock::Timed;
 use crate::config::Resolved;
-use crate::run::Control;
 
 /// Makes the map of a drive.
 pub(super) fn layer(
@@ -180,28 +178,5 @@ impl RequestStream for Limited {
             batch.truncate(end);
         }
         Ok(())
-    }
-}
-
-/// The progress of a run, in page writes without the clock and requests: close enough for a progress bar.
-pub(super) struct Progress {
-    total: u64,
-    reported: u64,
-    programs: u64,
-}
-
-impl Progress {
-    /// Returns the progress of a run that has completed `completed` requests and programmed `programs` pages.
-    pub(super) fn new(timed: &Timed, completed: u64, programs: u64) -> Self {
-        let total = (timed.precondition + timed.requests).max(completed).max(1);
-        Self { total, reported: 0, programs }
-    }
-
-    pub(super) fn report(&mut self, done: u64, programs: u64, control: &Control) {
-        let share = u128::from(done.min(self.total)) * u128::from(Control::RUN);
-        let parts = (share / u128::from(self.total)) as u64;
-        control.done.fetch_add(parts.saturating_sub(self.reported), Ordering::Relaxed);
-        control.programs.fetch_add(programs - self.programs, Ordering::Relaxed);
-        (self.reported, self.programs) = (self.reported.max(parts), programs);
     }
 }

@@ -17,7 +17,7 @@ use flashgc_workload::Op;
 use flashgc_workload::requests::RequestStream;
 
 use super::make;
-use super::parts::{Progress, open_before};
+use super::parts::open_before;
 use super::simulated::Simulated;
 use crate::bytes::Written;
 use crate::checkpoint::Turns;
@@ -25,7 +25,7 @@ use crate::clock::Timed;
 use crate::config::Resolved;
 use crate::counted::Counted;
 use crate::finished::{Cached, Cut, Finished, Life, Pace, TimedFinished, Timings};
-use crate::run::{Control, Lengthened, Poll};
+use crate::run::{Control, Lengthened, Poll, Progress, pieces};
 use crate::worn::{Erases, Worn, tally};
 
 /// The number of requests in a row that may write nothing to the drive before the clock. After more, no write is
@@ -205,7 +205,7 @@ impl ClockedRun {
         if self.start.is_none() {
             let count = if warmup > 0 { INTERVALS / 3 } else { 0 };
             for piece in self.pieces + 1..=count {
-                if !self.interval(part(warmup, piece, count), timed, look)? {
+                if !self.interval(pieces(0, warmup, piece, count), timed, look)? {
                     return Ok(false);
                 }
                 if self.stop != Stop::Reached {
@@ -219,7 +219,7 @@ impl ClockedRun {
         let amount = timed.requests - warmup;
         let from = warmup + u64::from(self.rounds) * amount;
         for piece in self.pieces + 1..=INTERVALS {
-            if !self.interval(from + part(amount, piece, INTERVALS), timed, look)? {
+            if !self.interval(pieces(from, amount, piece, INTERVALS), timed, look)? {
                 return Ok(false);
             }
             if self.stop != Stop::Reached {
@@ -340,7 +340,9 @@ impl Lengthened for ClockedRun {
         self.since = cpu::time();
         self.under_way = true;
         let programs = self.drive.counters().programs();
-        let mut progress = Progress::new(timed, self.completed, programs);
+        // The progress counts page writes without the clock and requests alike: close enough for a progress bar.
+        let total = (timed.precondition + timed.requests).max(self.completed);
+        let mut progress = Progress::new(total, 0, programs);
         let mut told = 0;
         let mut look = |run: &mut Self, done: u64| {
             progress.report(done, run.drive.counters().programs(), control);
@@ -371,14 +373,8 @@ impl Lengthened for ClockedRun {
         Ok(going && self.stop == Stop::Reached)
     }
 
-    fn is_due(&self, rounds: u32) -> bool {
-        self.under_way || self.rounds < rounds
-    }
-
-    fn store_done(&self, turns: &mut Turns<'_>) {
-        if !self.under_way {
-            turns.store(self.rounds, self);
-        }
+    fn rounds(&self) -> (u32, bool) {
+        (self.rounds, self.under_way)
     }
 
     fn measured(&self) -> &[Interval] {
@@ -484,11 +480,6 @@ impl Lengthened for ClockedRun {
         };
         TimedFinished { finished, timings }
     }
-}
-
-/// Returns the end of piece `piece` of `count` pieces of `amount` requests.
-fn part(amount: u64, piece: u64, count: u64) -> u64 {
-    (u128::from(amount) * u128::from(piece) / u128::from(count)) as u64
 }
 
 /// Returns the erase counts of all blocks of the drive.
