@@ -66,6 +66,40 @@ pub trait Layer: State + Send {
     fn memory_bytes(&self) -> u64;
 }
 
+/// The methods of a [`Layer`] that its page store has: its field `store`.
+macro_rules! methods_of_store {
+    () => {
+        fn geometry(&self) -> &Geometry {
+            &self.store.tables.geometry
+        }
+
+        fn wear(&self) -> Option<&Wear> {
+            self.store.wear.as_ref()
+        }
+
+        fn decisions(&self) -> u64 {
+            self.store.decisions()
+        }
+
+        fn streams(&mut self) -> Option<&mut dyn TakesStreams> {
+            self.store.streams()
+        }
+
+        fn hints(&mut self) -> Option<&mut dyn TakesHints> {
+            self.store.hints()
+        }
+
+        fn moves(&mut self) -> Option<&mut dyn ReportsMoves> {
+            Some(&mut self.store)
+        }
+
+        fn memory_bytes(&self) -> u64 {
+            self.store.bytes
+        }
+    };
+}
+pub(crate) use methods_of_store;
+
 /// The counts that only some layers keep.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Counts, Value)]
 pub struct LayerCounts {

@@ -182,13 +182,8 @@ impl<P: VictimPolicy> PageMap<P> {
         let Some(victim) = &self.plane().under_way else { return Ok(()) };
         let block = victim.block;
         if let Some(class) = self.store.sorting.of_copies(victim.levels) {
-            let fits = count.min(self.plane().room(class) as usize);
-            self.set_down(class, 0, fits);
-            if fits < count {
-                self.store.open_next(class, PLANE)?;
-                self.set_down(class, fits, count);
-            }
-            return Ok(());
+            let pages = &self.moving[..count];
+            return self.store.set_down_all(PLANE, class, pages, self.moves_zombies);
         }
         let sees_blocks = self.store.sorting.sees_blocks();
         for index in 0..count {

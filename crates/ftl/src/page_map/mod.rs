@@ -16,7 +16,7 @@ use crate::counters::Counters;
 use crate::error::FtlError;
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
-use crate::layer::{Layer, LayerCounts, ReportsMoves, TakesHints, TakesStreams};
+use crate::layer::{Layer, LayerCounts, ReportsMoves, TakesHints, TakesStreams, methods_of_store};
 use crate::layout::{Layout, PlaneLayout};
 use crate::scheme::{Costs, Duplicates, Scheme};
 use crate::store::{Asks, MAP_AHEAD, PageStore, Plane, room_for_a_block};
@@ -125,9 +125,7 @@ impl<P: VictimPolicy> PageMap<P> {
 }
 
 impl<P: VictimPolicy> Layer for PageMap<P> {
-    fn geometry(&self) -> &Geometry {
-        &self.store.tables.geometry
-    }
+    methods_of_store!();
 
     fn counters(&self) -> Counters {
         // The store counts pages written from memory as copies; they are the host's.
@@ -144,36 +142,12 @@ impl<P: VictimPolicy> Layer for PageMap<P> {
         LayerCounts { duplicates: self.duplicates(), ..self.store.counts() }
     }
 
-    fn wear(&self) -> Option<&Wear> {
-        self.store.wear.as_ref()
-    }
-
-    fn decisions(&self) -> u64 {
-        self.store.decisions()
-    }
-
-    fn streams(&mut self) -> Option<&mut dyn TakesStreams> {
-        self.store.streams()
-    }
-
-    fn hints(&mut self) -> Option<&mut dyn TakesHints> {
-        self.store.hints()
-    }
-
-    fn moves(&mut self) -> Option<&mut dyn ReportsMoves> {
-        Some(&mut self.store)
-    }
-
     fn audit(&self) -> Result<(), String> {
         let plane = self.plane();
         if !self.frontier.has_pool() && !plane.pool.is_empty() {
             return Err("a frontier without a pool has blocks in it".to_string());
         }
         self.store.audit()
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        self.store.bytes
     }
 }
 

@@ -25,7 +25,7 @@ pub use crate::store::{Contents, Move, OpenBlock, RESERVED_BLOCKS};
 
 /// The pick of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Victim {
+pub struct VictimBlock {
     /// Its number among the blocks of the drive.
     pub block: BlockId,
     /// Valid pages when it was picked.
@@ -167,7 +167,7 @@ pub trait Stepwise: Layer {
     /// # Errors
     /// The errors of a collection of the counting drive: nothing to collect, or a policy that breaks its
     /// contract.
-    fn begin_collection(&mut self, plane: PlaneId) -> Result<Option<Victim>, FtlError>;
+    fn begin_collection(&mut self, plane: PlaneId) -> Result<Option<VictimBlock>, FtlError>;
 
     /// Returns the SLC regions of the planes; `None` without any.
     fn slc(&self) -> Option<&dyn FoldsSlc>;
@@ -305,5 +305,5 @@ pub trait FoldsSlc {
 
     /// Begins to fold the oldest SLC block of `plane`, which [`FoldsSlc::can_fold`]. From here on the
     /// fold is a collection.
-    fn begin_fold(&mut self, plane: PlaneId) -> Victim;
+    fn begin_fold(&mut self, plane: PlaneId) -> VictimBlock;
 }

@@ -5,12 +5,12 @@ use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::stream::StreamId;
 
-use super::{Contents, FoldsSlc, Move, OpenBlock, Room, Stepwise, Victim};
+use super::{Contents, FoldsSlc, Move, OpenBlock, Room, Stepwise, VictimBlock};
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::Counters;
 use crate::error::FtlError;
 use crate::geometry::Geometry;
-use crate::layer::{Layer, LayerCounts, ReportsMoves, TakesHints, TakesStreams};
+use crate::layer::{Layer, LayerCounts, ReportsMoves, TakesHints, TakesStreams, methods_of_store};
 use crate::layout::{PlaneId, PlaneLayout};
 use crate::page_buffer::PageBuffer;
 use crate::placement::{Class, Place};
@@ -310,7 +310,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         self.store.program_copies(plane)
     }
 
-    fn begin_collection(&mut self, plane: PlaneId) -> Result<Option<Victim>, FtlError> {
+    fn begin_collection(&mut self, plane: PlaneId) -> Result<Option<VictimBlock>, FtlError> {
         if self.closes_host(plane) {
             self.plane_mut(plane).close_class(HOST);
         }
@@ -318,7 +318,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         let plane_state = self.plane(plane);
         let block = plane_state.first_block + victim;
         self.store.tables.prefetch_block(block);
-        Ok(Some(Victim { block, valid: plane_state.blocks.valid(victim).into() }))
+        Ok(Some(VictimBlock { block, valid: plane_state.blocks.valid(victim).into() }))
     }
 
     fn slc(&self) -> Option<&dyn FoldsSlc> {
@@ -410,15 +410,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         };
         let mut pages = vec![0; room_for_a_block(plane_state.blocks.pages_per_block())];
         let (count, with_zombies) = self.store.lift(plane, block, &mut pages);
-        let fits = count.min(self.plane(plane).room(class) as usize);
-        for part in [&pages[..fits], &pages[fits..count]] {
-            if part.is_empty() {
-                continue;
-            }
-            self.give_room(class, plane)?;
-            self.store.set_down(plane, class, part, with_zombies);
-        }
-        Ok(())
+        self.store.set_down_all(plane, class, &pages[..count], with_zombies)
     }
 
     fn copies_on_its_own(&self) -> bool {
@@ -465,9 +457,7 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
 }
 
 impl<P: VictimPolicy> Layer for PlaneMap<P> {
-    fn geometry(&self) -> &Geometry {
-        &self.store.tables.geometry
-    }
+    methods_of_store!();
 
     fn counters(&self) -> Counters {
         self.store.counters()
@@ -475,26 +465,6 @@ impl<P: VictimPolicy> Layer for PlaneMap<P> {
 
     fn counts(&self) -> LayerCounts {
         self.store.counts()
-    }
-
-    fn wear(&self) -> Option<&Wear> {
-        self.store.wear.as_ref()
-    }
-
-    fn decisions(&self) -> u64 {
-        self.store.decisions()
-    }
-
-    fn streams(&mut self) -> Option<&mut dyn TakesStreams> {
-        self.store.streams()
-    }
-
-    fn hints(&mut self) -> Option<&mut dyn TakesHints> {
-        self.store.hints()
-    }
-
-    fn moves(&mut self) -> Option<&mut dyn ReportsMoves> {
-        Some(&mut self.store)
     }
 
     fn audit(&self) -> Result<(), String> {
@@ -510,10 +480,6 @@ impl<P: VictimPolicy> Layer for PlaneMap<P> {
             }
         }
         self.store.audit()
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        self.store.bytes
     }
 }
 
@@ -542,11 +508,11 @@ impl<P: VictimPolicy> FoldsSlc for PlaneMap<P> {
         self.store.can_fold(plane, low)
     }
 
-    fn begin_fold(&mut self, plane: PlaneId) -> Victim {
+    fn begin_fold(&mut self, plane: PlaneId) -> VictimBlock {
         let block = self.store.begin_fold(plane);
         let plane_state = self.plane(plane);
         let number = plane_state.first_block + block;
         self.store.tables.prefetch_block(number);
-        Victim { block: number, valid: plane_state.blocks.valid(block).into() }
+        VictimBlock { block: number, valid: plane_state.blocks.valid(block).into() }
     }
 }

@@ -199,6 +199,30 @@ impl<P: VictimPolicy> PageStore<P> {
         self.note_copies(pages);
     }
 
+    /// Programs `pages`, lifted from a victim, at the open block of `class` in `plane`; those that find no room
+    /// there at the next one.
+    ///
+    /// # Errors
+    /// No erased block is left for them.
+    pub(crate) fn set_down_all(
+        &mut self,
+        plane: PlaneId,
+        class: Class,
+        pages: &[u32],
+        with_zombies: bool,
+    ) -> Result<(), FtlError> {
+        let fits = pages.len().min(self.planes[plane as usize].room(class) as usize);
+        let (first, rest) = pages.split_at(fits);
+        if !first.is_empty() {
+            self.set_down(plane, class, first, with_zombies);
+        }
+        if !rest.is_empty() {
+            self.open_next(class, plane)?;
+            self.set_down(plane, class, rest, with_zombies);
+        }
+        Ok(())
+    }
+
     /// Copies the valid page at `from`, in the victim of `plane`, to the open block of its class.
     /// Returns its new ppn.
     ///

@@ -19,10 +19,9 @@
 //! Chiang and Chang, Journal of Systems and Software 1999, as Kim and Kwak, 2016 (BSGC), state it
 //! in section II.2.
 
-use super::Scored;
+use super::{Aged, Scored};
 use crate::blocks::{BlockId, BlockTable};
-use crate::geometry::Geometry;
-use crate::track::{AgeBasis, Ages, Course, Score};
+use crate::track::{AgeBasis, Ages, Course};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
 
@@ -45,43 +44,25 @@ impl Scored for Cat {
     }
 }
 
-impl Score for Cat {
-    fn bytes(&self, shape: &Geometry) -> u64 {
-        self.ages.bytes(shape.blocks())
-    }
-
-    fn start(&mut self, blocks: &BlockTable) {
-        self.ages.start(blocks.len());
+impl Aged for Cat {
+    #[inline(always)]
+    fn ages(&self) -> &Ages {
+        &self.ages
     }
 
     #[inline(always)]
-    fn course(&self, blocks: &BlockTable, block: BlockId, closed: u64, now: u64) -> Course {
+    fn ages_mut(&mut self) -> &mut Ages {
+        &mut self.ages
+    }
+
+    #[inline(always)]
+    fn of_age(&self, blocks: &BlockTable, block: BlockId, age: f64) -> Course {
         let (b, valid) = (f64::from(blocks.pages_per_block()), f64::from(blocks.valid(block)));
         let wear = f64::from(blocks.erase_count(block)) + 1.0;
-        let (gain, age, cost) = (b - valid, self.ages.at(block, closed, now), valid * wear);
+        let (gain, cost) = (b - valid, valid * wear);
         match self.log {
             true => Course::logarithmic(gain, age, cost),
             false => Course::linear(gain, age, cost),
         }
-    }
-
-    #[inline(always)]
-    fn lost(&mut self, _: &BlockTable, block: BlockId, _: u32, time: u64) {
-        self.ages.lost(block, time);
-    }
-
-    #[inline(always)]
-    fn falls(&self) -> bool {
-        self.ages.restart()
-    }
-
-    fn taken(&mut self, blocks: &BlockTable, block: BlockId) {
-        if blocks.is_programmed(block) {
-            self.ages.collected(blocks.clock());
-        }
-    }
-
-    fn settle(&mut self, _: &BlockTable) -> bool {
-        self.ages.settle()
     }
 }

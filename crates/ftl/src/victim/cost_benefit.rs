@@ -23,10 +23,9 @@
 //! and II.3 (`last_collection`). Papers that call the age "logarithmic" or map it through steps of
 //! powers of two are the reason for `weigh=log`.
 
-use super::Scored;
+use super::{Aged, Scored};
 use crate::blocks::{BlockId, BlockTable};
-use crate::geometry::Geometry;
-use crate::track::{AgeBasis, Ages, Course, Score};
+use crate::track::{AgeBasis, Ages, Course};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Kind, Param, Params, SpecError};
 
@@ -72,19 +71,21 @@ impl Scored for CostBenefit {
     }
 }
 
-impl Score for CostBenefit {
-    fn bytes(&self, shape: &Geometry) -> u64 {
-        self.ages.bytes(shape.blocks())
-    }
-
-    fn start(&mut self, blocks: &BlockTable) {
-        self.ages.start(blocks.len());
+impl Aged for CostBenefit {
+    #[inline(always)]
+    fn ages(&self) -> &Ages {
+        &self.ages
     }
 
     #[inline(always)]
-    fn course(&self, blocks: &BlockTable, block: BlockId, closed: u64, now: u64) -> Course {
+    fn ages_mut(&mut self) -> &mut Ages {
+        &mut self.ages
+    }
+
+    #[inline(always)]
+    fn of_age(&self, blocks: &BlockTable, block: BlockId, age: f64) -> Course {
         let (b, valid) = (f64::from(blocks.pages_per_block()), f64::from(blocks.valid(block)));
-        let (invalid, age) = (b - valid, self.ages.at(block, closed, now));
+        let invalid = b - valid;
         let (gain, cost) = match self.form {
             Form::Kawaguchi => (invalid, 2.0 * valid),
             Form::Lfs => (invalid, b + valid),
@@ -95,25 +96,5 @@ impl Score for CostBenefit {
             true => Course::logarithmic(gain, age, cost),
             false => Course::linear(gain, age, cost),
         }
-    }
-
-    #[inline(always)]
-    fn lost(&mut self, _: &BlockTable, block: BlockId, _: u32, time: u64) {
-        self.ages.lost(block, time);
-    }
-
-    #[inline(always)]
-    fn falls(&self) -> bool {
-        self.ages.restart()
-    }
-
-    fn taken(&mut self, blocks: &BlockTable, block: BlockId) {
-        if blocks.is_programmed(block) {
-            self.ages.collected(blocks.clock());
-        }
-    }
-
-    fn settle(&mut self, _: &BlockTable) -> bool {
-        self.ages.settle()
     }
 }

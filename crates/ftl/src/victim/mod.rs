@@ -27,7 +27,7 @@ pub mod z_greedy;
 
 pub use by_placement::ByPlacement;
 pub use external::{External, ExternalPick, MakePick};
-pub use scored::Scored;
+pub use scored::{Aged, Scored};
 
 use flashgc_base::snapshot::State;
 

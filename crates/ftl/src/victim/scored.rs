@@ -7,7 +7,8 @@ use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::remembers::Remembers;
-use crate::track::{Kinetic, Score};
+use crate::track::{Ages, Course, Kinetic, Score};
+use flashgc_base::snapshot::State;
 
 /// A policy that is a score and nothing else: the largest is picked.
 pub trait Scored: Score + Clone + 'static {
@@ -45,5 +46,69 @@ impl<S: Scored> VictimPolicy for S {
 
     fn pick(&mut self, _: &BlockTable, best: &Kinetic<S>, _: &mut Stream) -> Option<BlockId> {
         best.first()
+    }
+}
+
+/// A score that weighs a block's age and its present counts, and remembers nothing else.
+pub trait Aged: State + Send {
+    /// `true` if the score depends on zombies, as [`Score::FOLLOWS_ZOMBIES`] says.
+    const HAS_ZOMBIES: bool = false;
+
+    /// Returns the ages of the blocks.
+    fn ages(&self) -> &Ages;
+
+    /// Returns the ages, to be kept up to date.
+    fn ages_mut(&mut self) -> &mut Ages;
+
+    /// Returns the score of a candidate of this age, as [`Score::course`] does.
+    fn of_age(&self, blocks: &BlockTable, block: BlockId, age: f64) -> Course;
+
+    /// Returns the order of equal scores, as [`Score::tie`] does.
+    #[inline(always)]
+    fn order(&self, blocks: &BlockTable, block: BlockId) -> u16 {
+        let _ = (blocks, block);
+        0
+    }
+}
+
+impl<A: Aged> Score for A {
+    const FOLLOWS_ZOMBIES: bool = A::HAS_ZOMBIES;
+
+    fn bytes(&self, shape: &Geometry) -> u64 {
+        self.ages().bytes(shape.blocks())
+    }
+
+    fn start(&mut self, blocks: &BlockTable) {
+        self.ages_mut().start(blocks.len());
+    }
+
+    #[inline(always)]
+    fn course(&self, blocks: &BlockTable, block: BlockId, closed: u64, now: u64) -> Course {
+        self.of_age(blocks, block, self.ages().at(block, closed, now))
+    }
+
+    #[inline(always)]
+    fn tie(&self, blocks: &BlockTable, block: BlockId) -> u16 {
+        self.order(blocks, block)
+    }
+
+    #[inline(always)]
+    fn lost(&mut self, _: &BlockTable, block: BlockId, _: u32, time: u64) {
+        self.ages_mut().lost(block, time);
+    }
+
+    #[inline(always)]
+    fn falls(&self) -> bool {
+        self.ages().restart()
+    }
+
+    fn taken(&mut self, blocks: &BlockTable, block: BlockId) {
+        if blocks.is_programmed(block) {
+            self.ages_mut().collected(blocks.clock());
+        }
+    }
+
+    fn settle(&mut self, _: &BlockTable) -> bool {
+        self.ages_mut().settle()
     }
 }

@@ -17,11 +17,10 @@
 //! # Source
 //! Lee, Kim, Lee, Maeng, IEEE Trans. on Computers 64(4), 2015, Eq. 3.
 
-use super::Scored;
 use super::z_greedy::twice_benefit;
+use super::{Aged, Scored};
 use crate::blocks::{BlockId, BlockTable};
-use crate::geometry::Geometry;
-use crate::track::{AgeBasis, Ages, Course, Score};
+use crate::track::{AgeBasis, Ages, Course};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
 
@@ -41,48 +40,29 @@ impl Scored for ZCostBenefit {
     }
 }
 
-impl Score for ZCostBenefit {
-    const FOLLOWS_ZOMBIES: bool = true;
+impl Aged for ZCostBenefit {
+    const HAS_ZOMBIES: bool = true;
 
-    fn bytes(&self, shape: &Geometry) -> u64 {
-        self.ages.bytes(shape.blocks())
-    }
-
-    fn start(&mut self, blocks: &BlockTable) {
-        self.ages.start(blocks.len());
+    #[inline(always)]
+    fn ages(&self) -> &Ages {
+        &self.ages
     }
 
     #[inline(always)]
-    fn course(&self, blocks: &BlockTable, block: BlockId, closed: u64, now: u64) -> Course {
+    fn ages_mut(&mut self) -> &mut Ages {
+        &mut self.ages
+    }
+
+    #[inline(always)]
+    fn of_age(&self, blocks: &BlockTable, block: BlockId, age: f64) -> Course {
         let valid = u32::from(blocks.valid(block));
         let invalid = blocks.pages_per_block() - valid;
         let benefit = twice_benefit(invalid, blocks.zombies(block).into());
-        let age = self.ages.at(block, closed, now);
         Course::linear(f64::from(benefit), age, f64::from(4 * valid))
     }
 
     #[inline(always)]
-    fn tie(&self, blocks: &BlockTable, block: BlockId) -> u16 {
+    fn order(&self, blocks: &BlockTable, block: BlockId) -> u16 {
         blocks.valid(block)
-    }
-
-    #[inline(always)]
-    fn lost(&mut self, _: &BlockTable, block: BlockId, _: u32, time: u64) {
-        self.ages.lost(block, time);
-    }
-
-    #[inline(always)]
-    fn falls(&self) -> bool {
-        self.ages.restart()
-    }
-
-    fn taken(&mut self, blocks: &BlockTable, block: BlockId) {
-        if blocks.is_programmed(block) {
-            self.ages.collected(blocks.clock());
-        }
-    }
-
-    fn settle(&mut self, _: &BlockTable) -> bool {
-        self.ages.settle()
     }
 }
