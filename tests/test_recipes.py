@@ -47,7 +47,7 @@ KINDS = {
 TESTS = {
     "flashgc-ftl": ["against_reference::", "combinations::", "conformance::", "placement::"],
     "flashgc-workload": ["generate::"],
-    "flashgc-experiment": ["asked::", "timed_runs::overhead"],
+    "flashgc-experiment": ["input::", "timed_runs::overhead"],
 }
 
 

@@ -30,16 +30,16 @@ pub(crate) struct Counted {
 
 /// Counts as a part of a result, under the names of their declaration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Named<T>(T);
+pub struct NamedCounts<T>(T);
 
-impl<T: Listed + Default> Named<T> {
+impl<T: Listed + Default> NamedCounts<T> {
     /// Counts as their list has them: a number of the moment is 0.
     pub fn new(counts: &T) -> Self {
         Self(T::of(&mut counts.numbers().into_iter()).unwrap_or_default())
     }
 }
 
-impl<T> Deref for Named<T> {
+impl<T> Deref for NamedCounts<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -47,13 +47,13 @@ impl<T> Deref for Named<T> {
     }
 }
 
-impl<T: Listed> Serialize for Named<T> {
+impl<T: Listed> Serialize for NamedCounts<T> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_map(T::list().iter().map(|count| count.name).zip(self.numbers()))
     }
 }
 
-impl<'de, T: Listed> Deserialize<'de> for Named<T> {
+impl<'de, T: Listed> Deserialize<'de> for NamedCounts<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_map(Object(PhantomData)).map(Self)
     }

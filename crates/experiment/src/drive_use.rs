@@ -10,7 +10,7 @@ use crate::summary::small;
 
 /// The host's use of a stored drive for a while.
 #[derive(Clone, Debug)]
-pub struct Served {
+pub struct DriveUse {
     /// The shape of the drive.
     pub geometry: Geometry,
     /// The blocks that stay erased between two collections.
@@ -23,9 +23,9 @@ pub struct Served {
     pub erases: u64,
 }
 
-/// The judgement on [`Served`].
+/// The judgement on [`DriveUse`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Judged {
+pub struct Judgement {
     /// `true` if write amplification was steady.
     pub steady: bool,
     /// The tests.
@@ -34,9 +34,9 @@ pub struct Judged {
     pub findings: Vec<Finding>,
 }
 
-impl Served {
+impl DriveUse {
     /// Judges the use by the rules of simulated drives.
-    pub fn judged(&self) -> Judged {
+    pub fn judged(&self) -> Judgement {
         let parts: Vec<Interval> =
             self.parts.iter().map(|&(host, programs)| Interval::of_pages(host, programs)).collect();
         let runs = [parts];
@@ -73,7 +73,7 @@ impl Served {
         let steady = change.is_some_and(|change| change.is_settled())
             && burst.is_none()
             && self.erases >= FEWEST_ERASES;
-        Judged { steady, steadiness, findings: said }
+        Judgement { steady, steadiness, findings: said }
     }
 }
 
@@ -81,14 +81,14 @@ impl Served {
 mod tests {
     use super::*;
 
-    fn served(amplification: impl Fn(u64) -> u64, erases: u64) -> Served {
+    fn served(amplification: impl Fn(u64) -> u64, erases: u64) -> DriveUse {
         let parts: Vec<(u64, u64)> = (0..20).map(|at| (1000, amplification(at))).collect();
         let programs = parts.iter().map(|&(_, programs)| programs).sum();
         let geometry = Geometry::with_spare(1000, 100, 0.1).unwrap();
-        Served { geometry, kept_erased: 2, parts, programs, erases }
+        DriveUse { geometry, kept_erased: 2, parts, programs, erases }
     }
 
-    fn ids(served: &Served) -> Vec<String> {
+    fn ids(served: &DriveUse) -> Vec<String> {
         served.judged().findings.into_iter().map(|one| one.id).collect()
     }
 
@@ -118,21 +118,21 @@ mod tests {
         assert_eq!(ids(&noisy), ["steadiness-unknown"]);
         assert!(!noisy.judged().steady);
         let short =
-            Served { parts: vec![(5000, 10_000); 3], programs: 30_000, ..served(|_| 1, 300) };
+            DriveUse { parts: vec![(5000, 10_000); 3], programs: 30_000, ..served(|_| 1, 300) };
         assert_eq!(ids(&short), ["too-short"]);
-        let nothing = Served { parts: Vec::new(), programs: 0, ..served(|_| 1, 0) };
+        let nothing = DriveUse { parts: Vec::new(), programs: 0, ..served(|_| 1, 0) };
         assert_eq!(ids(&nothing), ["nothing-measured"]);
     }
 
     #[test]
     fn blocks_that_stay_erased_are_no_spare_space() {
-        let small = Served {
+        let small = DriveUse {
             geometry: Geometry::with_spare(100, 100, 0.1).unwrap(),
             kept_erased: 3,
             ..served(|at| 2000 + at % 2, 400)
         };
         assert_eq!(ids(&small), ["spare-kept-erased"]);
-        let few = Served { geometry: Geometry::with_spare(40, 100, 0.1).unwrap(), ..small };
+        let few = DriveUse { geometry: Geometry::with_spare(40, 100, 0.1).unwrap(), ..small };
         assert_eq!(ids(&few), ["few-blocks"]);
     }
 }

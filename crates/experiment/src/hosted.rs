@@ -4,14 +4,14 @@ use flashgc_ftl::ZombieCounts;
 use flashgc_host::{HintCounts, HostCounts, HostPages, HostWaits};
 use serde::{Deserialize, Serialize};
 
-use crate::counted::Named;
+use crate::counted::NamedCounts;
 
 /// The counts of the hosts of all runs in the measured part, in pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostResult {
     /// The pages read and written.
     #[serde(flatten)]
-    pub pages: Named<HostPages>,
+    pub pages: NamedCounts<HostPages>,
     /// The pages dirty in the cache, on average over the requests; on a drive with a clock on
     /// average over the time.
     pub mean_dirty_pages: f64,
@@ -20,10 +20,10 @@ pub struct HostResult {
     /// The share of known pages among the dirty ones; `None` if nothing was ever dirty.
     pub known_share: Option<f64>,
     /// The counts of hints.
-    pub hints: Named<HintCounts>,
+    pub hints: NamedCounts<HintCounts>,
     /// The waits for commands; `None` where the drive has no clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waits: Option<Named<HostWaits>>,
+    pub waits: Option<NamedCounts<HostWaits>>,
 }
 
 impl HostResult {
@@ -32,12 +32,12 @@ impl HostResult {
         let HostCounts { pages, hints, waits, dirty, known, moments } = sum;
         let mean = |total: u128| total as f64 / moments.max(1) as f64;
         Self {
-            pages: Named::new(&pages),
+            pages: NamedCounts::new(&pages),
             mean_dirty_pages: mean(dirty),
             mean_known_pages: mean(known),
             known_share: (dirty > 0).then(|| known as f64 / dirty as f64),
-            hints: Named::new(&hints),
-            waits: has_clock.then(|| Named::new(&waits)),
+            hints: NamedCounts::new(&hints),
+            waits: has_clock.then(|| NamedCounts::new(&waits)),
         }
     }
 }
@@ -47,7 +47,7 @@ impl HostResult {
 pub struct ZombieResult {
     /// The counts, without the zombies of the moment.
     #[serde(flatten)]
-    pub counts: Named<ZombieCounts>,
+    pub counts: NamedCounts<ZombieCounts>,
     /// The share of zombies among the pages copied; `None` if none were copied.
     pub share_of_copies: Option<f64>,
 }
@@ -55,6 +55,6 @@ pub struct ZombieResult {
 impl ZombieResult {
     pub(crate) fn new(sum: &ZombieCounts, copied_pages: u64) -> Self {
         let share = (copied_pages > 0).then(|| sum.copied as f64 / copied_pages as f64);
-        Self { counts: Named::new(sum), share_of_copies: share }
+        Self { counts: NamedCounts::new(sum), share_of_copies: share }
     }
 }

@@ -4,7 +4,6 @@
 //! there.
 
 mod ahead;
-pub mod asked;
 pub mod bytes;
 pub mod checkpoint;
 mod clock;
@@ -13,10 +12,12 @@ pub mod compare;
 pub mod config;
 pub mod conformance;
 pub mod counted;
+pub mod drive_use;
 pub mod each_run;
 pub mod findings;
 mod finished;
 pub mod hosted;
+pub mod input;
 pub mod listing;
 mod mapping_units;
 mod measured;
@@ -26,7 +27,6 @@ pub mod replayed;
 mod resolve;
 pub mod result;
 mod run;
-pub mod served;
 mod shape;
 pub mod simulate;
 pub mod steadiness;

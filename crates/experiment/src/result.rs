@@ -8,7 +8,7 @@ use flashgc_timed::metrics::timeline::Timeline;
 use serde::{Deserialize, Serialize};
 
 use crate::bytes::Bytes;
-use crate::counted::Named;
+use crate::counted::NamedCounts;
 use crate::each_run::{EachRun, InPages, number};
 use crate::findings::Finding;
 use crate::hosted::{HostResult, ZombieResult};
@@ -49,12 +49,12 @@ pub struct RunResult {
     /// The counts of the map in the measured parts of all runs. All counts of pages are in mapping units,
     /// and all counts below are of those parts, unless they name others.
     #[serde(flatten)]
-    pub counters: Named<Counters>,
+    pub counters: NamedCounts<Counters>,
     /// The pages read by the host.
     pub reads: u64,
     /// The cost of wear levelling, which the counts above include; `None` without it.
     #[serde(default)]
-    pub levelling: Option<Named<Levelled>>,
+    pub levelling: Option<NamedCounts<Levelled>>,
     /// The number and the evenness of the erases of blocks since the drives were made; `None` if no
     /// run began.
     pub wear: Option<Wear>,
@@ -141,10 +141,10 @@ pub struct MapResult {
     pub map_bytes: u64,
     /// The counts of merges of log blocks; `None` for a mapping that has none.
     #[serde(default)]
-    pub merges: Option<Named<Merges>>,
+    pub merges: Option<NamedCounts<Merges>>,
     /// The traffic of a map on flash; `None` for a map in memory.
     #[serde(default)]
-    pub map_traffic: Option<Named<MapTraffic>>,
+    pub map_traffic: Option<NamedCounts<MapTraffic>>,
 }
 
 /// The course of a run.

@@ -9,7 +9,7 @@ use flashgc_drive::stats::{Interval, mean};
 use flashgc_ftl::FtlError;
 use rayon::prelude::*;
 
-use crate::checkpoint::{Found, Keeper, Turns};
+use crate::checkpoint::{Keeper, Restored, Turns};
 use crate::clocked::ClockedRun;
 use crate::config::Resolved;
 use crate::findings::{self, Finding};
@@ -217,7 +217,7 @@ fn start<R: Lengthened>(
     let mut run = make(index)?;
     let mut rounds = 1;
     if let Some(keeper) = keeper {
-        if let Found::Done = keeper.restore(index, &mut run)? {
+        if let Restored::Done = keeper.restore(index, &mut run)? {
             return Err(DriveError::checkpoint(
                 "checkpoint: a run to lengthen is done".to_string(),
             ));

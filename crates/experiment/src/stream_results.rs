@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bytes::Bytes;
 use crate::config::Resolved;
-use crate::counted::Named;
+use crate::counted::NamedCounts;
 use crate::findings::{self, Finding};
 use crate::finished::Finished;
 
@@ -19,7 +19,7 @@ pub struct StreamResult {
     pub stream: Option<StreamId>,
     /// The mapping units written and copied.
     #[serde(flatten)]
-    pub counts: Named<StreamCounts>,
+    pub counts: NamedCounts<StreamCounts>,
     /// The write amplification, (host + copied) / host without padding; `None` if the host wrote
     /// nothing.
     pub write_amplification: Option<f64>,
@@ -35,7 +35,7 @@ impl StreamResult {
     pub(crate) fn new(stream: Option<StreamId>, counts: &StreamCounts) -> Self {
         Self {
             stream,
-            counts: Named::new(counts),
+            counts: NamedCounts::new(counts),
             write_amplification: amplification(counts),
             read_us: None,
             write_us: None,
@@ -86,7 +86,7 @@ pub struct HandleResult {
     pub persistently_isolated: bool,
     /// The mapping units written and copied. First contents belong to handle 0.
     #[serde(flatten)]
-    pub counts: Named<StreamCounts>,
+    pub counts: NamedCounts<StreamCounts>,
     /// The write amplification, (host + copied) / host without padding; `None` if the host wrote
     /// nothing.
     pub write_amplification: Option<f64>,
@@ -120,7 +120,7 @@ impl FdpResult {
         let result = |(handle, counts): (u16, &StreamCounts)| HandleResult {
             handle,
             persistently_isolated: handle < persistent,
-            counts: Named::new(counts),
+            counts: NamedCounts::new(counts),
             write_amplification: amplification(counts),
         };
         Self {

@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::bytes::Bytes;
 use crate::config::Resolved;
-use crate::counted::{Counted, Named};
+use crate::counted::{Counted, NamedCounts};
 use crate::each_run::{EachRun, InPages};
 use crate::findings::{self, Finding, MOST_ADVISED};
 use crate::finished::{Finished, Remains, Timings};
@@ -349,9 +349,9 @@ impl<'a> Summary<'a> {
             each_run: EachRun::new(values, runs),
             bytes,
             short_writes: asked.short_writes,
-            counters: Named::new(&counters),
+            counters: NamedCounts::new(&counters),
             reads: asked.reads,
-            levelling: levelled.as_ref().map(Named::new),
+            levelling: levelled.as_ref().map(NamedCounts::new),
             wear: Wear::new(resolved, runs),
             lifetime: Lifetime::new(resolved, runs),
             host: host.map(|sum| HostResult::new(sum, resolved.timed.is_some())),
@@ -366,8 +366,8 @@ impl<'a> Summary<'a> {
             samples: Samples::new(resolved, &measured, left, interrupted),
             map: MapResult {
                 map_bytes: runs.first().map_or(0, |run| run.map_bytes),
-                merges: merges.as_ref().map(Named::new),
-                map_traffic: map_traffic.as_ref().map(Named::new),
+                merges: merges.as_ref().map(NamedCounts::new),
+                map_traffic: map_traffic.as_ref().map(NamedCounts::new),
             },
             swap: resolved.swap.as_ref().map(|spec| Swap::new(spec, runs)),
             page_programs_per_second: programs_per_second(runs),

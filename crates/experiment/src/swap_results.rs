@@ -8,7 +8,7 @@ use flashgc_drive::swapping::Swapping;
 use flashgc_ftl::Costs;
 use serde::{Deserialize, Serialize};
 
-use crate::counted::{Counted, Named};
+use crate::counted::{Counted, NamedCounts};
 use crate::finished::Finished;
 
 /// Counts and times of the measured parts of all runs.
@@ -29,7 +29,7 @@ pub struct Swap {
     pub mean_collection_us: Option<f64>,
     /// The counts of both.
     #[serde(flatten)]
-    pub counts: Named<Swapping>,
+    pub counts: NamedCounts<Swapping>,
     /// The pages in memory that a collection did not read from flash (N_dup), as the mean; `None`
     /// if there was no collection.
     pub excluded_per_collection: Option<f64>,
@@ -53,7 +53,7 @@ impl Swap {
             swap_in_seconds: seconds(counts.swap_ins, costs.read),
             mean_collection_us: per_collection(collection_ns as f64 / 1e3),
             excluded_per_collection: per_collection(counts.duplicates.excluded() as f64),
-            counts: Named::new(&counts),
+            counts: NamedCounts::new(&counts),
         }
     }
 }

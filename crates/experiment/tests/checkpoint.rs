@@ -9,7 +9,7 @@ use std::time::Duration;
 use flashgc_base::rng::Stream;
 use flashgc_drive::extent::Length;
 use flashgc_drive::source::TimedSource;
-use flashgc_experiment::checkpoint::{Keeper, Places, subject};
+use flashgc_experiment::checkpoint::{CheckpointFiles, Keeper, subject};
 use flashgc_experiment::config::Resolved;
 use flashgc_experiment::options::{HostConfig, RunConfig, SwapConfig, TimedConfig};
 use flashgc_experiment::result::RunResult;
@@ -173,7 +173,7 @@ fn uninterrupted(config: &RunConfig) -> String {
 /// Runs, or goes on, until the end or until cancelled after `patience`; returns the result.
 fn attempt(config: &RunConfig, path: &Path, every: Duration, patience: Duration) -> RunResult {
     let resolved = resolve(config);
-    let places = Places {
+    let places = CheckpointFiles {
         write: Some(path.to_owned()),
         every: Some(every),
         resume: path.exists().then(|| path.to_owned()),
@@ -256,7 +256,7 @@ fn what_does_not_belong_together_is_refused_in_one_line() {
     attempt(&config, &path, Duration::ZERO, Duration::from_millis(5));
     assert_eq!(subject(&path).unwrap().config, config);
     let refused = |config: &RunConfig| {
-        let places = Places { resume: Some(path.clone()), ..Places::default() };
+        let places = CheckpointFiles { resume: Some(path.clone()), ..CheckpointFiles::default() };
         Keeper::new(&places, config, &resolve(config)).err().unwrap().to_string()
     };
     assert_eq!(
@@ -267,7 +267,10 @@ fn what_does_not_belong_together_is_refused_in_one_line() {
             path.display()
         )
     );
-    let places = Places { write: Some(folder.path().join("no/such")), ..Places::default() };
+    let places = CheckpointFiles {
+        write: Some(folder.path().join("no/such")),
+        ..CheckpointFiles::default()
+    };
     let error = Keeper::new(&places, &config, &resolve(&config)).err().unwrap().to_string();
     assert!(error.ends_with("No such file or directory; hint: check the path"), "{error}");
 }
@@ -298,7 +301,7 @@ fn stopped(config: &RunConfig, path: &Path) -> Vec<u8> {
 fn go_on(config: &RunConfig, path: &Path, bytes: &[u8]) -> Result<String, String> {
     std::fs::write(path, bytes).unwrap();
     let resolved = resolve(config);
-    let places = Places { resume: Some(path.to_owned()), ..Places::default() };
+    let places = CheckpointFiles { resume: Some(path.to_owned()), ..CheckpointFiles::default() };
     let keeper = Keeper::new(&places, config, &resolved).map_err(|error| error.to_string())?;
     let control = Control::default();
     let results = simulate_each(&[resolved], 1, &control, &mut || {}, &|_, _| (), Some(&keeper));
@@ -352,7 +355,8 @@ fn a_timeline_is_refused() {
     config.timed.as_mut().unwrap().timeline =
         Some(TimelineConfig { file: "timeline.json".into(), window: "0ms:50ms".into() });
     let folder = tempfile::tempdir().unwrap();
-    let places = Places { write: Some(folder.path().join("c")), ..Places::default() };
+    let places =
+        CheckpointFiles { write: Some(folder.path().join("c")), ..CheckpointFiles::default() };
     let error = Keeper::new(&places, &config, &resolve(&config)).err().unwrap().to_string();
     assert!(error.contains("a timeline cannot be saved; hint: leave out the timeline"), "{error}");
 }
@@ -366,7 +370,7 @@ fn a_run_that_is_done_is_read_from_its_checkpoint_and_not_run_again() {
     let config = counting();
     let programs = |expected: &str, every: Duration| {
         let resume = path.exists().then(|| path.clone());
-        let places = Places { write: Some(path.clone()), every: Some(every), resume };
+        let places = CheckpointFiles { write: Some(path.clone()), every: Some(every), resume };
         let resolved = resolve(&config);
         let keeper = Keeper::new(&places, &config, &resolved).unwrap();
         let control = Control::default();

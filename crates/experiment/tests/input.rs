@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use flashgc_experiment::asked::{Asked, Places, experiment};
+use flashgc_experiment::input::{Experiment, Places, experiment};
 use flashgc_experiment::options::{Drives, Holder, Kind, OptionInfo, Value, find, options};
 use serde_json::{Value as Json, json};
 
@@ -49,7 +49,7 @@ fn asked(way: Way, given: &[(&str, Value)]) -> Result<Vec<Json>, String> {
     let (values, places) = (Value::Table(sections.collect()), Places::new(places));
     let given = experiment(&values, &places, &Value::Table(Vec::new()));
     let given = given.map_err(|error| error.to_string())?;
-    let made = Asked::new(given, places).configurations(1, &HashMap::new());
+    let made = Experiment::new(given, places).configurations(1, &HashMap::new());
     let made = made.map_err(|error| error.to_string())?;
     Ok(made.iter().map(|fields| serde_json::to_value(fields).unwrap()).collect())
 }

@@ -1,10 +1,10 @@
 //! All tests of the crate as one program: a module for each file, and the helpers that they share.
 
 mod against_models;
-mod asked;
 mod checkpoint;
 mod honesty;
 mod hosts;
+mod input;
 mod levelling;
 mod lifetime;
 mod mapping_units;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use flashgc_drive::extent::Length;
 use flashgc_drive::source::TimedSource;
-use flashgc_experiment::asked::Places;
 use flashgc_experiment::config::Resolved;
+use flashgc_experiment::input::Places;
 use flashgc_experiment::options::{RunConfig, TimedConfig, find};
 use flashgc_experiment::result::RunResult;
 use flashgc_experiment::simulate::{Control, simulate};

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use flashgc_drive::source::{Source, TimedSource};
-use flashgc_experiment::asked::{Asked, Places, experiment};
 use flashgc_experiment::config::Resolved;
+use flashgc_experiment::input::{Experiment, Places, experiment};
 use flashgc_experiment::options::{
     Drives, EXCLUDED, Holder, OptionInfo, RunConfig, Value, find, options,
 };
@@ -96,7 +96,7 @@ fn asked(way: Way, values: &Values) -> Result<(RunConfig, Places), String> {
     let (sections, places) = (Value::Table(sections.collect()), Places::new(places));
     let given = experiment(&sections, &places, &Value::Table(Vec::new()));
     let given = given.map_err(|error| error.to_string())?;
-    let made = Asked::new(given, places.clone()).configurations(1, &HashMap::new());
+    let made = Experiment::new(given, places.clone()).configurations(1, &HashMap::new());
     let made = made.map_err(|error| error.to_string())?;
     let json = serde_json::to_value(&made[0]).unwrap();
     Ok((serde_json::from_value(json).unwrap(), places))

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use flashgc_drive::extent::Length;
 use flashgc_drive::source::{Source, TimedSource};
-use flashgc_experiment::checkpoint::{Keeper, Places};
+use flashgc_experiment::checkpoint::{CheckpointFiles, Keeper};
 use flashgc_experiment::config::Resolved;
 use flashgc_experiment::options::{HostConfig, RunConfig, TimedConfig};
 use flashgc_experiment::result::RunResult;
@@ -231,7 +231,7 @@ fn tenants_have_the_same_digits_again_and_again_and_after_a_checkpoint() {
     let (mut stops, mut patience) = (0, Duration::from_millis(20));
     let result = loop {
         let resolved = resolve(&config).unwrap();
-        let places = Places {
+        let places = CheckpointFiles {
             write: Some(path.clone()),
             every: Some(Duration::from_millis(5)),
             resume: path.exists().then(|| path.clone()),

@@ -120,7 +120,7 @@ impl Mapping {
         };
         let params = Params::resolve(&spec, info.params)?;
         if info.params.iter().any(|param| param.name == "window") {
-            log_map::Window::parse(params.text("window"))?;
+            log_map::LogWindow::parse(params.text("window"))?;
         }
         Ok(Self { info, params })
     }

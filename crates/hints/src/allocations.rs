@@ -150,7 +150,7 @@ impl Decode for Events {
     }
 }
 
-/// The bytes of the device that [`Follower::follow`] needs.
+/// The bytes of the device that [`ExtentFollower::follow`] needs.
 pub const HEAD: usize = 128;
 
 /// Returns the tracepoints of a file system.
@@ -175,8 +175,8 @@ pub fn number_of(path: &Path) -> Result<u64, FollowError> {
     Ok(Device::of(path)?.number())
 }
 
-/// Follower of the allocations on one device.
-pub struct Follower {
+/// ExtentFollower of the allocations on one device.
+pub struct ExtentFollower {
     events: Events,
     rings: Rings<Told>,
     bytes: u64,
@@ -201,7 +201,7 @@ impl Unlinked {
     }
 }
 
-impl Follower {
+impl ExtentFollower {
     /// Follows the file system on the block device at `device`. A ring has `ring_bytes`, rounded up to a power of two.
     ///
     /// # Errors
@@ -226,7 +226,7 @@ impl Follower {
     /// Returns a follower to which nothing comes until it [follows](Self::follow) a device.
     ///
     /// # Errors
-    /// The errors of [`Follower::open`].
+    /// The errors of [`ExtentFollower::open`].
     pub fn prepare(kind: FileSystem, ring_bytes: usize) -> Result<Self, FollowError> {
         let events = Events { points: points(kind)?, superblock: Superblock::default() };
         let rings = Rings::prepare(&events.points.subscriptions(|_| String::new()), ring_bytes)?;

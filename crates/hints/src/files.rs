@@ -25,7 +25,7 @@ pub struct File {
 
 /// The files and faults so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct FileCounts {
     /// The files with a stream.
     pub files: u64,
     /// The files whose streams were not told in time. Their pages were written without one until they were.
@@ -152,10 +152,10 @@ impl Files {
     }
 
     /// Returns the files and faults so far.
-    pub fn found(&self) -> Found {
+    pub fn found(&self) -> FileCounts {
         let count =
             |is: fn(&Known) -> bool| self.files.iter().filter(|known| is(known)).count() as u64;
-        Found {
+        FileCounts {
             files: count(|known| matches!(known, Known::Stream(stream) if *stream != NO_STREAM)),
             late: count(|known| *known == Known::Late),
             lost: self.lost,
@@ -171,8 +171,8 @@ mod live {
     use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
     use std::time::{Duration, Instant};
 
-    use super::{File, Files, Found};
-    use crate::allocations::{Event, FileSystem, Follower};
+    use super::{File, FileCounts, Files};
+    use crate::allocations::{Event, ExtentFollower, FileSystem};
     use crate::tracing::FollowError;
 
     /// The longest time that a write waits for the stream of a new file. It is waited for once a file.
@@ -189,7 +189,7 @@ mod live {
     }
 
     struct State {
-        follower: Follower,
+        follower: ExtentFollower,
         files: Option<Files>,
     }
 
@@ -199,7 +199,7 @@ mod live {
         /// # Errors
         /// The kernel refuses: it wants root.
         pub fn prepare(kind: FileSystem) -> Result<Self, FollowError> {
-            let follower = Follower::prepare(kind, RING_BYTES)?;
+            let follower = ExtentFollower::prepare(kind, RING_BYTES)?;
             let state = Mutex::new(State { follower, files: None });
             Ok(Self { from_making: kind == FileSystem::Ext4, state, told: Condvar::new() })
         }
@@ -261,7 +261,7 @@ mod live {
         }
 
         /// Returns the files and faults so far; `None` while nothing is followed.
-        pub fn found(&self) -> Option<Found> {
+        pub fn found(&self) -> Option<FileCounts> {
             self.lock().files.as_ref().map(Files::found)
         }
     }
@@ -291,7 +291,7 @@ mod tests {
         // Beyond the drive.
         files.allocated(7, 12, (18, 10));
         assert_eq!(files.streams(19, 3), Some(vec![3, NO_STREAM, NO_STREAM]));
-        assert_eq!(files.found(), Found { files: 1, late: 0, lost: 0 });
+        assert_eq!(files.found(), FileCounts { files: 1, late: 0, lost: 0 });
     }
 
     #[test]
@@ -328,10 +328,10 @@ mod tests {
         assert_eq!(files.streams(0, 1), None);
         files.give_up(0, 1);
         assert_eq!(files.streams(4, 2), Some(vec![]));
-        assert_eq!(files.found(), Found { files: 0, late: 1, lost: 0 });
+        assert_eq!(files.found(), FileCounts { files: 0, late: 1, lost: 0 });
         files.told(file(1, 0), 7);
         assert_eq!(files.streams(4, 2), Some(vec![7]));
-        assert_eq!(files.found(), Found { files: 1, late: 0, lost: 0 });
+        assert_eq!(files.found(), FileCounts { files: 1, late: 0, lost: 0 });
     }
 
     /// Files that were there before have no life that anybody could name, where files are followed from their making.

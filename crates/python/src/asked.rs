@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use flashgc_experiment::asked::{self, Asked, tenants};
+use flashgc_experiment::input::{self, Experiment, tenants};
 use flashgc_experiment::options::{self, Value, numbers};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString};
@@ -88,7 +88,7 @@ pub(crate) fn experiment<'py>(
     places: At,
     devices: Given,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let given = asked::experiment(&values.0, &places.0, &devices.0).map_err(Refused)?;
+    let given = input::experiment(&values.0, &places.0, &devices.0).map_err(Refused)?;
     let dict = PyDict::new(py);
     for (path, value) in given {
         dict.set_item(path, Given(value))?;
@@ -99,7 +99,7 @@ pub(crate) fn experiment<'py>(
 /// Refuses sections and keys that there are not.
 #[pyfunction]
 pub(crate) fn check_names(values: Given, places: At) -> PyResult<()> {
-    Ok(asked::check_names(&values.0, &places.0).map_err(Refused)?)
+    Ok(input::check_names(&values.0, &places.0).map_err(Refused)?)
 }
 
 /// Checks values by path that are given apart from an experiment, as those that narrow a search.
@@ -144,8 +144,8 @@ pub(crate) fn configurations(
     to_json(&asked_for(given, places).configurations(usual_runs, &written).map_err(Refused)?)
 }
 
-fn asked_for(given: Given, places: At) -> Asked {
-    Asked::new(given.0.into_entries(), places.0)
+fn asked_for(given: Given, places: At) -> Experiment {
+    Experiment::new(given.0.into_entries(), places.0)
 }
 
 /// The number that the option `key` has with this value; an error names its `place`.

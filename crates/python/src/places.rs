@@ -1,7 +1,7 @@
 //! The places of options on their way into the engine, and the names of options by them.
 
 use flashgc_base::naming::Names;
-use flashgc_experiment::asked::Places;
+use flashgc_experiment::input::Places;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 

@@ -10,11 +10,12 @@ use std::time::Duration;
 
 use flashgc_base::naming::{Keywords, Names};
 use flashgc_base::sync::lock;
-use flashgc_experiment::asked;
-use flashgc_experiment::checkpoint::{self, Keeper, Places};
+use flashgc_experiment::checkpoint::{self, CheckpointFiles, Keeper};
 use flashgc_experiment::compare::{Rank, compare as rank};
 use flashgc_experiment::config::{Outside, Resolved};
 use flashgc_experiment::findings::{self, Finding};
+use flashgc_experiment::input;
+use flashgc_experiment::input;
 use flashgc_experiment::options::RunConfig;
 use flashgc_experiment::result::RunResult;
 use flashgc_experiment::simulate::simulate_each;
@@ -147,7 +148,7 @@ fn keeper(
     let ([config], [resolved]) = (configs, resolved) else {
         return Err(errors::config("a checkpoint holds one configuration; hint: flashgc run"));
     };
-    let places = Places { write, every, resume };
+    let places = CheckpointFiles { write, every, resume };
     Keeper::new(&places, config, resolved).map_err(|error| errors::drive(&error, names))
 }
 
@@ -174,7 +175,7 @@ struct Complete<'a> {
     /// Notes on the workload of each configuration.
     notes: &'a [Vec<Finding>],
     /// The way in which the user writes options.
-    names: &'a asked::Places,
+    names: &'a input::Places,
     /// The index of each configuration in the call.
     asked: &'a [usize],
     callback: Option<Py<PyAny>>,

@@ -2,7 +2,7 @@
 
 use flashgc_drive::passes::{MOST, Rule, Verdict, level, verdict};
 use flashgc_drive::stats::{Interval, drift, exceeds_chance, is_settled};
-use flashgc_experiment::served::Served;
+use flashgc_experiment::drive_use::DriveUse;
 use flashgc_ftl::Geometry;
 use pyo3::prelude::*;
 
@@ -51,7 +51,7 @@ pub(crate) fn judged(
 ) -> PyResult<String> {
     let (blocks, pages_per_block, logical) = geometry;
     let geometry = Geometry::new(blocks, pages_per_block, logical).map_err(errors::config)?;
-    let mut judged = Served { geometry, kept_erased, parts, programs, erases }.judged();
+    let mut judged = DriveUse { geometry, kept_erased, parts, programs, erases }.judged();
     judged.findings.iter_mut().for_each(|finding| finding.name_options(&places.0));
     json::to_json(&judged)
 }

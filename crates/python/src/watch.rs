@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use flashgc_base::sync::lock;
-use flashgc_experiment::asked::Places;
+use flashgc_experiment::input::Places;
 use flashgc_experiment::simulate::Control as EngineControl;
 use flashgc_workload::trace::{Fault, Progress, TraceError};
 use pyo3::prelude::*;

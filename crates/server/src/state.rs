@@ -17,7 +17,7 @@ use flashgc_front::queue::{Namer, Queue};
 use flashgc_front::{nbd, nvme};
 use flashgc_ftl::{Handles, PlacementSpec};
 use flashgc_hints::allocations::HEAD;
-use flashgc_hints::files::{File, Found, Live};
+use flashgc_hints::files::{File, FileCounts, Live};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Map, Value, json};
 
@@ -167,7 +167,7 @@ impl State {
         let handles = PlacementSpec::parse(&self.placement).ok().and_then(|spec| spec.handles());
         let mut stat = report::of_drive(&report, handles, &latencies);
         let files = self.files.as_ref().and_then(|files| files.found());
-        stat["files"] = json!(files.map(|Found { files, late, lost }| {
+        stat["files"] = json!(files.map(|FileCounts { files, late, lost }| {
             json!({ "files": files, "late": late, "lost_events": lost })
         }));
         stat["file"] = json!(self.path.display().to_string());

@@ -23,7 +23,7 @@ const SLOT: usize = 25;
 
 /// The content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
-pub(super) enum Kind {
+pub(super) enum SlotKind {
     /// A run that is under way.
     UnderWay,
     /// The remains of a finished run.
@@ -34,7 +34,7 @@ pub(super) enum Kind {
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
     pub(super) index: u32,
-    pub(super) kind: Kind,
+    pub(super) kind: SlotKind,
     /// The multiple of its length that the run had been lengthened to, or was being lengthened to.
     pub(super) rounds: u32,
     /// The place in the file at which its content begins.
@@ -44,11 +44,11 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    pub(super) fn new(index: u32, kind: Kind, rounds: u32) -> Self {
+    pub(super) fn new(index: u32, kind: SlotKind, rounds: u32) -> Self {
         Self { index, kind, rounds, start: 0, length: 0, digest: 0 }
     }
 
-    fn name(&self) -> (u32, Kind, u32) {
+    fn name(&self) -> (u32, SlotKind, u32) {
         (self.index, self.kind, self.rounds)
     }
 
@@ -156,7 +156,7 @@ impl Stored {
         let mut file = self.file.as_ref().ok_or_else(damaged)?;
         file.seek(SeekFrom::Start(slot.start)).map_err(text)?;
         let mut from = Reader::new(&mut file, slot.length);
-        if <(u32, Kind, u32)>::take(&mut from)? != slot.name() {
+        if <(u32, SlotKind, u32)>::take(&mut from)? != slot.name() {
             return Err(damaged());
         }
         let taken = take(&mut from)?;
@@ -234,7 +234,7 @@ fn read_slot(from: &mut impl Read, start: &mut u64, end: u64) -> Result<Slot, Fa
     let mut header = [0; SLOT];
     from.read_exact(&mut header).map_err(text)?;
     let mut bytes = header.as_slice();
-    let taken = <((u32, Kind, u32), u64, u64)>::take(&mut Reader::new(&mut bytes, SLOT as u64));
+    let taken = <((u32, SlotKind, u32), u64, u64)>::take(&mut Reader::new(&mut bytes, SLOT as u64));
     let ((index, kind, rounds), length, digest) = taken.map_err(|_| damaged())?;
     *start += SLOT as u64;
     if length > end - *start {
@@ -255,7 +255,7 @@ fn read_slot(from: &mut impl Read, start: &mut u64, end: u64) -> Result<Slot, Fa
         first.extend_from_slice(&buffer[..count.min(9 - first.len().min(9))]);
     }
     let mut bytes = first.as_slice();
-    let name = <(u32, Kind, u32)>::take(&mut Reader::new(&mut bytes, first.len() as u64));
+    let name = <(u32, SlotKind, u32)>::take(&mut Reader::new(&mut bytes, first.len() as u64));
     if content.limit() > 0 || hash.digest() != digest || name != Ok(slot.name()) {
         return Err(damaged());
     }

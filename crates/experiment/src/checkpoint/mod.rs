@@ -23,7 +23,7 @@ use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 use flashgc_drive::error::DriveError;
 use serde::{Deserialize, Serialize};
 
-use self::file::{Kind, Slot, Stored, digest_of};
+use self::file::{Slot, SlotKind, Stored, digest_of};
 use crate::VERSION;
 use crate::config::Resolved;
 use crate::options::RunConfig;
@@ -134,7 +134,7 @@ fn version_of(subject: &str) -> Option<String> {
 
 /// The files that checkpoints are written to and read from.
 #[derive(Clone, Debug, Default)]
-pub struct Places {
+pub struct CheckpointFiles {
     /// The file that checkpoints are written to.
     pub write: Option<PathBuf>,
     /// The time from one checkpoint of a run to its next.
@@ -156,7 +156,7 @@ pub struct Keeper {
 }
 
 /// The stored part of a run, as [`Keeper::restore`] found it.
-pub(crate) enum Found {
+pub(crate) enum Restored {
     /// Nothing is stored: the run begins anew.
     Nothing,
     /// The run was under way, and has been restored.
@@ -173,7 +173,7 @@ impl Keeper {
     /// Fails if a checkpoint is damaged or of another version, configuration or trace, if the file
     /// cannot be written, or if a part of the drive cannot be saved.
     pub fn new(
-        places: &Places,
+        places: &CheckpointFiles,
         config: &RunConfig,
         resolved: &Resolved,
     ) -> Result<Self, DriveError> {
@@ -217,12 +217,12 @@ impl Keeper {
     ///
     /// # Errors
     /// Fails if the stored data do not belong to such a run.
-    pub(crate) fn restore(&self, index: u32, run: &mut dyn State) -> Result<Found, DriveError> {
+    pub(crate) fn restore(&self, index: u32, run: &mut dyn State) -> Result<Restored, DriveError> {
         let mut stored = self.stored();
         match stored.slots().iter().find(|slot| slot.index == index).map(|slot| slot.kind) {
-            None => return Ok(Found::Nothing),
-            Some(Kind::Done) => return Ok(Found::Done),
-            Some(Kind::UnderWay) => {}
+            None => return Ok(Restored::Nothing),
+            Some(SlotKind::Done) => return Ok(Restored::Done),
+            Some(SlotKind::UnderWay) => {}
         }
         // Data are checked where they could do harm. A fault that slips through may break an
         // assertion: then the file is no checkpoint of ours.
@@ -231,7 +231,7 @@ impl Keeper {
         let restored =
             catch_unwind(read).unwrap_or_else(|_| Err(Fault::new("it contradicts itself")));
         restored.map_err(|why| fault(&self.path, why))?;
-        Ok(Found::UnderWay)
+        Ok(Restored::UnderWay)
     }
 
     /// Returns the remains of run `index`; `None` if it is not done.
@@ -240,7 +240,7 @@ impl Keeper {
     /// Fails if the stored data are no such remains.
     pub(crate) fn done<T: Value>(&self, index: u32) -> Result<Option<T>, DriveError> {
         let mut stored = self.stored();
-        let is_done = |slot: &Slot| slot.index == index && slot.kind == Kind::Done;
+        let is_done = |slot: &Slot| slot.index == index && slot.kind == SlotKind::Done;
         if !stored.slots().iter().any(is_done) {
             return Ok(None);
         }
@@ -249,12 +249,12 @@ impl Keeper {
 
     /// Stores run `index`, which is under way and has been lengthened to `rounds` times its length.
     pub(crate) fn keep(&self, index: u32, rounds: u32, run: &dyn State) {
-        self.store(Slot::new(index, Kind::UnderWay, rounds), &|to| run.save(to));
+        self.store(Slot::new(index, SlotKind::UnderWay, rounds), &|to| run.save(to));
     }
 
     /// Stores the remains of run `index`, which is done.
     pub(crate) fn keep_done(&self, index: u32, left: &impl Value) {
-        self.store(Slot::new(index, Kind::Done, 1), &|to| left.put(to));
+        self.store(Slot::new(index, SlotKind::Done, 1), &|to| left.put(to));
     }
 
     fn store(&self, slot: Slot, save: &dyn Fn(&mut Writer<'_>)) {

@@ -8,7 +8,7 @@ use flashgc_drive::source::{Source, TimedSource};
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::requests::Requests;
 
-use super::file::{Kind, Slot, Stored};
+use super::file::{Slot, SlotKind, Stored};
 use super::*;
 use crate::clocked::ClockedRun;
 use crate::options::{HostConfig, SwapConfig, TimedConfig};
@@ -19,7 +19,7 @@ use flashgc_base::snapshot::FORMAT;
 fn three(path: &Path) -> Stored {
     let mut stored = Stored::nothing();
     for index in 0..3u32 {
-        let kind = if index == 1 { Kind::Done } else { Kind::UnderWay };
+        let kind = if index == 1 { SlotKind::Done } else { SlotKind::UnderWay };
         let save = |to: &mut Writer<'_>| vec![index; 8].put(to);
         let slot = Slot::new(index, kind, 2 + index);
         stored = stored.rewritten(path, "{\"a\":1}", Some((slot, &save))).unwrap();
@@ -44,7 +44,7 @@ fn every_run_comes_back_and_a_new_state_takes_the_place_of_the_old() {
         assert_eq!(stored.read(index, Vec::<u32>::take), Ok(vec![index; 8]));
     }
     let save = |to: &mut Writer<'_>| vec![77u32].put(to);
-    let slot = Slot::new(0, Kind::Done, 9);
+    let slot = Slot::new(0, SlotKind::Done, 9);
     stored.rewritten(&path, "{}", Some((slot, &save))).unwrap();
     let mut stored = Stored::open(&path).unwrap();
     assert_eq!(stored.read(0, Vec::<u32>::take), Ok(vec![77]));
@@ -111,7 +111,7 @@ fn a_checkpoint_that_cannot_be_written_leaves_the_last() {
     let stored = three(&path);
     let before = std::fs::read(&path).unwrap();
     let refuse = |to: &mut Writer<'_>| to.refuse(Fault::new("no"));
-    let slot = Slot::new(0, Kind::UnderWay, 1);
+    let slot = Slot::new(0, SlotKind::UnderWay, 1);
     assert!(stored.rewritten(&path, "{}", Some((slot, &refuse))).is_err());
     assert_eq!(std::fs::read(&path).unwrap(), before);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);

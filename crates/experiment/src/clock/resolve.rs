@@ -14,7 +14,7 @@ use flashgc_timed::{Loop, Settings};
 use flashgc_workload::requests::{Requests, Space};
 
 use super::plan::TimedPlan;
-use crate::asked::without_times;
+use crate::input::without_times;
 use crate::options::{RunConfig, TimedConfig, TimelineConfig, find};
 use crate::shape::{no_blocks, with_room};
 use crate::tenants;

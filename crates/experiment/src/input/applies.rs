@@ -6,7 +6,7 @@ use flashgc_base::naming::{choice, option as named, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_workload::requests::request_generators;
 
-use super::Asked;
+use super::Experiment;
 use super::places::marked;
 use crate::options::{ALTERNATIVES, Drives, EXCLUDED, Excluded, Holder};
 
@@ -26,7 +26,7 @@ fn not_together(key: &str, with: &str, why: &str, hint: String) -> SpecError {
     SpecError::new(format!("{} does not go with {}: {why}", subject(key), named(with)), hint)
 }
 
-impl Asked {
+impl Experiment {
     /// Refuses options that do not apply to the drive, to the workload, or without another option, or that do not
     /// go with another one.
     pub(super) fn check_effects(&self, is_trace: bool) -> Result<(), SpecError> {

@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 
 use super::places::{fault, placed};
 use super::tenants::workload_of;
-use super::{Asked, declared};
+use super::{Experiment, declared};
 use crate::options::{Case, Holder, Kind, NONE, OptionInfo, Value, numbers, options};
 use crate::tenants::specs as tenant_specs;
 
@@ -77,7 +77,7 @@ fn field(name: &'static str, value: Option<Fields>) -> Fields {
     Fields(vec![(name, value.map_or(Field::Plain(Json::Null), Field::Fields))])
 }
 
-impl Asked {
+impl Experiment {
     /// Returns the configurations: one for each combination of what may be several.
     ///
     /// `usual_runs` is the number of runs if none is given, and `written` has the texts of an option that

@@ -1,7 +1,7 @@
-//! Experiments as they are asked for: typed, in a file, or as keywords of a function.
+//! Experiments as users give them: typed, in a file, or as keywords of a function.
 //!
 //! [`experiment`] takes the values by section, checks the type of each, and returns them by path.
-//! [`Asked::configurations`] checks the values and what goes together, and makes of them what the engine
+//! [`Experiment::configurations`] checks the values and what goes together, and makes of them what the engine
 //! runs. Every error names the place of the value: its option, its line of the file, or its keyword.
 
 mod applies;
@@ -176,12 +176,12 @@ fn single(
 
 /// An experiment: the values that are given, and the place of each.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct Experiment {
     given: HashMap<&'static str, Value>,
     places: Places,
 }
 
-impl Asked {
+impl Experiment {
     /// Returns the experiment with the values that [`experiment`] returned.
     pub fn new(given: Vec<(String, Value)>, places: Places) -> Self {
         let key = |path: &str| find(path.rsplit_once('.').map_or(path, |(_, key)| key));

@@ -4,12 +4,12 @@ use flashgc_base::naming::{choice, subject};
 use flashgc_base::spec::SpecError;
 use flashgc_ftl::Mapping;
 
-use super::{Asked, declared};
+use super::{Experiment, declared};
 
 /// The bytes of a page of a stored drive.
 const PAGE: u64 = 4096;
 
-impl Asked {
+impl Experiment {
     /// Refuses options that a stored drive does not have.
     ///
     /// # Errors

@@ -25,7 +25,7 @@ use crate::error::FtlError;
 use crate::log_map::LogBuffer;
 use crate::log_map::chooser::{Choice, Chooser};
 use crate::log_map::hybrid::{Hybrid, NO_BLOCK, Role};
-use crate::log_map::window::Window;
+use crate::log_map::window::LogWindow;
 use crate::order::Order;
 use flashgc_base::residency::Residency;
 use flashgc_base::snapshot::State;
@@ -73,7 +73,7 @@ impl Bast {
         log_blocks: u32,
         by_use: bool,
         choice: Choice,
-        window: Window,
+        window: LogWindow,
     ) -> Self {
         Self {
             logs: vec![(NO_BLOCK, 0); logical_blocks as usize],

@@ -3,7 +3,7 @@
 
 use crate::blocks::BlockId;
 use crate::log_map::hybrid::Hybrid;
-use crate::log_map::window::{Sized, Window};
+use crate::log_map::window::{LogWindow, Sized};
 use crate::order::Order;
 use flashgc_base::residency::{NotCached, Residency};
 use flashgc_base::snapshot::State;
@@ -30,7 +30,7 @@ pub(crate) struct Chooser {
 }
 
 impl Chooser {
-    pub(crate) fn new(choice: Choice, window: Window, log_blocks: u32) -> Self {
+    pub(crate) fn new(choice: Choice, window: LogWindow, log_blocks: u32) -> Self {
         Self { choice, by_cost: false, window: Sized::new(window, log_blocks) }
     }
 

@@ -26,7 +26,7 @@ use crate::error::FtlError;
 use crate::log_map::LogBuffer;
 use crate::log_map::chooser::{Choice, Chooser};
 use crate::log_map::hybrid::{Hybrid, Role};
-use crate::log_map::window::Window;
+use crate::log_map::window::LogWindow;
 use crate::order::Order;
 use flashgc_base::residency::Residency;
 use flashgc_base::snapshot::{State, Value};
@@ -84,7 +84,7 @@ impl Fast {
         log_blocks: u32,
         has_sequential: bool,
         choice: Choice,
-        window: Window,
+        window: LogWindow,
     ) -> Self {
         let most = log_blocks - u32::from(has_sequential);
         Self {

@@ -30,7 +30,7 @@ use bast::Bast;
 use chooser::Choice;
 use fast::Fast;
 use hybrid::Hybrid;
-pub use window::Window;
+pub use window::LogWindow;
 
 /// Erased blocks kept for merges: a full merge writes one data block before it erases another.
 const RESERVE: u32 = 1;
@@ -111,7 +111,7 @@ pub(crate) fn fast(params: &Params, layout: Layout) -> Result<Box<dyn Translatio
         "rr" => Choice::First,
         _ => Choice::Cost,
     };
-    let window = Window::parse(params.text("window"))?;
+    let window = LogWindow::parse(params.text("window"))?;
     let sequential = params.integer("sequential") == 1;
     let buffer = Fast::new(layout.geometry.blocks(), most, sequential, choice, window);
     Ok(Box::new(LogMap::new(params, layout, buffer)?))
@@ -127,7 +127,7 @@ pub(crate) fn bast(params: &Params, layout: Layout) -> Result<Box<dyn Translatio
         "rr" => (Choice::First, false),
         _ => (Choice::Cost, true),
     };
-    let window = Window::parse(params.text("window"))?;
+    let window = LogWindow::parse(params.text("window"))?;
     let lbns = geometry.logical_blocks();
     let buffer = Bast::new(geometry.blocks(), lbns, most, by_use, choice, window);
     Ok(Box::new(LogMap::new(params, layout, buffer)?))
@@ -186,7 +186,7 @@ pub(crate) fn log_blocks(params: &Params, geometry: &Geometry) -> Result<u32, Sp
 /// Checks that a log-block mapping can be made with this layout.
 pub(crate) fn check(params: &Params, layout: &Layout) -> Result<(), SpecError> {
     log_blocks(params, &layout.geometry)?;
-    Window::parse(params.text("window"))?;
+    LogWindow::parse(params.text("window"))?;
     let name = params.owner();
     if layout.fill == Fill::Random {
         return Err(SpecError::new(

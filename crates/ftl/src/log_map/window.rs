@@ -14,7 +14,7 @@ const MARGIN: f64 = 0.2;
 
 /// The log blocks that are weighed before a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Window {
+pub enum LogWindow {
     /// Every log block is weighed.
     All,
     /// This many of the oldest log blocks are weighed.
@@ -30,7 +30,7 @@ pub enum Window {
     },
 }
 
-impl Window {
+impl LogWindow {
     /// Reads `all`, a number, `adaptive`, `adaptive-START` or `adaptive-START-STEP`.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let fault = || {
@@ -53,7 +53,7 @@ impl Window {
     }
 }
 
-impl fmt::Display for Window {
+impl fmt::Display for LogWindow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::All => f.write_str("all"),
@@ -85,11 +85,11 @@ struct Adapting {
 
 impl Sized {
     /// The window over `most` log blocks.
-    pub(crate) fn new(window: Window, most: u32) -> Self {
+    pub(crate) fn new(window: LogWindow, most: u32) -> Self {
         let (size, step) = match window {
-            Window::All => (most, None),
-            Window::Fixed(size) => (size, None),
-            Window::Adaptive { start, step } => (start, Some(step)),
+            LogWindow::All => (most, None),
+            LogWindow::Fixed(size) => (size, None),
+            LogWindow::Adaptive { start, step } => (start, Some(step)),
         };
         let adapting = step.map(|step| Adapting {
             step,
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_larger_window_stays_only_where_it_saves_a_fifth() {
-        let mut window = Sized::new(Window::Adaptive { start: 8, step: 4 }, 32);
+        let mut window = Sized::new(LogWindow::Adaptive { start: 8, step: 4 }, 32);
         assert_eq!(epoch(&mut window, 100), 12, "up is tried first");
         assert_eq!(epoch(&mut window, 80), 8, "exactly 20% less is not more than 20%");
         // The cost of 8 is measured again, then down is tried.
@@ -164,21 +164,21 @@ mod tests {
 
     #[test]
     fn the_window_stays_between_one_and_all() {
-        let mut window = Sized::new(Window::Adaptive { start: 2, step: 4 }, 5);
+        let mut window = Sized::new(LogWindow::Adaptive { start: 2, step: 4 }, 5);
         assert_eq!(epoch(&mut window, 100), 5);
         assert_eq!(epoch(&mut window, 10), 1);
-        assert_eq!(Sized::new(Window::Fixed(9), 5).size(), 5);
-        assert_eq!(Sized::new(Window::All, 5).size(), 5);
+        assert_eq!(Sized::new(LogWindow::Fixed(9), 5).size(), 5);
+        assert_eq!(Sized::new(LogWindow::All, 5).size(), 5);
     }
 
     #[test]
     fn windows_are_read_and_written() {
         for text in ["all", "16", "adaptive-1-8"] {
-            assert_eq!(Window::parse(text).unwrap().to_string(), text);
+            assert_eq!(LogWindow::parse(text).unwrap().to_string(), text);
         }
-        assert_eq!(Window::parse("adaptive").unwrap().to_string(), "adaptive-8-4");
+        assert_eq!(LogWindow::parse("adaptive").unwrap().to_string(), "adaptive-8-4");
         for text in ["", "0", "every", "adaptive-0", "adaptive-8-4-2", "all-2", "-3"] {
-            assert!(Window::parse(text).is_err(), "{text}");
+            assert!(LogWindow::parse(text).is_err(), "{text}");
         }
     }
 }

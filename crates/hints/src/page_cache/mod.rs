@@ -57,7 +57,7 @@ pub use crate::tracing::{FollowError, RING_BYTES};
 
 /// Counters since the follower was opened.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Counts {
+pub struct DirtyCounts {
     /// The number of events that were read.
     pub events: u64,
     /// The number of events that the kernel dropped, because a ring was full.
@@ -76,8 +76,8 @@ pub struct Counts {
     pub cancelled: u64,
 }
 
-/// Follower of the dirty pages of one device.
-pub struct Follower {
+/// DirtyFollower of the dirty pages of one device.
+pub struct DirtyFollower {
     events: Events,
     rings: Rings<Event>,
     known: Known,
@@ -87,10 +87,10 @@ pub struct Follower {
 struct Known {
     threads: Threads,
     dirty: Dirty,
-    counts: Counts,
+    counts: DirtyCounts,
 }
 
-impl Follower {
+impl DirtyFollower {
     /// Follows the block device at `device`, on which a file system is mounted. A ring has `ring_bytes`,
     /// rounded up to a power of two; [`RING_BYTES`] is usual.
     ///
@@ -122,9 +122,9 @@ impl Follower {
         in_runs(self.known.dirty.pages())
     }
 
-    /// Returns the counters since [`Follower::open`].
-    pub fn counts(&self) -> Counts {
-        Counts { dirty: self.known.dirty.count(), ..self.known.counts }
+    /// Returns the counters since [`DirtyFollower::open`].
+    pub fn counts(&self) -> DirtyCounts {
+        DirtyCounts { dirty: self.known.dirty.count(), ..self.known.counts }
     }
 }
 
@@ -133,7 +133,7 @@ impl Known {
         Self {
             threads: Threads::new(block_bytes),
             dirty: Dirty::new(pages),
-            counts: Counts::default(),
+            counts: DirtyCounts::default(),
         }
     }
 
@@ -207,13 +207,13 @@ mod tests {
         let changes = known.changes(events);
         assert_eq!((changes.dirtied, changes.cancelled), (vec![], in_runs(vec![5])));
         assert_eq!(known.dirty.pages(), [2]);
-        let expected = Counts {
+        let expected = DirtyCounts {
             events: 7,
             without_address: 1,
             hinted: 3,
             ended: 1,
             cancelled: 1,
-            ..Counts::default()
+            ..DirtyCounts::default()
         };
         assert_eq!(known.counts, expected);
     }

@@ -9,7 +9,7 @@ use crate::wal::{BlockReference, Decoder, Fork, Record, Relation, WalError, What
 
 /// Counters of a follower.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct LogCounts {
     /// The bytes of the log that were taken.
     pub bytes: u64,
     /// The number of records.
@@ -32,8 +32,8 @@ pub struct Counts {
     pub looks: u64,
 }
 
-/// Follower of one server's log. See the crate's module [`postgres`](crate::postgres).
-pub struct Follower {
+/// LogFollower of one server's log. See the crate's module [`postgres`](crate::postgres).
+pub struct LogFollower {
     decoder: Decoder,
     state: State,
 }
@@ -44,10 +44,10 @@ struct State {
     changed: HashMap<u64, u64>,
     dirtied: BTreeSet<u64>,
     cancelled: BTreeSet<u64>,
-    counts: Counts,
+    counts: LogCounts,
 }
 
-impl Follower {
+impl LogFollower {
     /// Makes a follower of the log of `cluster` from `start` on, where a page of the log begins.
     #[must_use]
     pub fn new(cluster: Cluster, start: u64) -> Self {
@@ -56,7 +56,7 @@ impl Follower {
             changed: HashMap::new(),
             dirtied: BTreeSet::new(),
             cancelled: BTreeSet::new(),
-            counts: Counts::default(),
+            counts: LogCounts::default(),
         };
         Self { decoder: Decoder::new(start), state }
     }
@@ -79,7 +79,7 @@ impl Follower {
     /// Takes the bytes of the log at `at`.
     ///
     /// # Errors
-    /// The bytes are no log. Nothing more is taken until [`Follower::restart`].
+    /// The bytes are no log. Nothing more is taken until [`LogFollower::restart`].
     pub fn feed(&mut self, at: u64, bytes: &[u8]) -> Result<(), WalError> {
         let now = Instant::now();
         self.state.counts.bytes += bytes.len() as u64;
@@ -127,8 +127,8 @@ impl Follower {
 
     /// Returns the counters so far.
     #[must_use]
-    pub fn counts(&self) -> Counts {
-        Counts { looks: self.state.places.looks(), ..self.state.counts }
+    pub fn counts(&self) -> LogCounts {
+        LogCounts { looks: self.state.places.looks(), ..self.state.counts }
     }
 }
 

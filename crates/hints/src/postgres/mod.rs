@@ -2,12 +2,12 @@
 //! changes, and a changed block stays in the server's memory until a checkpoint or another process
 //! writes it.
 //!
-//! [`Follower`] takes the log and knows the pages of the device that hold old versions of such blocks.
+//! [`LogFollower`] takes the log and knows the pages of the device that hold old versions of such blocks.
 //! The drive sees by itself when a page is written. A page that a checkpoint should have written, and
 //! that nobody has changed since, is cancelled.
 
 mod follower;
 mod places;
 
-pub use follower::{Counts, Follower};
+pub use follower::{LogCounts, LogFollower};
 pub use places::{Cluster, Place, Places};

@@ -38,7 +38,7 @@ pub use crate::tracing::{FollowError, RING_BYTES};
 
 /// Counters since the follower was opened.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Counts {
+pub struct WriteCounts {
     /// The bytes written through the page cache.
     pub cached_bytes: u64,
     /// The bytes written without the page cache (direct I/O); `None` if this kernel does not report them.
@@ -54,16 +54,16 @@ pub struct Counts {
     pub lost: u64,
 }
 
-/// Follower of the writes to one file system.
-pub struct Follower {
+/// CallFollower of the writes to one file system.
+pub struct CallFollower {
     events: Events,
     rings: Rings<Event>,
     calls: Calls,
-    counts: Counts,
+    counts: WriteCounts,
     bytes: u64,
 }
 
-impl Follower {
+impl CallFollower {
     /// Follows the file system `kind` on the block device at `device`. A ring has `ring_bytes`, rounded up
     /// to a power of two.
     ///
@@ -73,7 +73,10 @@ impl Follower {
         let device = Device::of(device)?;
         let events = Events::new(kind)?;
         let rings = Rings::open(&events.subscriptions(device), ring_bytes)?;
-        let counts = Counts { direct_bytes: events.tells_direct.then_some(0), ..Counts::default() };
+        let counts = WriteCounts {
+            direct_bytes: events.tells_direct.then_some(0),
+            ..WriteCounts::default()
+        };
         // The kernel numbers the inode of a device as it numbers the device: that one has metadata.
         let calls = Calls::new(device.number());
         Ok(Self { events, rings, calls, counts, bytes: 0 })
@@ -135,9 +138,9 @@ impl Follower {
         self.counts.stored_most += self.calls.most_of(inode, page);
     }
 
-    /// Returns the counters since [`Follower::open`].
-    pub fn counts(&self) -> Counts {
+    /// Returns the counters since [`CallFollower::open`].
+    pub fn counts(&self) -> WriteCounts {
         let cached_bytes = self.counts.cached_bytes + self.calls.short();
-        Counts { cached_bytes, ..self.counts }
+        WriteCounts { cached_bytes, ..self.counts }
     }
 }

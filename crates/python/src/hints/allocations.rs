@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use flashgc_hints::allocations::{Event, FileSystem, Follower, RING_BYTES};
+use flashgc_hints::allocations::{Event, ExtentFollower, FileSystem, RING_BYTES};
 use flashgc_workload::trace::{Change, tag};
 use pyo3::prelude::*;
 
@@ -15,7 +15,7 @@ type EventRow = (u64, &'static str, u64, u64, u64);
 
 /// Follows which blocks a file system gives to which inode.
 #[pyclass(frozen, module = "flashgc._core")]
-pub(crate) struct AllocationFollower(Closable<Follower>);
+pub(crate) struct AllocationFollower(Closable<ExtentFollower>);
 
 #[pymethods]
 impl AllocationFollower {
@@ -23,7 +23,8 @@ impl AllocationFollower {
     #[new]
     fn new(py: Python<'_>, device: PathBuf, kind: &str) -> PyResult<Self> {
         let kind = FileSystem::named(kind).map_err(refused)?;
-        let follower = py.detach(|| Follower::open(&device, kind, RING_BYTES)).map_err(refused)?;
+        let follower =
+            py.detach(|| ExtentFollower::open(&device, kind, RING_BYTES)).map_err(refused)?;
         Ok(Self(Closable::new("follower", follower)))
     }
 
@@ -37,7 +38,7 @@ impl AllocationFollower {
 
     /// Returns the journal of an xfs: its first block, and the number of its blocks.
     fn journal(&self) -> Option<(u64, u64)> {
-        self.0.map(Follower::journal)
+        self.0.map(ExtentFollower::journal)
     }
 
     fn close(&self) {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use flashgc_hints::page_cache::{Changes, FileSystem, FollowError, Follower, RING_BYTES};
+use flashgc_hints::page_cache::{Changes, DirtyFollower, FileSystem, FollowError, RING_BYTES};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 
@@ -20,7 +20,7 @@ pub(crate) fn has_tracepoint(name: &str) -> PyResult<bool> {
 
 /// Follows the dirty pages of a block device.
 #[pyclass(frozen, module = "flashgc._core")]
-pub(crate) struct PageCacheFollower(Closable<Follower>);
+pub(crate) struct PageCacheFollower(Closable<DirtyFollower>);
 
 #[pymethods]
 impl PageCacheFollower {
@@ -34,7 +34,7 @@ impl PageCacheFollower {
         ring_bytes: Option<usize>,
     ) -> PyResult<Self> {
         let ring_bytes = ring_bytes.unwrap_or(RING_BYTES);
-        let open = || Follower::open(&device, FileSystem::named(kind)?, ring_bytes);
+        let open = || DirtyFollower::open(&device, FileSystem::named(kind)?, ring_bytes);
         let follower = py.detach(open).map_err(refused)?;
         Ok(Self(Closable::new("follower", follower)))
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use flashgc_base::sync::lock;
-use flashgc_hints::postgres::{Cluster, Counts, Follower, Place};
+use flashgc_hints::postgres::{Cluster, LogCounts, LogFollower, Place};
 use flashgc_hints::wal::{Fork, Relation};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -21,7 +21,7 @@ type Runs = Vec<(u64, u64)>;
 /// The pages that a PostgreSQL server will soon write, from its log.
 #[pyclass(frozen, module = "flashgc._core")]
 pub(crate) struct PostgresFollower {
-    follower: Mutex<Follower>,
+    follower: Mutex<LogFollower>,
 }
 
 #[pymethods]
@@ -30,7 +30,7 @@ impl PostgresFollower {
     /// every tablespace is called `version`; `device` is the `st_dev` that is followed.
     #[new]
     fn new(folder: PathBuf, version: String, device: u64, start: u64) -> Self {
-        let follower = Follower::new(Cluster { folder, version, device }, start);
+        let follower = LogFollower::new(Cluster { folder, version, device }, start);
         Self { follower: Mutex::new(follower) }
     }
 
@@ -87,7 +87,7 @@ impl PostgresFollower {
     /// The counts so far, as JSON.
     fn counts(&self) -> String {
         let follower = lock(&self.follower);
-        let Counts {
+        let LogCounts {
             bytes,
             records,
             references,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use flashgc_hints::written::{FileSystem, Follower, RING_BYTES};
+use flashgc_hints::written::{CallFollower, FileSystem, RING_BYTES};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 
@@ -14,7 +14,7 @@ const RINGS: usize = 4;
 
 /// Counts the bytes that programs write to the file system on a block device.
 #[pyclass(frozen, module = "flashgc._core")]
-pub(crate) struct WriteFollower(Closable<Follower>);
+pub(crate) struct WriteFollower(Closable<CallFollower>);
 
 #[pymethods]
 impl WriteFollower {
@@ -28,7 +28,7 @@ impl WriteFollower {
         ring_bytes: Option<usize>,
     ) -> PyResult<Self> {
         let ring_bytes = ring_bytes.unwrap_or(RINGS * RING_BYTES);
-        let open = || Follower::open(&device, FileSystem::named(kind)?, ring_bytes);
+        let open = || CallFollower::open(&device, FileSystem::named(kind)?, ring_bytes);
         let follower = py.detach(open).map_err(refused)?;
         Ok(Self(Closable::new("follower", follower)))
     }

@@ -12,8 +12,8 @@ use flashgc_workload::Op;
 use super::channel::Channel;
 use super::joint::Joints;
 use super::meter::{Began, ChannelMeter};
-use super::source::{Chunk, Coming, MOST_ALONE, Post, Source};
-use super::{Order, Split, lock};
+use super::source::{Chunk, Coming, MOST_ALONE, Post, RequestSource};
+use super::{ChannelOrder, PageSplit, lock};
 use crate::clock::{NEVER, Position};
 use crate::config::Settings;
 use crate::drive::Stop;
@@ -25,7 +25,7 @@ const LEAST_ALONE: u64 = 16;
 
 /// A request that waits for its place in the queue of the drive.
 #[derive(Value)]
-pub struct Held {
+pub struct QueuedRequest {
     pub coming: Coming,
     pub number: u64,
     pub arrived: u64,
@@ -38,11 +38,11 @@ pub type Guard<'a> = MutexGuard<'a, Channel>;
 #[derive(State)]
 pub struct Desk {
     #[snapshot(skip)]
-    pub(super) split: Split,
+    pub(super) split: PageSplit,
     #[snapshot(skip)]
     pub(super) shape: Shape,
     #[snapshot(skip)]
-    pub(super) orders: Box<[Order]>,
+    pub(super) orders: Box<[ChannelOrder]>,
     #[snapshot(skip)]
     pub(super) dies: Dies,
     #[snapshot(skip)]
@@ -55,7 +55,7 @@ pub struct Desk {
     #[snapshot(skip)]
     pub(super) used: Vec<Chunk>,
     /// The requests that wait for a place in the queue, in order of arrival.
-    pub(super) line: VecDeque<Held>,
+    pub(super) line: VecDeque<QueuedRequest>,
     /// The number of requests that the drive works on.
     pub(super) outstanding: u64,
     #[snapshot(state)]
@@ -130,10 +130,10 @@ impl Dies {
 }
 
 impl Desk {
-    pub fn new(settings: &Settings, split: Split, pages: u32, meter: Meter) -> Self {
+    pub fn new(settings: &Settings, split: PageSplit, pages: u32, meter: Meter) -> Self {
         let hardware = settings.hardware;
         let dies = Dies::new(settings);
-        let order = |channel| Order::new(channel, hardware.channels, dies.per_channel);
+        let order = |channel| ChannelOrder::new(channel, hardware.channels, dies.per_channel);
         Self {
             split,
             shape: Shape::new(hardware.unit_bytes(), pages),
@@ -167,7 +167,7 @@ impl Desk {
     pub fn run(
         &mut self,
         channels: &[Mutex<Channel>],
-        (source, post): (&Mutex<Source>, &Post),
+        (source, post): (&Mutex<RequestSource>, &Post),
         (until, about): (u64, u64),
         mut alone: impl FnMut(u64) -> Result<(), DriveError>,
     ) -> Result<Stop, DriveError> {
@@ -201,7 +201,7 @@ impl Desk {
     fn step(
         &mut self,
         channels: &mut [Guard<'_>],
-        source: &Mutex<Source>,
+        source: &Mutex<RequestSource>,
     ) -> Result<bool, DriveError> {
         self.fetch(source, 1)?;
         let (channel, place) = self.first();
@@ -233,14 +233,18 @@ impl Desk {
 
     /// Makes sure that `count` requests are ahead, unless the workload ends before.
     #[inline]
-    fn fetch(&mut self, source: &Mutex<Source>, count: usize) -> Result<(), DriveError> {
+    fn fetch(&mut self, source: &Mutex<RequestSource>, count: usize) -> Result<(), DriveError> {
         match self.left() < count {
             true => self.fetch_more(source, count),
             false => Ok(()),
         }
     }
 
-    fn fetch_more(&mut self, source: &Mutex<Source>, count: usize) -> Result<(), DriveError> {
+    fn fetch_more(
+        &mut self,
+        source: &Mutex<RequestSource>,
+        count: usize,
+    ) -> Result<(), DriveError> {
         let mut source = lock(source);
         while self.left() < count {
             if source.next.is_empty() {
@@ -280,7 +284,7 @@ impl Desk {
     fn give(
         &mut self,
         channels: &mut [Guard<'_>],
-        (source, post): (&Mutex<Source>, &Post),
+        (source, post): (&Mutex<RequestSource>, &Post),
         count: u64,
     ) -> Result<Option<u64>, DriveError> {
         self.fetch(source, count as usize + 1)?;
@@ -409,7 +413,7 @@ impl Desk {
             channels.iter_mut().for_each(|drive| drive.shared.observer.meter.begin(now));
         }
         let number = self.count_arrival(coming.request.op, now);
-        self.line.push_back(Held { coming, number, arrived: now });
+        self.line.push_back(QueuedRequest { coming, number, arrived: now });
         match self.line.len() {
             1 => self.follow(channels, place),
             _ => Ok(()), // it is not the first that waits
@@ -462,7 +466,7 @@ impl Desk {
             && let Some(held) = self.line.pop_front()
         {
             self.outstanding += 1;
-            let Held { coming, mut number, arrived } = held;
+            let QueuedRequest { coming, mut number, arrived } = held;
             match coming.is_of_one() {
                 true => self.waited_ns += u128::from(place.time - arrived),
                 false => number = self.joints.add(&coming, number, arrived),

@@ -4,7 +4,7 @@ use flashgc_base::snapshot::{State, Value};
 use flashgc_workload::requests::TimedRequest;
 use hashbrown::HashMap;
 
-use super::meter::{Completed, PartDone, Place, START};
+use super::meter::{Completed, OrderPlace, PartDone, START};
 use super::source::{Coming, Part};
 use crate::front::PART;
 use crate::measure::{KINDS, Meter, kind_of};
@@ -38,7 +38,7 @@ pub struct Joints {
     pub done_ns: u128,
     /// The number of requests done behind the arrival of the last request that the channels were given.
     pub done_behind: u64,
-    pub last_given: Place,
+    pub last_given: OrderPlace,
 }
 
 impl Joints {

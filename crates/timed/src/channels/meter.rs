@@ -3,7 +3,7 @@
 use flashgc_base::snapshot::{State, Value};
 use flashgc_workload::Op;
 
-use super::order::Order;
+use super::order::ChannelOrder;
 use crate::clock::Position;
 use crate::front::PART;
 use crate::measure::{KINDS, Meter, Worst, kind_of};
@@ -15,18 +15,18 @@ pub const OWN: u64 = 1 << 63;
 
 /// A place in the order of the drive: an event, the request that arrived last, and the step among all
 /// consequences of the event.
-pub type Place = (Position, u64, u32);
+pub type OrderPlace = (Position, u64, u32);
 
 /// The place of a completion, and the number of requests and parts that the channel had done before.
-pub type Completed = (Place, u64);
+pub type Completed = (OrderPlace, u64);
 
 /// The place before everything.
-pub const START: Place = (Position::end_of(0), 0, 0);
+pub const START: OrderPlace = (Position::end_of(0), 0, 0);
 
 /// A collection that began.
 #[derive(Clone, Copy, Debug)]
 pub struct Began {
-    pub at: Place,
+    pub at: OrderPlace,
     pub die: u32,
     /// The die whose turn it was: its page needed the room.
     pub by: u32,
@@ -37,7 +37,7 @@ pub struct Began {
 /// A part of a request that is done.
 #[derive(Clone, Value)]
 pub struct PartDone {
-    pub at: Place,
+    pub at: OrderPlace,
     /// The number of requests and parts that the channel had done before.
     pub behind: u64,
     /// The completion in the terms of the channel, with the times of its last page.
@@ -52,7 +52,7 @@ pub struct ChannelMeter {
     #[snapshot(state)]
     pub meter: Meter,
     #[snapshot(skip)]
-    order: Order,
+    order: ChannelOrder,
     /// The place in the channel of the event that is being handled.
     pub event: Position,
     /// The place in the drive of an event elsewhere, which lets a request in that came earlier.
@@ -70,7 +70,7 @@ pub struct ChannelMeter {
     pub completed: u64,
     /// The number of them done behind the arrival of the last request that the channels were given.
     pub done_behind: u64,
-    pub last_given: Place,
+    pub last_given: OrderPlace,
     /// The parts done since the last report, of requests with parts on other channels.
     #[snapshot(skip)]
     pub parts: Vec<PartDone>,
@@ -87,7 +87,7 @@ pub struct ChannelMeter {
 }
 
 impl ChannelMeter {
-    pub fn new(meter: Meter, order: Order) -> Self {
+    pub fn new(meter: Meter, order: ChannelOrder) -> Self {
         Self {
             meter,
             order,
@@ -109,7 +109,7 @@ impl ChannelMeter {
 
     /// Returns the present place in the drive.
     #[inline]
-    fn place(&self) -> Place {
+    fn place(&self) -> OrderPlace {
         let event = self.elsewhere.unwrap_or_else(|| self.order.of_drive(self.event));
         (event, self.latest.0, self.latest.1)
     }

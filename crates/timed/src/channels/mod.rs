@@ -49,14 +49,14 @@ use channel::Channel;
 use crew::Crew;
 use desk::Desk;
 use meter::ChannelMeter;
-use order::Order;
-use source::{Post, REFILLS, Source};
-use split::Split;
+use order::ChannelOrder;
+use source::{Post, REFILLS, RequestSource};
+use split::PageSplit;
 
 /// A drive whose channels are simulated one by one. See the module's text.
 pub struct Channels {
     channels: Vec<Mutex<Channel>>,
-    source: Mutex<Source>,
+    source: Mutex<RequestSource>,
     post: Post,
     desk: Desk,
     threads: usize,
@@ -98,7 +98,7 @@ impl Channels {
     ) -> Result<Self, DriveError> {
         debug_assert!(are_apart(settings));
         settings.check().map_err(flashgc_ftl::FtlError::from)?;
-        let split = Split::new(settings);
+        let split = PageSplit::new(settings);
         let mut channels = Vec::new();
         let hardware = settings.hardware;
         let dies = hardware.dies_per_channel();
@@ -107,7 +107,7 @@ impl Channels {
         alone.queue_depth = u32::MAX;
         for channel in 0..hardware.channels {
             let map = layer(&alone, channel, split.pages(channel, pages))?;
-            let order = Order::new(channel, hardware.channels, dies);
+            let order = ChannelOrder::new(channel, hardware.channels, dies);
             let meter = ChannelMeter::new(meter(dies), order);
             let none = Box::new(InTurn::none());
             let drive = TimedDrive::new(alone.clone(), map, none, meter)
@@ -115,7 +115,7 @@ impl Channels {
             channels.push(Mutex::new(drive));
         }
         let shape = Shape::new(hardware.unit_bytes(), pages);
-        let source = Source::new(requests, split.clone(), shape, settings.queue_depth);
+        let source = RequestSource::new(requests, split.clone(), shape, settings.queue_depth);
         Ok(Self {
             desk: Desk::new(settings, split, pages, meter(hardware.all_dies())),
             channels,

@@ -5,13 +5,13 @@ use crate::clock::Position;
 /// The number of a channel in its drive, and the drive's shape. A channel's clock numbers its own timers;
 /// this finds them among those of the whole drive, in whose order events at one time come.
 #[derive(Clone, Copy, Debug)]
-pub struct Order {
+pub struct ChannelOrder {
     channel: u32,
     channels: u32,
     dies_per_channel: u32,
 }
 
-impl Order {
+impl ChannelOrder {
     pub fn new(channel: u32, channels: u32, dies_per_channel: u32) -> Self {
         Self { channel, channels, dies_per_channel }
     }
@@ -68,7 +68,7 @@ mod tests {
         let whole = Clock::new(3, 6);
         let mut events = Vec::new();
         for channel in 0..3 {
-            let (order, clock) = (Order::new(channel, 3, 2), Clock::new(1, 2));
+            let (order, clock) = (ChannelOrder::new(channel, 3, 2), Clock::new(1, 2));
             let mut pairs = vec![
                 (Event::Transfer(0), Event::Transfer(channel)),
                 (Event::Arrival, Event::Arrival),
@@ -90,11 +90,15 @@ mod tests {
             for channel in 0..3 {
                 let own = events.iter().filter(|it| it.0 == channel && it.2 <= place);
                 let last = own.map(|it| it.1).max().unwrap_or(Position { timer: 0, ..place });
-                assert_eq!(Order::new(channel, 3, 2).of_channel(place), last, "{channel} {timer}");
+                assert_eq!(
+                    ChannelOrder::new(channel, 3, 2).of_channel(place),
+                    last,
+                    "{channel} {timer}"
+                );
             }
         }
         let end = Position::end_of(9);
-        let order = Order::new(1, 3, 2);
+        let order = ChannelOrder::new(1, 3, 2);
         assert_eq!((order.of_drive(end), order.of_channel(end)), (end, end));
         assert_eq!(order.arrival(9), whole.position_of(Event::Arrival, 9));
     }

@@ -9,7 +9,7 @@ use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
 
 use super::lock;
-use super::split::Split;
+use super::split::PageSplit;
 use crate::front::Shape;
 
 /// The number of jobs that make more requests while channels go on alone, shared by several threads.
@@ -71,7 +71,7 @@ pub struct ByChannel {
 }
 
 impl ByChannel {
-    fn new(requests: &[TimedRequest], split: &Split, shape: &Shape) -> Option<Self> {
+    fn new(requests: &[TimedRequest], split: &PageSplit, shape: &Shape) -> Option<Self> {
         let mut begins = vec![0; split.channels() as usize + 1];
         let mut places = Vec::with_capacity(requests.len());
         for request in requests {
@@ -128,11 +128,11 @@ impl Post {
 
 /// See the module's text.
 #[derive(State)]
-pub struct Source {
+pub struct RequestSource {
     #[snapshot(state)]
     pub(super) stream: Box<dyn RequestStream>,
     #[snapshot(skip)]
-    pub(super) split: Split,
+    pub(super) split: PageSplit,
     #[snapshot(skip)]
     pub(super) shape: Shape,
     pub(super) next: VecDeque<Chunk>,
@@ -149,10 +149,10 @@ pub struct Source {
     pub(super) failed: Option<WorkloadError>,
 }
 
-impl Source {
+impl RequestSource {
     pub fn new(
         stream: Box<dyn RequestStream>,
-        split: Split,
+        split: PageSplit,
         shape: Shape,
         queue_depth: u32,
     ) -> Self {
@@ -195,7 +195,7 @@ impl Coming {
     /// Returns a request with its parts. A flush has nothing to wait for, so any channel will do. A
     /// hint has no parts: nothing heeds it.
     #[inline]
-    pub fn new(request: TimedRequest, split: &Split, shape: &Shape) -> Self {
+    pub fn new(request: TimedRequest, split: &PageSplit, shape: &Shape) -> Self {
         if request.op == Op::Flush {
             return Self { request, only: Some((0, request)), parts: Vec::new() };
         }
@@ -218,7 +218,7 @@ impl Coming {
 
     /// Returns the part of the only channel of a request on one page.
     #[inline]
-    fn only(request: &TimedRequest, split: &Split, shape: &Shape) -> Option<Part> {
+    fn only(request: &TimedRequest, split: &PageSplit, shape: &Shape) -> Option<Part> {
         let first = shape.page_of(request.offset);
         let last = shape.page_of(request.end().max(request.offset + 1) - 1);
         let is_one = first == last

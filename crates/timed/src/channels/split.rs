@@ -8,7 +8,7 @@ use crate::front::Shape;
 
 /// The pages of each channel. The pages of one channel have numbers of their own, in the drive's order.
 #[derive(Clone, Debug)]
-pub struct Split {
+pub struct PageSplit {
     unit: u64,
     /// The channel of each page of a round through the drive, and its number among that channel's.
     places: Box<[(u32, u32)]>,
@@ -20,7 +20,7 @@ pub struct Split {
     channels: u32,
 }
 
-impl Split {
+impl PageSplit {
     /// Returns the pages of a drive whose pages stay on their planes.
     pub fn new(settings: &Settings) -> Self {
         let hardware = &settings.hardware;

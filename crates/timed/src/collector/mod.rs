@@ -262,7 +262,7 @@ impl Collector {
 #[cfg(test)]
 mod tests {
     use super::super::flash::Job;
-    use super::super::ops::Waiting;
+    use super::super::ops::DieQueues;
     use super::super::testing::{settings, shared};
     use super::*;
 
@@ -292,7 +292,7 @@ mod tests {
             assert_eq!(collector.page_is_read(&mut shared.ops, 0, 0), NONE);
             assert_eq!(collector.on(0).unwrap().point, Point::A);
             // Nothing waits: everything may go before the program.
-            let allowed = collector.lets_through(&shared, &mut Waiting::new(2), 0);
+            let allowed = collector.lets_through(&shared, &mut DieQueues::new(2), 0);
             assert_eq!(allowed, Some(u64::MAX));
             assert_eq!(collector.go_on(&mut shared, 0).unwrap(), Step::Job(Job::CopyWrite));
             assert_eq!(collector.page_is_moved(&mut shared.ops, 0, 0), NONE);

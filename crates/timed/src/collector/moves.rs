@@ -11,7 +11,7 @@ use super::Collector;
 use crate::config::Preemption;
 use crate::flash::Job;
 use crate::observer::{Observer, Source};
-use crate::ops::{Kind, NONE, Ops, PageOp, Queue, Waiting};
+use crate::ops::{DieQueues, Kind, NONE, Ops, PageOp, Queue};
 use crate::shared::Shared;
 
 /// The point that a collection has reached.
@@ -278,7 +278,7 @@ impl Collector {
     pub fn can_join(
         &self,
         ops: &Ops,
-        waiting: &mut Waiting,
+        waiting: &mut DieQueues,
         die: u32,
         op: u32,
         programs: bool,

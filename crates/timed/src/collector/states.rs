@@ -17,7 +17,7 @@ use super::Collector;
 use super::moves::Collection;
 use crate::config::Preemption;
 use crate::observer::Observer;
-use crate::ops::{NONE, Ops, PageOp, Waiting};
+use crate::ops::{DieQueues, NONE, Ops, PageOp};
 use crate::shared::Shared;
 
 /// The state of a drive's life. Only collections change it.
@@ -136,7 +136,7 @@ impl Collector {
     pub fn lets_through<O: Observer>(
         &mut self,
         shared: &Shared<O>,
-        waiting: &mut Waiting,
+        waiting: &mut DieQueues,
         die: u32,
     ) -> Option<u64> {
         let Shared { map, ops, .. } = shared;
@@ -169,7 +169,7 @@ impl Collector {
     /// Returns the write or TRIM that is next at a die: the first, or an urgent one that goes before those
     /// that wait in state S2.
     #[inline(always)]
-    pub fn first_write(&self, ops: &Ops, waiting: &mut Waiting, die: u32) -> Option<u32> {
+    pub fn first_write(&self, ops: &Ops, waiting: &mut DieQueues, die: u32) -> Option<u32> {
         let head = Some(waiting.oldest_write(die)).filter(|&op| op != NONE)?;
         match self.units.lets_urgent_pass(ops[head].plane) {
             true => self.urgent_or(ops, waiting, die, head),
@@ -178,7 +178,7 @@ impl Collector {
     }
 
     #[cold]
-    fn urgent_or(&self, ops: &Ops, waiting: &mut Waiting, die: u32, head: u32) -> Option<u32> {
+    fn urgent_or(&self, ops: &Ops, waiting: &mut DieQueues, die: u32, head: u32) -> Option<u32> {
         let unit = self.units.of_plane(ops[head].plane);
         self.urgent_write(ops, waiting, die, unit).or(Some(head))
     }
@@ -208,7 +208,7 @@ impl Collector {
     }
 
     /// Returns the first urgent write to `unit` that waits at `die` and that nothing holds up.
-    fn urgent_write(&self, ops: &Ops, waiting: &mut Waiting, die: u32, unit: u32) -> Option<u32> {
+    fn urgent_write(&self, ops: &Ops, waiting: &mut DieQueues, die: u32, unit: u32) -> Option<u32> {
         waiting.urgent_write(ops, die, |op| self.units.of_plane(op.plane) == unit)
     }
 

@@ -7,7 +7,7 @@
 //! always in the order in which the events would have come (`Clock::position`). Its event comes when the last
 //! program can end at the earliest, and again until it has. The map makes the copies at the end, or as far as
 //! they are due when the drive stops. Observers get its work then, too, as sums if that is enough for them
-//! (`Told`).
+//! (`Report`).
 //!
 //! `Settings::collects_undisturbed` and `Stepwise::copies_on_its_own` say where all this holds. An observer
 //! that follows each step has the events back. `tests/timed_chains.rs` holds both ways against each other at
@@ -212,31 +212,31 @@ impl Chain {
         steps: &Steps,
         timers: &Timers,
         turns: &mut Turns,
-        told: &mut Told,
+        report: &mut Report,
     ) -> u64 {
         loop {
             let at = self.ends.time;
             match self.doing {
                 Doing::Command => {
-                    self.tell(Place::Bus, at - steps.command_ns, at, told);
+                    self.tell(Place::Bus, at - steps.command_ns, at, report);
                     self.goes_on(timers, Doing::Read, at + steps.read_ns);
                 }
                 Doing::Read => {
-                    self.tell(Place::Cells, at - steps.read_ns, at, told);
+                    self.tell(Place::Cells, at - steps.read_ns, at, report);
                     self.goes_out(at, steps, timers, turns);
                 }
                 Doing::ProgramRead => {
                     let programmed = at - steps.read_ns;
                     if std::mem::replace(&mut self.has_told_program, false) {
-                        self.tell(Place::Cells, programmed, at, told);
+                        self.tell(Place::Cells, programmed, at, report);
                     } else {
-                        self.tell_program(steps, programmed, at, told);
+                        self.tell_program(steps, programmed, at, report);
                     }
                     self.goes_out(at, steps, timers, turns);
                 }
-                Doing::Out => self.goes_back(at, steps, timers, turns, told),
+                Doing::Out => self.goes_back(at, steps, timers, turns, report),
                 Doing::Program => {
-                    self.tell_program(steps, at, at, told);
+                    self.tell_program(steps, at, at, report);
                     match self.left {
                         0 => self.goes_on(timers, Doing::Nothing, NEVER),
                         _ => {
@@ -267,12 +267,12 @@ impl Chain {
         steps: &Steps,
         timers: &Timers,
         turns: &mut Turns,
-        told: &mut Told,
+        report: &mut Report,
     ) {
         let begin = turns.take(at, steps.in_ns);
         self.bus_from = at - steps.out_ns;
         if begin > at {
-            self.tell_out(at, begin, told);
+            self.tell_out(at, begin, report);
         }
         self.due += 1;
         self.left -= 1;
@@ -285,9 +285,9 @@ impl Chain {
 
     /// Reports that a place was busy.
     #[inline(always)]
-    fn tell(&self, place: Place, begin_ns: u64, end_ns: u64, told: &mut Told) {
+    fn tell(&self, place: Place, begin_ns: u64, end_ns: u64, report: &mut Report) {
         if self.is_told {
-            told.add(Stint { begin_ns, end_ns, place, die: self.die });
+            report.add(Stint { begin_ns, end_ns, place, die: self.die });
         }
     }
 
@@ -300,18 +300,18 @@ impl Chain {
     }
 
     /// Reports the transfer out, which ended at `end_ns`, apart from the one back, which begins later.
-    fn tell_out(&mut self, end_ns: u64, back_ns: u64, told: &mut Told) {
-        self.tell(Place::Bus, self.bus_from, end_ns, told);
+    fn tell_out(&mut self, end_ns: u64, back_ns: u64, report: &mut Report) {
+        self.tell(Place::Bus, self.bus_from, end_ns, report);
         self.bus_from = back_ns;
     }
 
     /// Reports the program that ended at `programmed`, with the read after it until `end_ns`, and the
     /// transfers before it.
     #[inline(always)]
-    fn tell_program(&mut self, steps: &Steps, programmed: u64, end_ns: u64, told: &mut Told) {
+    fn tell_program(&mut self, steps: &Steps, programmed: u64, end_ns: u64, report: &mut Report) {
         let begin_ns = programmed - steps.program_ns;
-        self.tell(Place::Bus, self.bus_from, begin_ns, told);
-        self.tell(Place::Cells, begin_ns, end_ns, told);
+        self.tell(Place::Bus, self.bus_from, begin_ns, report);
+        self.tell(Place::Cells, begin_ns, end_ns, report);
         self.copies_told += 1;
     }
 
@@ -322,7 +322,7 @@ impl Chain {
         steps: &Steps,
         clock: &Clock,
         until: Position,
-        told: &mut Told,
+        report: &mut Report,
     ) -> u64 {
         let is_program = matches!(self.doing, Doing::Program | Doing::ProgramRead);
         if !is_program || self.has_told_program {
@@ -331,13 +331,13 @@ impl Chain {
         let reads_ns = if self.doing == Doing::ProgramRead { steps.read_ns } else { 0 };
         let programmed = self.ends.time - reads_ns;
         if clock.position_of(Event::Cells(self.die), programmed) <= until {
-            self.tell_program(steps, programmed, programmed, told);
+            self.tell_program(steps, programmed, programmed, report);
             self.has_told_program = true;
             return programmed;
         }
         let back_ns = programmed - steps.program_ns - steps.in_ns;
         if self.bus_from < back_ns {
-            self.tell_out(back_ns, back_ns, told);
+            self.tell_out(back_ns, back_ns, report);
         }
         0
     }
@@ -361,7 +361,7 @@ impl Chain {
 
 /// Work of chains that is over and going to be reported to the observer: as sums if they are enough for it.
 #[derive(Default)]
-pub struct Told {
+pub struct Report {
     /// The times between which work is added up.
     between: (u64, u64),
     /// The work of buses and that of dies, added up.
@@ -370,7 +370,7 @@ pub struct Told {
     stints: Vec<Stint>,
 }
 
-impl Told {
+impl Report {
     /// Adds a stint of work.
     #[inline(always)]
     pub fn add(&mut self, stint: Stint) {
@@ -461,7 +461,7 @@ impl Flash {
         let steps = self.steps_of_copy();
         let mut ended = ended.unwrap_or(0);
         for chain in self.chains.iter_mut().flat_map(|chains| &mut chains.all) {
-            ended = ended.max(chain.tell_until(&steps, clock, until, &mut self.told));
+            ended = ended.max(chain.tell_until(&steps, clock, until, &mut self.report));
         }
         ended
     }
@@ -472,8 +472,8 @@ impl Flash {
     }
 
     /// Returns the work of chains that is not reported to the observer yet.
-    pub fn told(&mut self) -> &mut Told {
-        &mut self.told
+    pub fn report(&mut self) -> &mut Report {
+        &mut self.report
     }
 
     #[inline(never)]
@@ -486,10 +486,10 @@ impl Flash {
         let steps = self.steps_of_copy();
         let Bus { turns, .. } = &mut self.buses[channel as usize];
         let chains = &mut self.chains[channel as usize];
-        let (told, timers) = (&mut self.told, Timers::of(clock, channel));
+        let (report, timers) = (&mut self.report, Timers::of(clock, channel));
         let mut ended = 0;
         while let Some(end) =
-            chains.go_on(until, |chain, stop| chain.step(stop, &steps, &timers, turns, told))
+            chains.go_on(until, |chain, stop| chain.step(stop, &steps, &timers, turns, report))
         {
             ended = end;
         }

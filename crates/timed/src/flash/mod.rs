@@ -8,7 +8,7 @@ use flashgc_base::snapshot::State;
 use super::clock::{Clock, Event, NEVER, Position};
 use super::config::{Hardware, Settings};
 use super::ops::Ops;
-use chain::{Chains, Told};
+use chain::{Chains, Report};
 use die::{Bus, CellTimes};
 pub use die::{Die, Job, Site, Stage, Suspended};
 
@@ -41,7 +41,7 @@ pub struct Flash {
     chains: Vec<Chains>,
     /// The work of chains that is not reported to the observer yet; none between two runs.
     #[snapshot(skip)]
-    told: Told,
+    report: Report,
 }
 
 impl Flash {
@@ -59,7 +59,7 @@ impl Flash {
             dies: dies.map(|die| Die::new(hardware.channel_of(die))).collect(),
             buses: (0..hardware.channels).map(|_| Bus::new(hardware.dies_per_channel())).collect(),
             chains: vec![Chains::default(); hardware.channels as usize],
-            told: Told::default(),
+            report: Report::default(),
         }
     }
 

@@ -82,7 +82,7 @@ struct Entry {
 
 /// The effect of the cache on a page operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Served {
+pub enum Effect {
     /// It goes to its die.
     Passes,
     /// It waits in the cache.
@@ -159,29 +159,29 @@ impl WriteCache {
         shared: &mut Shared<O>,
         op: u32,
         bytes: Range<u32>,
-    ) -> Served {
+    ) -> Effect {
         let PageOp { kind, page, .. } = shared.ops[op];
         let follows = |&(other, _): &(u32, _)| kind != Kind::Read || shared.ops[other].page == page;
-        let served = match self.waiting.iter().any(follows) {
-            true => Served::Waits,
+        let effect = match self.waiting.iter().any(follows) {
+            true => Effect::Waits,
             false => self.serve(shared, op, &bytes),
         };
-        if served == Served::Waits {
+        if effect == Effect::Waits {
             self.waits += u64::from(shared.ops[op].writes());
             self.waiting.push_back((op, (bytes.start, bytes.end)));
         }
-        served
+        effect
     }
 
     /// Takes the first of the waiting operations, if it waits no longer.
-    pub fn take_waiting<O: Observer>(&mut self, shared: &mut Shared<O>) -> Option<(u32, Served)> {
+    pub fn take_waiting<O: Observer>(&mut self, shared: &mut Shared<O>) -> Option<(u32, Effect)> {
         let &(op, (begin, end)) = self.waiting.front()?;
-        let served = self.serve(shared, op, &(begin..end));
-        if served == Served::Waits {
+        let effect = self.serve(shared, op, &(begin..end));
+        if effect == Effect::Waits {
             return None;
         }
         self.waiting.pop_front();
-        Some((op, served))
+        Some((op, effect))
     }
 
     /// Serves an operation as far as it can be at once; a write waits for a place.
@@ -190,11 +190,11 @@ impl WriteCache {
         shared: &mut Shared<O>,
         op: u32,
         bytes: &Range<u32>,
-    ) -> Served {
+    ) -> Effect {
         let PageOp { kind, page, .. } = shared.ops[op];
         let number = shared.ops.number(op);
         let writes = shared.ops[op].writes();
-        let otherwise = if writes { Served::Waits } else { Served::Passes };
+        let otherwise = if writes { Effect::Waits } else { Effect::Passes };
         let has_place = self.entries.len() < self.capacity;
         let entry = self.entries.get_mut(&page);
         match (kind, entry) {
@@ -202,35 +202,35 @@ impl WriteCache {
             (Kind::Read, Some(entry)) if entry.cover.contains(bytes) => {
                 shared.observer.read_cached(number, page);
                 self.hits += 1;
-                Served::Done
+                Effect::Done
             }
             (Kind::Read, Some(_)) => {
                 // The rest of the page comes from the flash, and is put together with this part.
                 shared.observer.read_cached(number, page);
                 shared.ops[op].is_merged = true;
-                Served::Passes
+                Effect::Passes
             }
             (Kind::Write | Kind::Modify, Some(entry)) => {
                 entry.write(shared, number, bytes);
                 shared.observer.cached(number, page);
                 self.hits += 1;
-                Served::Done
+                Effect::Done
             }
             (Kind::Write | Kind::Modify, None) if has_place => {
                 shared.observer.cached(number, page);
                 let flush = self.flush(&mut shared.ops, page, number, Cover::of(bytes));
-                Served::Flushes(flush)
+                Effect::Flushes(flush)
             }
             (Kind::Trim, Some(entry)) => {
                 let PageOp { is_merged, is_programmed, .. } = shared.ops[entry.flush];
                 if is_merged || is_programmed {
                     entry.is_discarded = true;
-                    return Served::Passes;
+                    return Effect::Passes;
                 }
                 let flush = entry.flush;
                 shared.asked.merged_bytes += u64::from(entry.cover.len());
                 self.entries.remove(&page);
-                Served::Discards(flush)
+                Effect::Discards(flush)
             }
             _ => otherwise,
         }
@@ -308,7 +308,7 @@ mod tests {
         shared: &mut Shared<Silent>,
         kind: Kind,
         page: u32,
-    ) -> (u32, Served) {
+    ) -> (u32, Effect) {
         let op = shared.ops.add(PageOp::new(0, page, kind), 0);
         (op, cache.take(shared, op, 0..4096))
     }
@@ -316,31 +316,31 @@ mod tests {
     #[test]
     fn what_waits_in_the_cache_is_programmed_once_and_what_is_programmed_again() {
         let (mut cache, mut shared) = (WriteCache::new(1, 4096), shared());
-        let (first, served) = take(&mut cache, &mut shared, Kind::Write, 5);
-        let Served::Flushes(flush) = served else { panic!("{served:?}") };
+        let (first, effect) = take(&mut cache, &mut shared, Kind::Write, 5);
+        let Effect::Flushes(flush) = effect else { panic!("{effect:?}") };
         assert_eq!(shared.ops.number(flush), shared.ops.number(first));
         // The entry takes newer data until it has its physical page.
-        let (second, served) = take(&mut cache, &mut shared, Kind::Write, 5);
-        assert_eq!(served, Served::Done);
+        let (second, effect) = take(&mut cache, &mut shared, Kind::Write, 5);
+        assert_eq!(effect, Effect::Done);
         assert_eq!(shared.ops.number(flush), shared.ops.number(second));
         shared.ops[flush].is_programmed = true;
-        let (third, served) = take(&mut cache, &mut shared, Kind::Write, 5);
-        assert_eq!(served, Served::Done);
+        let (third, effect) = take(&mut cache, &mut shared, Kind::Write, 5);
+        assert_eq!(effect, Effect::Done);
         assert_eq!(shared.ops.number(flush), shared.ops.number(second));
         // Another page waits for a place, and so do reads of it; other reads go to their dies.
-        let (other, served) = take(&mut cache, &mut shared, Kind::Write, 6);
-        assert_eq!(served, Served::Waits);
-        let (read, served) = take(&mut cache, &mut shared, Kind::Read, 6);
-        assert_eq!(served, Served::Waits);
-        assert_eq!(take(&mut cache, &mut shared, Kind::Read, 7).1, Served::Passes);
+        let (other, effect) = take(&mut cache, &mut shared, Kind::Write, 6);
+        assert_eq!(effect, Effect::Waits);
+        let (read, effect) = take(&mut cache, &mut shared, Kind::Read, 6);
+        assert_eq!(effect, Effect::Waits);
+        assert_eq!(take(&mut cache, &mut shared, Kind::Read, 7).1, Effect::Passes);
         let third_number = shared.ops.number(third);
         let next = cache.flushed(&mut shared, flush).expect("the third write is programmed");
         assert_eq!(shared.ops.number(next), third_number);
         assert_eq!(cache.take_waiting(&mut shared), None);
         assert_eq!(cache.flushed(&mut shared, next), None);
-        let (op, served) = cache.take_waiting(&mut shared).expect("there is a place");
-        assert!(op == other && matches!(served, Served::Flushes(_)));
-        assert_eq!(cache.take_waiting(&mut shared), Some((read, Served::Done)));
+        let (op, effect) = cache.take_waiting(&mut shared).expect("there is a place");
+        assert!(op == other && matches!(effect, Effect::Flushes(_)));
+        assert_eq!(cache.take_waiting(&mut shared), Some((read, Effect::Done)));
         assert_eq!(cache.hits(), 3);
     }
 
@@ -355,18 +355,18 @@ mod tests {
         )
         .1
         {
-            Served::Flushes(flush) => flush,
-            served => panic!("{served:?}"),
+            Effect::Flushes(flush) => flush,
+            effect => panic!("{effect:?}"),
         };
         let waits = flush(&mut cache, &mut shared, 5);
-        let served = take(&mut cache, &mut shared, Kind::Trim, 5).1;
-        assert_eq!(served, Served::Discards(waits));
+        let effect = take(&mut cache, &mut shared, Kind::Trim, 5).1;
+        assert_eq!(effect, Effect::Discards(waits));
         // An entry that shares a move or is programmed is followed by the TRIM, and new data wait.
         let merged = flush(&mut cache, &mut shared, 6);
         shared.ops[merged].is_merged = true;
-        assert_eq!(take(&mut cache, &mut shared, Kind::Trim, 6).1, Served::Passes);
-        assert_eq!(take(&mut cache, &mut shared, Kind::Read, 6).1, Served::Passes);
-        assert_eq!(take(&mut cache, &mut shared, Kind::Write, 6).1, Served::Waits);
+        assert_eq!(take(&mut cache, &mut shared, Kind::Trim, 6).1, Effect::Passes);
+        assert_eq!(take(&mut cache, &mut shared, Kind::Read, 6).1, Effect::Passes);
+        assert_eq!(take(&mut cache, &mut shared, Kind::Write, 6).1, Effect::Waits);
     }
 
     #[test]

@@ -8,8 +8,8 @@ use flashgc_drive::error::DriveError;
 use flashgc_workload::Op;
 
 use super::FrontEnd;
-use super::cache::Served;
-use super::requests::{PART, Party, Request, Times, Waiting};
+use super::cache::Effect;
+use super::requests::{PART, Party, Request, Times, WaitingRequest};
 use crate::clock::Event;
 use crate::config::Loop;
 use crate::observer::{Completion, Observer};
@@ -24,9 +24,9 @@ impl FrontEnd {
         &mut self,
         shared: &mut Shared<O>,
         dies: &mut Scheduler,
-        waiting: Waiting,
+        waiting: WaitingRequest,
     ) -> Result<(), DriveError> {
-        let Waiting { request, party, hints, joins, .. } = waiting;
+        let WaitingRequest { request, party, hints, joins, .. } = waiting;
         self.outstanding += u32::from(!request.op.is_hint() && !joins);
         if party == Party::Hints {
             // The time of such a command is known as a whole.
@@ -50,11 +50,11 @@ impl FrontEnd {
         &mut self,
         shared: &mut Shared<O>,
         dies: &mut Scheduler,
-        waiting: &Waiting,
+        waiting: &WaitingRequest,
         dispatched: u64,
         hinted: &[u32],
     ) -> Result<(), DriveError> {
-        let Waiting { request, number, .. } = *waiting;
+        let WaitingRequest { request, number, .. } = *waiting;
         if request.op.is_hint() {
             let pages: Vec<u32> = self.shape.pages_of(&request)?.collect();
             let kind = if request.op == Op::Clean { Kind::Clean } else { Kind::Tell };
@@ -113,7 +113,7 @@ impl FrontEnd {
     /// Keeps a request, dispatched and begun at these times, of which `left` parts are to be done, or adds a
     /// piece to its request. A request of which pieces are missing has one part more. Returns its place.
     #[inline(always)]
-    pub(super) fn keep(&mut self, waiting: &Waiting, times: (u64, u64), left: u32) -> u32 {
+    pub(super) fn keep(&mut self, waiting: &WaitingRequest, times: (u64, u64), left: u32) -> u32 {
         let request = &waiting.request;
         // Reads pass writes on the link, so that pieces of both come by turns.
         let in_pieces = &mut self.in_pieces[usize::from(request.op == Op::Read)];
@@ -133,7 +133,7 @@ impl FrontEnd {
     pub(super) fn end_of_pieces<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
-        waiting: &Waiting,
+        waiting: &WaitingRequest,
         place: u32,
     ) {
         if waiting.joins && !waiting.request.goes_on {
@@ -169,11 +169,11 @@ impl FrontEnd {
         if what == Op::Trim || (what == Op::Write && self.has_cache) {
             shared.comes_true(page);
         }
-        let served = match self.has_cache {
+        let effect = match self.has_cache {
             true => self.cache.take(shared, op, bytes),
-            false => Served::Passes,
+            false => Effect::Passes,
         };
-        self.follow(shared, dies, op, served);
+        self.follow(shared, dies, op, effect);
     }
 
     /// Takes the next step for `op` after this effect of the cache.
@@ -183,14 +183,14 @@ impl FrontEnd {
         shared: &mut Shared<O>,
         dies: &mut Scheduler,
         op: u32,
-        served: Served,
+        effect: Effect,
     ) {
-        match served {
-            Served::Passes => return self.send_to_die(shared, dies, op),
-            Served::Waits => return,
-            Served::Done => {}
-            Served::Flushes(flush) => self.send_to_die(shared, dies, flush),
-            Served::Discards(flush) => match &self.mapping {
+        match effect {
+            Effect::Passes => return self.send_to_die(shared, dies, op),
+            Effect::Waits => return,
+            Effect::Done => {}
+            Effect::Flushes(flush) => self.send_to_die(shared, dies, flush),
+            Effect::Discards(flush) => match &self.mapping {
                 Some(mapping) if mapping.holds(shared, flush) => {
                     shared.ops[flush].kind = Kind::Trim;
                 }
@@ -215,8 +215,8 @@ impl FrontEnd {
             if let Some(next) = next {
                 self.send_to_die(shared, dies, next);
             }
-            while let Some((op, served)) = self.cache.take_waiting(shared) {
-                self.follow(shared, dies, op, served);
+            while let Some((op, effect)) = self.cache.take_waiting(shared) {
+                self.follow(shared, dies, op, effect);
             }
         }
         if let Some(mapping) = &mut self.mapping {

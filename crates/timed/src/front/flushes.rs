@@ -6,7 +6,7 @@ use flashgc_base::snapshot::Value;
 use hashbrown::HashMap;
 
 use super::FrontEnd;
-use super::requests::{Request, Times, Waiting};
+use super::requests::{Request, Times, WaitingRequest};
 use crate::observer::Observer;
 use crate::ops::{Kind, PageOp};
 use crate::schedule::Scheduler;
@@ -84,7 +84,7 @@ impl FrontEnd {
         &mut self,
         shared: &mut Shared<O>,
         dies: &mut Scheduler,
-        waiting: &Waiting,
+        waiting: &WaitingRequest,
         dispatched: u64,
     ) {
         let buffer = shared.map.buffer();

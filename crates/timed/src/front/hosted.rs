@@ -7,7 +7,7 @@ use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
 
 use super::FrontEnd;
-use super::requests::{Party, Times, Waiting};
+use super::requests::{Party, Times, WaitingRequest};
 use super::write_back::WriteBack;
 use crate::clock::{Clock, Event, NEVER};
 use crate::observer::Observer;
@@ -44,7 +44,7 @@ impl FrontEnd {
         &mut self,
         shared: &mut Shared<O>,
         dies: &mut Scheduler,
-        waiting: Waiting,
+        waiting: WaitingRequest,
     ) -> Result<(), DriveError> {
         let pages = self.shape.pages_of(&waiting.request)?;
         let now = shared.now();
@@ -131,8 +131,8 @@ impl FrontEnd {
                 Party::Hints | Party::Workload => u64::MAX,
             };
             let hints = self.write_back().riding();
-            let waiting = Waiting::new(request, shared.now(), party);
-            self.let_in(shared, dies, Waiting { number, hints, ..waiting })?;
+            let waiting = WaitingRequest::new(request, shared.now(), party);
+            self.let_in(shared, dies, WaitingRequest { number, hints, ..waiting })?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use flashgc_workload::requests::{RequestStream, TimedRequest};
 
 use super::arbiter::Arbiter;
 use super::requests::Arrivals;
-use super::requests::Waiting;
+use super::requests::WaitingRequest;
 use super::{FrontEnd, MOST_WAITING};
 use crate::clock::{Event, NEVER};
 use crate::config::Loop;
@@ -28,7 +28,7 @@ struct Line {
     queue_depth: u32,
     #[snapshot(state)]
     arrivals: Arrivals,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingRequest>,
     /// The number of requests of the tenant that the drive works on.
     outstanding: u32,
     /// The times at which threads that rest issue their next requests, in order.
@@ -96,7 +96,7 @@ impl Lines {
     }
 
     /// Lets a request wait in its line. Returns `true` if the line is too long now.
-    pub fn push(&mut self, waiting: Waiting) -> bool {
+    pub fn push(&mut self, waiting: WaitingRequest) -> bool {
         let line = &mut self.lines[self.parts.tenant(waiting.request.offset)];
         line.waiting.push_back(waiting);
         line.waiting.len() > MOST_WAITING
@@ -111,7 +111,7 @@ impl Lines {
 
     /// Returns the next request for a drive. Without a place it can be a mere hint alone, which takes
     /// none.
-    fn next(&mut self, has_place: bool) -> Option<Waiting> {
+    fn next(&mut self, has_place: bool) -> Option<WaitingRequest> {
         if let Some(tenant) = self.in_pieces {
             return self.pop(tenant as usize);
         }
@@ -130,7 +130,7 @@ impl Lines {
     }
 
     /// Takes the first request of a tenant's line, or its next piece.
-    fn pop(&mut self, tenant: usize) -> Option<Waiting> {
+    fn pop(&mut self, tenant: usize) -> Option<WaitingRequest> {
         let next = self.lines[tenant].waiting.pop_front();
         self.in_pieces = next.filter(|next| next.request.goes_on).map(|_| tenant as u32);
         next

@@ -8,7 +8,7 @@ use flashgc_drive::error::DriveError;
 use flashgc_workload::Op;
 
 use super::FrontEnd;
-use super::requests::{Times, Waiting};
+use super::requests::{Times, WaitingRequest};
 use crate::clock::{Clock, Event, NEVER};
 use crate::config::HostLink;
 use crate::observer::Observer;
@@ -20,7 +20,7 @@ use crate::shared::Shared;
 struct Entering {
     /// The time at which the drive has it, with its data.
     at: u64,
-    waiting: Waiting,
+    waiting: WaitingRequest,
     /// The time at which it got its place in the queue of the drive.
     dispatched: u64,
     /// The pages of the hints that it brings.
@@ -58,7 +58,7 @@ impl Link {
     }
 
     /// Takes a command that gets its place in the queue of the drive, with the hints that it brings.
-    pub fn enter(&mut self, clock: &mut Clock, waiting: Waiting, hints: Vec<u32>) {
+    pub fn enter(&mut self, clock: &mut Clock, waiting: WaitingRequest, hints: Vec<u32>) {
         let dispatched = clock.now();
         let is_hint = waiting.request.op.is_hint();
         let ready = dispatched + if is_hint { 0 } else { self.link.overhead_ns };

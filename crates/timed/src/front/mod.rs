@@ -43,7 +43,7 @@ use dependent::{Dependent, NOBODY};
 pub use lines::Lines;
 use link::Link;
 use overlaps::Overlaps;
-use requests::{Arrivals, Party, Requests, Waiting};
+use requests::{Arrivals, Party, Requests, WaitingRequest};
 pub use requests::{PART, Shape};
 pub use telling::HintCommands;
 use write_back::WriteBack;
@@ -105,7 +105,7 @@ pub struct FrontEnd {
     #[snapshot(state)]
     arrivals: Arrivals,
     has_started: bool,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingRequest>,
     requests: Requests,
     /// `true` if the next request that arrives is another piece of the last one.
     comes_in_pieces: bool,
@@ -433,18 +433,18 @@ impl FrontEnd {
             if self.hint_commands.is_some() {
                 return self.tell_by_command(shared, dies, request);
             }
-            let waiting = Waiting::new(request, now, party);
+            let waiting = WaitingRequest::new(request, now, party);
             return self.let_in(shared, dies, waiting);
         }
         let pushed = self.arrivals.number();
         let joins = std::mem::replace(&mut self.comes_in_pieces, request.goes_on);
         let waiting = match joins {
             false => self.counted(shared, request, pushed, now),
-            true => Waiting {
+            true => WaitingRequest {
                 number: self.counts.arrived.saturating_sub(1),
                 waited: self.arriving,
                 joins,
-                ..Waiting::new(request, now, party)
+                ..WaitingRequest::new(request, now, party)
             },
         };
         if self.write_back.is_some() {
@@ -462,7 +462,7 @@ impl FrontEnd {
         request: TimedRequest,
         given: Option<u64>,
         arrived: u64,
-    ) -> Waiting {
+    ) -> WaitingRequest {
         let now = shared.now();
         if given.is_none_or(|number| number < PART) {
             self.counts.arrives(now, request.op);
@@ -470,7 +470,7 @@ impl FrontEnd {
         let number = given.unwrap_or_else(|| self.counts.arrived.saturating_sub(1));
         shared.observer.arrived(number, request.op, now);
         let waited = self.arriving;
-        Waiting { number, waited, ..Waiting::new(request, arrived, Party::Workload) }
+        WaitingRequest { number, waited, ..WaitingRequest::new(request, arrived, Party::Workload) }
     }
 
     /// Dispatches a request if none waits before it, or lets it wait.
@@ -479,7 +479,7 @@ impl FrontEnd {
         &mut self,
         shared: &mut Shared<O>,
         dies: &mut Scheduler,
-        waiting: Waiting,
+        waiting: WaitingRequest,
     ) -> Result<(), DriveError> {
         if let Some(lines) = &mut self.lines {
             self.is_overloaded |= lines.push(waiting);
@@ -495,7 +495,7 @@ impl FrontEnd {
 
     /// Returns `true` if the drive may get this now: a mere hint takes no place in it.
     #[inline(always)]
-    fn has_room(&self, next: &Waiting) -> bool {
+    fn has_room(&self, next: &WaitingRequest) -> bool {
         let (cache, commands) = (self.write_back.as_ref(), self.hint_commands.as_ref());
         let for_hints = next.party == Party::Hints;
         next.request.op.is_hint()

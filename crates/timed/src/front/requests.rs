@@ -36,7 +36,7 @@ pub enum Party {
 
 /// A request that waits for its place in the queue depth.
 #[derive(Clone, Copy, Value)]
-pub struct Waiting {
+pub struct WaitingRequest {
     pub request: TimedRequest,
     pub number: u64,
     pub arrived: u64,
@@ -49,7 +49,7 @@ pub struct Waiting {
     pub waited: u64,
 }
 
-impl Waiting {
+impl WaitingRequest {
     /// Makes a whole request without a number that brings no hints and for which nobody waits.
     pub fn new(request: TimedRequest, arrived: u64, party: Party) -> Self {
         let (number, waited) = (u64::MAX, NOBODY);
@@ -125,8 +125,13 @@ impl Requests {
     /// Keeps a request, dispatched and begun at these times, of which `left` parts are to be done.
     /// Returns its place.
     #[inline(always)]
-    pub fn keep(&mut self, waiting: &Waiting, (dispatched, began): (u64, u64), left: u32) -> u32 {
-        let Waiting { request, number, arrived, party, waited, .. } = *waiting;
+    pub fn keep(
+        &mut self,
+        waiting: &WaitingRequest,
+        (dispatched, began): (u64, u64),
+        left: u32,
+    ) -> u32 {
+        let WaitingRequest { request, number, arrived, party, waited, .. } = *waiting;
         debug_assert!(!waiting.joins, "a piece is kept with its request");
         let entry = Request {
             request,

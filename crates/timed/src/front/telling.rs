@@ -7,7 +7,7 @@ use flashgc_workload::Op;
 use flashgc_workload::requests::TimedRequest;
 
 use super::FrontEnd;
-use super::requests::{Party, Waiting};
+use super::requests::{Party, WaitingRequest};
 use crate::clock::{Event, NEVER};
 use crate::observer::Observer;
 use crate::ops::Kind;
@@ -73,7 +73,7 @@ impl FrontEnd {
         }
         let hinted = std::mem::take(&mut commands.arriving);
         commands.waiting.push_back((kind, hinted));
-        let waiting = Waiting::new(request, shared.now(), Party::Hints);
+        let waiting = WaitingRequest::new(request, shared.now(), Party::Hints);
         self.let_in(shared, dies, waiting)
     }
 

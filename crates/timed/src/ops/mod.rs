@@ -419,12 +419,12 @@ struct Line {
 ///
 /// It knows that operations on one page keep their order, and nothing of blocks, times or rules.
 #[derive(State)]
-pub struct Waiting {
+pub struct DieQueues {
     #[snapshot(table)]
     dies: Vec<Line>,
 }
 
-impl Waiting {
+impl DieQueues {
     /// Returns empty queues of `dies` dies.
     pub fn new(dies: u32) -> Self {
         let line = |_| Line { reads: Queue::EMPTY, writes: Queue::EMPTY };

@@ -22,7 +22,7 @@ use super::config::{Scheduling, Settings, Suspend};
 use super::flash::{Flash, Job, Stage};
 use super::measure::CollectionCounts;
 use super::observer::{Cause, Follows, Observer, Place, Span, Stint, Work};
-use super::ops::{Kind, NONE, PageOp, Waiting};
+use super::ops::{DieQueues, Kind, NONE, PageOp};
 use super::shared::Shared;
 use buffer::Stale;
 use cells::Sites;
@@ -82,7 +82,7 @@ pub struct Scheduler {
     #[snapshot(state)]
     collector: Collector,
     #[snapshot(state)]
-    waiting: Waiting,
+    waiting: DieQueues,
     #[snapshot(state)]
     stale: Stale,
     #[snapshot(state)]
@@ -135,7 +135,7 @@ impl Scheduler {
         Ok(Self {
             flash: Flash::new(settings),
             collector: Collector::new(settings, map),
-            waiting: Waiting::new(dies),
+            waiting: DieQueues::new(dies),
             stale: Stale::new(settings.flush_after_ns),
             sites: Sites::new(settings, map),
             homes: Homes(settings.placement.homes(&settings.hardware)),

@@ -218,7 +218,7 @@ impl Scheduler {
         let Some(mut chain) = self.flash.end_chain(&mut shared.clock, die) else {
             return Ok(false);
         };
-        self.flash.told().tell(&mut shared.observer);
+        self.flash.report().tell(&mut shared.observer);
         chain.tell_copies(&mut shared.observer);
         let plane = self.collector.pages_are_moved(&shared.ops, die);
         if chain.due > 0 {
@@ -247,7 +247,7 @@ impl Scheduler {
                 shared.map.copy_pages(collection.plane, due)?;
             }
         }
-        self.flash.told().tell(&mut shared.observer);
+        self.flash.report().tell(&mut shared.observer);
         Ok(ended)
     }
 }
