@@ -120,5 +120,5 @@ fn uncertainty(result: &RunResult, best: &RunResult) -> (Option<f64>, Basis) {
 }
 
 fn differences(values: &[f64], others: &[f64]) -> Vec<f64> {
-    values.iter().zip(others).map(|(one, other)| one - other).collect()
+    values.iter().zip(others).map(|(value, other)| value - other).collect()
 }

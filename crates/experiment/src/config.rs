@@ -253,9 +253,9 @@ impl Resolved {
 
     /// Returns two flags: the host gives the drive hints, and the drive uses them.
     pub fn hints(&self) -> (bool, bool) {
-        let told = self.host.as_ref().is_some_and(|host| !host.hints().is_none());
+        let gives_hints = self.host.as_ref().is_some_and(|host| !host.hints().is_none());
         let asks = self.victim.as_ref().is_some_and(Victim::asks_for_zombies);
-        (told, asks || self.placement.asks_for_zombies())
+        (gives_hints, asks || self.placement.asks_for_zombies())
     }
 
     /// Returns `true` if writes have streams; the drive then keeps them.

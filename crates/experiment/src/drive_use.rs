@@ -52,18 +52,18 @@ impl DriveUse {
         };
         let change = steadiness.amplification.filter(|_| self.erases > 0);
         let burst = steadiness.burst().filter(|_| self.erases > 0);
-        let mut said = Vec::new();
+        let mut findings = Vec::new();
         if self.programs == 0 {
-            said.push(findings::nothing_served());
+            findings.push(findings::nothing_served());
         } else {
-            said.extend((self.erases == 0).then(|| findings::still_empty(self.programs)));
-            said.extend(change.filter(Drift::moves).map(findings::moves_in_use));
-            said.extend(change.filter(Drift::is_unknown).map(findings::unknown_in_use));
+            findings.extend((self.erases == 0).then(|| findings::still_empty(self.programs)));
+            findings.extend(change.filter(Drift::moves).map(findings::moves_in_use));
+            findings.extend(change.filter(Drift::is_unknown).map(findings::unknown_in_use));
             if (change.is_none() || self.erases < FEWEST_ERASES) && self.erases > 0 {
-                said.push(findings::too_short_to_tell(self.programs));
+                findings.push(findings::too_short_to_tell(self.programs));
             }
-            said.extend(burst.map(findings::burst_in_use));
-            said.extend(small(
+            findings.extend(burst.map(findings::burst_in_use));
+            findings.extend(small(
                 &self.geometry,
                 self.kept_erased.into(),
                 false,
@@ -73,7 +73,7 @@ impl DriveUse {
         let steady = change.is_some_and(|change| change.is_settled())
             && burst.is_none()
             && self.erases >= FEWEST_ERASES;
-        Judgement { steady, steadiness, findings: said }
+        Judgement { steady, steadiness, findings }
     }
 }
 
@@ -89,7 +89,7 @@ mod tests {
     }
 
     fn ids(served: &DriveUse) -> Vec<String> {
-        served.judged().findings.into_iter().map(|one| one.id).collect()
+        served.judged().findings.into_iter().map(|finding| finding.id).collect()
     }
 
     #[test]

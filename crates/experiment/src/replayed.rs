@@ -112,8 +112,9 @@ impl Samples {
         let mut writes = resolved.writes();
         if plan.doubling.is_some() {
             // A drive that settles later is measured on other writes.
-            let lengths =
-                measured.iter().map(|run| run.iter().map(|one| one.host_pages).sum::<u64>());
+            let lengths = measured
+                .iter()
+                .map(|run| run.iter().map(|interval| interval.host_pages).sum::<u64>());
             writes = format!("{writes} {:?}", lengths.collect::<Vec<_>>());
         }
         Self {

@@ -96,7 +96,7 @@ pub(crate) trait Lengthened: State + Send + Sized {
     /// Returns `true` if its plan allows no lengthening.
     fn is_longest(&self, resolved: &Resolved) -> bool {
         let longest = resolved.plan.doubling.map(|rule| rule.most);
-        let written: u64 = self.measured().iter().map(|one| one.host_pages).sum();
+        let written: u64 = self.measured().iter().map(|interval| interval.host_pages).sum();
         longest.is_some_and(|most| written > most / 2)
     }
 

@@ -74,8 +74,8 @@ pub fn simulate_each(
     };
     let mut one_by_one = || {
         let each = configurations.iter().enumerate();
-        each.map(|(index, one)| {
-            Ok(tell(index, simulate_one(one, control, Some(&mut *poll), keeper, 1)?))
+        each.map(|(index, resolved)| {
+            Ok(tell(index, simulate_one(resolved, control, Some(&mut *poll), keeper, 1)?))
         })
         .collect()
     };
@@ -87,8 +87,8 @@ pub fn simulate_each(
     match pool {
         Ok(pool) => pool.install(|| {
             let each = configurations.par_iter().enumerate();
-            each.map(|(index, one)| {
-                Ok(tell(index, simulate_one(one, control, None, keeper, a_run)?))
+            each.map(|(index, resolved)| {
+                Ok(tell(index, simulate_one(resolved, control, None, keeper, a_run)?))
             })
             .collect()
         }),
@@ -98,21 +98,21 @@ pub fn simulate_each(
 }
 
 /// Returns the number of runs that go on side by side and the number of threads that each may have, if
-/// `asked` threads are asked for: no more than the cores can use or the memory can hold. Results do not
+/// `wanted` threads are asked for: no more than the cores can use or the memory can hold. Results do not
 /// depend on them.
-fn threads_for(configurations: &[Resolved], asked: usize) -> Result<(usize, usize), DriveError> {
+fn threads_for(configurations: &[Resolved], wanted: usize) -> Result<(usize, usize), DriveError> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let runs: u64 = configurations.iter().map(|one| u64::from(one.config.runs)).sum();
+    let runs: u64 = configurations.iter().map(|resolved| u64::from(resolved.config.runs)).sum();
     let external = configurations.iter().any(Resolved::is_external);
-    let threads = if external { 1 } else { useful_threads(asked, cores, runs) };
+    let threads = if external { 1 } else { useful_threads(wanted, cores, runs) };
     let threads = threads_that_fit(configurations, threads).map_err(FtlError::from)?;
-    let asked = if asked == 0 || external { cores } else { asked.min(cores) };
-    Ok((threads, (asked / threads).max(1)))
+    let wanted = if wanted == 0 || external { cores } else { wanted.min(cores) };
+    Ok((threads, (wanted / threads).max(1)))
 }
 
-fn useful_threads(asked: usize, cores: usize, runs: u64) -> usize {
-    let asked = if asked == 0 { cores } else { asked.min(MOST_THREADS_A_CORE * cores) };
-    asked.min(usize::try_from(runs).unwrap_or(usize::MAX)).max(1)
+fn useful_threads(wanted: usize, cores: usize, runs: u64) -> usize {
+    let wanted = if wanted == 0 { cores } else { wanted.min(MOST_THREADS_A_CORE * cores) };
+    wanted.min(usize::try_from(runs).unwrap_or(usize::MAX)).max(1)
 }
 
 /// Simulates the runs of one configuration: on the calling thread with `poll`, side by side without.
@@ -144,65 +144,54 @@ type Left = (Vec<Remains>, Option<Finding>);
 fn all_runs<R: Lengthened>(
     resolved: &Resolved,
     control: &Control,
-    poll: Option<Poll<'_>>,
+    mut poll: Option<Poll<'_>>,
     keeper: Option<&Keeper>,
     make: &(impl Fn(u32) -> Result<R, DriveError> + Sync),
 ) -> Result<Left, DriveError> {
-    match poll {
-        Some(poll) => all_on_this_thread(resolved, control, poll, keeper, make),
-        None => all_side_by_side(resolved, control, keeper, make),
-    }
-}
-
-fn all_side_by_side<R: Lengthened>(
-    resolved: &Resolved,
-    control: &Control,
-    keeper: Option<&Keeper>,
-    make: &(impl Fn(u32) -> Result<R, DriveError> + Sync),
-) -> Result<Left, DriveError> {
-    // After a cancel, a million runs to come cost nothing.
-    let indices =
-        (0..resolved.config.runs).into_par_iter().take_any_while(|_| !control.is_cancelled());
     let Some(precision) = resolved.config.precision else {
-        let runs: Result<Vec<_>, _> =
-            indices.map(|index| complete(resolved, index, control, None, keeper, make)).collect();
+        let runs = each_run(resolved, control, poll, &|index, poll| {
+            complete(resolved, index, control, poll, keeper, make)
+        });
         return Ok((runs?, None));
     };
-    let runs: Result<Vec<R>, _> =
-        indices.map(|index| start(resolved, index, control, None, keeper, make)).collect();
+    let lent = poll.as_mut().map(|poll| &mut **poll as Poll<'_>);
+    let runs = each_run(resolved, control, lent, &|index, poll| {
+        start(resolved, index, control, poll, keeper, make)
+    });
     lengthen(resolved, runs?, precision, control, keeper, |runs| {
-        let each = (0..).zip(runs).collect::<Vec<_>>().into_par_iter();
-        each.map(|(index, run)| {
-            run.advance(resolved, control, None, &mut Turns::new(keeper, index))
-        })
-        .collect()
-    })
-}
-
-fn all_on_this_thread<R: Lengthened>(
-    resolved: &Resolved,
-    control: &Control,
-    poll: Poll<'_>,
-    keeper: Option<&Keeper>,
-    make: &impl Fn(u32) -> Result<R, DriveError>,
-) -> Result<Left, DriveError> {
-    let indices = (0..resolved.config.runs).take_while(|_| !control.is_cancelled());
-    let Some(precision) = resolved.config.precision else {
-        let runs: Result<Vec<_>, _> = indices
-            .map(|index| complete(resolved, index, control, Some(&mut *poll), keeper, make))
-            .collect();
-        return Ok((runs?, None));
-    };
-    let runs: Result<Vec<R>, _> = indices
-        .map(|index| start(resolved, index, control, Some(&mut *poll), keeper, make))
-        .collect();
-    lengthen(resolved, runs?, precision, control, keeper, |runs| {
+        let advance = |index, run: &mut R, poll: Option<Poll<'_>>| {
+            run.advance(resolved, control, poll, &mut Turns::new(keeper, index))
+        };
         let each = (0..).zip(runs);
-        each.map(|(index, run)| {
-            run.advance(resolved, control, Some(&mut *poll), &mut Turns::new(keeper, index))
-        })
-        .collect()
+        match &mut poll {
+            Some(poll) => each.map(|(index, run)| advance(index, run, Some(&mut **poll))).collect(),
+            None => {
+                let each = each.collect::<Vec<_>>().into_par_iter();
+                each.map(|(index, run)| advance(index, run, None)).collect()
+            }
+        }
     })
+}
+
+/// Returns what `of` makes of the number of each run: on the calling thread with `poll`, side by side without. After
+/// a cancel, a million runs to come cost nothing.
+fn each_run<T: Send>(
+    resolved: &Resolved,
+    control: &Control,
+    poll: Option<Poll<'_>>,
+    of: &(impl Fn(u32, Option<Poll<'_>>) -> Result<T, DriveError> + Sync),
+) -> Result<Vec<T>, DriveError> {
+    let indices = 0..resolved.config.runs;
+    match poll {
+        Some(poll) => {
+            let indices = indices.take_while(|_| !control.is_cancelled());
+            indices.map(|index| of(index, Some(&mut *poll))).collect()
+        }
+        None => {
+            let indices = indices.into_par_iter().take_any_while(|_| !control.is_cancelled());
+            indices.map(|index| of(index, None)).collect()
+        }
+    }
 }
 
 /// Makes run number `index` and advances it as its plan says, as many times as any run of the keeper was.

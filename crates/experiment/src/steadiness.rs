@@ -127,7 +127,9 @@ impl Steadiness {
         let runs: Vec<Vec<Interval>> = runs
             .iter()
             .filter(|paces| !paces.is_empty())
-            .map(|paces| paces.iter().map(|one| Interval::of_pages(one.requests, one.ns)).collect())
+            .map(|paces| {
+                paces.iter().map(|pace| Interval::of_pages(pace.requests, pace.ns)).collect()
+            })
             .collect();
         if !runs.is_empty() {
             self.pace = drift(&runs).and_then(Drift::new);

@@ -157,22 +157,24 @@ pub(crate) fn findings(resolved: &Resolved, totals: &StreamTotals) -> Vec<Findin
     if (0..=NO_STREAM).all(|entry| written(entry) == 0) {
         return Vec::new();
     }
-    let mut said = Vec::new();
+    let mut findings = Vec::new();
     if let (Some(ranges), Some(path)) = (&resolved.streams, &resolved.config.streams) {
-        let unmet: Vec<StreamId> = ranges.streams().filter(|&one| written(one) == 0).collect();
+        let unmet: Vec<StreamId> =
+            ranges.streams().filter(|&stream| written(stream) == 0).collect();
         let space = resolved.space();
         let offered = u64::from(space.logical_pages) * u64::from(space.page_size);
         let words = named_in_words(&unmet);
-        said.extend(words.map(|streams| findings::stream_unmet(&streams, path, offered)));
+        findings.extend(words.map(|streams| findings::stream_unmet(&streams, path, offered)));
     }
     if let Some(Handles { count, .. }) = resolved.handles() {
         let is_no_handle = |&stream: &StreamId| u16::from(stream) >= count && written(stream) > 0;
         let invalid: Vec<StreamId> = (0..NO_STREAM).filter(is_no_handle).collect();
         let pages: u64 = invalid.iter().map(|&stream| written(stream)).sum();
         let words = named_in_words(&invalid);
-        said.extend(words.map(|streams| findings::stream_without_handle(pages, &streams, count)));
+        findings
+            .extend(words.map(|streams| findings::stream_without_handle(pages, &streams, count)));
     }
-    said
+    findings
 }
 
 /// Returns the streams in words, `stream 3` or `streams 3, 5`; `None` if there are none.
@@ -180,7 +182,7 @@ fn named_in_words(streams: &[StreamId]) -> Option<String> {
     let numbers: Vec<String> = streams.iter().map(StreamId::to_string).collect();
     match numbers.as_slice() {
         [] => None,
-        [one] => Some(format!("stream {one}")),
+        [stream] => Some(format!("stream {stream}")),
         several => Some(format!("streams {}", several.join(", "))),
     }
 }

@@ -126,12 +126,12 @@ mod tests {
             (RunConfig { mapping: "fast".into(), ..uniform() }, "mapping=\"fast\": "),
             (RunConfig { swap: Some(swap), ..uniform() }, "vm_page_cache: "),
         ] {
-            let found = ranged(folder.path(), config.clone()).err().expect("it is refused");
-            assert!(found.starts_with(&format!("streams does not go with {with}")), "{found}");
+            let error = ranged(folder.path(), config.clone()).err().expect("it is refused");
+            assert!(error.starts_with(&format!("streams does not go with {with}")), "{error}");
             let named = RunConfig { workload: "uniform:stream=3".into(), ..config };
-            let found = resolved(named).err().expect("it is refused");
-            let said = format!("source has writes with streams, which do not go with {with}");
-            assert!(found.starts_with(&said), "{found}");
+            let error = resolved(named).err().expect("it is refused");
+            let expected = format!("source has writes with streams, which do not go with {with}");
+            assert!(error.starts_with(&expected), "{error}");
         }
     }
 
@@ -141,7 +141,7 @@ mod tests {
         let path = folder.path().join("streams.csv").display().to_string();
         std::fs::write(&path, "0, 409600, 3\n5,4,0\n").unwrap();
         let config = RunConfig { streams: Some(path.clone()), ..workload("uniform") };
-        let found = resolved(config).err().expect("it is refused");
-        assert!(found.starts_with(&format!("{path}:2:3: found the end 4")), "{found}");
+        let error = resolved(config).err().expect("it is refused");
+        assert!(error.starts_with(&format!("{path}:2:3: found the end 4")), "{error}");
     }
 }

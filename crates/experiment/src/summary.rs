@@ -432,7 +432,9 @@ fn too_short(
     runs: &[Finished],
     measured: &[Vec<Interval>],
 ) -> Option<Finding> {
-    let host = |intervals: &Vec<Interval>| intervals.iter().map(|one| one.host_pages).sum::<u64>();
+    let host = |intervals: &Vec<Interval>| {
+        intervals.iter().map(|interval| interval.host_pages).sum::<u64>()
+    };
     let least = measured.iter().map(host).min()?;
     let drive_writes = least as f64 / f64::from(resolved.geometry.logical_pages());
     let erases = runs.iter().map(|run| run.counted.counters.erases).min().unwrap_or_default();
@@ -531,7 +533,8 @@ struct Settling {
 
 impl Settling {
     fn new(resolved: &Resolved, steadiness: &Steadiness, measured: &[Vec<Interval>]) -> Self {
-        let host = |run: &Vec<Interval>| run.iter().map(|one| one.host_pages).sum::<u64>();
+        let host =
+            |run: &Vec<Interval>| run.iter().map(|interval| interval.host_pages).sum::<u64>();
         let writes = measured.iter().map(host).min().unwrap_or_default();
         Self { rewrites: steadiness.rewrites, writes, reach: resolved.reach() }
     }
@@ -612,7 +615,9 @@ fn verdict_of_passes(resolved: &Resolved, runs: &[Finished]) -> Option<Verdict> 
         let passes = resolved.passes_of(&kept(resolved, &run.measured));
         passes.map_or(Verdict::TooFew, |passes| verdict(&passes))
     };
-    let worst = |one: Verdict, other: Verdict| if one.rank() > other.rank() { one } else { other };
+    let worst = |verdict: Verdict, other: Verdict| {
+        if verdict.rank() > other.rank() { verdict } else { other }
+    };
     runs.iter().map(of_run).reduce(worst)
 }
 
@@ -656,7 +661,8 @@ impl Course {
     fn new(resolved: &Resolved, run: &Finished) -> Self {
         let pages = f64::from(resolved.geometry.logical_pages());
         let before = &run.measured[..cut(resolved, &run.measured)];
-        let written: u64 = run.settling.iter().chain(before).map(|one| one.host_pages).sum();
+        let written: u64 =
+            run.settling.iter().chain(before).map(|interval| interval.host_pages).sum();
         let mut done = 0;
         let series = run
             .settling

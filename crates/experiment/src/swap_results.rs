@@ -39,10 +39,12 @@ impl Swap {
     pub(crate) fn new(spec: &SwapSpec, runs: &[Finished]) -> Self {
         let costs = &spec.costs;
         let each = || runs.iter().filter_map(|run| Some((&run.counted, run.counted.swapping?)));
-        let counts = Counts::sum(each().map(|(_, one)| one)).unwrap_or_default();
-        let run_values: Vec<f64> = each().map(|(run, one)| io_seconds(costs, run, &one)).collect();
+        let counts = Counts::sum(each().map(|(_, swapping)| swapping)).unwrap_or_default();
+        let run_values: Vec<f64> =
+            each().map(|(run, swapping)| io_seconds(costs, run, &swapping)).collect();
         let collections: u64 = each().map(|(run, _)| run.counters.collections).sum();
-        let collection_ns: u64 = each().map(|(run, one)| collection_ns(costs, run, &one)).sum();
+        let collection_ns: u64 =
+            each().map(|(run, swapping)| collection_ns(costs, run, &swapping)).sum();
         let per_collection = |amount: f64| (collections > 0).then(|| amount / collections as f64);
         let seconds = |count: u64, ns: u64| count as f64 * ns as f64 / 1e9;
         Self {

@@ -45,7 +45,7 @@ impl Times {
     /// An unknown or missing operation, a time without its unit, kinds that differ in number.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         const NAMES: [&str; 6] = ["read", "program", "erase", "transfer", "command", "memory"];
-        let mut found = [None; NAMES.len()];
+        let mut entries = [None; NAMES.len()];
         for part in text.split(',') {
             let Some((name, value)) = part.split_once('=') else {
                 let message = format!("'{}' is not OPERATION=TIME", part.trim());
@@ -61,14 +61,14 @@ impl Times {
                 let message = format!("'{name}' has {} times, expected one", times.kinds());
                 return Err(SpecError::new(message, "only reads and programs have kinds of pages"));
             }
-            if found[index].replace(times).is_some() {
+            if entries[index].replace(times).is_some() {
                 return Err(SpecError::new(format!("'{name}' is given twice in '{text}'"), ""));
             }
         }
         let time = |index: usize| {
             let missing =
                 || SpecError::new(format!("the time of '{}' is missing", NAMES[index]), HINT);
-            found[index].ok_or_else(missing)
+            entries[index].ok_or_else(missing)
         };
         let (read, program, erase) = (time(0)?, time(1)?, time(2)?.mean());
         if read.kinds() != program.kinds() && read.kinds().min(program.kinds()) > 1 {
@@ -77,7 +77,7 @@ impl Times {
                 "a page has one kind: give as many times for both, or one",
             ));
         }
-        let [transfer, command, memory] = [3, 4, 5].map(|index| found[index].map(|it| it.mean()));
+        let [transfer, command, memory] = [3, 4, 5].map(|index| entries[index].map(|it| it.mean()));
         let (transfer, command) = (transfer.unwrap_or(0), command.unwrap_or(0));
         Ok(Self { read, program, erase, transfer, command, memory })
     }

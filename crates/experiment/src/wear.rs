@@ -75,10 +75,10 @@ impl Wear {
         let pages = f64::from(resolved.geometry.logical_pages());
         Some(Self {
             erases: Erases {
-                mean: all(&|one| one.mean),
-                deviation: all(&|one| one.deviation),
-                cv: each(&|one| one.cv),
-                gini: each(&|one| one.gini),
+                mean: all(&|erases| erases.mean),
+                deviation: all(&|erases| erases.deviation),
+                cv: each(&|erases| erases.cv),
+                gini: each(&|erases| erases.gini),
                 min: runs.iter().map(|run| run.erases.min).min()?,
                 max: runs.iter().map(|run| run.erases.max).max()?,
             },

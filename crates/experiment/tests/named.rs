@@ -27,7 +27,7 @@ const OTHER_KEYS: [&str; 4] = ["resume", "filter", "native_devices", "leave_out"
 const FLAGS_ALONE: [(&str, &str); 4] = [
     ("device/src", "the commands of flashgc device make, check and record stored drives"),
     ("server/src", "these commands too, and the clock of flashgc device serve is typed"),
-    ("experiment/src/asked/stored.rs", "the flag is one of flashgc device serve"),
+    ("experiment/src/input/stored.rs", "the flag is one of flashgc device serve"),
     ("workload/src/trace/format", "a description of a format, which flashgc trace formats shows"),
 ];
 

@@ -257,9 +257,9 @@ mod tests {
     /// errors of 100 000 draws.
     fn assert_share(text: &str, is_meant: impl Fn(u32) -> bool, expected: f64) {
         let limits = sample(text).2;
-        let found = limits.iter().filter(|&&limit| is_meant(limit)).count() as f64 / 1e5;
+        let share = limits.iter().filter(|&&limit| is_meant(limit)).count() as f64 / 1e5;
         let error = 5.0 * (expected * (1.0 - expected) / 1e5).sqrt();
-        assert!((found - expected).abs() < error, "{text}: {found}, expected {expected}");
+        assert!((share - expected).abs() < error, "{text}: {share}, expected {expected}");
     }
 
     #[test]

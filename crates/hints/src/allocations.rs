@@ -54,7 +54,7 @@ pub enum Event {
 
 /// An event of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum Note {
     /// A change of the file system.
     Change(Event),
     /// An inode of xfs has no name any more.
@@ -64,7 +64,7 @@ enum Told {
 }
 
 /// A function that turns the values of an event's fields into an event.
-type Means = fn(&[u64; FIELDS], &Superblock) -> Option<Told>;
+type Means = fn(&[u64; FIELDS], &Superblock) -> Option<Note>;
 
 const DEVICE: &str = "dev";
 
@@ -76,21 +76,21 @@ const EXT4: [Wanted<Means>; 3] = [
         name: "ext4/ext4_allocate_inode",
         filter: DEVICE,
         fields: &["ino"],
-        means: |&[inode, ..], _| Some(Told::Change(Event::Next { inode })),
+        means: |&[inode, ..], _| Some(Note::Change(Event::Next { inode })),
     },
     Wanted {
         name: "ext4/ext4_allocate_blocks",
         filter: DEVICE,
         fields: &["ino", "block", "len", "flags"],
         means: |&[inode, block, count, flags, ..], _| {
-            Some(Told::Change(Event::Allocated { inode, block, count, is_data: flags & DATA != 0 }))
+            Some(Note::Change(Event::Allocated { inode, block, count, is_data: flags & DATA != 0 }))
         },
     },
     Wanted {
         name: "ext4/ext4_free_blocks",
         filter: DEVICE,
         fields: &["block", "count"],
-        means: |&[block, count, ..], _| Some(Told::Change(Event::Freed { block, count })),
+        means: |&[block, count, ..], _| Some(Note::Change(Event::Freed { block, count })),
     },
 ];
 
@@ -102,9 +102,9 @@ const EXTENT: &[&str] = &["ino", "startblock", "blockcount", "bmap_state"];
 
 /// Returns the event of an extent of xfs, or `None` if no blocks are allocated for it yet. It may have grown: then
 /// its first blocks had this owner before.
-fn extent(&[inode, start, count, state, _]: &[u64; FIELDS], of: &Superblock) -> Option<Told> {
+fn extent(&[inode, start, count, state, _]: &[u64; FIELDS], of: &Superblock) -> Option<Note> {
     let block = of.block(start)?;
-    Some(Told::Change(Event::Allocated { inode, block, count, is_data: state & ATTRIBUTES == 0 }))
+    Some(Note::Change(Event::Allocated { inode, block, count, is_data: state & ATTRIBUTES == 0 }))
 }
 
 const XFS: [Wanted<Means>; 5] = [
@@ -115,20 +115,20 @@ const XFS: [Wanted<Means>; 5] = [
         filter: DEVICE,
         fields: &["agno", "agbno", "len"],
         means: |&[group, block, count, ..], of| {
-            Some(Told::Change(Event::Freed { block: of.block_of_group(group, block), count }))
+            Some(Note::Change(Event::Freed { block: of.block_of_group(group, block), count }))
         },
     },
     Wanted {
         name: "xfs/xfs_iunlink",
         filter: DEVICE,
         fields: &["agno", "agino"],
-        means: |&[group, inode, ..], of| Some(Told::Unlinked(of.inode(group, inode))),
+        means: |&[group, inode, ..], of| Some(Note::Unlinked(of.inode(group, inode))),
     },
     Wanted {
         name: "xfs/xfs_iunlink_remove",
         filter: DEVICE,
         fields: &["agno", "agino"],
-        means: |&[group, inode, ..], of| Some(Told::Freed(of.inode(group, inode))),
+        means: |&[group, inode, ..], of| Some(Note::Freed(of.inode(group, inode))),
     },
 ];
 
@@ -138,15 +138,15 @@ struct Events {
 }
 
 impl Decode for Events {
-    type Event = Told;
+    type Event = Note;
 
-    fn decode(&self, raw: &[u8]) -> Option<Told> {
+    fn decode(&self, raw: &[u8]) -> Option<Note> {
         let (means, values) = self.points.read(raw)?;
         means(&values, &self.superblock)
     }
 
-    fn lost(&self, events: u64) -> Told {
-        Told::Change(Event::Lost(events))
+    fn lost(&self, events: u64) -> Note {
+        Note::Change(Event::Lost(events))
     }
 }
 
@@ -178,7 +178,7 @@ pub fn number_of(path: &Path) -> Result<u64, FollowError> {
 /// ExtentFollower of the allocations on one device.
 pub struct ExtentFollower {
     events: Events,
-    rings: Rings<Told>,
+    rings: Rings<Note>,
     bytes: u64,
     unlinked: Unlinked,
 }
@@ -189,14 +189,14 @@ struct Unlinked(HashSet<u64>);
 
 impl Unlinked {
     /// Returns the change that the event is, if it is one.
-    fn change(&mut self, told: Told) -> Option<Event> {
-        match told {
-            Told::Change(event) => Some(event),
-            Told::Unlinked(inode) => {
+    fn change(&mut self, note: Note) -> Option<Event> {
+        match note {
+            Note::Change(event) => Some(event),
+            Note::Unlinked(inode) => {
                 self.0.insert(inode);
                 None
             }
-            Told::Freed(inode) => self.0.remove(&inode).then_some(Event::Next { inode }),
+            Note::Freed(inode) => self.0.remove(&inode).then_some(Event::Next { inode }),
         }
     }
 }
@@ -242,19 +242,19 @@ impl ExtentFollower {
     pub fn follow(&mut self, number: u64, head: &[u8]) -> Result<(), FollowError> {
         self.events.superblock = head.first_chunk().and_then(Superblock::parse).unwrap_or_default();
         let filters = self.events.points.subscriptions(|_| of_device(number));
-        self.rings.narrow(&filters.into_iter().map(|one| one.filter).collect::<Vec<_>>())
+        self.rings.narrow(&filters.into_iter().map(|filter| filter.filter).collect::<Vec<_>>())
     }
 
     /// Returns all events so far with their times, the youngest among them. An event of another CPU with an
     /// earlier time may still be missing, but none that has ended before this call.
     pub fn now(&mut self) -> Vec<(u64, Event)> {
-        let told = self.rings.drain_now(&self.events, &mut self.bytes);
-        self.changes(told)
+        let notes = self.rings.drain_now(&self.events, &mut self.bytes);
+        self.changes(notes)
     }
 
-    fn changes(&mut self, told: Vec<(u64, Told)>) -> Vec<(u64, Event)> {
-        let change = |(time, told)| Some((time, self.unlinked.change(told)?));
-        told.into_iter().filter_map(change).collect()
+    fn changes(&mut self, notes: Vec<(u64, Note)>) -> Vec<(u64, Event)> {
+        let change = |(time, note)| Some((time, self.unlinked.change(note)?));
+        notes.into_iter().filter_map(change).collect()
     }
 
     /// Waits for `timeout`, or until a ring is half full or a signal comes, and returns the events so far with
@@ -264,8 +264,8 @@ impl ExtentFollower {
     /// [`FollowError::Io`] if waiting for the rings fails.
     pub fn poll(&mut self, timeout: Duration) -> Result<Vec<(u64, Event)>, FollowError> {
         self.rings.wait(timeout)?;
-        let told = self.rings.drain_timed(&self.events, &mut self.bytes);
-        Ok(self.changes(told))
+        let notes = self.rings.drain_timed(&self.events, &mut self.bytes);
+        Ok(self.changes(notes))
     }
 }
 
@@ -276,9 +276,9 @@ mod tests {
     #[test]
     fn an_inode_is_free_once_however_often_the_kernel_says_so() {
         let mut unlinked = Unlinked::default();
-        let told = [Told::Freed(7), Told::Unlinked(7), Told::Freed(7), Told::Freed(7)];
-        let found: Vec<_> = told.into_iter().map(|one| unlinked.change(one)).collect();
-        assert_eq!(found, [None, None, Some(Event::Next { inode: 7 }), None]);
+        let notes = [Note::Freed(7), Note::Unlinked(7), Note::Freed(7), Note::Freed(7)];
+        let events: Vec<_> = notes.into_iter().map(|note| unlinked.change(note)).collect();
+        assert_eq!(events, [None, None, Some(Event::Next { inode: 7 }), None]);
     }
 
     /// `EXT4_MB_HINT_DATA` of Linux is 0x20. Blocks of a directory and of a file's extents come without it.
@@ -288,9 +288,9 @@ mod tests {
         assert_eq!((allocated.name, allocated.fields[3]), ("ext4/ext4_allocate_blocks", "flags"));
         for (flags, is_data) in [(0, false), (0x20, true), (0xc01f, false), (0x4_2061, true)] {
             let (inode, block, count) = (12, 700, 3);
-            let expected = Told::Change(Event::Allocated { inode, block, count, is_data });
-            let found = (allocated.means)(&[inode, block, count, flags, 0], &Superblock::default());
-            assert_eq!(found, Some(expected), "{flags:#x}");
+            let expected = Note::Change(Event::Allocated { inode, block, count, is_data });
+            let note = (allocated.means)(&[inode, block, count, flags, 0], &Superblock::default());
+            assert_eq!(note, Some(expected), "{flags:#x}");
         }
     }
 
@@ -299,7 +299,7 @@ mod tests {
         let of = Superblock::default();
         let blocks = |start, state| extent(&[131, start, 5, state, 0], &of);
         let data = |is_data| {
-            Some(Told::Change(Event::Allocated { inode: 131, block: 0, count: 5, is_data }))
+            Some(Note::Change(Event::Allocated { inode: 131, block: 0, count: 5, is_data }))
         };
         assert_eq!(blocks(0, 0), data(true));
         assert_eq!(blocks(0, ATTRIBUTES | 3), data(false));

@@ -88,9 +88,13 @@ impl Extents {
             }
             let found = &request.found[..(request.header.mapped as usize).min(AT_ONCE)];
             extents.extend(
-                found.iter().filter(|one| one.flags & (ELSEWHERE | UNWRITTEN) == 0).map(|one| {
-                    Extent { logical: one.logical, physical: one.physical, length: one.length }
-                }),
+                found.iter().filter(|extent| extent.flags & (ELSEWHERE | UNWRITTEN) == 0).map(
+                    |extent| Extent {
+                        logical: extent.logical,
+                        physical: extent.physical,
+                        length: extent.length,
+                    },
+                ),
             );
             match found.last() {
                 Some(last) if last.flags & LAST == 0 && last.length > 0 => {

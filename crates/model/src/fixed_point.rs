@@ -47,14 +47,14 @@ pub(crate) fn find(
     let (mut x, mut nearest) = (start, f64::INFINITY);
     let mut damped = FEWEST_DAMPED;
     while search.steps < MOST_STEPS {
-        let (found, size) = search.extrapolate(x.clone(), &confine);
+        let (point, size) = search.extrapolate(x.clone(), &confine);
         if size <= tolerance {
-            return Ok(found);
+            return Ok(point);
         }
         if size < 0.5 * nearest {
-            (x, nearest) = (found, size);
+            (x, nearest) = (point, size);
         } else if size <= ROUNDING * tolerance {
-            return Ok(found);
+            return Ok(point);
         } else {
             damped = damped.saturating_mul(2);
         }
@@ -217,9 +217,9 @@ mod tests {
         // x = A x + 1 with eigenvalues 0.9999 and -0.99: x_i = 1 / (1 - a_i).
         let a = [0.9999, -0.99, 0.5, 0.0];
         let map = |x: &[f64]| Ok(x.iter().zip(a).map(|(x, a)| a * x + 1.0).collect());
-        let found = find("x", vec![0.0; 4], 1e-9, map, |_| true).unwrap();
-        for (x, a) in found.iter().zip(a) {
-            assert!((x * (1.0 - a) - 1.0).abs() < 1e-8, "{found:?}");
+        let point = find("x", vec![0.0; 4], 1e-9, map, |_| true).unwrap();
+        for (x, a) in point.iter().zip(a) {
+            assert!((x * (1.0 - a) - 1.0).abs() < 1e-8, "{point:?}");
         }
     }
 
@@ -228,8 +228,8 @@ mod tests {
         // g(x) - x = -((x - 1)^2 + 1e-4) (x + 2) is nearly 0 at x = 1, and 0 at x = -2 alone; there
         // g' = -8: plain steps lead away from it.
         let map = |x: &[f64]| Ok(vec![x[0] - ((x[0] - 1.0).powi(2) + 1e-4) * (x[0] + 2.0)]);
-        let found = find("x", vec![1.5], 1e-12, map, |x| x[0].abs() < 10.0).unwrap();
-        assert!((found[0] + 2.0).abs() < 1e-12, "{found:?}");
+        let point = find("x", vec![1.5], 1e-12, map, |x| x[0].abs() < 10.0).unwrap();
+        assert!((point[0] + 2.0).abs() < 1e-12, "{point:?}");
     }
 
     #[test]

@@ -44,14 +44,14 @@ pub fn spare_for(model: &ModelInfo, query: &Query, wanted: f64) -> Result<f64, M
         low = (low / 2.0).max(LEAST_SPARE);
     }
     let mut failed = None;
-    let found = root::find("spare", low, high, |spare| match written(spare) {
+    let solution = root::find("spare", low, high, |spare| match written(spare) {
         Ok(written) => written - wanted,
         Err(error) => {
             failed = Some(error);
             f64::NAN
         }
     });
-    failed.map_or(found, Err)
+    failed.map_or(solution, Err)
 }
 
 fn unreachable(wanted: f64, what: &str, limit: f64, spare: f64) -> ModelError {

@@ -131,9 +131,9 @@ static MODELS: &[ModelInfo] = &[
         },
         write_amplification: |query, _| {
             uniform_only("windowed", query)?;
-            let found = windowed::solve(&query.drive()?, query.window())?;
-            settled("windowed", query, found.residual)?;
-            Ok(found.write_amplification)
+            let solution = windowed::solve(&query.drive()?, query.window())?;
+            settled("windowed", query, solution.residual)?;
+            Ok(solution.write_amplification)
         },
     },
     ModelInfo {
@@ -203,7 +203,7 @@ fn uniform_only(name: &str, query: &Query) -> Result<(), ModelError> {
     Err(ModelError::new(
         format!(
             "{name}: found {}, expected uniform writes: the model treats all pages alike",
-            said(query)
+            writes_of(query)
         ),
         "meanfield and greedy take hot and cold data, fifo takes all",
     ))
@@ -218,13 +218,13 @@ fn one_frontier(name: &str, query: &Query) -> Result<(), ModelError> {
         format!(
             "{name}: found a double frontier with {}, expected a single one: the model mixes host \
              writes and copies",
-            said(query)
+            writes_of(query)
         ),
         "meanfield and greedy take hot and cold data with it",
     ))
 }
 
-fn said(query: &Query) -> &'static str {
+fn writes_of(query: &Query) -> &'static str {
     match query.workload {
         Workload::Uniform => "uniform writes",
         Workload::HotCold => "hot and cold data",

@@ -163,10 +163,10 @@ impl<O: Observer> TimedDrive<O> {
     /// # Errors
     /// A map of another size.
     pub fn mapped(mut self, cache: MapCache) -> Result<Self, SpecError> {
-        let (found, expected) = (self.shared.map.geometry().logical_pages(), cache.pages_below());
-        if found != expected {
+        let (pages, expected) = (self.shared.map.geometry().logical_pages(), cache.pages_below());
+        if pages != expected {
             return Err(SpecError::new(
-                format!("the map below has {found} pages, expected {expected}"),
+                format!("the map below has {pages} pages, expected {expected}"),
                 "make it with the pages of the map on flash",
             ));
         }

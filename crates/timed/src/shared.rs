@@ -26,7 +26,7 @@ pub struct Shared<O> {
     pub observer: O,
     /// The hinted pages that the drive has not written since, each with the number of operations sent to
     /// dies by then.
-    told: HashMap<u32, u64>,
+    hinted: HashMap<u32, u64>,
     /// The counts of the host's writes that have their physical pages, without the reads.
     pub asked: HostCommands,
     /// The number of pages of the map that a flash page holds.
@@ -51,7 +51,7 @@ impl<O: Observer> Shared<O> {
             map,
             ops: Ops::default(),
             observer,
-            told: HashMap::new(),
+            hinted: HashMap::new(),
             asked: HostCommands::default(),
             units_per_page,
             slc: None,
@@ -91,7 +91,7 @@ impl<O: Observer> Shared<O> {
         let Some(hints) = self.map.hints() else { return Ok(()) };
         hints.hint(pages)?;
         let since = self.ops.sent();
-        self.told.extend(pages.iter().map(|&page| (page, since)));
+        self.hinted.extend(pages.iter().map(|&page| (page, since)));
         Ok(())
     }
 
@@ -133,17 +133,17 @@ impl<O: Observer> Shared<O> {
 
     /// Notes that a hint on `page` has come, and waits until the map says where the page lies.
     pub fn expect(&mut self, page: u32) {
-        self.told.insert(page, self.ops.sent());
+        self.hinted.insert(page, self.ops.sent());
     }
 
     /// Returns `true` if the write that a hint on `page` announced has not come.
     pub fn is_expected(&self, page: u32) -> bool {
-        self.told.contains_key(&page)
+        self.hinted.contains_key(&page)
     }
 
     /// Takes a hint that has waited for its map entry, unless the write that it announced was faster.
     pub fn take_late(&mut self, kind: Kind, page: u32) {
-        if kind != Kind::Tell || self.told.contains_key(&page) {
+        if kind != Kind::Tell || self.hinted.contains_key(&page) {
             let taken = self.take(kind, &[page]);
             debug_assert!(taken.is_ok(), "a page with a map entry is one of the drive");
         }
@@ -192,8 +192,8 @@ impl<O: Observer> Shared<O> {
     /// Ends the hint on `page`, which has come true or is taken back.
     #[inline]
     pub fn comes_true(&mut self, page: u32) {
-        if !self.told.is_empty() {
-            self.told.remove(&page);
+        if !self.hinted.is_empty() {
+            self.hinted.remove(&page);
         }
     }
 
@@ -212,10 +212,10 @@ impl<O: Observer> Shared<O> {
             self.asked.missing_bytes += u64::from(missing);
         }
         self.observer.programmed(page, ppn, Source::Host(self.ops.number(op)));
-        if self.told.is_empty() {
+        if self.hinted.is_empty() {
             return Ok(());
         }
-        match self.told.get(&page) {
+        match self.hinted.get(&page) {
             Some(&since) if order < since || request == NONE => self.hint(&[page])?,
             Some(_) => self.comes_true(page),
             None => {}

@@ -200,7 +200,7 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
             ..timed
         },
     ];
-    let found = drives.map(|config| {
+    let digests = drives.map(|config| {
         let resolved = resolved(&config);
         match &resolved.timed {
             None => state_of(&resolved, Run::new(&resolved, 0).unwrap(), |run| &mut run.elapsed),
@@ -219,7 +219,7 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
         (115_392, 0xcc1f860f5c95c116),
         (118_796, 0x54964deec0f6a771),
     ];
-    assert_eq!((FORMAT, found), (21, recorded));
+    assert_eq!((FORMAT, digests), (21, recorded));
 }
 
 fn resolved(config: &RunConfig) -> Resolved {

@@ -261,8 +261,8 @@ mod tests {
             ..TimedConfig::default()
         };
         let of = |low, hard, unit| {
-            let made = settings(&config(low, hard, unit), 2048).unwrap().collecting;
-            (made.low, made.high, made.hard)
+            let collecting = settings(&config(low, hard, unit), 2048).unwrap().collecting;
+            (collecting.low, collecting.high, collecting.hard)
         };
         assert_eq!(of("2", "0", "plane"), (2, 2, 0));
         assert_eq!(of("2", "1", "channel"), (16, 16, 8));
@@ -316,12 +316,12 @@ mod tests {
         };
         assert!(settings(&config("3", "plane"), 200).unwrap().collecting.paces_writes);
         assert!(settings(&config("3", "die"), 200).is_ok());
-        for (low, unit, said) in [
+        for (low, unit, text) in [
             ("2", "plane", "at 3 erased blocks or more of a plane, found 2: "),
             ("2", "die", "at 6 erased blocks or more of a die, found 4: "),
         ] {
             let error = settings(&config(low, unit), 200).unwrap_err();
-            assert!(error.contains(said) && error.contains("hint: gc_low=3"), "{error}");
+            assert!(error.contains(text) && error.contains("hint: gc_low=3"), "{error}");
         }
     }
 

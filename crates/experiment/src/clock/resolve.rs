@@ -123,7 +123,7 @@ impl Timed {
             weights: ClassWeights::parse(&options.arbitration)?,
             timeline: timeline.map(TimelineConfig::parse).transpose()?,
             trace_events: trace_events
-                .map(|asked| asked.parse().map(|(from, to)| (asked.file.clone(), from, to)))
+                .map(|window| window.parse().map(|(from, to)| (window.file.clone(), from, to)))
                 .transpose()?,
             keeps_operations: options.worst,
         })

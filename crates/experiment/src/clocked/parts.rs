@@ -171,7 +171,7 @@ impl RequestStream for Limited {
             return Ok(());
         }
         self.inner.fill(batch, limit)?;
-        let ends = batch.iter().enumerate().filter(|(_, one)| one.is_last_piece());
+        let ends = batch.iter().enumerate().filter(|(_, request)| request.is_last_piece());
         let (requests, end) = ends.fold((0, 0), |(count, _), (at, _)| (count + 1, at + 1));
         self.left -= requests;
         if self.left == 0 {

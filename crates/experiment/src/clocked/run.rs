@@ -343,11 +343,11 @@ impl Lengthened for ClockedRun {
         // The progress counts page writes without the clock and requests alike: close enough for a progress bar.
         let total = (timed.precondition + timed.requests).max(self.completed);
         let mut progress = Progress::new(total, 0, programs);
-        let mut told = 0;
+        let mut changes_before = 0;
         let mut look = |run: &mut Self, done: u64| {
             progress.report(done, run.drive.counters().programs(), control);
-            if let Some((changes, slowest)) = run.drive.slowest_since(told) {
-                told = changes;
+            if let Some((changes, slowest)) = run.drive.slowest_since(changes_before) {
+                changes_before = changes;
                 control.tell_worst(WorstResult::of(&slowest, run.index));
             }
             if let Some(poll) = &mut poll {

@@ -195,17 +195,17 @@ impl Simulated {
     }
 
     /// Returns the number of changes of the slowest requests so far and the slowest request, if there are
-    /// more changes than `told`.
-    pub fn slowest_since(&mut self, told: u64) -> Option<(u64, Worst)> {
+    /// more changes than `before`.
+    pub fn slowest_since(&mut self, before: u64) -> Option<(u64, Worst)> {
         let (changes, slowest) = match self {
             Self::Whole(drive) => {
                 let worst = drive.observer().worst();
                 let changes = worst.changes();
-                (changes, (changes > told).then(|| worst.slowest().cloned()))
+                (changes, (changes > before).then(|| worst.slowest().cloned()))
             }
             Self::ByChannel(drive) => {
                 let changes = drive.changes();
-                (changes, (changes > told).then(|| drive.worst().slowest().cloned()))
+                (changes, (changes > before).then(|| drive.worst().slowest().cloned()))
             }
         };
         Some((changes, slowest??))

@@ -57,18 +57,18 @@ impl Fields {
     }
 
     fn with(&self, more: &Self) -> Self {
-        let mut made = self.clone();
+        let mut fields = self.clone();
         for (name, value) in &more.0 {
-            made.put(name, value.clone());
+            fields.put(name, value.clone());
         }
-        made
+        fields
     }
 }
 
 /// Returns every combination of one element of each of `lists`; the last changes fastest.
 fn product(lists: &[Vec<Fields>]) -> Vec<Fields> {
-    lists.iter().fold(vec![Fields::default()], |made, list| {
-        made.iter().flat_map(|before| list.iter().map(|one| before.with(one))).collect()
+    lists.iter().fold(vec![Fields::default()], |products, list| {
+        products.iter().flat_map(|before| list.iter().map(|one| before.with(one))).collect()
     })
 }
 
@@ -90,11 +90,11 @@ impl Experiment {
         usual_runs: u64,
         written: &HashMap<String, Vec<String>>,
     ) -> Result<Vec<Fields>, SpecError> {
-        self.made(usual_runs, written).map_err(|error| error.named(&self.places))
+        self.combinations(usual_runs, written).map_err(|error| error.named(&self.places))
     }
 
     /// Returns the configurations; the options in an error have no place yet.
-    fn made(
+    fn combinations(
         &self,
         usual_runs: u64,
         written: &HashMap<String, Vec<String>>,
@@ -119,7 +119,7 @@ impl Experiment {
                 if alike { whole(declared("runs").case(Case::Trace)) } else { usual_runs },
             );
         }
-        let made = product(&[
+        let combinations = product(&[
             vec![common],
             self.spares()?,
             self.drives()?,
@@ -127,10 +127,10 @@ impl Experiment {
             self.swaps(unit)?,
             self.clocks(unit)?,
         ]);
-        match self.given().find(|(option, _)| option.once && made.len() > 1) {
-            None => Ok(made),
+        match self.given().find(|(option, _)| option.once && combinations.len() > 1) {
+            None => Ok(combinations),
             Some((option, _)) => {
-                let message = format!("{} configurations, expected one", made.len());
+                let message = format!("{} configurations, expected one", combinations.len());
                 self.at(option, Err(SpecError::new(message, "flashgc run")))
             }
         }
@@ -197,16 +197,16 @@ impl Experiment {
     ///
     /// The engine has the defaults of the others; they are there too if the fields are to be `complete`.
     fn fields(&self, holder: Holder, unit: u64, complete: bool) -> Result<Fields, SpecError> {
-        let mut made = Fields::default();
+        let mut fields = Fields::default();
         for option in options().iter().filter(|it| it.holder == holder && !it.several) {
             if !complete && !self.has(option.key) {
                 continue;
             }
             if let Some(value) = self.value(option) {
-                made.set(option.field, self.read(option, &value, unit)?);
+                fields.set(option.field, self.read(option, &value, unit)?);
             }
         }
-        Ok(made)
+        Ok(fields)
     }
 
     /// Returns a value as the engine takes it; `unit` is a mapping unit in bytes.
@@ -359,10 +359,10 @@ impl Experiment {
             self.refuse_victims(&mappings[0])?;
         }
         let two = |placement: &str, victim: &str| {
-            let mut made = Fields::default();
-            made.set("placement", placement);
-            made.set("victim", victim);
-            made
+            let mut fields = Fields::default();
+            fields.set("placement", placement);
+            fields.set("victim", victim);
+            fields
         };
         let mut choices = self.presets(two)?;
         if choices.is_empty() {
@@ -376,7 +376,7 @@ impl Experiment {
         let others: Vec<_> =
             others.map(|option| one_each(option.field, self.texts(option.key))).collect();
         let frontiers = one_each("frontier", self.texts("frontier"));
-        let mut made = Vec::new();
+        let mut fields = Vec::new();
         for (mapping, has) in mappings.into_iter().zip(having) {
             let none = (one_each("frontier", vec![NONE.to_string()]), vec![two(NONE, NONE)]);
             let (frontiers, choices) =
@@ -384,9 +384,9 @@ impl Experiment {
             let mut lists = vec![one_each("mapping", vec![mapping]), frontiers];
             lists.extend(others.iter().cloned());
             lists.push(choices);
-            made.extend(product(&lists));
+            fields.extend(product(&lists));
         }
-        Ok(made)
+        Ok(fields)
     }
 
     /// Returns the placement and the victim policy of each preset that is asked for.
@@ -491,10 +491,10 @@ impl Experiment {
             let error = SpecError::new(message, format!("name it {stem}.svg"));
             return self.at(declared("timeline"), Err(error));
         }
-        let mut made = Fields::default();
-        made.set("window", self.text("window"));
-        made.set("file", file);
-        Ok(Some(made))
+        let mut fields = Fields::default();
+        fields.set("window", self.text("window"));
+        fields.set("file", file);
+        Ok(Some(fields))
     }
 
     /// Returns the trace events to write: their file and window.
@@ -502,8 +502,9 @@ impl Experiment {
         let Some(file) = self.text("trace_events") else { return Ok(None) };
         let (stem, ending) = parted(&file);
         if ending.to_lowercase() != ".json" {
-            let found = if ending.is_empty() { "no ending".into() } else { format!("'{ending}'") };
-            let message = format!("{file}: found {found}, expected .json");
+            let ending_text =
+                if ending.is_empty() { "no ending".into() } else { format!("'{ending}'") };
+            let message = format!("{file}: found {ending_text}, expected .json");
             let error = SpecError::new(message, format!("name it {stem}.json"));
             return self.at(declared("trace_events"), Err(error));
         }
@@ -533,10 +534,10 @@ impl Experiment {
                 ),
             ));
         }
-        let mut made = Fields::default();
-        made.set("window", window);
-        made.set("file", file);
-        Ok(Some(made))
+        let mut fields = Fields::default();
+        fields.set("window", window);
+        fields.set("file", file);
+        Ok(Some(fields))
     }
 }
 
@@ -579,17 +580,20 @@ fn spare(share: f64, typed: &str) -> Result<f64, SpecError> {
         true => format!("did you mean {typed}%?"),
         false => "spare = 1 - U/N, for example 10%".to_string(),
     };
-    let found = numbers::percent(share);
-    Err(SpecError::new(format!("spare factor is {found}, expected above 0% and below 100%"), hint))
+    let percent = numbers::percent(share);
+    Err(SpecError::new(
+        format!("spare factor is {percent}, expected above 0% and below 100%"),
+        hint,
+    ))
 }
 
 fn spare_of_over(share: f64) -> Result<f64, SpecError> {
     if share > 0.0 && share < 1e6 {
         return Ok(share / (1.0 + share));
     }
-    let found = numbers::percent(share);
+    let percent = numbers::percent(share);
     Err(SpecError::new(
-        format!("over-provisioning is {found}, expected above 0% and below 100000000%"),
+        format!("over-provisioning is {percent}, expected above 0% and below 100000000%"),
         "(N - U)/U, for example 28%",
     ))
 }

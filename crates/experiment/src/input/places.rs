@@ -117,13 +117,13 @@ impl Names for Places {
 /// Returns `text` with every `{key}` in it as the name of that option.
 pub(super) fn marked(text: &str) -> String {
     let mut parts = text.split('{');
-    let mut made = parts.next().unwrap_or_default().to_string();
+    let mut named = parts.next().unwrap_or_default().to_string();
     for part in parts {
         let (key, rest) = part.split_once('}').unwrap_or(("", part));
-        made += &find(key).map_or_else(String::new, |option| naming::option(option.key));
-        made += rest;
+        named += &find(key).map_or_else(String::new, |option| naming::option(option.key));
+        named += rest;
     }
-    made
+    named
 }
 
 /// Returns the path of the option with this key.
@@ -178,8 +178,8 @@ mod tests {
         assert_eq!(flag.choice("blocks", "64"), "--blocks 64");
         assert_eq!(file.choice("blocks", "64"), "blocks = 64 in [drive]");
         assert_eq!(keyword.choice("blocks", "64"), "blocks=64");
-        let told = |names: &Places| naming::said(&marked("above {gc_low}."), names);
-        assert_eq!([told(&flag), told(&keyword)], ["above --gc-low.", "above gc_low."]);
+        let text = |names: &Places| naming::said(&marked("above {gc_low}."), names);
+        assert_eq!([text(&flag), text(&keyword)], ["above --gc-low.", "above gc_low."]);
         let of_command = |names: &Places| names.choice("hold_back", "20%");
         assert_eq!(of_command(&flag), "--hold-back 20%");
         assert_eq!([of_command(&file), of_command(&keyword)], ["hold_back=\"20%\""; 2]);
@@ -199,10 +199,10 @@ mod tests {
 
     #[test]
     fn a_place_replaces_the_name_in_a_message() {
-        let told =
+        let text =
             |message| placed("a.toml:1:1", "rate_scale", SpecError::new(message, "")).message;
-        assert_eq!(told("rate scale: found 0"), "a.toml:1:1: found 0");
-        assert_eq!(told("Rate_scale: found 0"), "a.toml:1:1: found 0");
-        assert_eq!(told("the rate scale: found 0"), "a.toml:1:1: the rate scale: found 0");
+        assert_eq!(text("rate scale: found 0"), "a.toml:1:1: found 0");
+        assert_eq!(text("Rate_scale: found 0"), "a.toml:1:1: found 0");
+        assert_eq!(text("the rate scale: found 0"), "a.toml:1:1: the rate scale: found 0");
     }
 }

@@ -64,20 +64,20 @@ mod tests {
                 ("gc", table(&[("gc_low", Value::Text("5%".into()))])),
             ]),
         )]);
-        let asked = |name: &str, more: &[(&str, Value)]| {
+        let preset = |name: &str, more: &[(&str, Value)]| {
             let device = [("device", Value::Text(name.into()))];
             let values = table(&[("drive", table(&[&device[..], more].concat()))]);
             with_device(&values, &Places::default(), &devices)
         };
-        let made = asked("tlc", &[("dies", Value::Whole(4))]).unwrap();
-        let drive = made.get("drive").unwrap();
+        let values = preset("tlc", &[("dies", Value::Whole(4))]).unwrap();
+        let drive = values.get("drive").unwrap();
         assert_eq!(drive.get("blocks"), Some(&Value::Whole(64)));
         assert_eq!(drive.get("dies"), Some(&Value::Whole(4)));
-        assert_eq!(made.get("gc").unwrap().get("gc_low"), Some(&Value::Text("5%".into())));
-        let made = asked("tlc", &[("capacity", Value::Text("1GiB".into()))]).unwrap();
-        assert_eq!(made.get("drive").unwrap().get("blocks"), None);
+        assert_eq!(values.get("gc").unwrap().get("gc_low"), Some(&Value::Text("5%".into())));
+        let values = preset("tlc", &[("capacity", Value::Text("1GiB".into()))]).unwrap();
+        assert_eq!(values.get("drive").unwrap().get("blocks"), None);
         assert_eq!(
-            asked("tcl", &[]).unwrap_err().to_string(),
+            preset("tcl", &[]).unwrap_err().to_string(),
             "device: unknown device 'tcl'; hint: did you mean 'tlc'?"
         );
     }

@@ -15,7 +15,7 @@ const TENANT: &str = "tenant";
 /// A tenant is neither, or has a wrong key or value.
 pub fn texts(values: &Value, places: &Places) -> Result<Option<Vec<String>>, SpecError> {
     let listed = values.get("workload").and_then(|workload| workload.get(TENANT));
-    let (found, path) = match (values.get(TENANT), listed) {
+    let (list, path) = match (values.get(TENANT), listed) {
         (None, None) => return Ok(None),
         (Some(_), Some(_)) => {
             return Err(fault(
@@ -28,16 +28,16 @@ pub fn texts(values: &Value, places: &Places) -> Result<Option<Vec<String>>, Spe
         (None, Some(listed)) => (listed, format!("workload.{TENANT}")),
     };
     let place = places.at(&path);
-    let each = match found {
+    let each = match list {
         Value::List(each) if !each.is_empty() => each,
-        Value::Text(_) | Value::Table(_) => std::slice::from_ref(found),
+        Value::Text(_) | Value::Table(_) => std::slice::from_ref(list),
         _ => {
-            let message = format!("found {found}, expected tables");
+            let message = format!("found {list}, expected tables");
             return Err(fault(place, message, "write [[tenant]]"));
         }
     };
     let each = each.iter().enumerate();
-    each.map(|(index, one)| text(one, &format!("{path}.{index}"), places, place))
+    each.map(|(index, tenant)| text(tenant, &format!("{path}.{index}"), places, place))
         .collect::<Result<_, _>>()
         .map(Some)
 }
@@ -58,9 +58,9 @@ pub(super) fn gathered(values: &Value, places: &Places) -> Result<Value, SpecErr
 }
 
 /// Returns a tenant as a text.
-fn text(one: &Value, path: &str, places: &Places, above: &str) -> Result<String, SpecError> {
+fn text(tenant: &Value, path: &str, places: &Places, above: &str) -> Result<String, SpecError> {
     let place = places.or(path, above);
-    let text = match one {
+    let text = match tenant {
         Value::Text(text) => text.clone(),
         Value::Table(keys) => {
             let parts: Result<Vec<_>, _> = keys
@@ -70,7 +70,7 @@ fn text(one: &Value, path: &str, places: &Places, above: &str) -> Result<String,
             parts?.join("; ")
         }
         _ => {
-            let message = format!("found {one}, expected a tenant");
+            let message = format!("found {tenant}, expected a tenant");
             return Err(fault(place, message, "write [[tenant]]"));
         }
     };

@@ -307,8 +307,8 @@ impl OptionInfo {
     /// # Panics
     /// Panics if the option has no default of its own there.
     pub fn case(&self, case: Case) -> &'static str {
-        let found = self.cases.iter().find(|(known, _)| *known == case);
-        found.unwrap_or_else(|| panic!("{} is the same {}", self.key, case.words())).1
+        let case_value = self.cases.iter().find(|(known, _)| *known == case);
+        case_value.unwrap_or_else(|| panic!("{} is the same {}", self.key, case.words())).1
     }
 
     /// Reads a real number or a share.

@@ -198,8 +198,8 @@ mod tests {
         let chosen = |config: &RunConfig, units| config.with_block(units).pages_per_block.unwrap();
         // 131,072 pages are 512 blocks of 256.
         let pages = [140_383, 131_072, 131_071, 100_000, 16_384, 2_980, 1];
-        let found = pages.map(|units| chosen(&free, Some(units)));
-        assert_eq!(found, [256, 256, 128, 128, 32, 8, 8]);
+        let sizes = pages.map(|units| chosen(&free, Some(units)));
+        assert_eq!(sizes, [256, 256, 128, 128, 32, 8, 8]);
         assert_eq!(chosen(&free, None), 256, "no trace sizes the drive");
         for given in [
             RunConfig { blocks: Some(64), ..free.clone() },
@@ -207,8 +207,8 @@ mod tests {
         ] {
             assert_eq!(chosen(&given, Some(2_980)), 256, "its size was asked for");
         }
-        let asked = RunConfig { pages_per_block: Some(64), ..free.clone() };
-        assert_eq!(chosen(&asked, Some(2_980)), 64);
+        let sized = RunConfig { pages_per_block: Some(64), ..free.clone() };
+        assert_eq!(chosen(&sized, Some(2_980)), 64);
         let eight = RunConfig { pages_per_block: Some(8), ..free.clone() };
         assert_eq!(chosen(&eight, Some(1)), chosen(&free, Some(1)));
         assert!(!eight.has_blocks_of(&free), "they are equal for this trace alone");

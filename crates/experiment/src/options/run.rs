@@ -281,8 +281,9 @@ impl RunConfig {
 
     /// Returns `true` if both drives get blocks of the same number of pages for every trace.
     pub fn has_blocks_of(&self, other: &Self) -> bool {
-        let rule =
-            |one: &Self| (one.pages_per_block, one.is_sized(), one.units_per_page(), one.planes());
+        let rule = |config: &Self| {
+            (config.pages_per_block, config.is_sized(), config.units_per_page(), config.planes())
+        };
         rule(self) == rule(other)
     }
 

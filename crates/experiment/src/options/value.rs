@@ -28,7 +28,7 @@ impl Value {
     pub fn several(&self) -> &[Self] {
         match self {
             Self::List(values) => values,
-            one => std::slice::from_ref(one),
+            value => std::slice::from_ref(value),
         }
     }
 

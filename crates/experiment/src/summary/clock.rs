@@ -260,10 +260,11 @@ fn measure_streams(streams: &mut Vec<StreamResult>, runs: &[Timings]) {
     }
     for (stream, latencies) in latencies {
         let LatencyResult { read, write, .. } = latencies.result();
-        let place = match streams.iter().position(|one| one.stream == Some(stream)) {
+        let place = match streams.iter().position(|result| result.stream == Some(stream)) {
             Some(place) => place,
             None => {
-                let place = streams.iter().take_while(|one| one.stream < Some(stream)).count();
+                let place =
+                    streams.iter().take_while(|result| result.stream < Some(stream)).count();
                 streams.insert(place, StreamResult::new(Some(stream), &StreamCounts::default()));
                 place
             }
@@ -325,9 +326,9 @@ fn timed_result(timed: &Timed, runs: &[Timings]) -> TimedResult {
 
 /// Returns the figures of each run that every run has; none of a single run.
 fn by_run(runs: &[Timings]) -> BTreeMap<String, Vec<f64>> {
-    let mut made = BTreeMap::<String, Vec<f64>>::new();
+    let mut by_name = BTreeMap::<String, Vec<f64>>::new();
     if runs.len() < 2 {
-        return made;
+        return by_name;
     }
     for run in runs.iter().filter(|run| run.ns > 0) {
         let LatencyResult { all, read, write, trim, .. } = run.meter.latencies().result();
@@ -345,14 +346,14 @@ fn by_run(runs: &[Timings]) -> BTreeMap<String, Vec<f64>> {
                 ("p99_99", p99_99),
             ];
             for (figure, value) in figures {
-                made.entry(format!("{kind}_{figure}_us")).or_default().push(value);
+                by_name.entry(format!("{kind}_{figure}_us")).or_default().push(value);
             }
         }
         let rate = run.completed as f64 / (run.ns as f64 / 1e9);
-        made.entry("requests_per_second".to_owned()).or_default().push(rate);
+        by_name.entry("requests_per_second".to_owned()).or_default().push(rate);
     }
-    made.retain(|_, values| values.len() == runs.len());
-    made
+    by_name.retain(|_, values| values.len() == runs.len());
+    by_name
 }
 
 /// Returns half the width of the 95% interval of the mean of `values`; `None` for one value, and if all are equal:
@@ -372,10 +373,10 @@ fn overload(runs: &[Timings]) -> Option<Overload> {
     let over =
         |figure: &dyn Fn(&Overload) -> f64| mean(&all.iter().map(figure).collect::<Vec<_>>());
     Some(Overload {
-        outstanding: all.iter().map(|one| one.outstanding).max()?,
-        offered_per_second: over(&|one| one.offered_per_second),
-        sustainable_per_second: over(&|one| one.sustainable_per_second),
-        is_cut_short: all.iter().any(|one| one.is_cut_short),
+        outstanding: all.iter().map(|overload| overload.outstanding).max()?,
+        offered_per_second: over(&|overload| overload.offered_per_second),
+        sustainable_per_second: over(&|overload| overload.sustainable_per_second),
+        is_cut_short: all.iter().any(|overload| overload.is_cut_short),
     })
 }
 

@@ -161,8 +161,8 @@ impl LogBuffer for Fast {
         }
         match self.sequential {
             _ if offset == 0 && self.has_sequential => Way::Begin,
-            Some(one) if one.lbn == lbn && one.next == offset => Way::Continue,
-            Some(one) if one.lbn == lbn => Way::Random { breaks: true },
+            Some(log) if log.lbn == lbn && log.next == offset => Way::Continue,
+            Some(log) if log.lbn == lbn => Way::Random { breaks: true },
             _ => Way::Random { breaks: false },
         }
     }
@@ -230,6 +230,6 @@ impl LogBuffer for Fast {
             .random
             .iter()
             .map(|block| (block, if Some(block) == last { self.next } else { hybrid.b() }));
-        random.chain(self.sequential.map(|one| (one.block, one.next))).collect()
+        random.chain(self.sequential.map(|log| (log.block, log.next))).collect()
     }
 }

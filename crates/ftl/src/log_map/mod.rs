@@ -145,14 +145,14 @@ pub(crate) fn log_blocks(params: &Params, geometry: &Geometry) -> Result<u32, Sp
     let needed = 1 + if params.owner() == "fast" { params.integer("sequential") as u32 } else { 0 };
     let lbns = geometry.logical_blocks();
     let room = geometry.blocks().saturating_sub(lbns + RESERVE);
-    let asked = match params.integer("log_blocks") as u32 {
+    let number = match params.integer("log_blocks") as u32 {
         0 => room.max(needed),
-        asked => asked,
+        number => number,
     };
-    if asked < needed {
+    if number < needed {
         return Err(SpecError::new(
             format!(
-                "{} {}: log_blocks={asked}, expected at least {needed}: one for random and one for \
+                "{} {}: log_blocks={number}, expected at least {needed}: one for random and one for \
                  sequential writes",
                 subject("mapping"),
                 params.owner()
@@ -160,9 +160,9 @@ pub(crate) fn log_blocks(params: &Params, geometry: &Geometry) -> Result<u32, Sp
             format!("log_blocks={needed}, or sequential=0"),
         ));
     }
-    if asked > room {
+    if number > room {
         // Of this many blocks; rounded up, so that it is enough when typed.
-        let least = (f64::from(asked + RESERVE) / f64::from(geometry.blocks()) * 1e4).ceil() / 1e4;
+        let least = (f64::from(number + RESERVE) / f64::from(geometry.blocks()) * 1e4).ceil() / 1e4;
         let larger = match least < 1.0 {
             true => choice("spare", percent(least)),
             false => format!("more {}", option("blocks")),
@@ -172,15 +172,15 @@ pub(crate) fn log_blocks(params: &Params, geometry: &Geometry) -> Result<u32, Sp
                 "{} {}: {} and {RESERVE} for merges need {}, found {} beyond the {} of data",
                 subject("mapping"),
                 params.owner(),
-                count(asked.into(), "log block"),
-                count((asked + RESERVE).into(), "spare block"),
+                count(number.into(), "log block"),
+                count((number + RESERVE).into(), "spare block"),
                 geometry.blocks() - lbns.min(geometry.blocks()),
                 count(lbns.into(), "block"),
             ),
             format!("{larger}, or a smaller log_blocks"),
         ));
     }
-    Ok(asked)
+    Ok(number)
 }
 
 /// Checks that a log-block mapping can be made with this layout.

@@ -237,14 +237,15 @@ impl Sfs {
     fn group(&mut self, now: Now) {
         let clock = self.clock(now);
         let segments = (0..).zip(&self.segments);
-        let sealed = segments.filter(|(number, one)| one.valid > 0 && !self.open.contains(number));
+        let sealed =
+            segments.filter(|(number, segment)| segment.valid > 0 && !self.open.contains(number));
         self.hotness.clear();
         self.hotness.extend(sealed.map(|(_, segment)| segment.hotness(clock)));
         let (count, classes) = (self.hotness.len(), self.centres.len());
         if count < classes {
             return;
         }
-        self.hotness.sort_unstable_by(|one, other| other.total_cmp(one));
+        self.hotness.sort_unstable_by(|hotness, other| other.total_cmp(hotness));
         for (class, centre) in self.centres.iter_mut().enumerate() {
             *centre = self.hotness[(2 * class + 1) * count / (2 * classes)];
         }

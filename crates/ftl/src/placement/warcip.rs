@@ -121,21 +121,26 @@ impl Warcip {
 
     /// A window has ended.
     fn regroup(&mut self) {
-        let crowded =
-            self.clusters.iter().find(|one| one.is_used && 2 * one.writes > self.window).copied();
-        let free = self.clusters.iter().position(|one| !one.is_used);
+        let crowded = self
+            .clusters
+            .iter()
+            .find(|cluster| cluster.is_used && 2 * cluster.writes > self.window)
+            .copied();
+        let free = self.clusters.iter().position(|cluster| !cluster.is_used);
         if let (Some(crowded), Some(free)) = (crowded, free) {
-            let used = self.clusters.iter().filter(|one| one.is_used);
-            let below = used.map(|one| one.centre).filter(|&centre| centre < crowded.centre);
+            let used = self.clusters.iter().filter(|cluster| cluster.is_used);
+            let below =
+                used.map(|cluster| cluster.centre).filter(|&centre| centre < crowded.centre);
             let centre = (below.fold(0.0, f64::max) + crowded.centre) / 2.0;
             self.clusters[free] = Cluster { is_used: true, centre, ..Cluster::default() };
         } else {
-            let few = |one: &&mut Cluster| one.is_used && one.writes < self.pages_per_block;
+            let few =
+                |cluster: &&mut Cluster| cluster.is_used && cluster.writes < self.pages_per_block;
             if let Some(cluster) = self.clusters.iter_mut().find(few) {
                 cluster.is_used = false;
             }
         }
-        self.clusters.iter_mut().for_each(|one| one.writes = 0);
+        self.clusters.iter_mut().for_each(|cluster| cluster.writes = 0);
         self.left = self.window;
     }
 }
@@ -228,7 +233,7 @@ mod tests {
 
     /// The centres of the clusters that are in use.
     fn centres(rule: &Warcip) -> Vec<Option<f64>> {
-        rule.clusters.iter().map(|one| one.is_used.then_some(one.centre)).collect()
+        rule.clusters.iter().map(|cluster| cluster.is_used.then_some(cluster.centre)).collect()
     }
 
     #[test]
@@ -284,7 +289,7 @@ mod tests {
                 (cluster.writes, cluster.centre) = (writes, centre);
             }
             rule.regroup();
-            assert!(rule.clusters.iter().all(|one| one.writes == 0) && rule.left == 8);
+            assert!(rule.clusters.iter().all(|cluster| cluster.writes == 0) && rule.left == 8);
             centres(&rule)
         };
         // Nothing is below the first.

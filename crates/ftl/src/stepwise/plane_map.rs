@@ -345,19 +345,19 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         let offset = match steps.preferred.take().filter(|&ppn| tables.is_live(ppn)) {
             Some(ppn) => ppn - first,
             None => {
-                let found = tables.next_live(block, steps.next)?;
-                steps.next = found;
-                if found >= steps.fetched {
-                    let mut ahead = tables.live_from(first | found);
-                    steps.fetched = found + FETCHED_AT_ONCE;
+                let next_live = tables.next_live(block, steps.next)?;
+                steps.next = next_live;
+                if next_live >= steps.fetched {
+                    let mut ahead = tables.live_from(first | next_live);
+                    steps.fetched = next_live + FETCHED_AT_ONCE;
                     while ahead != 0 {
-                        let offset = (found + ahead.trailing_zeros()) as usize;
+                        let offset = (next_live + ahead.trailing_zeros()) as usize;
                         let Some(&page) = reverse.get(offset) else { break };
                         prefetch(&tables.map, page as usize);
                         ahead &= ahead - 1;
                     }
                 }
-                found
+                next_live
             }
         };
         let from = first | offset;

@@ -75,9 +75,9 @@ impl Tables {
     /// units.
     fn pages_with_live_one_by_one(&self, block: BlockId, units: u32) -> u64 {
         let (mut pages, mut offset) = (0, 0);
-        while let Some(found) = self.next_live(block, offset) {
+        while let Some(live) = self.next_live(block, offset) {
             pages += 1;
-            offset = (found / units + 1) * units;
+            offset = (live / units + 1) * units;
         }
         pages
     }

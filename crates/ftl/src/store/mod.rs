@@ -165,7 +165,7 @@ impl<P: VictimPolicy> PageStore<P> {
         let tables =
             Tables::new(geometry, blocks_per_plane).ok_or(FtlErrorKind::Memory { pages })?;
         let mut bytes = shared_bytes(layout, keeps_zombies);
-        let mut made = Vec::with_capacity(planes.planes as usize);
+        let mut states = Vec::with_capacity(planes.planes as usize);
         for (number, &promised) in (0..).zip(&promised) {
             bytes += plane_bytes(layout, blocks_per_plane, promised, keeps_history);
             let shape = Geometry::new(
@@ -187,7 +187,7 @@ impl<P: VictimPolicy> PageStore<P> {
             let policy = make(&mut blocks, &mut rng)?;
             bytes += policy.bytes(&shape);
             let waiting = layout.most_waiting(blocks_per_plane, promised);
-            made.push(Plane {
+            states.push(Plane {
                 tracker: policy.tracker(&blocks),
                 policy,
                 rng,
@@ -211,7 +211,7 @@ impl<P: VictimPolicy> PageStore<P> {
         let gathering = Gathering::new(layout.buffer, planes.planes, sorting.classes());
         let mut store = Self {
             tables,
-            planes: made.into(),
+            planes: states.into(),
             sorting,
             buffer: layout.buffer,
             gathering,

@@ -127,8 +127,8 @@ impl Tables {
             let bit = first + offset;
             let word = self.live[bit as usize / 64] >> (bit % 64);
             if word != 0 {
-                let found = offset + word.trailing_zeros();
-                return (found < b).then_some(found);
+                let next = offset + word.trailing_zeros();
+                return (next < b).then_some(next);
             }
             offset += 64 - bit % 64;
         }

@@ -178,8 +178,8 @@ impl<R: Rank> Least<R> {
             let node = &level[index * FAN..][..FAN];
             index = index * FAN + node.iter().position(|&key| key == least)?;
         }
-        let found = self.keys(blocks, index).find(|&(_, key)| key == least);
-        found.map(|(block, _)| block as BlockId)
+        let entry = self.keys(blocks, index).find(|&(_, key)| key == least);
+        entry.map(|(block, _)| block as BlockId)
     }
 
     /// Returns `true` if `block` takes part.

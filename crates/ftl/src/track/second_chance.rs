@@ -34,14 +34,14 @@ pub struct SecondChance {
     /// Invalid pages of the victims of this search.
     gained: u32,
     /// The next victim.
-    found: Option<BlockId>,
+    choice: Option<BlockId>,
 }
 
 impl SecondChance {
     /// The hand of a drive on which no block is a candidate yet.
     pub fn new(blocks: &BlockTable) -> Self {
         let order = Order::new(blocks.len());
-        Self { order, hand: None, steps: 0, bound: FIRST, gained: 0, found: None }
+        Self { order, hand: None, steps: 0, bound: FIRST, gained: 0, choice: None }
     }
 
     /// Bytes that it keeps on a drive of this shape.
@@ -51,7 +51,7 @@ impl SecondChance {
 
     /// Checks that the block at the hand and the victim found are in the order.
     fn check(&self) -> Result<(), Fault> {
-        let mut names = self.hand.into_iter().chain(self.found);
+        let mut names = self.hand.into_iter().chain(self.choice);
         if names.all(|block| self.order.iter().any(|queued| queued == block)) {
             return Ok(());
         }
@@ -60,7 +60,7 @@ impl SecondChance {
 
     /// The next victim, once the hand has settled.
     pub fn first(&self) -> Option<BlockId> {
-        self.found
+        self.choice
     }
 }
 
@@ -73,7 +73,7 @@ impl Tracker for SecondChance {
     fn settle(&mut self, blocks: &BlockTable) {
         let depth = self.order.len() * DEPTH.0 / DEPTH.1;
         let b = blocks.pages_per_block();
-        while self.found.is_none() {
+        while self.choice.is_none() {
             let Some(block) = self.hand.or_else(|| {
                 self.steps = 0;
                 self.order.first()
@@ -82,7 +82,7 @@ impl Tracker for SecondChance {
             };
             let valid = u32::from(blocks.valid(block));
             if PARTS * valid < self.bound * b {
-                self.found = Some(block);
+                self.choice = Some(block);
                 self.gained += b - valid;
             }
             self.hand = self.order.after(block);
@@ -101,13 +101,13 @@ impl Tracker for SecondChance {
         if self.hand == Some(block) {
             self.hand = self.order.after(block);
         }
-        self.found = self.found.filter(|&found| found != block);
+        self.choice = self.choice.filter(|&choice| choice != block);
         self.order.remove(block);
     }
 
     fn audit(&self, blocks: &BlockTable) -> Result<(), String> {
         let count = self.order.iter().filter(|&block| blocks.is_candidate(block)).count();
-        let names = self.hand.into_iter().chain(self.found);
+        let names = self.hand.into_iter().chain(self.choice);
         if names.into_iter().any(|block| !blocks.is_candidate(block)) {
             return Err("the hand names a block that is no candidate".to_string());
         }

@@ -30,10 +30,10 @@ impl Superblock {
     pub(super) fn read(device: &Path) -> Result<Self, FollowError> {
         let mut bytes = [0; 128];
         let read = File::open(device).and_then(|mut file| file.read_exact(&mut bytes));
-        let found = read.and_then(|()| {
+        let superblock = read.and_then(|()| {
             Self::parse(&bytes).ok_or_else(|| std::io::Error::other("found no xfs"))
         });
-        found.map_err(|source| FollowError::Io {
+        superblock.map_err(|source| FollowError::Io {
             what: format!("the superblock of {}", device.display()),
             source,
             hint: "a mounted xfs",
@@ -90,14 +90,14 @@ mod tests {
         bytes[48..56].copy_from_slice(&65542_u64.to_be_bytes());
         bytes[96..100].copy_from_slice(&16384_u32.to_be_bytes());
         (bytes[123], bytes[124]) = (3, 15);
-        let found = Superblock::parse(&bytes).unwrap();
-        assert_eq!(found.block(65542), Some(409_648 / 8));
-        assert_eq!(found.journal(), Some((51206, 16384)));
-        assert_eq!(found.block_of_group(3, 7), 3 * 25600 + 7);
-        assert_eq!(found.inode(1, 131), 262_144 + 131);
+        let superblock = Superblock::parse(&bytes).unwrap();
+        assert_eq!(superblock.block(65542), Some(409_648 / 8));
+        assert_eq!(superblock.journal(), Some((51206, 16384)));
+        assert_eq!(superblock.block_of_group(3, 7), 3 * 25600 + 7);
+        assert_eq!(superblock.inode(1, 131), 262_144 + 131);
         // An extent of a delayed allocation, a hole.
-        assert_eq!(found.block(NO_BLOCK | 5), None);
-        assert_eq!(found.block(u64::MAX - 1), None);
+        assert_eq!(superblock.block(NO_BLOCK | 5), None);
+        assert_eq!(superblock.block(u64::MAX - 1), None);
         assert_eq!(Superblock::parse(&[0; 128]), None);
     }
 }

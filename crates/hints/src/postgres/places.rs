@@ -134,14 +134,14 @@ impl Held {
 /// Looks up the file at `path` now. The file is not kept open: if it were removed, it would keep its
 /// space.
 fn look(path: &std::path::Path, device: u64) -> State {
-    let found = File::open(path).and_then(|file| {
+    let state = File::open(path).and_then(|file| {
         if file.metadata()?.dev() == device {
             Extents::of(&file).map(State::Here)
         } else {
             Ok(State::Elsewhere)
         }
     });
-    match found {
+    match state {
         Ok(state) => state,
         Err(error) if error.kind() == io::ErrorKind::NotFound => State::Gone,
         Err(_) => State::Elsewhere,

@@ -43,7 +43,7 @@ impl Format {
     /// Returns the place of the field `field`, or an error if there is none or it is a number longer than 8
     /// bytes. Of a text such as `rwbs[10]`, which is named without its length, the first 8 bytes are taken.
     pub(crate) fn field(&self, field: &'static str) -> Result<Field, FollowError> {
-        let found = self.text.lines().find_map(|line| {
+        let entry = self.text.lines().find_map(|line| {
             let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
             let declared = parts.next()?.rsplit(' ').next()?;
             let is_text = declared.split_once('[').is_some_and(|(name, _)| name == field);
@@ -52,19 +52,19 @@ impl Format {
             let size = if is_text { size.min(8) } else { size };
             (declared == field || is_text).then_some(Field { offset, size })
         });
-        found.filter(|field| field.size <= 8).ok_or_else(|| missing(self.name, field))
+        entry.filter(|field| field.size <= 8).ok_or_else(|| missing(self.name, field))
     }
 
     /// Returns the value that the kernel prints as `word`, such as 16 for `{ (1 << 4), "DIRECT" }`.
     pub(crate) fn value(&self, word: &'static str) -> Result<u64, FollowError> {
         let quoted = format!(", \"{word}\" }}");
-        let found = self.text.split_once(&quoted).and_then(|(before, _)| {
+        let entry = self.text.split_once(&quoted).and_then(|(before, _)| {
             let written = before.rsplit('{').next()?.trim().trim_matches(['(', ')']);
             let (unit, shift) = written.split_once("<<").unwrap_or((written, "0"));
             let unit: u64 = unit.trim().trim_end_matches('U').parse().ok()?;
             Some(unit << shift.trim().parse::<u32>().ok().filter(|&shift| shift < 64)?)
         });
-        found.ok_or_else(|| missing(self.name, word))
+        entry.ok_or_else(|| missing(self.name, word))
     }
 }
 
@@ -72,8 +72,8 @@ impl Field {
     /// Returns the field's value in `event`, or 0 if the event is too short.
     pub(crate) fn of(self, event: &[u8]) -> u64 {
         let mut bytes = [0; 8];
-        if let Some(found) = event.get(self.offset..self.offset + self.size) {
-            bytes[..self.size].copy_from_slice(found);
+        if let Some(entry) = event.get(self.offset..self.offset + self.size) {
+            bytes[..self.size].copy_from_slice(entry);
         }
         u64::from_le_bytes(bytes)
     }
@@ -126,10 +126,10 @@ mod tests {
     #[test]
     fn what_a_kernel_lacks_is_named() {
         let format = Format::parse("iomap/iomap_iter", ITER.into()).unwrap();
-        let said = format.field("status").unwrap_err().to_string();
+        let error = format.field("status").unwrap_err().to_string();
         assert!(
-            said.starts_with("this kernel's tracepoint iomap/iomap_iter has no status"),
-            "{said}"
+            error.starts_with("this kernel's tracepoint iomap/iomap_iter has no status"),
+            "{error}"
         );
         assert!(format.value("ZERO").is_err());
         assert!(format.field("rwbs[10]").is_err(), "a text is no number");

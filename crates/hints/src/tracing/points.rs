@@ -46,9 +46,9 @@ impl<M: Copy + 'static> Points<M> {
 
     /// Adds a tracepoint if this kernel has it. Returns `true` if it does.
     pub(crate) fn add(&mut self, wanted: &Wanted<M>) -> bool {
-        let found = Point::of(wanted);
-        let has = found.is_ok();
-        self.0.extend(found);
+        let point = Point::of(wanted);
+        let has = point.is_ok();
+        self.0.extend(point);
         has
     }
 

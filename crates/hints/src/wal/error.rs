@@ -137,7 +137,7 @@ pub enum Fault {
 fn magics(expected: Option<u16>) -> String {
     MAGICS
         .iter()
-        .filter(|&&(magic, _)| expected.is_none_or(|one| one == magic))
+        .filter(|&&(magic, _)| expected.is_none_or(|expected| expected == magic))
         .map(|(magic, major)| format!("0x{magic:04X} (PostgreSQL {major})"))
         .collect::<Vec<_>>()
         .join(" or ")

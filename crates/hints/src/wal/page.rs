@@ -66,7 +66,8 @@ impl Pages {
         let magic = number(0..2) as u16;
         let known = MAGICS.iter().find(|&&(known, _)| known == magic);
         let expected = self.version.map(|(magic, _)| magic);
-        let Some(&version) = known.filter(|_| expected.is_none_or(|one| one == magic)) else {
+        let Some(&version) = known.filter(|_| expected.is_none_or(|expected| expected == magic))
+        else {
             return Err(Fault::Magic { found: magic, expected });
         };
         let flags = number(2..4) as u16;

@@ -6,8 +6,8 @@ use crate::tracing::{Decode, Device, FIELDS, FollowError, Format, Points, Subscr
 /// An event that says what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
-    /// A thread copied `count` bytes of a file into the page cache, of `asked`. It may have to copy those anew.
-    Written { thread: u64, inode: u64, offset: u64, asked: u64, count: u64 },
+    /// A thread copied `count` bytes of a file into the page cache, of `length`. It may have to copy those anew.
+    Written { thread: u64, inode: u64, offset: u64, length: u64, count: u64 },
     /// A thread begins to read or write bytes around the page cache.
     DirectBegun { thread: u64, inode: u64, offset: u64 },
     /// Such a request is over, and the position in the file is behind the bytes that it moved.
@@ -41,8 +41,8 @@ const DEVICE: &str = "dev";
 const QUEUE: &str = "name";
 const AROUND: &str = "direct";
 
-fn written(&[thread, inode, offset, asked, count]: &[u64; FIELDS]) -> Option<Event> {
-    Some(Event::Written { thread, inode, offset, asked, count })
+fn written(&[thread, inode, offset, length, count]: &[u64; FIELDS]) -> Option<Event> {
+    Some(Event::Written { thread, inode, offset, length, count })
 }
 
 fn changed(&[thread, inode, ..]: &[u64; FIELDS]) -> Option<Event> {
@@ -79,7 +79,7 @@ const XFS: [Wanted<Means>; 1] = [wanted(
     "xfs/xfs_file_buffered_write",
     &["common_pid", "ino", "offset", "count"],
     |&[thread, inode, offset, count, ..]| {
-        Some(Event::Written { thread, inode, offset, asked: count, count })
+        Some(Event::Written { thread, inode, offset, length: count, count })
     },
 )];
 

@@ -102,10 +102,10 @@ impl CallFollower {
                 self.counts.lost += events;
                 self.calls.forget();
             }
-            Event::Written { thread, inode, offset, asked, count } => {
+            Event::Written { thread, inode, offset, length, count } => {
                 let before = self.calls.writes(thread, inode, offset, count);
                 self.counts.cached_bytes += before;
-                if count < asked {
+                if count < length {
                     self.calls.is_short(thread, count);
                 } else {
                     self.counts.cached_bytes += count;

@@ -44,8 +44,8 @@ pub fn solve(drive: &Drive, window: f64) -> Result<FixedPoint, ModelError> {
     let kappa = root::find("write amplification", least, 1.001 * most, |kappa| {
         Window::new(b, kappa, window).writes() / kappa - full
     })?;
-    let found = Window::new(b, kappa, window);
-    let (valid, victim) = (found.valid(), found.victim());
+    let solution = Window::new(b, kappa, window);
+    let (valid, victim) = (solution.valid(), solution.victim());
     let pages = |shares: &[f64]| shares.iter().enumerate().map(|(i, p)| i as f64 * p).sum::<f64>();
     let balances = [
         valid.iter().sum::<f64>() - 1.0,
@@ -54,7 +54,7 @@ pub fn solve(drive: &Drive, window: f64) -> Result<FixedPoint, ModelError> {
         (b as f64 - pages(&victim)) / (kappa * full) - 1.0,
     ];
     let residual = balances.iter().fold(0.0, |most: f64, left| most.max(left.abs()));
-    let write_amplification = b as f64 / found.writes();
+    let write_amplification = b as f64 / solution.writes();
     Ok(FixedPoint { write_amplification, residual, valid, victim, memory: None })
 }
 

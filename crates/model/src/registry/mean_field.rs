@@ -19,7 +19,7 @@
 //! Van Houdt, ValueTools 2013, sections 3.1 and 3.2; Van Houdt, SIGMETRICS 2013, for c = 0. Hot and
 //! cold data with c > 0, and with two frontiers, are ours.
 
-use super::{Answer, said};
+use super::{Answer, writes_of};
 use crate::meanfield::hot_cold::HotColdPoint;
 use crate::meanfield::transient::{self, Initial, Moment};
 use crate::meanfield::{FixedPoint, Selection, hot_cold, uniform};
@@ -47,7 +47,10 @@ pub(super) fn two_classes(
         }
         _ => {
             return Err(ModelError::new(
-                format!("{name}: found {}, expected uniform writes or two classes", said(query)),
+                format!(
+                    "{name}: found {}, expected uniform writes or two classes",
+                    writes_of(query)
+                ),
                 "fifo, desnoyers, random and separation take it",
             ));
         }
@@ -68,7 +71,7 @@ pub fn evolve(
 ) -> Result<Vec<Moment>, ModelError> {
     if query.workload != Workload::Uniform {
         return Err(ModelError::new(
-            format!("transient: found {}, expected uniform writes", said(query)),
+            format!("transient: found {}, expected uniform writes", writes_of(query)),
             "flashgc run simulates it",
         ));
     }

@@ -16,7 +16,7 @@ impl Channels {
     /// Returns the channels, which no other thread has now.
     pub(super) fn drives(&mut self) -> impl Iterator<Item = &mut Channel> {
         let all = self.channels.iter_mut();
-        all.map(|one| one.get_mut().unwrap_or_else(PoisonError::into_inner))
+        all.map(|channel| channel.get_mut().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Calls `look` with the map of each channel, in order.
@@ -36,7 +36,7 @@ impl Channels {
 
     /// Returns the number of blocks erased.
     pub fn erases(&self) -> u64 {
-        self.channels.iter().map(|one| lock(one).layer().counters().erases).sum()
+        self.channels.iter().map(|channel| lock(channel).layer().counters().erases).sum()
     }
 
     /// Returns the counts of all maps.

@@ -211,7 +211,7 @@ impl Case {
 }
 
 /// Returns all measurements as text.
-fn told(meter: &Meter) -> String {
+fn report(meter: &Meter) -> String {
     let latencies = serde_json::to_string(&meter.latencies().result()).unwrap();
     let shares = serde_json::to_string(&meter.latencies().shares()).unwrap();
     let series = meter.series().result(meter.window().unwrap_or_default().1, 2, 3, 4);
@@ -231,8 +231,8 @@ fn compare(case: &Case, threads: usize) {
     for until in case.stops() {
         let what = format!("until {until}, {threads} threads: {case:#?}");
         let stop = whole.run(Until { completed: until, ..Until::END });
-        let (stop, found) = (stop.map_err(|error| error.to_string()), apart.run(until, u64::MAX));
-        assert_eq!(found.map_err(|error| error.to_string()), stop, "{what}");
+        let (stop, outcome) = (stop.map_err(|error| error.to_string()), apart.run(until, u64::MAX));
+        assert_eq!(outcome.map_err(|error| error.to_string()), stop, "{what}");
         if stop.is_err() {
             return;
         }
@@ -252,7 +252,7 @@ fn compare(case: &Case, threads: usize) {
     }
     let now = whole.now();
     whole.observer_mut().finish(now);
-    assert_eq!(told(&apart.measured()), told(&whole.into_observer()), "{case:#?}");
+    assert_eq!(report(&apart.measured()), report(&whole.into_observer()), "{case:#?}");
 }
 
 #[test]
@@ -272,11 +272,11 @@ fn a_drive_goes_on_from_its_state() {
             let mut from = &bytes[..];
             drive.restore(&mut Reader::new(&mut from, bytes.len() as u64)).unwrap();
         }
-        let found = drive.run(u64::MAX, u64::MAX).map_err(|error| error.to_string());
-        assert_eq!(found, end, "{case:#?}");
+        let outcome = drive.run(u64::MAX, u64::MAX).map_err(|error| error.to_string());
+        assert_eq!(outcome, end, "{case:#?}");
         assert_eq!(drive.decisions(), straight.decisions(), "{case:#?}");
         same_totals(&drive.totals(), &straight.totals(), &format!("{case:#?}"));
-        assert_eq!(told(&drive.measured()), told(&straight.measured()), "{case:#?}");
+        assert_eq!(report(&drive.measured()), report(&straight.measured()), "{case:#?}");
     }
 }
 

@@ -52,7 +52,7 @@ pub struct Collector {
     counts: CollectionCounts,
     life: Life,
     /// The write about which it was last asked, and `true` if that write begins a collection.
-    asked: (u32, bool),
+    answer: (u32, bool),
 }
 
 impl Collector {
@@ -67,7 +67,7 @@ impl Collector {
             under_way: (0..settings.hardware.all_dies()).map(|_| None).collect(),
             life: Life::of(map),
             counts: CollectionCounts::default(),
-            asked: (NONE, false),
+            answer: (NONE, false),
         }
     }
 

@@ -78,9 +78,9 @@ impl Collector {
     /// was just called for it.
     #[inline]
     pub fn is_needed_for<O: Observer>(&self, shared: &Shared<O>, op: u32) -> bool {
-        if self.asked.0 == op {
-            debug_assert_eq!(self.asked.1, self.is_needed_by(shared, op));
-            return self.asked.1;
+        if self.answer.0 == op {
+            debug_assert_eq!(self.answer.1, self.is_needed_by(shared, op));
+            return self.answer.1;
         }
         self.is_needed_by(shared, op)
     }
@@ -117,7 +117,7 @@ impl Collector {
         }
         let room = shared.map.host_room(page, plane);
         let collects = self.collects_for(&*shared.map, plane, room);
-        self.asked = (op, collects);
+        self.answer = (op, collects);
         if collects {
             return true;
         }

@@ -58,7 +58,7 @@ pub(super) fn parts<'a>(
     first: &'a str,
     known: &[&str],
 ) -> Result<Vec<(&'a str, &'a str)>, SpecError> {
-    let mut found: Vec<(&str, &str)> = Vec::new();
+    let mut entries: Vec<(&str, &str)> = Vec::new();
     for (index, part) in text.split(',').map(str::trim).enumerate() {
         let (key, value) = match part.split_once('=') {
             Some((key, value)) => (key.trim(), value.trim()),
@@ -76,10 +76,10 @@ pub(super) fn parts<'a>(
                 suggest(key, known.iter().copied()),
             ));
         }
-        if found.iter().any(|(earlier, _)| *earlier == key) {
+        if entries.iter().any(|(earlier, _)| *earlier == key) {
             return Err(SpecError::new(format!("{what}: '{key}' is given twice in '{text}'"), ""));
         }
-        found.push((key, value));
+        entries.push((key, value));
     }
-    Ok(found)
+    Ok(entries)
 }

@@ -45,15 +45,15 @@ pub struct SlcPlan {
 pub fn parse_times(text: &str) -> Result<[u64; 3], SpecError> {
     let hint = "write read=25us,program=200us,erase=2ms";
     let known = ["read", "program", "erase"];
-    let found = parts("slc_times", text, "read", &known)?;
-    if found.len() < known.len() {
+    let entries = parts("slc_times", text, "read", &known)?;
+    if entries.len() < known.len() {
         return Err(SpecError::new(
             format!("slc_times: found '{text}', expected the times of read, program and erase"),
             hint,
         ));
     }
     let mut times = [0; 3];
-    for (key, value) in found {
+    for (key, value) in entries {
         let place = known.iter().position(|&name| name == key).expect("a known key");
         times[place] = time(key, value)?;
     }

@@ -187,8 +187,8 @@ pub fn parse_unit(text: &str) -> Result<Unit, SpecError> {
 }
 
 fn choose<T: Copy>(what: &str, text: &str, words: &[(&str, T)]) -> Result<T, SpecError> {
-    let found = words.iter().find(|(word, _)| *word == text);
-    found.map(|(_, value)| *value).ok_or_else(|| {
+    let entry = words.iter().find(|(word, _)| *word == text);
+    entry.map(|(_, value)| *value).ok_or_else(|| {
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
         let message = format!("{what}: found '{text}', expected {}", known.join(", "));
         SpecError::new(message, suggest(text, known))

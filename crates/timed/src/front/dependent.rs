@@ -141,8 +141,8 @@ impl Dependent {
     /// Returns a request before flush `number` for whose answer it waits: one that had been answered then.
     fn unanswered_before(&self, number: u64, before: u64, place: u32) -> Option<u64> {
         let under_way = self.waits.under_way(place);
-        let waited = |&one: &u64| {
-            let Some(place) = one.checked_sub(before) else { return true };
+        let waited = |&number: &u64| {
+            let Some(place) = number.checked_sub(before) else { return true };
             let place = place as u32;
             self.waits.wait(place).is_answered && !under_way.contains(&place)
         };

@@ -86,7 +86,8 @@ impl Link {
 
     /// Returns the next command that the drive has at `now`; commands without data go first.
     fn next_in(&mut self, now: u64) -> Option<Entering> {
-        let is_due = |them: &VecDeque<Entering>| them.front().is_some_and(|one| one.at <= now);
+        let is_due =
+            |them: &VecDeque<Entering>| them.front().is_some_and(|entering| entering.at <= now);
         match is_due(&self.reads) {
             true => self.reads.pop_front(),
             false if is_due(&self.others) => self.others.pop_front(),
@@ -106,8 +107,9 @@ impl Link {
 
     /// Sets the event of the link to the first of all ends.
     fn expect(&self, clock: &mut Clock) {
-        let ends = [self.reads.front(), self.others.front()].map(|it| it.map(|one| one.at));
-        let out = self.leaving.front().map(|one| one.at);
+        let ends =
+            [self.reads.front(), self.others.front()].map(|it| it.map(|entering| entering.at));
+        let out = self.leaving.front().map(|entering| entering.at);
         let first = ends.into_iter().flatten().chain(out).min();
         clock.set(Event::Link, first.unwrap_or(NEVER));
     }

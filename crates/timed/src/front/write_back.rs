@@ -79,7 +79,7 @@ pub struct WriteBack {
     /// bring.
     telling: Ends,
     /// The hints of these commands.
-    told: VecDeque<u32>,
+    hints_at_work: VecDeque<u32>,
     /// The pages that are being written, if updates wait for that.
     writing: HashMap<u32, Writing>,
 }
@@ -93,7 +93,7 @@ impl WriteBack {
             in_memory: Ends::default(),
             at_leisure: 0,
             telling: Ends::default(),
-            told: VecDeque::new(),
+            hints_at_work: VecDeque::new(),
             writing: HashMap::new(),
         }
     }
@@ -157,18 +157,18 @@ impl WriteBack {
         let Some(writing) = self.writing.get_mut(&page) else { return Vec::new() };
         writing.writes -= 1;
         let (mut places, waits) = (Vec::new(), self.host.waits());
-        writing.waiting.retain_mut(|one| {
-            one.left -= 1;
-            if one.left == 0 {
-                let (count, total) = match one.for_room {
+        writing.waiting.retain_mut(|write| {
+            write.left -= 1;
+            if write.left == 0 {
+                let (count, total) = match write.for_room {
                     true => (&mut waits.rooms, &mut waits.room_ns),
                     false => (&mut waits.rewrites, &mut waits.rewrite_ns),
                 };
                 *count += 1;
-                *total += now - one.since;
-                places.push(one.place);
+                *total += now - write.since;
+                places.push(write.place);
             }
-            one.left > 0
+            write.left > 0
         });
         if writing.writes == 0 {
             self.writing.remove(&page);
@@ -207,14 +207,14 @@ impl WriteBack {
     /// Lets the drive take a command that was made for hints at `now`: it knows the hints when the
     /// command is done. Returns the time at which the first of all is done, if this is the first.
     pub fn begin_telling(&mut self, now: u64, hints: u32) -> Option<u64> {
-        self.told.extend(self.hints.drain(..hints as usize));
+        self.hints_at_work.extend(self.hints.drain(..hints as usize));
         self.telling.push(now + self.host.hints().command().0, hints)
     }
 
     /// Takes the hints of a command that is done at `now`.
     pub fn next_told(&mut self, now: u64) -> Option<Vec<u32>> {
         let hints = self.telling.pop(now)?;
-        Some(self.told.drain(..hints as usize).collect())
+        Some(self.hints_at_work.drain(..hints as usize).collect())
     }
 
     /// Returns the time at which the next command made for hints is done.

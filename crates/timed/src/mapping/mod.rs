@@ -287,12 +287,12 @@ impl Mapping {
                 let pages = waits.into_iter().collect();
                 self.begin_write_back(shared, dies, number, pages, settles);
             }
-            Some(one) => {
-                one.settles |= settles;
+            Some(waiting) => {
+                waiting.settles |= settles;
                 // A page that is not programmed yet will have all changes up to then.
-                match shared.ops[one.op].is_programmed {
-                    true => one.again.get_or_insert_default().extend(waits),
-                    false => one.pages.extend(waits),
+                match shared.ops[waiting.op].is_programmed {
+                    true => waiting.again.get_or_insert_default().extend(waits),
+                    false => waiting.pages.extend(waits),
                 }
             }
         }

@@ -143,18 +143,18 @@ impl Utilisation {
     /// Returns the mean of several.
     pub fn mean(several: &[&Self]) -> Self {
         let over = |figure: &dyn Fn(&Self) -> f64| {
-            mean(&several.iter().map(|one| figure(one)).collect::<Vec<_>>())
+            mean(&several.iter().map(|utilisation| figure(utilisation)).collect::<Vec<_>>())
         };
         let each = |figure: &dyn Fn(&Self) -> &[f64]| -> Vec<f64> {
-            let count = several.first().map_or(0, |one| figure(one).len());
-            (0..count).map(|index| over(&|one| figure(one)[index])).collect()
+            let count = several.first().map_or(0, |utilisation| figure(utilisation).len());
+            (0..count).map(|index| over(&|utilisation| figure(utilisation)[index])).collect()
         };
         Self {
-            bus: over(&|one| one.bus),
-            die: over(&|one| one.die),
-            collection: over(&|one| one.collection),
-            channels: each(&|one| &one.channels),
-            dies: each(&|one| &one.dies),
+            bus: over(&|utilisation| utilisation.bus),
+            die: over(&|utilisation| utilisation.die),
+            collection: over(&|utilisation| utilisation.collection),
+            channels: each(&|utilisation| &utilisation.channels),
+            dies: each(&|utilisation| &utilisation.dies),
         }
     }
 }

@@ -61,20 +61,20 @@ impl ByTenant {
         if self.each.is_empty() {
             return;
         }
-        let one = &mut self.each[self.parts.tenant(done.offset)];
-        one.latencies.record(done.op, done.met_collection, &done.split);
-        if let Some(bytes) = one.bytes.get_mut(done.op as usize) {
+        let tenant_sum = &mut self.each[self.parts.tenant(done.offset)];
+        tenant_sum.latencies.record(done.op, done.met_collection, &done.split);
+        if let Some(bytes) = tenant_sum.bytes.get_mut(done.op as usize) {
             *bytes += u64::from(done.bytes);
-            one.requests += 1;
+            tenant_sum.requests += 1;
         }
     }
 
     /// Adds another's measurements, which are of the same tenants.
     fn add(&mut self, other: &Self) {
-        for (one, other) in self.each.iter_mut().zip(&other.each) {
-            one.requests += other.requests;
-            one.latencies.add(&other.latencies);
-            for (bytes, more) in one.bytes.iter_mut().zip(other.bytes) {
+        for (tenant_sum, other) in self.each.iter_mut().zip(&other.each) {
+            tenant_sum.requests += other.requests;
+            tenant_sum.latencies.add(&other.latencies);
+            for (bytes, more) in tenant_sum.bytes.iter_mut().zip(other.bytes) {
                 *bytes += more;
             }
         }
@@ -89,18 +89,18 @@ impl ByTenant {
         let mut sum =
             Self { parts: Parts::default(), each: vec![Measured::default(); tenants.len()] };
         runs.for_each(|run| sum.add(run));
-        let all: u64 = sum.each.iter().map(|one| one.requests).sum();
+        let all: u64 = sum.each.iter().map(|tenant_sum| tenant_sum.requests).sum();
         let rate = |amount: u64| if seconds > 0.0 { amount as f64 / seconds } else { 0.0 };
         let figures = |side: Option<SideLatency>| side.map(|side| side.all);
-        let result = |(tenant, one): (&Tenant, &Measured)| {
-            let latencies = one.latencies.result();
+        let result = |(tenant, tenant_sum): (&Tenant, &Measured)| {
+            let latencies = tenant_sum.latencies.result();
             TenantResult {
                 name: tenant.spec.name.clone(),
-                requests: one.requests,
-                share: if all > 0 { one.requests as f64 / all as f64 } else { 0.0 },
-                requests_per_second: rate(one.requests),
-                read_bytes_per_second: rate(one.bytes[1]),
-                write_bytes_per_second: rate(one.bytes[0]),
+                requests: tenant_sum.requests,
+                share: if all > 0 { tenant_sum.requests as f64 / all as f64 } else { 0.0 },
+                requests_per_second: rate(tenant_sum.requests),
+                read_bytes_per_second: rate(tenant_sum.bytes[1]),
+                write_bytes_per_second: rate(tenant_sum.bytes[0]),
                 all_us: figures(latencies.all),
                 read_us: figures(latencies.read),
                 write_us: figures(latencies.write),

@@ -219,12 +219,12 @@ impl WorstSoFar {
 }
 
 /// Adds one; the oldest goes if there are more than `most`. Returns `true` if one went.
-fn push<T>(kept: &mut VecDeque<T>, one: T, most: usize) -> bool {
+fn push<T>(kept: &mut VecDeque<T>, item: T, most: usize) -> bool {
     let is_full = kept.len() == most;
     if is_full {
         kept.pop_front();
     }
-    kept.push_back(one);
+    kept.push_back(item);
     is_full
 }
 

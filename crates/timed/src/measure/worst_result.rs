@@ -155,18 +155,23 @@ impl WorstResult {
 
 /// Returns the slowest of each kind over all `runs`; of equals the first.
 pub fn slowest<'a>(runs: impl Iterator<Item = &'a WorstSoFar>) -> Vec<WorstResult> {
-    let mut found: Vec<(&Worst, u32)> = Vec::new();
+    let mut slowest_of_kinds: Vec<(&Worst, u32)> = Vec::new();
     for (run, worst) in (0..).zip(runs) {
-        for one in worst.of_kinds() {
-            match found.iter_mut().find(|(other, _)| other.request.op == one.request.op) {
-                Some(other) if one.request.response_ns() > other.0.request.response_ns() => {
-                    *other = (one, run);
+        for worst_of_kind in worst.of_kinds() {
+            match slowest_of_kinds
+                .iter_mut()
+                .find(|(other, _)| other.request.op == worst_of_kind.request.op)
+            {
+                Some(other)
+                    if worst_of_kind.request.response_ns() > other.0.request.response_ns() =>
+                {
+                    *other = (worst_of_kind, run);
                 }
                 Some(_) => {}
-                None => found.push((one, run)),
+                None => slowest_of_kinds.push((worst_of_kind, run)),
             }
         }
     }
-    found.sort_by_key(|(worst, _)| kind_of(worst.request.op));
-    found.into_iter().map(|(worst, run)| WorstResult::of(worst, run)).collect()
+    slowest_of_kinds.sort_by_key(|(worst, _)| kind_of(worst.request.op));
+    slowest_of_kinds.into_iter().map(|(worst, run)| WorstResult::of(worst, run)).collect()
 }

@@ -433,7 +433,7 @@ mod tests {
         let read = reads(100_000).result().read.unwrap().all;
         assert_eq!(read.mean, 50_000.5);
         assert_eq!(read.variance, (1e10 - 1.0) / 12.0);
-        let near = |found: f64, exact: f64| (found - exact).abs() <= 1e-3 * exact;
+        let near = |value: f64, exact: f64| (value - exact).abs() <= 1e-3 * exact;
         assert!(near(read.p50, 5e4) && near(read.p90, 9e4) && near(read.p99, 9.9e4), "{read:?}");
         assert!(near(read.p99_9, 9.99e4) && near(read.p99_99, 9.999e4), "{read:?}");
         assert_eq!((read.max, read.requests), (1e5, 100_000));

@@ -54,16 +54,17 @@ impl Timeline {
         self.to_ns = completed_ns + search.length_ns / 10;
         self.from_ns = self.to_ns.saturating_sub(search.length_ns);
         let (from_ns, to_ns) = (self.from_ns, self.to_ns);
-        let inside = |one: &&Happening| one.from_ns() < to_ns && one.to_ns() > from_ns;
+        let inside =
+            |happening: &&Happening| happening.from_ns() < to_ns && happening.to_ns() > from_ns;
         self.happenings = search.latest.iter().filter(inside).copied().collect();
         self.left_out = 0;
     }
 
     /// Notes a request, a collection or an operation, at its end.
-    pub fn note(&mut self, one: Happening) {
-        let (from_ns, to_ns) = (one.from_ns(), one.to_ns());
+    pub fn note(&mut self, happening: Happening) {
+        let (from_ns, to_ns) = (happening.from_ns(), happening.to_ns());
         if let Some(Search { length_ns, latest, .. }) = &mut self.search {
-            latest.push_back(one);
+            latest.push_back(happening);
             let old = |first: &Happening| first.to_ns() + *length_ns < to_ns;
             while latest.len() > MOST || latest.front().is_some_and(old) {
                 latest.pop_front();
@@ -71,7 +72,7 @@ impl Timeline {
         }
         if from_ns < self.to_ns && to_ns > self.from_ns {
             if self.happenings.len() < MOST {
-                self.happenings.push(one);
+                self.happenings.push(happening);
             } else {
                 self.left_out += 1;
             }

@@ -98,7 +98,7 @@ impl<W: Write> TraceEvents<W> {
     /// Returns a writer to `out` of the requests that arrive from `from_ns` to before `to_ns`, and of
     /// their operations, in at most `most` events.
     pub fn new(out: W, from_ns: u64, to_ns: u64, most: u64) -> Self {
-        let mut made = Self {
+        let mut events = Self {
             out,
             failed: None,
             from_ns,
@@ -114,10 +114,10 @@ impl<W: Write> TraceEvents<W> {
             in_system: 0,
             collecting: HashMap::new(),
         };
-        made.text("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
-        made.write(&name("process_name", (HOST, 0), "host"));
-        made.write(&name("process_name", (COLLECTIONS, 0), "collections"));
-        made
+        events.text("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+        events.write(&name("process_name", (HOST, 0), "host"));
+        events.write(&name("process_name", (COLLECTIONS, 0), "collections"));
+        events
     }
 
     /// Returns the time at which the first event was left out because the file was full.
@@ -477,9 +477,9 @@ mod tests {
     fn arrows_lead_from_a_request_to_what_served_it_and_to_it_from_what_held_it() {
         let events = written(1000);
         let end = |phase: &str, id: u64| {
-            let found = events.iter().find(|event| event["ph"] == phase && event["id"] == id);
-            let found = found.unwrap();
-            (found["pid"].clone(), found["tid"].clone(), found["ts"].clone())
+            let event = events.iter().find(|event| event["ph"] == phase && event["id"] == id);
+            let event = event.unwrap();
+            (event["pid"].clone(), event["tid"].clone(), event["ts"].clone())
         };
         let at = |pid: u32, tid: u32, us: f64| (json!(pid), json!(tid), json!(us));
         let expected = [

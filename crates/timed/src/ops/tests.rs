@@ -40,8 +40,8 @@ fn a_long_queue_answers_as_a_plain_search_does() {
         let mut earlier = plain.iter().copied().filter(|&op| ops[op].order < before);
         let is_free = |&op: &u32| !held_up[ops[op].page as usize];
         assert_eq!(first, earlier.clone().find(is_free));
-        let found = earlier.any(|op| ops[op].page == page);
-        assert_eq!(queue.has_before(&ops, before, page), found);
+        let has_earlier = earlier.any(|op| ops[op].page == page);
+        assert_eq!(queue.has_before(&ops, before, page), has_earlier);
     }
     assert!(with_index > 5000 && with_index < 15_000, "{with_index}");
 }

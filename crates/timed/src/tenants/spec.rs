@@ -407,13 +407,13 @@ fn size(name: &str, text: &str) -> Result<u64, SpecError> {
 /// Parts beyond the end, parts without a page, parts that overlap.
 pub fn lay_out(specs: &[TenantSpec], space: Space) -> Result<Vec<Range<u32>>, SpecError> {
     let all = f64::from(space.logical_pages);
-    let asked = |spec: &TenantSpec| match spec.space {
+    let share = |spec: &TenantSpec| match spec.space {
         None => 0.0,
         Some(Part::Next(amount)) => amount.pages(space),
         Some(Part::Range(from, to)) => to.pages(space) - from.pages(space),
     };
     let open = specs.iter().filter(|spec| spec.space.is_none()).count();
-    let left = all - specs.iter().map(asked).sum::<f64>();
+    let left = all - specs.iter().map(share).sum::<f64>();
     let (mut parts, mut behind) = (Vec::<Range<u32>>::new(), 0.0);
     for spec in specs {
         let (begin, end) = match spec.space {

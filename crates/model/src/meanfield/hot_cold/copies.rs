@@ -108,7 +108,7 @@ impl Stream {
         }
         let share = front as f64 / b as f64;
         // Of the hot pages in front, given those of the block: each page goes as much with the block.
-        let found = variance(&self.hot(front)) - share * share * variance(block);
+        let surplus = variance(&self.hot(front)) - share * share * variance(block);
         let (mut shuffled, mut sorted) = (0.0, 0.0);
         for (k, p) in block.iter().enumerate() {
             let (hot, cold) = (k as f64, (b - k) as f64);
@@ -118,7 +118,7 @@ impl Stream {
         }
         shuffled *= share * (b - front) as f64;
         if sorted > shuffled {
-            ((found - shuffled) / (sorted - shuffled)).clamp(0.0, 1.0)
+            ((surplus - shuffled) / (sorted - shuffled)).clamp(0.0, 1.0)
         } else {
             0.0
         }

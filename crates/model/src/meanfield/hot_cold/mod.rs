@@ -104,8 +104,8 @@ pub fn solve(
     // No fewer programs than host writes, and hardly more than by taking blocks blindly.
     let least = drive.spare().ln() - 3.0;
     let confine = |x: &mut [f64]| confine(x, least, frontier);
-    let found = fixed_point::find(&what, start, TOLERANCE, |x| model.map(x), confine)?;
-    model.point(&what, &found)
+    let point = fixed_point::find(&what, start, TOLERANCE, |x| model.map(x), confine)?;
+    model.point(&what, &point)
 }
 
 /// The map whose fixed point is sought. Its vector is [ln(E / b), share of the collections that make
