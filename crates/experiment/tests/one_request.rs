@@ -227,7 +227,6 @@ fn record(path: &Path, drawn: &[Drawn], options: &Options) -> Vec<Request> {
     let declared = Declared {
         address_space,
         fields: Fields::STREAM.if_any(options.streams == Streams::Trace),
-        ..Declared::default()
     };
     let mut writer = NativeWriter::new(Vec::new(), declared).unwrap();
     writer.write(&requests).unwrap();

@@ -15,7 +15,6 @@ use flashgc_experiment::compare::{Rank, compare as rank};
 use flashgc_experiment::config::{Outside, Resolved};
 use flashgc_experiment::findings::{self, Finding};
 use flashgc_experiment::input;
-use flashgc_experiment::input;
 use flashgc_experiment::options::RunConfig;
 use flashgc_experiment::result::RunResult;
 use flashgc_experiment::simulate::simulate_each;

@@ -7,7 +7,6 @@ use flashgc_base::sync::lock;
 use flashgc_device::{Backend, DeviceError, Drive, PAGE, Settings, WriteStreams};
 use flashgc_experiment::clocked::live;
 use flashgc_experiment::input::Places;
-use flashgc_experiment::input::Places;
 use flashgc_experiment::options::RunConfig;
 use flashgc_front::pace::{Pace, Simulated, Work};
 use flashgc_ftl::FtlError;

@@ -6,7 +6,7 @@ use flashgc_base::spec::SpecError;
 use flashgc_device::DeviceError;
 use flashgc_device::failure::Failure;
 use flashgc_drive::error::DriveError;
-use flashgc_experiment::asked::Places;
+use flashgc_experiment::input::Places;
 
 /// The reasons why a server does not do what its owner asks.
 #[derive(Debug, thiserror::Error)]

@@ -11,8 +11,8 @@ use flashgc_device::{
     Backend, DeviceError, Drive, Durability, LEAST_JOURNAL_BLOCKS, Outside, PAGE, Recording,
     Settings, check, configuration, strangers,
 };
-use flashgc_experiment::asked::Places;
 use flashgc_experiment::config::{self, Resolved};
+use flashgc_experiment::input::Places;
 use flashgc_experiment::options::RunConfig;
 use flashgc_ftl::UNMAPPED;
 use flashgc_workload::generate::GeneratorSpec;
