@@ -1,7 +1,6 @@
 //! A request of a trace, and the declaration of the fields that not every trace has: [`FIELDS`].
 //!
-//! What reads, writes, counts and copies requests goes by the declaration: the native format, the normalised
-//! CSV, `trace stat`, joins and splits.
+//! The native format, the normalised CSV, `trace stat`, joins and splits go by the declaration.
 
 use flashgc_base::stream::{NO_STREAM, StreamId, named};
 
@@ -171,8 +170,9 @@ pub(crate) struct Field {
     pub since: u16,
     /// The form in which the native format has it.
     pub coding: Coding,
-    /// Returns the value as a number, and sets it.
+    /// Returns the value as a number.
     pub get: fn(&Request) -> u64,
+    /// Sets the value to that of a number which [`get`](Self::get) returned.
     pub set_to: fn(&mut Request, u64),
     /// The text in messages for a flush that has the field, if a flush has none. It then has the value of a
     /// request made anew.

@@ -364,9 +364,10 @@ const READ: u32 = 1 << 30;
 const ACCESSES: u32 = READ - 1;
 
 impl StatBuilder {
-    /// Makes a counter that has counted nothing yet, of requests without further fields.
+    /// Makes a counter that has counted nothing yet.
     pub fn new(paging: PagingOptions) -> Self {
-        Self { paging, earliest: u64::MAX, ..Self::default() }
+        let groups = groups(Fields::known(u16::MAX));
+        Self { paging, groups, earliest: u64::MAX, ..Self::default() }
     }
 
     /// Makes a counter for the trace of `reader`. It counts working sets too if the trace is one of
@@ -377,7 +378,7 @@ impl StatBuilder {
     pub fn of(reader: &TraceReader, paging: PagingOptions) -> Result<Self, TraceError> {
         reader.check_page_size(paging.page_size)?;
         let working_sets = reader.format().references.then(Counter::new);
-        let groups = groups(reader);
+        let groups = groups(reader.declared().fields);
         Ok(Self { working_sets, groups, ..Self::new(paging) })
     }
 
@@ -389,7 +390,7 @@ impl StatBuilder {
     ) -> Self {
         let recorded = reader.address_space().map(|bytes| bytes / paging.page_size);
         let given = (numbering == Numbering::Given).then(|| GivenPages::new(recorded));
-        Self { given, groups: groups(reader), ..Self::new(paging) }
+        Self { given, groups: groups(reader.declared().fields), ..Self::new(paging) }
     }
 
     /// Counts requests and passes the dense number of each of their pages to `each`, in order. Discards
@@ -644,9 +645,9 @@ impl StatBuilder {
     }
 }
 
-/// Returns the fields of a trace by which requests are counted.
-fn groups(reader: &TraceReader) -> Vec<(&'static Field, FxHashMap<u64, Tally>)> {
-    let counted = reader.declared().fields.each().filter(|field| field.groups.is_some());
+/// Returns those of `fields` by which requests are counted.
+fn groups(fields: Fields) -> Vec<(&'static Field, FxHashMap<u64, Tally>)> {
+    let counted = fields.each().filter(|field| field.groups.is_some());
     counted.map(|field| (field, FxHashMap::default())).collect()
 }
 
