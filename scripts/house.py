@@ -54,7 +54,7 @@ NAMES = {
     "a placement (sepbit)": r"\bsepbit\b",
     "a format (tencent)": r"\btencent\b",
     "a log page (ENDURANCE)": r"\bENDURANCE\b",
-    "a field of a recording (answered_at)": r"\banswered_at\b",
+    "a field of a recording (address_space)": r"\baddress_space\b",
 }
 VAGUE_TYPES = r"\b(?:struct|enum|type|trait|class)\s+(?:Asked|Told|Named|Found|Served|Made|Said)\b"
 VAGUE = {"one", "made", "told", "found", "said", "asked"}
