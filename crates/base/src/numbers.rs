@@ -107,14 +107,14 @@ impl<'a> Number<'a> {
     fn times(&self, unit: u128) -> Product {
         let power = 10_u128.checked_pow(self.exponent.unsigned_abs());
         let product = self.digits.checked_mul(unit);
-        let found = match (self.exponent < 0, product, power) {
+        let product_in_units = match (self.exponent < 0, product, power) {
             (_, Some(0), _) => Some(0),
             (true, Some(product), Some(power)) if product % power == 0 => Some(product / power),
             (true, Some(_), _) => return Product::Broken,
             (false, Some(product), Some(power)) => product.checked_mul(power),
             _ => None,
         };
-        found.and_then(|it| it.try_into().ok()).map_or(Product::TooLarge, Product::Whole)
+        product_in_units.and_then(|it| it.try_into().ok()).map_or(Product::TooLarge, Product::Whole)
     }
 
     /// Returns the number, times ten to the power `shift`.
@@ -293,8 +293,8 @@ fn general(value: f64) -> String {
 mod tests {
     use super::*;
 
-    fn fault<T: std::fmt::Debug>(found: Result<T, SpecError>) -> String {
-        found.unwrap_err().to_string()
+    fn fault<T: std::fmt::Debug>(result: Result<T, SpecError>) -> String {
+        result.unwrap_err().to_string()
     }
 
     #[test]

@@ -112,9 +112,9 @@ fn read_line(text: &str) -> Result<Line, (usize, String)> {
         .collect();
     let &[start, end, stream] = fields.as_slice() else {
         // The first column that is missing, or the first too many.
-        let (at, found) =
+        let (at, columns) =
             (fields.get(3).map_or(text.trim_end().len(), |more| more.0), fields.len());
-        return Err((at, format!("found {found} columns, expected 3 (START, END, STREAM)")));
+        return Err((at, format!("found {columns} columns, expected 3 (START, END, STREAM)")));
     };
     let number = |(at, field): (usize, &str), expected: &str| {
         let digits = !field.is_empty() && field.bytes().all(|byte| byte.is_ascii_digit());

@@ -118,8 +118,8 @@ fn read_table(path: &Path) -> Result<Vec<u64>, TraceError> {
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let (offset, count) = fields(line).map_err(|(column, found, expected)| {
-            fault(number, column, format!("found {found}, expected {expected}"))
+        let (offset, count) = fields(line).map_err(|(column, text, expected)| {
+            fault(number, column, format!("found {text}, expected {expected}"))
         })?;
         // Below 2^62, so that sums in the alias table do not overflow.
         sum = sum.checked_add(count).filter(|&sum| sum < 1 << 62).ok_or_else(|| {

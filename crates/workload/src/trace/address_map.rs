@@ -376,7 +376,7 @@ impl AddressMap {
     /// Returns the number of a page, if it has one.
     pub fn get(&self, device: u32, page: i64) -> Option<u32> {
         let mut number = None;
-        self.known(PageRange { device, first: page, count: 1 }, |found| number = Some(found));
+        self.known(PageRange { device, first: page, count: 1 }, |known| number = Some(known));
         number
     }
 
@@ -469,11 +469,11 @@ impl AddressMap {
             return 0;
         }
         let (first, last) = (page_key(slot, first), page_key(slot, first) + (last - first) as u64);
-        let mut found = 0;
+        let mut numbered = 0;
         let mut hand_on = |group: &Group| {
             for (key, &number) in (group.key << GROUP_BITS..).zip(&group.numbers) {
                 if number != NONE && (first..last).contains(&key) {
-                    found += 1;
+                    numbered += 1;
                     each(number);
                 }
             }
@@ -486,7 +486,7 @@ impl AddressMap {
                 self.groups.iter().filter(|group| keys.contains(&group.key)).collect();
             inside.sort_unstable_by_key(|group| group.key);
             inside.into_iter().for_each(hand_on);
-            return found;
+            return numbered;
         }
         let mut at = NONE;
         for key in keys {
@@ -499,7 +499,7 @@ impl AddressMap {
             }
             hand_on(&self.groups[at as usize]);
         }
-        found
+        numbered
     }
 }
 
@@ -607,9 +607,9 @@ mod tests {
         }
         for count in [14, 44, 1 << 40, u64::MAX] {
             let mut numbers = Vec::new();
-            let found = map.known(PageRange { device: 0, first: 7, count }, |n| numbers.push(n));
+            let known = map.known(PageRange { device: 0, first: 7, count }, |n| numbers.push(n));
             let expected: &[u32] = if count == 14 { &[1, 3, 2] } else { &[1, 3, 2, 0] };
-            assert_eq!((numbers.as_slice(), found), (expected, expected.len() as u64), "{count}");
+            assert_eq!((numbers.as_slice(), known), (expected, expected.len() as u64), "{count}");
         }
     }
 

@@ -133,7 +133,7 @@ pub(crate) fn explain(path: &Path, sample: &Sample, options: &ReadOptions) -> Ve
     let lines = count(filled.count() as u64, "line");
     let mut unfit = 0;
     for format in FORMATS {
-        let found = match (format.sniff)(sample) {
+        let fit = match (format.sniff)(sample) {
             0 => {
                 unfit += 1;
                 continue;
@@ -142,7 +142,7 @@ pub(crate) fn explain(path: &Path, sample: &Sample, options: &ReadOptions) -> Ve
             score => format!("{score} of {lines} are its requests"),
         };
         sentences.push(format!(
-            "{}: {found}; {}",
+            "{}: {fit}; {}",
             format.name,
             against(format, &ReadOptions::default())
         ));
@@ -231,9 +231,9 @@ pub(crate) fn doubts(
         }
         requests
     };
-    let found = evidence::against(format, &requests(all));
-    if !found.is_empty() || sample.later.is_empty() {
-        return found;
+    let figures = evidence::against(format, &requests(all));
+    if !figures.is_empty() || sample.later.is_empty() {
+        return figures;
     }
     let later = evidence::against_units(format, &requests(sample.later.clone()));
     later.iter().map(|figure| format!("further on {figure}")).collect()

@@ -457,15 +457,15 @@ fn describe<F: TextFormat>(
     number: u64,
     input: &Input,
 ) -> TraceError {
-    let found = count_columns::<F>(line);
+    let columns_of_line = count_columns::<F>(line);
     let expected = names(format).len();
     let plural = |count: usize| if count == 1 { "" } else { "s" };
     let (column, message) = if !has_columns(format, line) {
         let or_more = if F::MORE_COLUMNS { " or more" } else { "" };
         let names = columns(format);
         let message = format!(
-            "found {found} column{}, expected {expected}{or_more} ({names})",
-            plural(found)
+            "found {columns_of_line} column{}, expected {expected}{or_more} ({names})",
+            plural(columns_of_line)
         );
         (1, message)
     } else {

@@ -227,8 +227,8 @@ impl TraceReader {
         self.weigh(block);
         if let Some(chosen) = &mut self.chosen {
             block.retain(|request| {
-                let asked = request.op != Op::Flush;
-                chosen.get_mut(&request.device).map(|seen| *seen |= asked).is_some()
+                let is_request = request.op != Op::Flush;
+                chosen.get_mut(&request.device).map(|seen| *seen |= is_request).is_some()
             });
         }
         if self.decoder.counts().flushes > flushes {
