@@ -117,7 +117,7 @@ impl Fault {
     pub fn check(&self) -> Result<(), String> {
         let word = self.effect.word();
         let (has_kind, has_range) = (self.kind.is_some(), self.range.is_some());
-        let refused = |found: &str, expected: &str| Err(format!("{word}: {found}, {expected}"));
+        let refused = |fact: &str, expected: &str| Err(format!("{word}: {fact}, {expected}"));
         if self.next == Some(0) {
             return refused("found 0 commands", "expected at least 1; hint: next 1");
         }
