@@ -121,7 +121,8 @@ fn main() {
             };
             let resolved = Resolved::new(&config, source.clone(), None).expect("it can be made");
             let start = Instant::now();
-            let results = simulate(&[resolved], 1, &Control::default(), &mut || {});
+            let results =
+                simulate(&[resolved], 1, &Control::default(), &mut || {}, &|_, _| (), None);
             let seconds = start.elapsed().as_secs_f64();
             let swap = results.expect("it runs").remove(0).swap.expect("there is a page cache");
             println!(

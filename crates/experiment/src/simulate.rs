@@ -27,33 +27,21 @@ const MOST_THREADS_A_CORE: usize = 4;
 /// The most times that a run with a precision to reach is lengthened.
 const MOST_ROUNDS: u32 = 100;
 
-/// Runs every configuration; results come in the order of `configurations`.
-///
-/// `threads` bounds the runs under way at once (0: one a core). There are fewer if there are not as many
-/// runs, or not enough memory for them. Configurations with an external policy stay on the calling thread,
-/// which calls `poll` every few batches.
-///
-/// # Errors
-/// Fails if the machine has no memory for the drives; also returns the errors of a layer or a workload.
-pub fn simulate(
-    configurations: &[Resolved],
-    threads: usize,
-    control: &Control,
-    poll: Poll<'_>,
-) -> Result<Vec<RunResult>, DriveError> {
-    simulate_each(configurations, threads, control, poll, &|_, _| (), None)
-}
-
 /// Is called with each configuration that came to its end, and its index: from any thread, in any order.
 pub type OnResult<'a> = &'a (dyn Fn(usize, &RunResult) + Sync);
 
-/// Runs every configuration as [`simulate`] does, and reports each result as soon as it is there, except
-/// that of stopped runs. With a `keeper`, runs go on from their state in it and are stored by it; there must
-/// be only one configuration then.
+/// Runs every configuration; results come in the order of `configurations`. Each is also reported to `on_result` as
+/// soon as it is there, except that of stopped runs.
+///
+/// `threads` bounds the runs under way at once (0: one a core). There are fewer if there are not as many
+/// runs, or not enough memory for them. Configurations with an external policy stay on the calling thread,
+/// which calls `poll` every few batches. With a `keeper`, runs go on from their state in it and are stored by it;
+/// there must be only one configuration then.
 ///
 /// # Errors
-/// Returns the errors of [`simulate`]; also fails if runs cannot go on from the checkpoint.
-pub fn simulate_each(
+/// Fails if the machine has no memory for the drives, or if runs cannot go on from the checkpoint; also returns the
+/// errors of a layer or a workload.
+pub fn simulate(
     configurations: &[Resolved],
     threads: usize,
     control: &Control,

@@ -21,7 +21,7 @@ fn run(configs: &[RunConfig]) -> Vec<RunResult> {
             Resolved::new(config, source, None).unwrap()
         })
         .collect();
-    simulate(&resolved, 0, &Control::default(), &mut || {}).unwrap()
+    simulate(&resolved, 0, &Control::default(), &mut || {}, &|_, _| (), None).unwrap()
 }
 
 fn config(b: u32, spare: f64, victim: String, runs: u32) -> RunConfig {

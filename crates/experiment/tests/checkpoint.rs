@@ -13,7 +13,7 @@ use flashgc_experiment::checkpoint::{CheckpointFiles, Keeper, subject};
 use flashgc_experiment::config::Resolved;
 use flashgc_experiment::options::{HostConfig, RunConfig, SwapConfig, TimedConfig};
 use flashgc_experiment::result::RunResult;
-use flashgc_experiment::simulate::{Control, simulate, simulate_each};
+use flashgc_experiment::simulate::{Control, simulate};
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::requests::Requests;
 
@@ -166,7 +166,8 @@ fn digits(mut result: RunResult) -> String {
 }
 
 fn uninterrupted(config: &RunConfig) -> String {
-    let results = simulate(&[resolve(config)], 2, &Control::default(), &mut || {}).unwrap();
+    let results =
+        simulate(&[resolve(config)], 2, &Control::default(), &mut || {}, &|_, _| (), None).unwrap();
     digits(results.into_iter().next().unwrap())
 }
 
@@ -182,7 +183,7 @@ fn attempt(config: &RunConfig, path: &Path, every: Duration, patience: Duration)
     let control = Control::default();
     std::thread::scope(|scope| {
         let run = scope.spawn(|| {
-            simulate_each(&[resolved], 2, &control, &mut || {}, &|_, _| (), Some(&keeper)).unwrap()
+            simulate(&[resolved], 2, &control, &mut || {}, &|_, _| (), Some(&keeper)).unwrap()
         });
         let started = std::time::Instant::now();
         while !run.is_finished() && started.elapsed() < patience {
@@ -304,7 +305,7 @@ fn go_on(config: &RunConfig, path: &Path, bytes: &[u8]) -> Result<String, String
     let places = CheckpointFiles { resume: Some(path.to_owned()), ..CheckpointFiles::default() };
     let keeper = Keeper::new(&places, config, &resolved).map_err(|error| error.to_string())?;
     let control = Control::default();
-    let results = simulate_each(&[resolved], 1, &control, &mut || {}, &|_, _| (), Some(&keeper));
+    let results = simulate(&[resolved], 1, &control, &mut || {}, &|_, _| (), Some(&keeper));
     results.map(|mut results| digits(results.remove(0))).map_err(|error| error.to_string())
 }
 
@@ -375,7 +376,7 @@ fn a_run_that_is_done_is_read_from_its_checkpoint_and_not_run_again() {
         let keeper = Keeper::new(&places, &config, &resolved).unwrap();
         let control = Control::default();
         let told = &|_, _: &RunResult| ();
-        let results = simulate_each(&[resolved], 1, &control, &mut || {}, told, Some(&keeper));
+        let results = simulate(&[resolved], 1, &control, &mut || {}, told, Some(&keeper));
         assert_eq!(digits(results.unwrap().remove(0)), expected);
         assert_eq!(control.done.load(Ordering::Relaxed), 2 * Control::RUN);
         control.programs.load(Ordering::Relaxed)

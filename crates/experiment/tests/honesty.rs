@@ -34,7 +34,7 @@ fn resolve(config: &RunConfig) -> Resolved {
 }
 
 fn run(config: &RunConfig) -> RunResult {
-    let made = simulate(&[resolve(config)], 0, &Control::default(), &mut || {});
+    let made = simulate(&[resolve(config)], 0, &Control::default(), &mut || {}, &|_, _| (), None);
     let mut result = made.unwrap().remove(0);
     result.name_options(&Keywords);
     result
@@ -68,7 +68,7 @@ impl Source for Recorded {
 fn recorded(config: &RunConfig) -> RunResult {
     let source = Arc::new(Recorded(GeneratorSpec::parse(&config.workload).unwrap()));
     let resolved = Resolved::new(config, source, None).unwrap();
-    simulate(&[resolved], 0, &Control::default(), &mut || {}).unwrap().remove(0)
+    simulate(&[resolved], 0, &Control::default(), &mut || {}, &|_, _| (), None).unwrap().remove(0)
 }
 
 fn is_of_identical_runs(result: &RunResult) -> bool {
@@ -219,7 +219,7 @@ fn what_was_stopped_in_its_warm_up_has_no_figure_and_no_rank_in_the_noise() {
                 }
                 control.cancel.store(true, Ordering::Relaxed);
             });
-            simulate(&[resolved], 2, &control, &mut || {}).unwrap().remove(0)
+            simulate(&[resolved], 2, &control, &mut || {}, &|_, _| (), None).unwrap().remove(0)
         })
     };
     for runs in [1, 3, 1_000_000_000] {
@@ -247,7 +247,8 @@ fn no_run_begins_once_it_is_cancelled() {
     let control = Control::default();
     control.cancel.store(true, Ordering::Relaxed);
     let config = RunConfig { runs: 1_000_000_000, ..config() };
-    let result = &simulate(&[resolve(&config)], 0, &control, &mut || {}).unwrap()[0];
+    let result =
+        &simulate(&[resolve(&config)], 0, &control, &mut || {}, &|_, _| (), None).unwrap()[0];
     assert!(result.interrupted && result.each_run.run_values.is_empty());
     assert_eq!(control.programs.load(Ordering::Relaxed), 0);
 }
@@ -257,7 +258,8 @@ fn no_run_begins_once_it_is_cancelled() {
 fn drives_beyond_the_memory_are_refused_before_they_are_made() {
     // All runs with a precision to reach stay in memory: 4 billion drives of some 25 KiB.
     let config = RunConfig { precision: Some(0.01), runs: u32::MAX, ..config() };
-    let error = simulate(&[resolve(&config)], 0, &Control::default(), &mut || {}).unwrap_err();
+    let error = simulate(&[resolve(&config)], 0, &Control::default(), &mut || {}, &|_, _| (), None)
+        .unwrap_err();
     let error = error.to_string();
     assert!(error.starts_with("4294967295 runs until a precision need about "), "{error}");
     assert!(error.contains(" GiB available; hint: use fewer runs, or a smaller drive"), "{error}");

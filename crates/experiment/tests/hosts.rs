@@ -48,7 +48,9 @@ fn resolved(config: &RunConfig) -> Resolved {
 }
 
 fn run(config: &RunConfig) -> RunResult {
-    simulate(&[resolved(config)], 1, &Control::default(), &mut || {}).unwrap().remove(0)
+    simulate(&[resolved(config)], 1, &Control::default(), &mut || {}, &|_, _| (), None)
+        .unwrap()
+        .remove(0)
 }
 
 fn facts(result: &RunResult) -> String {

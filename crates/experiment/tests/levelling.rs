@@ -28,7 +28,7 @@ fn run(victim: &str, workload: &str, wear_levelling: Option<&str>) -> RunResult 
     };
     let source = Arc::new(GeneratorSpec::parse(workload).unwrap());
     let resolved = Resolved::new(&config, source, None).unwrap();
-    simulate(&[resolved], 0, &Control::default(), &mut || {}).unwrap().remove(0)
+    simulate(&[resolved], 0, &Control::default(), &mut || {}, &|_, _| (), None).unwrap().remove(0)
 }
 
 fn drive_writes(result: &RunResult) -> f64 {

@@ -38,7 +38,9 @@ fn config() -> RunConfig {
 fn run(config: &RunConfig, threads: usize) -> RunResult {
     let source = Arc::new(GeneratorSpec::parse(&config.workload).unwrap());
     let resolved = Resolved::new(config, source, None).unwrap();
-    simulate(&[resolved], threads, &Control::default(), &mut || {}).unwrap().remove(0)
+    simulate(&[resolved], threads, &Control::default(), &mut || {}, &|_, _| (), None)
+        .unwrap()
+        .remove(0)
 }
 
 fn fault(change: impl Fn(&mut RunConfig)) -> String {

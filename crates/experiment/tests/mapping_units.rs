@@ -24,7 +24,7 @@ const KIB: u32 = 1024;
 fn run(config: &RunConfig) -> RunResult {
     let source = Arc::new(GeneratorSpec::parse(&config.workload).unwrap());
     let resolved = Resolved::new(config, source, None).unwrap_or_else(|why| panic!("{why}"));
-    simulate(&[resolved], 0, &Control::default(), &mut || {}).unwrap().remove(0)
+    simulate(&[resolved], 0, &Control::default(), &mut || {}, &|_, _| (), None).unwrap().remove(0)
 }
 
 fn config() -> RunConfig {

@@ -18,7 +18,8 @@ fn measured(config: &RunConfig, seeds: std::ops::Range<u64>) -> Vec<(f64, bool)>
             Resolved::new(&config, source, None).unwrap()
         })
         .collect();
-    let results = simulate(&resolved, 0, &Control::default(), &mut || {}).unwrap();
+    let results =
+        simulate(&resolved, 0, &Control::default(), &mut || {}, &|_, _| (), None).unwrap();
     results.iter().map(|result| (result.write_amplification, result.steady)).collect()
 }
 

@@ -182,7 +182,7 @@ fn run(config: &RunConfig) -> RunResult {
         }
     };
     let resolved = Resolved::new(config, source, None).unwrap();
-    simulate(&[resolved], 1, &Control::default(), &mut || {}).unwrap().remove(0)
+    simulate(&[resolved], 1, &Control::default(), &mut || {}, &|_, _| (), None).unwrap().remove(0)
 }
 
 fn small(writes: &str, warmup: &str) -> RunConfig {

@@ -310,7 +310,7 @@ fn timed(config: &RunConfig, path: &Path, options: &Options) -> Result<Resolved,
 }
 
 fn run(resolved: Resolved) -> RunResult {
-    simulate(&[resolved], 1, &Control::default(), &mut || {}).unwrap().remove(0)
+    simulate(&[resolved], 1, &Control::default(), &mut || {}, &|_, _| (), None).unwrap().remove(0)
 }
 
 /// Returns all that drives which decide alike have in common.

@@ -250,7 +250,9 @@ fn the_drive_says_how_many_pages_there_are() {
         let resolved = resolved.unwrap();
         assert_eq!(resolved.geometry.logical_pages(), PAGES);
         assert_eq!(resolved.config.trace.numbering.as_deref(), Some("given"));
-        let result = simulate(&[resolved], 1, &Control::default(), &mut || {}).unwrap().remove(0);
+        let result = simulate(&[resolved], 1, &Control::default(), &mut || {}, &|_, _| (), None)
+            .unwrap()
+            .remove(0);
         assert_eq!((result.counters.host_pages, result.config.run.blocks), (3, Some(64)));
     }
     // A larger drive is accepted; on a smaller one, the request that goes farthest is beyond its end.

@@ -49,7 +49,7 @@ fn run(config: &RunConfig) -> RunResult {
     let options = SourceOptions::default();
     let source = TraceReplay::load(&config.workload, options, |_| b.unwrap(), |_| true).unwrap();
     let resolved = Resolved::new(config, Arc::new(source), None).unwrap();
-    let made = simulate(&[resolved], 0, &Control::default(), &mut || {});
+    let made = simulate(&[resolved], 0, &Control::default(), &mut || {}, &|_, _| (), None);
     let mut result = made.unwrap().remove(0);
     result.name_options(&Keywords);
     result

@@ -8,7 +8,7 @@ use flashgc_drive::extent::{Extent, Length, Unit};
 use flashgc_experiment::config::{Outside, Resolved};
 use flashgc_experiment::options::RunConfig;
 use flashgc_experiment::result::RunResult;
-use flashgc_experiment::simulate::{Control, simulate, simulate_each};
+use flashgc_experiment::simulate::{Control, simulate};
 use flashgc_ftl::{
     Fill, Frontier, Geometry, Layout, MakePick, Victim, VictimSpec, victim_policies,
 };
@@ -37,7 +37,7 @@ fn resolve(config: &RunConfig) -> Resolved {
 
 fn run(configs: &[RunConfig], threads: usize) -> Vec<RunResult> {
     let resolved: Vec<Resolved> = configs.iter().map(resolve).collect();
-    simulate(&resolved, threads, &Control::default(), &mut || {}).unwrap()
+    simulate(&resolved, threads, &Control::default(), &mut || {}, &|_, _| (), None).unwrap()
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_cancelled_run_reports_what_it_has() {
             }
             control.cancel.store(true, Ordering::Relaxed);
         });
-        simulate(&[resolved], 1, &control, &mut || {}).unwrap()
+        simulate(&[resolved], 1, &control, &mut || {}, &|_, _| (), None).unwrap()
     });
     assert!(results[0].interrupted && results[0].counters.host_pages > 10_000);
     assert!(results[0].write_amplification > 1.0);
@@ -215,7 +215,7 @@ fn each_result_is_told_once_and_only_if_it_is_complete() {
         let tell = |index: usize, result: &RunResult| {
             told.lock().unwrap().push((index, result.digest.clone()));
         };
-        let results = simulate_each(&resolved, 2, &control, &mut || {}, &tell, None).unwrap();
+        let results = simulate(&resolved, 2, &control, &mut || {}, &tell, None).unwrap();
         let mut told = told.into_inner().unwrap();
         told.sort();
         let complete = |(index, result): (usize, RunResult)| (index, result.digest);
@@ -239,7 +239,9 @@ fn an_external_policy_decides_like_the_built_in_one() {
         Outside { victim: Some(Victim::External("mine".into(), make)), ..Outside::default() };
     let outside = Resolved::new(&built_in, source, Some(outside)).unwrap();
     let mut polls = 0;
-    let outside = &simulate(&[outside], 0, &Control::default(), &mut || polls += 1).unwrap()[0];
+    let outside =
+        &simulate(&[outside], 0, &Control::default(), &mut || polls += 1, &|_, _| (), None)
+            .unwrap()[0];
     let built_in = &run(&[built_in], 0)[0];
     assert_eq!(outside.each_run.run_values, built_in.each_run.run_values);
     assert_eq!(outside.config.run.victim, "mine");

@@ -23,7 +23,9 @@ fn run(config: &RunConfig) -> RunResult {
             Resolved::new(config, Arc::new(source), None)
         }
     };
-    simulate(&[resolved.unwrap()], 1, &Control::default(), &mut || {}).unwrap().remove(0)
+    simulate(&[resolved.unwrap()], 1, &Control::default(), &mut || {}, &|_, _| (), None)
+        .unwrap()
+        .remove(0)
 }
 
 fn ids(result: &RunResult) -> Vec<&str> {

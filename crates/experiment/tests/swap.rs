@@ -48,7 +48,7 @@ fn resolve(config: &RunConfig) -> Result<Resolved, String> {
 
 fn run(configs: &[RunConfig], threads: usize) -> Vec<RunResult> {
     let resolved: Vec<Resolved> = configs.iter().map(|one| resolve(one).unwrap()).collect();
-    simulate(&resolved, threads, &Control::default(), &mut || {}).unwrap()
+    simulate(&resolved, threads, &Control::default(), &mut || {}, &|_, _| (), None).unwrap()
 }
 
 fn swap(config: RunConfig) -> (RunResult, Swap) {

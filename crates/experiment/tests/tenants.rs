@@ -10,7 +10,7 @@ use flashgc_experiment::checkpoint::{CheckpointFiles, Keeper};
 use flashgc_experiment::config::Resolved;
 use flashgc_experiment::options::{HostConfig, RunConfig, TimedConfig};
 use flashgc_experiment::result::RunResult;
-use flashgc_experiment::simulate::{Control, simulate, simulate_each};
+use flashgc_experiment::simulate::{Control, simulate};
 use flashgc_experiment::tenants::source::TenantsSource;
 use flashgc_experiment::tenants::specs;
 use flashgc_timed::TenantResult;
@@ -57,7 +57,7 @@ fn resolve(config: &RunConfig) -> Result<Resolved, String> {
 
 fn run(config: &RunConfig) -> RunResult {
     let resolved = resolve(config).unwrap();
-    simulate(&[resolved], 1, &Control::default(), &mut || {}).unwrap().remove(0)
+    simulate(&[resolved], 1, &Control::default(), &mut || {}, &|_, _| (), None).unwrap().remove(0)
 }
 
 fn tenants(result: &RunResult) -> Vec<TenantResult> {
@@ -240,8 +240,7 @@ fn tenants_have_the_same_digits_again_and_again_and_after_a_checkpoint() {
         let control = Control::default();
         let result = std::thread::scope(|scope| {
             let work = scope.spawn(|| {
-                simulate_each(&[resolved], 1, &control, &mut || {}, &|_, _| (), Some(&keeper))
-                    .unwrap()
+                simulate(&[resolved], 1, &control, &mut || {}, &|_, _| (), Some(&keeper)).unwrap()
             });
             let started = std::time::Instant::now();
             while !work.is_finished() && started.elapsed() < patience {

@@ -52,7 +52,9 @@ fn resolve(config: &RunConfig) -> Result<Resolved, String> {
 
 fn run(config: &RunConfig, threads: usize) -> RunResult {
     let resolved = resolve(config).unwrap();
-    simulate(&[resolved], threads, &Control::default(), &mut || {}).unwrap().remove(0)
+    simulate(&[resolved], threads, &Control::default(), &mut || {}, &|_, _| (), None)
+        .unwrap()
+        .remove(0)
 }
 
 #[test]
@@ -153,7 +155,9 @@ fn a_drive_that_is_prepared_writes_as_the_counting_drive_does() {
     };
     let source = Arc::new(GeneratorSpec::parse("uniform").unwrap());
     let resolved = Resolved::new(&counting, source, None).unwrap();
-    let counting = simulate(&[resolved], 2, &Control::default(), &mut || {}).unwrap().remove(0);
+    let counting = simulate(&[resolved], 2, &Control::default(), &mut || {}, &|_, _| (), None)
+        .unwrap()
+        .remove(0);
     let difference = (timed.write_amplification - counting.write_amplification).abs();
     let half = timed.write_amplification_ci95.unwrap() + counting.write_amplification_ci95.unwrap();
     assert!(
@@ -209,7 +213,8 @@ fn a_cancelled_run_reports_what_it_has() {
     let control = Control::default();
     control.cancel.store(true, Ordering::Relaxed);
     let resolved = resolve(&RunConfig { runs: 1, ..config() }).unwrap();
-    let result = simulate(&[resolved], 1, &control, &mut || {}).unwrap().remove(0);
+    let result =
+        simulate(&[resolved], 1, &control, &mut || {}, &|_, _| (), None).unwrap().remove(0);
     assert!(result.interrupted);
     assert!(result.timed.unwrap().latency_us.all.is_none());
 }
@@ -274,7 +279,9 @@ fn a_trace_gets_a_drive_of_whole_planes_or_a_part_of_one() {
     // 1000 pages are 62 blocks of 16 and a half: 1008 pages. Each of the six planes holds 168,
     // which take 11 blocks, and keeps 2 and the two open ones.
     assert_eq!(resolved.config.blocks, Some(90));
-    let result = simulate(&[resolved], 1, &Control::default(), &mut || {}).unwrap().remove(0);
+    let result = simulate(&[resolved], 1, &Control::default(), &mut || {}, &|_, _| (), None)
+        .unwrap()
+        .remove(0);
     assert_eq!(result.config.logical_pages, 1008);
     let requests = result.timed.unwrap().latency_us.write.unwrap().all.requests;
     assert_eq!(requests, 3 * 2 * 1000);
@@ -309,7 +316,9 @@ fn what_a_timed_drive_has_not_is_refused() {
     // A number of planes above that of the blocks shows when the map is made.
     let planes = timed(|timed| (timed.channels, timed.planes) = (64, 8));
     let made = resolve(&planes).map(|resolved| {
-        simulate(&[resolved], 1, &Control::default(), &mut || {}).unwrap_err().to_string()
+        simulate(&[resolved], 1, &Control::default(), &mut || {}, &|_, _| (), None)
+            .unwrap_err()
+            .to_string()
     });
     let text = made.unwrap_or_else(|error| error);
     assert!(text.contains("found 256 blocks for 512 planes"), "{text}");

@@ -17,7 +17,7 @@ use flashgc_experiment::findings::{self, Finding};
 use flashgc_experiment::input;
 use flashgc_experiment::options::RunConfig;
 use flashgc_experiment::result::RunResult;
-use flashgc_experiment::simulate::simulate_each;
+use flashgc_experiment::simulate::simulate as run_all;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -86,7 +86,7 @@ pub(crate) fn simulate(
     let results = if external.policies.is_empty() {
         py.detach(|| {
             std::thread::scope(|scope| {
-                let run = || simulate_each(&resolved, threads, engine, &mut || (), &keep, keeper);
+                let run = || run_all(&resolved, threads, engine, &mut || (), &keep, keeper);
                 // Dropped at the end, so that short runs are not kept waiting.
                 let (at_work, end) = mpsc::channel::<()>();
                 let runs = scope.spawn(move || {
@@ -107,7 +107,7 @@ pub(crate) fn simulate(
             watch.look();
             complete.deliver(&mut watch);
         };
-        simulate_each(&resolved, 1, engine, &mut poll, &keep, keeper)
+        run_all(&resolved, 1, engine, &mut poll, &keep, keeper)
     };
     complete.deliver(&mut watch);
     if let Some(error) = watch.failed {
