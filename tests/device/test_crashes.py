@@ -21,15 +21,7 @@ from tests.device.conftest import needs, needs_mounts
 from flashgc import Device, _core
 from flashgc.command.device.crash_test import crash_test
 from flashgc.device import logged, mounts
-from flashgc.device.campaign import (
-    cuts,
-    databases,
-    files,
-    hints,
-    kills,
-    nbd,
-    postgres,
-)
+from flashgc.device.campaign import cuts, databases, hints, kills, nbd, postgres
 from flashgc.device.campaign.report import BrokenPromiseError, Level
 from flashgc.device.cutting.log import Log
 from flashgc.device.pace import Pace
@@ -228,15 +220,15 @@ def test_a_flush_that_is_forgotten_is_seen(scratch: Path) -> None:
         mounts.mounted_on(disk, scratch / "mount", "ext4", fresh=False),
     ):
         work = scratch / "mount" / cuts.WORK
-        assert files.judge(work, history, here, here) > 0
+        assert cuts.judge(work, history, here, here) > 0
         with pytest.raises(BrokenPromiseError, match="expected what was synced"):
-            files.judge(work, history, ends[-1], ends[-1])
+            cuts.judge(work, history, ends[-1], ends[-1])
     assert leftovers(scratch) == []
 
 
 def test_a_change_that_is_under_way_may_be_there_or_not() -> None:
     def may(kind: str, before: bytes | None, after: bytes | None, found: bytes | None) -> bool:
-        return files.Change(0, 9, kind, before, after).may_be(found)
+        return cuts.Change(0, 9, kind, before, after).may_be(found)
 
     assert may("replace", b"old", b"new", b"old")
     assert may("replace", b"old", b"new", b"new")

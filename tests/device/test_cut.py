@@ -22,7 +22,7 @@ from tests.device.conftest import leftovers, needs_mounts
 from flashgc import ConfigError, Device, DriveError
 from flashgc._core import Control
 from flashgc.device import mounts
-from flashgc.device.cutting import places
+from flashgc.device.cutting import running
 from flashgc.device.cutting.checking import Verdict
 from flashgc.device.cutting.keeping import CUTS, Kept, Request, Result
 from flashgc.device.cutting.log import FLUSH, HEAD, PAGE, TRIM, WRITE, Log, Piece
@@ -131,9 +131,9 @@ def test_a_file_that_is_no_log_is_refused(tmp_path: Path, spoilt: bytes) -> None
 
 def test_an_image_has_all_but_what_the_cut_loses(log: Log, tmp_path: Path) -> None:
     images = Images(tmp_path, log, CAPACITY)
-    at_the_end = places.Cut(0, given=5, flushed=2, is_at_flush=True)
+    at_the_end = running.Cut(0, given=5, flushed=2, is_at_flush=True)
 
-    def pages(cut: places.Cut, *lost: int) -> str:
+    def pages(cut: running.Cut, *lost: int) -> str:
         with Device.open(images.make(cut, lost)) as drive:
             read = drive.read(0, 3 * PAGE)
         letters = [read[at : at + PAGE] for at in range(0, 3 * PAGE, PAGE)]
@@ -146,9 +146,9 @@ def test_an_image_has_all_but_what_the_cut_loses(log: Log, tmp_path: Path) -> No
     assert pages(at_the_end, 3) == "de-"
     assert pages(at_the_end, 0, 3) == "ae-"
     assert pages(at_the_end, 1, 2) == "fbc"
-    assert pages(places.Cut(1, given=3, flushed=2, is_at_flush=False)) == "dec"
+    assert pages(running.Cut(1, given=3, flushed=2, is_at_flush=False)) == "dec"
     # One before those that were made is made as well.
-    assert pages(places.Cut(2, given=1, flushed=0, is_at_flush=True), 1) == "a-c"
+    assert pages(running.Cut(2, given=1, flushed=0, is_at_flush=True), 1) == "a-c"
 
 
 def test_a_discard_is_lost_and_kept_with_all_its_pages(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_a_discard_is_lost_and_kept_with_all_its_pages(tmp_path: Path) -> None:
         (FLUSH, 0, 0),
     )
     with Log(path) as read:
-        images, at_the_end = Images(tmp_path, read, CAPACITY), places.Cut(0, 4, 2, True)
+        images, at_the_end = Images(tmp_path, read, CAPACITY), running.Cut(0, 4, 2, True)
         assert [piece.words for piece in images.pieces(at_the_end)] == [
             "discard of 3 pages from 1 on",
             "page 0",
@@ -185,10 +185,10 @@ def test_a_discard_is_lost_and_kept_with_all_its_pages(tmp_path: Path) -> None:
 
 def test_cuts_are_at_every_flush_and_the_same_however_many(log: Log) -> None:
     end = log.entries[-1].end
-    few = list(itertools.islice(places.cuts(log, 0, end, 1), 4))
-    many = list(itertools.islice(places.cuts(log, 0, end, 1), 100))
+    few = list(itertools.islice(running.cuts(log, 0, end, 1), 4))
+    many = list(itertools.islice(running.cuts(log, 0, end, 1), 100))
     assert few == many[:4]
-    assert many != list(itertools.islice(places.cuts(log, 0, end, 2), 100))
+    assert many != list(itertools.islice(running.cuts(log, 0, end, 2), 100))
     # Nothing was acknowledged: at a flush and behind a command in turn, until no flush is left.
     assert [cut.is_at_flush for cut in many] == [True, False, True] + [False] * 97
     assert {cut.given for cut in many if cut.is_at_flush} == {1, 5}
@@ -196,13 +196,13 @@ def test_cuts_are_at_every_flush_and_the_same_however_many(log: Log) -> None:
     assert all(cut.flushed == log.flushed(cut.given) for cut in many)
     # None before the command began.
     begun = log.entries[1].end
-    late = itertools.islice(places.cuts(log, begun, end, 1), 100)
+    late = itertools.islice(running.cuts(log, begun, end, 1), 100)
     assert {cut.given for cut in late} == {2, 3, 4, 5, 6}
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_cuts_are_first_and_most_where_something_was_acknowledged(log: Log, seed: int) -> None:
-    drawn = places.cuts(log, 0, log.entries[-1].end, seed, [log.entries[3].end])
+    drawn = running.cuts(log, 0, log.entries[-1].end, seed, [log.entries[3].end])
     at_flushes = [cut.given if cut.is_at_flush else None for cut in itertools.islice(drawn, 8)]
     assert at_flushes == [5, 1, 5, None, 5, None, 5, None]
 
@@ -210,14 +210,14 @@ def test_cuts_are_first_and_most_where_something_was_acknowledged(log: Log, seed
 def test_a_flush_that_has_nothing_to_do_has_no_cut(tmp_path: Path) -> None:
     page = (WRITE, 0, filled("a"))
     with Log(write(tmp_path / "log", page, (FLUSH, 0, 0), (FLUSH, 0, 0), page)) as read:
-        drawn = itertools.islice(places.cuts(read, 0, read.entries[-1].end, 1), 9)
+        drawn = itertools.islice(running.cuts(read, 0, read.entries[-1].end, 1), 9)
         assert [cut.given for cut in drawn if cut.is_at_flush] == [1]
 
 
 def test_losses_are_all_the_last_any_or_one() -> None:
-    drawn = [tuple(places.lost(5, 1, number)) for number in range(2000)]
-    assert drawn == [tuple(places.lost(5, 1, number)) for number in range(2000)]
-    assert places.lost(0, 1, 1) == []
+    drawn = [tuple(running.lost(5, 1, number)) for number in range(2000)]
+    assert drawn == [tuple(running.lost(5, 1, number)) for number in range(2000)]
+    assert running.lost(0, 1, 1) == []
     # Any of the 32 subsets of five pieces. All are lost by their own way 3/8, as the end 2/8 x 1/5,
     # by chance 2/8 x 1/6 (the mean of p^5), together 0.467. The last one alone is lost by its own
     # way 1/8 x 1/5, as the end 2/8 x 1/5, by chance 2/8 x 1/30, together 0.083.
@@ -319,10 +319,10 @@ class Broken:
         self.log, self._first = log, first
         self.told: list[tuple[int, list[str]]] = []
 
-    def pieces(self, cut: places.Cut) -> list[Piece]:
+    def pieces(self, cut: running.Cut) -> list[Piece]:
         return self.log.pieces(cut.flushed, cut.given)
 
-    def make(self, cut: places.Cut, lost: Collection[int]) -> Any:
+    def make(self, cut: running.Cut, lost: Collection[int]) -> Any:
         return cut, list(lost)
 
     def look(self, image: Any, acknowledged: list[str]) -> Verdict:

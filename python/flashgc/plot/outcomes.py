@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -167,38 +169,32 @@ def _beside(
     )
 
 
+#: Words for each part of a configuration that may differ between rows, in the order of a name.
+_NAMES: dict[str, Callable[[Any], str]] = {
+    "policy": brief,
+    "scheme": lambda scheme: scheme or "none",
+    "preemption": str,
+    "frontier": lambda frontier: "" if frontier == "none" else brief(frontier),
+    "allocation": str,
+    "wear_levelling": brief,
+    "placement": brief,
+    "hosting": str,
+    "config.spare_factor": format_share,
+}
+
+
 def names(results: Sequence[Result], *, with_spare: bool = True) -> list[str]:
     """A row's name for every result: its policy, and what else differs between the rows."""
-    frontiers = len({result.frontier for result in results}) > 1
-    allocations = len({result.allocation for result in results}) > 1
-    levellings = len({result.wear_levelling for result in results}) > 1
-    placements = len({result.placement for result in results}) > 1
-    hosts = len({result.hosting for result in results}) > 1
-    spares = with_spare and len({result.config.spare_factor for result in results}) > 1
-    preemptions = len({result.preemption for result in results}) > 1
-    schemes = len({result.scheme for result in results}) > 1
-    policies = len({result.policy for result in results}) > 1
-    entries = []
-    for result in results:
-        parts = [brief(result.policy)] if policies or not (preemptions or schemes) else []
-        if schemes:
-            parts.append(result.scheme or "none")
-        if preemptions:
-            parts.append(result.preemption)
-        if frontiers and result.frontier != "none":
-            parts.append(brief(result.frontier))
-        if allocations:
-            parts.append(result.allocation)
-        if levellings:
-            parts.append(brief(result.wear_levelling))
-        if placements:
-            parts.append(brief(result.placement))
-        if hosts:
-            parts.append(result.hosting)
-        if spares:
-            parts.append(format_share(result.config.spare_factor))
-        entries.append(literal(", ".join(parts)))
-    return entries
+    several = {path for path in _NAMES if len({attrgetter(path)(result) for result in results}) > 1}
+    if not several & {"preemption", "scheme"}:
+        several.add("policy")
+    if not with_spare:
+        several.discard("config.spare_factor")
+    parts = [(attrgetter(path), words) for path, words in _NAMES.items() if path in several]
+    return [
+        literal(", ".join(filter(None, (words(of(result)) for of, words in parts))))
+        for result in results
+    ]
 
 
 def _run_in_words(result: Result) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,9 @@ from flashgc.command.device.options import (
 from flashgc.command.entrance import OK
 
 if TYPE_CHECKING:
+    from flashgc.device.drive import Device
     from flashgc.device.serving import Fronts
+    from flashgc.device.supervised import Supervised
 
 
 @command(cls=RealtimeCommand)
@@ -60,50 +64,39 @@ def serve(
     """
     import os
 
-    from flashgc._core import ConfigError, DriveError
-    from flashgc.device.realtime import told
+    from flashgc._core import ConfigError
     from flashgc.device.serving import Signals, opened, until_told
+    from flashgc.device.supervised import served
 
     fronts = fronts_of(file, typed, fuse=fuse)
     if os.geteuid() == 0:
-        _supervise(file, fronts, user, quiet=quiet)
+        # Served by a process without root's rights.
+        with Signals() as signals, served(file, fronts, user) as server:
+            _serve(server, partial(server.until_told, signals), fronts, quiet=quiet)
         return OK
     if user is not None:
         raise ConfigError("--user applies to root alone; hint: leave it out")
     with Signals() as signals, opened(file, fronts) as drive:
-        _say(drive.serving, quiet=quiet)
-        while True:
-            try:
-                until_told(drive, signals)
-                break
-            except DriveError as error:
-                click.echo(f"warning: {error}", err=True)
-        if fronts.clock is not None and not quiet:
-            click.echo(f"realtime: {'; '.join(told(drive.stat()['realtime']))}")
+        _serve(drive, partial(until_told, drive, signals), fronts, quiet=quiet)
     return OK
 
 
-def _say(serving: list[str], *, quiet: bool) -> None:
-    if not quiet:
-        for where in serving:
-            click.echo(where)
-        click.echo("serving; Ctrl-C closes the drive", err=True)
-
-
-def _supervise(file: Path, fronts: Fronts, user: str | None, *, quiet: bool) -> None:
-    """Serves by a process without root's rights."""
+def _serve(
+    drive: Device | Supervised, wait: Callable[[], bool | None], fronts: Fronts, *, quiet: bool
+) -> None:
+    """Serves until ``wait`` returns: ``False`` where the server ended by itself."""
     from flashgc._core import DriveError
     from flashgc.device.realtime import told
-    from flashgc.device.serving import Signals
-    from flashgc.device.supervised import served as supervised
 
-    with Signals() as signals, supervised(file, fronts, user) as drive:
-        _say(drive.serving, quiet=quiet)
-        while True:
-            try:
-                was_told = drive.until_told(signals)
-                break
-            except DriveError as error:
-                click.echo(f"warning: {error}", err=True)
-        if was_told and fronts.clock is not None and not quiet:
-            click.echo(f"realtime: {'; '.join(told(drive.stat()['realtime']))}")
+    if not quiet:
+        for where in drive.serving:
+            click.echo(where)
+        click.echo("serving; Ctrl-C closes the drive", err=True)
+    while True:
+        try:
+            was_told = wait()
+            break
+        except DriveError as error:
+            click.echo(f"warning: {error}", err=True)
+    if was_told is not False and fronts.clock is not None and not quiet:
+        click.echo(f"realtime: {'; '.join(told(drive.stat()['realtime']))}")
