@@ -203,7 +203,7 @@ def keeping_in(
     return Keeping(Path(results), work, option, expect)
 
 
-def told(result: T, keeping: Keeping | None) -> T:
+def with_warning(result: T, keeping: Keeping | None) -> T:
     """``result``, with a warning where it could not be kept."""
     if keeping is not None and keeping.error is not None:
         warnings.warn(f"results: not kept: {keeping.error}", stacklevel=4)

@@ -202,13 +202,13 @@ def render(option: Option, text: str, *, flags: bool) -> str:
     'above gc_low'
     """
 
-    def named(match: re.Match[str]) -> str:
+    def words_for(match: re.Match[str]) -> str:
         if match[1] == "words":
             return ", ".join(names(option))
         other = find(match[1])
         return f"--{other.flag}" if flags else other.key
 
-    return re.sub(r"\{(\w+)\}", named, text)
+    return re.sub(r"\{(\w+)\}", words_for, text)
 
 
 def help_of(option: Option, *, flags: bool) -> str:

@@ -41,7 +41,7 @@ def is_written(text: object) -> bool:
     return isinstance(text, str) and text.startswith("python:")
 
 
-def named(gc: Any, places: Mapping[str, str]) -> list[tuple[str, str, str]]:
+def python_policies(gc: Any, places: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """Key, text and place of every policy in Python that the values of section ``gc`` name."""
     given = {key: gc.get(key) if isinstance(gc, Mapping) else None for key in KEYS}
     return [
@@ -54,7 +54,7 @@ def named(gc: Any, places: Mapping[str, str]) -> list[tuple[str, str, str]]:
 
 def load_policies(gc: Any, places: Mapping[str, str]) -> Policies:
     """The policies that the values of section ``gc`` name, loaded."""
-    rows = named(gc, places)
+    rows = python_policies(gc, places)
     announce((text, place) for _, text, place in rows)
     loaded: dict[str, dict[str, object]] = {key: {} for key in KEYS}
     files = Files()

@@ -13,7 +13,7 @@ from flashgc._origins import Given
 from flashgc._typed_keywords import typed_keywords
 from flashgc.checkpoints import Checkpoint, File
 from flashgc.checkpoints import checkpoint as kept
-from flashgc.execution import COMPARED_RUNS, keeping_in, parse_jobs, resumed, simulate, told
+from flashgc.execution import COMPARED_RUNS, keeping_in, parse_jobs, resumed, simulate, with_warning
 from flashgc.experiment import Experiment, experiment
 from flashgc.frames import Table
 from flashgc.keywords import CompareKeywords, RunKeywords
@@ -145,7 +145,7 @@ def run(
         raise ConfigError(
             f"{len(ranked)} configurations to run, expected one; hint: use flashgc.compare"
         )
-    return told(Result.from_dict(ranked[0]), keeping)
+    return with_warning(Result.from_dict(ranked[0]), keeping)
 
 
 @typed_keywords(CompareKeywords)
@@ -190,7 +190,7 @@ def compare(
         keeping=keeping,
     )
     comparison = Comparison.from_dicts(simulated.ranking, simulated.results, simulated.left_out)
-    return told(comparison, keeping)
+    return with_warning(comparison, keeping)
 
 
 def _asked(

@@ -17,7 +17,7 @@ from tests.device.conftest import needs_mounts
 
 from flashgc import ConfigError, Device, DriveError
 from flashgc.device.control import Client
-from flashgc.device.faults import summary, told
+from flashgc.device.faults import in_words, summary
 
 SMALL: dict[str, Any] = {"blocks": 128, "pages_per_block": 32}
 PAGE = 4096
@@ -141,7 +141,7 @@ def test_python_takes_numbers_and_texts(drive: Device) -> None:
     first, second, third = drive.faults()
     assert (first["offset"], first["bytes"], first["left"]) == (PAGE, PAGE, 1)
     assert (second["by_seconds"], third["by_seconds"]) == (0.25, 2.0)
-    assert told(second) == "fault 2: delay, commands of every kind, late by 0.25 s, " + (
+    assert in_words(second) == "fault 2: delay, commands of every kind, late by 0.25 s, " + (
         "until cleared, met 0"
     )
     for wrong in (float("nan"), -1.0, 1e300):
@@ -243,7 +243,7 @@ def test_connections_end(command: Command, drive: Device) -> None:
         assert connection.recv(1) == b""
     assert inject(command, "disconnect") == {"connections": 0}
     later = inject(command, "disconnect", "--next", "2")
-    assert told(later) == "fault 1: disconnect, after 2 more, met 0"
+    assert in_words(later) == "fault 1: disconnect, after 2 more, met 0"
 
 
 def test_faults_end_with_a_server_that_is_killed(command: Command, tmp_path: Path) -> None:

@@ -247,7 +247,7 @@ def test_the_drive_with_a_clock_hears_what_the_stored_drive_hears(tmp_path: Path
     assert counts(served) == counts(found["counters"])
     assert found["counters"]["copied_zombies"] > 100
     assert served["hinted_pages"] == served["told_pages"] == 2000
-    assert "2 000 pages hinted" in realtime.told(served)
+    assert "2 000 pages hinted" in realtime.in_words(served)
     deaf = worked(tmp_path / "again.flash", hints="none")
     assert counts(deaf["counters"]) == counts(found["counters"])
     assert counts(deaf["realtime"]) != counts(deaf["counters"])
@@ -409,13 +409,15 @@ def test_an_invalid_run_says_so_and_what_to_do() -> None:
         "is_valid": False, "failed": None, "at_once_us": {"count": 0},
         "lateness_us": {"p50": 4.0, "max": 900.0}, "hinted_pages": 0, "comes_first": True,
     }  # fmt: skip
-    assert realtime.told(said)[-1] == "INVALID, more than 0.1% are late; hint: --slower 2x"
-    assert realtime.told({**said, "late": 1, "late_share": 0.001, "is_valid": True})[-1] == "valid"
-    ordinary = realtime.told({**said, "comes_first": False})
+    assert realtime.in_words(said)[-1] == "INVALID, more than 0.1% are late; hint: --slower 2x"
+    assert (
+        realtime.in_words({**said, "late": 1, "late_share": 0.001, "is_valid": True})[-1] == "valid"
+    )
+    ordinary = realtime.in_words({**said, "comes_first": False})
     assert ordinary[-1].endswith(
         "hint: --slower 2x, or as root, so that the drive's threads run before all others"
     )
-    disk = realtime.told({**said, "late_for_data": 2})
+    disk = realtime.in_words({**said, "late_for_data": 2})
     assert disk[-1].endswith("hint: keep the drive's file in memory, as in /dev/shm")
-    ended = realtime.told({**said, "failed": "no space"})
+    ended = realtime.in_words({**said, "failed": "no space"})
     assert ended[-1] == "INVALID, the timed drive ended: no space"

@@ -26,7 +26,7 @@ from flashgc.options import (
     default_of,
     help_of,
 )
-from flashgc.policy_files import load_policies, named
+from flashgc.policy_files import load_policies, python_policies
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -289,5 +289,5 @@ def asked(
         given = {name: keys for name, keys in values.items() if name != "tenant"}
         given["workload"] = {**values.get("workload", {}), "tenant": texts}
     if may_load is not None:
-        may_load(named(values.get("gc"), places))
+        may_load(python_policies(values.get("gc"), places))
     return Given(given, {**FLAGS, **places}, load_policies(values.get("gc"), places))

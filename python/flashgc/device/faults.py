@@ -120,7 +120,7 @@ def _seconds(effect: str, by: str | float | None) -> float | None:
     return seconds
 
 
-def told(fault: Mapping[str, Any]) -> str:
+def in_words(fault: Mapping[str, Any]) -> str:
     """A fault in one line."""
     facts = []
     if fault["effect"] in ("fail", "delay", "drop"):

@@ -235,7 +235,7 @@ def is_dead(disk: Path) -> bool:
     return False
 
 
-def found(device: str) -> str | None:
+def file_system_on(device: str) -> str | None:
     """The file system on ``device``, by its name; ``None`` without one."""
     return _ended(("blkid", "-p", "-o", "value", "-s", "TYPE", device)).stdout.strip() or None
 

@@ -106,7 +106,7 @@ def _sweep(file: Path) -> None:
             part.unlink()
 
 
-def told(done: dict[str, Any]) -> str:
+def in_words(done: dict[str, Any]) -> str:
     """The effects of a past, in words."""
     if "trace" in done:
         return f"the requests of {done['trace']}"

@@ -105,7 +105,7 @@ def factor(name: str, text: str | float | None, bounds: tuple[float, float]) -> 
     return value
 
 
-def told(realtime: Mapping[str, Any]) -> list[str]:
+def in_words(realtime: Mapping[str, Any]) -> list[str]:
     """Return in words how late the answers of the drive were, and if they are valid."""
     answers, late = realtime["answers"], realtime["late"]
     lateness = realtime["lateness_us"]

@@ -244,7 +244,7 @@ def up(
             _write(done)
             done.attach()
             _write(done)
-            held = mounts.found(done.device)
+            held = mounts.file_system_on(done.device)
             if held is not None and held != filesystem:
                 if held not in mounts.MAKERS:
                     raise DriveError(f"{file} holds {held}, expected a file system or nothing")

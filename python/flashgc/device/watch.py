@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from flashgc._documents import read
 from flashgc.device.faults import summary
 from flashgc.device.history import OPERATIONS, Interval
-from flashgc.device.realtime import told
+from flashgc.device.realtime import in_words
 from flashgc.results.stalls import chart
 from flashgc.results.worst import Worst
 from flashgc.terminal.render import Plain, console, sparkline, unicode
@@ -117,7 +117,7 @@ def _realtime(stat: Stat) -> list[str]:
     collections = _count(realtime["collections"], "collection")
     return [
         "",
-        *_fold("realtime", told(realtime)),
+        *_fold("realtime", in_words(realtime)),
         *_fold("timed drive", [flash, collections, _count(realtime["erases"], "erase")]),
         *_slowest(realtime),
     ]

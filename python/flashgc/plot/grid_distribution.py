@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from flashgc.plot.grid_lines import groups, said
+from flashgc.plot.grid_lines import caption, groups
 from flashgc.plot.labels import header
 from flashgc.plot.look import Style
 from flashgc.plot.multiples import beside, looks_of, multiples
@@ -63,7 +63,7 @@ def distribution(view: View, style: Style, title: str | None) -> Figure:
         for key in keys
         if view.by is not None and not direct
     ]
-    parts = [said(view, "lines", ""), "circle: median; diamond: 95th percentile", _counted(view)]
+    parts = [caption(view, "lines", ""), "circle: median; diamond: 95th percentile", _counted(view)]
     header(layout.figure, style, title, [handles], "; ".join(part for part in parts if part))
     layout.figure.draw_without_rendering()
     for pane, axes in layout.panels:

@@ -14,7 +14,7 @@ from matplotlib.colors import LogNorm, Normalize, to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from flashgc.plot.grid_lines import said
+from flashgc.plot.grid_lines import caption
 from flashgc.plot.labels import header, text_width, wrapped
 from flashgc.plot.look import GRID, SOFT_INK, Style, contrast
 from flashgc.plot.multiples import multiples, names, widest
@@ -157,7 +157,7 @@ def _columns(axes: Axes, columns: list[str], cell: float, points: float) -> None
 def _note(view: View) -> str:
     """Return the note on means, and on why cells are hatched."""
     points = [point for pane in view.panes for line in pane.lines for point in line.points]
-    parts = [part for part in said(view, "", "").split("; ") if part.startswith("mean")]
+    parts = [part for part in caption(view, "", "").split("; ") if part.startswith("mean")]
     without = [point for point in points if point.y is None]
     reasons = list(dict.fromkeys(point.reason for point in without if point.reason))
     if _holes(view) or without:

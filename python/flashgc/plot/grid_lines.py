@@ -32,7 +32,7 @@ def groups(view: View) -> list[object]:
     return list(dict.fromkeys(values))
 
 
-def said(view: View, mark: str, way: str) -> str:
+def caption(view: View, mark: str, way: str) -> str:
     """Return the caption: the option that a ``mark`` shows, the seeds, the ``way`` of intervals."""
     parts = []
     if view.by is not None and not isinstance(groups(view)[0], str):
@@ -76,7 +76,7 @@ def _curves(view: View, style: Style, title: str | None) -> Figure:
     for _, axes in layout.panels[:1]:
         fit(axes, "x", view.x, across, min(8, max(3, most)), at_values=True)
         fit(axes, "y", view.y, up, min(6, max(3, 72 * height / medium.small / 3.5)))
-    header(layout.figure, style, title, [], said(view, "lines", "bands"))
+    header(layout.figure, style, title, [], caption(view, "lines", "bands"))
     for pane, axes in layout.panels:
         ended = [line for line in pane.lines if line.points and view.by is not None]
         labels = [
@@ -145,7 +145,7 @@ def _dots(view: View, style: Style, title: str | None) -> Figure:
     up_ = [scaled(view.y, end) for point in _points(view) for end in _reach(point)]
     most = 72 * layout.width / medium.small / 7
     fit(layout.panels[0][1], "x", view.y, up_, min(8, max(3, most)))
-    header(layout.figure, style, title, [markers(view, look)], said(view, "colours", "bars"))
+    header(layout.figure, style, title, [markers(view, look)], caption(view, "colours", "bars"))
     return layout.figure
 
 

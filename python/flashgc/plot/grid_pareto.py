@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from flashgc.plot.grid_lines import groups, said
+from flashgc.plot.grid_lines import caption, groups
 from flashgc.plot.labels import header
 from flashgc.plot.look import INK, SOFT_INK, Look, Style
 from flashgc.plot.multiples import configurations, looks_of, markers, multiples
@@ -45,7 +45,7 @@ def pareto(view: View, style: Style, title: str | None) -> Figure:
     fit(layout.panels[0][1], "x", view.x, across, min(8, 72 * layout.width / medium.small / 6))
     fit(layout.panels[0][1], "y", view.y, up, 6)
     layout.panels[0][1].margins(x=0.08, y=0.08)
-    note = "; ".join(part for part in (said(view, "colours", "bars"), "line: the front") if part)
+    note = "; ".join(part for part in (caption(view, "colours", "bars"), "line: the front") if part)
     header(layout.figure, style, title, [markers(view, look)], note)
     layout.figure.draw_without_rendering()
     for pane, axes in layout.panels:

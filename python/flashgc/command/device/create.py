@@ -64,7 +64,7 @@ def create(
 
 def show_made(name: str, figures: dict[str, Any]) -> None:
     """Prints what a drive is."""
-    from flashgc.device.past import told
+    from flashgc.device.past import in_words
     from flashgc.terminal.render import console, facts, show
     from flashgc.units import format_count as n
     from flashgc.units import format_size
@@ -81,6 +81,6 @@ def show_made(name: str, figures: dict[str, Any]) -> None:
         ("victim", figures["policies"]["victim"]),
         ("placement", figures["policies"]["placement"]),
         ("durability", figures["durability"]),
-        *([("past", told(figures["past"]))] if "past" in figures else []),
+        *([("past", in_words(figures["past"]))] if "past" in figures else []),
     ]
     show(out, facts(out, rows))

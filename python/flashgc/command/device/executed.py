@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashgc.command.show.timed import steadiness
+from flashgc.device import past, realtime
 from flashgc.device.execution import parts_of
 from flashgc.device.execution.written import in_words
 from flashgc.device.options_of import command_of, question_of
-from flashgc.device.past import told as past_in_words
-from flashgc.device.realtime import told
 from flashgc.device.watch import spare_of
 from flashgc.results.result import verdict
 from flashgc.terminal.render import LEFT, RIGHT, console, facts, sparkline, table
@@ -48,7 +47,7 @@ def show(done: Executed, compared: Replayed | None, record: Path | None) -> None
             f"{format_size(drive['physical_bytes'])}; {of_drive}",
         ),
         ("spare", ", ".join(spare_of(done.stat))),
-        *([("past", past_in_words(done.drive["past"]))] if "past" in done.drive else []),
+        *([("past", past.in_words(done.drive["past"]))] if "past" in done.drive else []),
         ("written", _written(done)),
         ("host bytes", f"{format_size(done.host_bytes)} reached the drive{overhead}"),
         (
@@ -152,7 +151,9 @@ def _latencies(done: Executed) -> list[tuple[str, str]]:
 
 
 def _realtime(done: Executed) -> list[tuple[str, str]]:
-    return [] if done.realtime is None else [("realtime", "; ".join(told(done.realtime)))]
+    return (
+        [] if done.realtime is None else [("realtime", "; ".join(realtime.in_words(done.realtime)))]
+    )
 
 
 def show_phases(done: Executed) -> None:

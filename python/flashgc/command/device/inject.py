@@ -98,7 +98,7 @@ def _done(
 
     if fault == LIST:
         stat = client.stat()["faults"]
-        lines = [faults.told(entry) for entry in stat["set"]]
+        lines = [faults.in_words(entry) for entry in stat["set"]]
         return stat, lines or ["no faults are set"]
     if fault == CLEAR:
         cleared = client.clear_faults(number)
@@ -108,7 +108,7 @@ def _done(
         return {"connections": index}, [f"ended {_count(index, 'connection')}"]
     entry = next((candidate for candidate in client.faults() if candidate["number"] == index), None)
     # Another client may have cleared it since.
-    return entry or {"number": index}, [faults.told(entry) if entry else f"fault {index}"]
+    return entry or {"number": index}, [faults.in_words(entry) if entry else f"fault {index}"]
 
 
 def _count(number: int, thing: str) -> str:

@@ -30,7 +30,7 @@ def mark(words: tuple[str, ...]) -> int:
     from flashgc.device.scratch import PIPE
 
     *file, name = words
-    if len(file) > 1 or not marks.named(name.encode()):
+    if len(file) > 1 or not marks.name_of(name.encode()):
         raise ConfigError("expected FILE and the NAME of a phase; hint: flashgc device mark --help")
     if file:
         with Client(Path(file[0])) as client:

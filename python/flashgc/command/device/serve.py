@@ -86,7 +86,7 @@ def _serve(
 ) -> None:
     """Serves until ``wait`` returns: ``False`` where the server ended by itself."""
     from flashgc._core import DriveError
-    from flashgc.device.realtime import told
+    from flashgc.device.realtime import in_words
 
     if not quiet:
         for where in drive.serving:
@@ -99,4 +99,4 @@ def _serve(
         except DriveError as error:
             click.echo(f"warning: {error}", err=True)
     if was_told is not False and fronts.clock is not None and not quiet:
-        click.echo(f"realtime: {'; '.join(told(drive.stat()['realtime']))}")
+        click.echo(f"realtime: {'; '.join(in_words(drive.stat()['realtime']))}")

@@ -133,14 +133,14 @@ def down(file: Path, force: bool, quiet: bool) -> int:
     from flashgc._core import ConfigError, DriveError
     from flashgc.device import up as upping
     from flashgc.device.control import Client
-    from flashgc.device.realtime import told
+    from flashgc.device.realtime import in_words
 
     realtime: list[str] = []
 
     def look() -> None:
         with contextlib.suppress(DriveError), Client(file) as client:  # It may be ending.
             clock = client.stat().get("realtime")
-            realtime.extend(told(clock) if clock is not None else ())
+            realtime.extend(in_words(clock) if clock is not None else ())
 
     if not upping.down(file, force=force, last=look):
         raise ConfigError(f"{file} is not up; hint: flashgc device up {file} --mount DIR")

@@ -60,11 +60,11 @@ WORDS: dict[str, dict[str, str]] = {
 }
 
 
-def told(counts: object, *, but: Collection[str] = ()) -> list[str]:
+def in_words(counts: object, *, but: Collection[str] = ()) -> list[str]:
     """The counts of a part of a result that are not 0, except ``but``, each with its words.
 
     >>> from flashgc.results import Hints
-    >>> told(Hints(due=1200, sent=7, overtaken=0, lost=0, late=5, wrong=0, commands=0))
+    >>> in_words(Hints(due=1200, sent=7, overtaken=0, lost=0, late=5, wrong=0, commands=0))
     ['1 200 due', '7 sent', '5 too late']
     """
     words = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flashgc.command.show.counted import WORDS, told
+from flashgc.command.show.counted import WORDS, in_words
 from flashgc.units import format_count, format_share, format_time
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ def rows(result: Result) -> list[tuple[str, str]]:
         from flashgc.registry import brief
 
         pairs.append(("cache", brief(config.cache)))
-        pairs.append(("traffic", ", ".join(told(host))))
+        pairs.append(("traffic", ", ".join(in_words(host))))
         pairs.append(("dirty", _dirty(host)))
         if host.waits is not None and (waits := _waits(host.waits)):
             pairs.append(("waits", waits))
         if host.hints.sent or host.hints.overtaken or host.hints.lost:
             way = brief(config.hints)
-            pairs.append(("hints", f"{way}: {', '.join(told(host.hints))}"))
+            pairs.append(("hints", f"{way}: {', '.join(in_words(host.hints))}"))
     if (zombies := result.zombies) is not None:
         pairs.append(("zombies", _zombies(zombies)))
     return pairs
@@ -53,7 +53,7 @@ def _waits(waits: HostWaits) -> str:
 
 
 def _zombies(zombies: Zombies) -> str:
-    text = ", ".join(told(zombies))
+    text = ", ".join(in_words(zombies))
     if zombies.share_of_copies is not None:
         text += f"; {format_share(zombies.share_of_copies, 1)} of all copies"
     return text

@@ -9,7 +9,7 @@ import click
 
 from flashgc import _files
 from flashgc.command.show import counted, hosts, lifetimes, streams, swaps, timed
-from flashgc.command.show.counted import identical, told
+from flashgc.command.show.counted import identical, in_words
 from flashgc.results import ranked, varied
 from flashgc.terminal.render import (
     LEFT,
@@ -52,7 +52,7 @@ def show_run(result: Result) -> None:
     headline.append(spread if result.measured else f" {_nothing(result)}", style="dim")
     out.print(headline)
     out.print()
-    measured = told(result, but=("copied_pages", "erases", "collections"))
+    measured = in_words(result, but=("copied_pages", "erases", "collections"))
     if result.reads:
         measured.append(f"{format_count(result.reads)} reads")
     rows: list[tuple[str, Text | str]] = [

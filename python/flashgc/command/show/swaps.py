@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flashgc.command.show.counted import told
+from flashgc.command.show.counted import in_words
 from flashgc.units import format_count, format_duration, format_share, format_size
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def map_rows(result: Result) -> list[tuple[str, str]]:
         merges = result.merges
         picks = merges.picks
         weighed = f"; {merges.weighed / picks:.3g} log blocks weighed a pick" if picks else ""
-        pairs.append(("merges", ", ".join(told(merges)) + weighed))
+        pairs.append(("merges", ", ".join(in_words(merges)) + weighed))
     return pairs
 
 
@@ -61,7 +61,7 @@ def _cache(result: Result) -> list[tuple[str, str]]:
             f"{format_count(swap.references)}, {format_count(swap.writes)} of them writes; "
             f"{hits} in memory",
         ),
-        ("swapped", ", ".join(told(swap, but=("references", "writes", "hits")))),
+        ("swapped", ", ".join(in_words(swap, but=("references", "writes", "hits")))),
         *([] if excluded is None else [("duplicates", f"{excluded:.4g} a collection")]),
         (
             "time",

@@ -6,7 +6,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from flashgc.command.show import counted, hosts, lifetimes, streams, swaps
-from flashgc.command.show.counted import identical, told
+from flashgc.command.show.counted import identical, in_words
 from flashgc.options import find
 from flashgc.results import varied
 from flashgc.results.result import short_workload
@@ -173,11 +173,11 @@ def _measured(result: Result, plus_minus: str) -> Iterable[tuple[str, str]]:
         "at a time",
     )
     yield "steady", steadiness(result.verdict, result.steadiness)
-    yield "collections", ", ".join(told(timing.collecting)) or "none"
+    yield "collections", ", ".join(in_words(timing.collecting)) or "none"
     if timing.suspension is not None:
         yield "suspended", timing.suspension.rule
     if timing.slc is not None:
-        yield "SLC region", ", ".join(told(timing.slc)) or "not used"
+        yield "SLC region", ", ".join(in_words(timing.slc)) or "not used"
     if result.host_pages:
         yield "write amplification", f"{result.write_amplification:.4f}"
         yield from counted.rows(result)

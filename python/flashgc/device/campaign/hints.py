@@ -152,7 +152,7 @@ class Lies:
         self.pages = self.refused = 0
 
     @contextlib.contextmanager
-    def told(self) -> Iterator[None]:
+    def lying(self) -> Iterator[None]:
         """Lies for as long as it is entered, also to a drive that goes and comes."""
         thread = threading.Thread(target=self._run, daemon=True)
         thread.start()
@@ -316,7 +316,7 @@ class _Stand:
             yield
             return
         lies = Lies(self._standing.file, self._draw)
-        with lies.told():
+        with lies.lying():
             yield
         self._level.add("rounds_with_lies")
         self._level.add("pages_of_lies", lies.pages)

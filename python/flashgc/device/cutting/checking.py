@@ -70,7 +70,7 @@ def _of(path: Path) -> Iterator[tuple[int, int, int]]:
             yield logical, physical, length
 
 
-def told(piece: Piece, known: list[Extent]) -> str:
+def in_words(piece: Piece, known: list[Extent]) -> str:
     """The piece in words, with the file that it belongs to where that is ``known``."""
     if piece.data is None:
         return piece.words

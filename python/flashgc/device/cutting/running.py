@@ -474,4 +474,4 @@ class _Run:
             return []
         known = self._checker.extents(self._images.make(cut, ()))
         pieces = self._images.pieces(cut)
-        return [checking.told(pieces[at], known) for at in lost[:NAMED]]
+        return [checking.in_words(pieces[at], known) for at in lost[:NAMED]]

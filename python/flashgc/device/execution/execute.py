@@ -27,7 +27,7 @@ from flashgc.device.execution.written import Counts, Writes, Written
 from flashgc.device.files.grouping import EACH, Groups
 from flashgc.device.files.outcome import Period, by_file
 from flashgc.device.files.owners import Owners
-from flashgc.device.files.streams import Naming, Patterns, named
+from flashgc.device.files.streams import Naming, Patterns, streams_between
 from flashgc.device.scratch import MARKS, PIPE, note, scratch
 from flashgc.device.serving import Fronts
 from flashgc.device.source import Blocks
@@ -439,7 +439,7 @@ class _Run:
             steadiness=read(Steadiness, judged["steadiness"]),
             findings=[],
             realtime=after.get("realtime"),
-            streams=None if self.streams is None else named(self.streams, before, after),
+            streams=None if self.streams is None else streams_between(self.streams, before, after),
         )
         log = None if seen.has_log else self.command.server_log
         met = after["faults"]["met"] - before["faults"]["met"]

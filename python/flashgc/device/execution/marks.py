@@ -137,10 +137,10 @@ LONGEST = 200
 LOOK = 0.1
 
 
-def named(line: bytes) -> str:
+def name_of(line: bytes) -> str:
     """The name of a phase in a line of the pipe; empty where it has none.
 
-    >>> named(b" load  done ")
+    >>> name_of(b" load  done ")
     'load done'
     """
     text = line.decode("utf-8", errors="replace")
@@ -185,7 +185,7 @@ class Marks:
             *lines, rest = (rest + os.read(self._pipe, 1 << 16)).split(b"\n")
             rest = rest[-4 * LONGEST :]
             for line in lines:
-                self.take(named(line))
+                self.take(name_of(line))
 
     def take(self, name: str) -> None:
         """Marks the begin of a phase, in the order in which threads ask for it."""
@@ -209,6 +209,6 @@ def mark(path: str, name: str) -> None:
             f"{PIPE}={path}: {error.strerror}; hint: flashgc device exec sets it"
         ) from None
     try:
-        os.write(pipe, f"{named(name.encode())}\n".encode())
+        os.write(pipe, f"{name_of(name.encode())}\n".encode())
     finally:
         os.close(pipe)

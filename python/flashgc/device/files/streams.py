@@ -114,7 +114,7 @@ class Streams:
     lost_events: int
 
 
-def named(patterns: Patterns, before: dict[str, Any], after: dict[str, Any]) -> Streams:
+def streams_between(patterns: Patterns, before: dict[str, Any], after: dict[str, Any]) -> Streams:
     """The streams between two states of a drive."""
     counts = [{stream["stream"]: stream for stream in stat["streams"]} for stat in (before, after)]
     rows = []

@@ -20,7 +20,7 @@ from typing import Self
 from flashgc.device import programs as system
 from flashgc.device.postgres import PostgresError
 from flashgc.device.postgres.clients import CLIENTS, QUOTED, Database, execute
-from flashgc.device.postgres.clients import programs as found
+from flashgc.device.postgres.clients import programs as folder_of
 from flashgc.device.processes import end, family
 from flashgc.device.scratch import note
 
@@ -42,7 +42,7 @@ def programs(*more: str) -> Path:
 
     :class:`PostgresError` says what is missing.
     """
-    folder = found((*PROGRAMS, *more))
+    folder = folder_of((*PROGRAMS, *more))
     if os.geteuid() == 0:
         if system.find("runuser") is None:
             raise PostgresError("runuser is not installed; hint: apt-get install util-linux")

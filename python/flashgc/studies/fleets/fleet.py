@@ -108,7 +108,7 @@ class Work(Cells):
         """Runs what is missing."""
         count = len(self._policies)
 
-        def told(cell: Cell, kept: Kept) -> None:
+        def report(cell: Cell, kept: Kept) -> None:
             volume, policy = self._volumes[cell.place // count], self._policies[cell.place % count]
             self.cells[cell.place] = self._cell(volume, policy, kept)
 
@@ -117,7 +117,7 @@ class Work(Cells):
             return self._volumes.config(cell.place // count, policy.config)
 
         with Threads(jobs) as threads:
-            self.run(self._missing, config, threads, work=self._simulate, report=told)
+            self.run(self._missing, config, threads, work=self._simulate, report=report)
 
     def _simulate(self, config: dict[str, Any], control: Control | None) -> Kept | None:
         at = self._volumes.index(config)

@@ -19,7 +19,7 @@ from flashgc._faults import describe
 from flashgc.configuration import configurations
 from flashgc.execution import parse_jobs
 from flashgc.experiment import experiment
-from flashgc.policy_files import KEYS, announce, is_written, load_policy, named
+from flashgc.policy_files import KEYS, announce, is_written, load_policy, python_policies
 from flashgc.results.findings import Finding, Rules, hint_for_all
 from flashgc.store import Contents, Kept, Store, key_of
 from flashgc.store.tidy import EXPERIMENT
@@ -59,7 +59,7 @@ def plan(grid: Grid, contents: Contents) -> list[Planned]:
     announce(
         (text, place)
         for cell in cells
-        for _, text, place in named(cell.values.get("gc"), cell.places)
+        for _, text, place in python_policies(cell.values.get("gc"), cell.places)
     )
     for cell in cells:
         setup = experiment(cell.values, cell.places)

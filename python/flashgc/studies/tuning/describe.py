@@ -32,7 +32,7 @@ def findings(tuned: Tuned) -> list[Finding]:
 
 def _winner(tuned: Tuned) -> Finding:
     best, greedy, of = tuned.best, tuned.greedy, tuned.of
-    text = f"{best.name} is best: {of.told(best.figure)}"
+    text = f"{best.name} is best: {of.in_words(best.figure)}"
     if greedy is None:
         return RULES["winner"].found(text, figure=best.figure)
     evidence: dict[str, Json] = {

@@ -45,10 +45,10 @@ class Objective:
             return "-"
         return f"{value / self.unit:{'+' if sign else ''}{self.format}}"
 
-    def told(self, value: float | None) -> str:
+    def in_words(self, value: float | None) -> str:
         """The figure in a sentence.
 
-        >>> OBJECTIVES["write-amplification"].told(1.25)
+        >>> OBJECTIVES["write-amplification"].in_words(1.25)
         'write amplification 1.2500'
         """
         return self.words.format(self.text(value))

@@ -145,7 +145,7 @@ class Tuned(Document):
     def _shown(self) -> Shown:
         text = "nothing was measured"
         if self.ranking and self.ranking[0].place is not None:
-            text = f"best {short(self.best.name)}, {self.of.told(self.best.figure)}"
+            text = f"best {short(self.best.name)}, {self.of.in_words(self.best.figure)}"
         headings = (self.of.heading, "difference", "held back")
         columns = [Column("", is_figure=True), Column("scheme")]
         columns += [Column(heading, is_figure=True) for heading in headings]

@@ -55,8 +55,8 @@ def toml_of(tuned: Tuned) -> str:
     """The file as a text, with the figures of the search as a comment."""
     best, of = tuned.best, tuned.of
     lines = [
-        f"# Found by flashgc tune, {tuned.version}: {of.told(best.figure)}.",
-        f"# Held back, on {tuned.held_back}: {of.told(best.held_back)}.",
+        f"# Found by flashgc tune, {tuned.version}: {of.in_words(best.figure)}.",
+        f"# Held back, on {tuned.held_back}: {of.in_words(best.held_back)}.",
     ]
     for name, keys in tuned.experiment.items():
         lines += ["", f"[{name}]"]
