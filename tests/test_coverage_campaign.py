@@ -14,7 +14,7 @@ def test_intervals_of_steady_results_hold_the_truth(tmp_path: Path) -> None:
         ("cost-benefit", "sfs", "hotcold:f=0.2,r=0.8", "pool", "15%", 150, 32),
         ("cost-benefit", "warcip", "zipf:theta=0.99", "pool", "15%", 150, 32),
     ]
-    outcomes = [intervals.outcome(cell, 8) for cell in some]
+    outcomes = [intervals.outcome(cell, 8, times=5) for cell in some]
     results, steady, missed, far = map(sum, zip(*intervals.counted(outcomes).values(), strict=True))
     assert results == 24
     assert steady >= 20
@@ -49,12 +49,12 @@ def test_differences_and_brackets_are_judged() -> None:
     judged, wrong = differences.pairs(3)
     assert judged >= 2
     assert wrong == 0
-    assert differences.found(2) == (2, 0)
+    assert differences.found(2, writes="400x") == (2, 0)
 
 
 def test_hints_that_are_followed_cure() -> None:
-    said, cured, left = hints.campaign(range(1, 25))
-    assert said.total() >= 30
+    said, cured, left = hints.campaign(range(1, 13))
+    assert said.total() >= 25
     assert cured.total() >= 0.9 * said.total(), left
     assert cured["spare-kept-erased"] == said["spare-kept-erased"] > 0
     assert cured["starved"] == said["starved"] > 0

@@ -141,11 +141,11 @@ def timed(count: int) -> Counts:
     return judged, wrong
 
 
-def found(count: int) -> Counts:
-    """Searches for the least spare, and those whose bracket misses that of long runs."""
+def found(count: int, writes: str = "2000x") -> Counts:
+    """Searches for the least spare, and those whose bracket misses that of runs of ``writes``."""
     options = {**SIZE, "victim": "greedy", "low": "10%", "high": "30%", "step": "0.5%"}
     best = flashgc.find(
-        "spare", "WA<2.5", "hotcold:f=0.2,r=0.8", **options, writes="2000x", seed=9
+        "spare", "WA<2.5", "hotcold:f=0.2,r=0.8", **options, writes=writes, seed=9
     ).value
     wrong = 0
     for seed in range(1, count + 1):

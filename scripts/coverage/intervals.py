@@ -78,7 +78,7 @@ def options(cell: Cell) -> dict[str, Any]:
     return dict(zip(names, cell, strict=True))
 
 
-def outcome(cell: Cell, seeds: int) -> dict[str, Any]:
+def outcome(cell: Cell, seeds: int, times: int = 20) -> dict[str, Any]:
     """The results of a cell by default from each seed, and its truth."""
     began = time.process_time()
     given = options(cell)
@@ -93,8 +93,8 @@ def outcome(cell: Cell, seeds: int) -> dict[str, Any]:
     common = {"cell": cell, "found": outcomes, "writes": longest, "seconds": spent / seeds}
     if longest == 0:
         return {**common, "truth": None}
-    # The truth: runs of other seeds, each as long as needed for 20 times the longest together.
-    pages = 10 * longest
+    # The truth: two runs of other seeds, together so many times as long as the longest.
+    pages = times * longest // 2
     runs = [
         flashgc.run(**given, seed=10_000 + run, runs=1, warmup=longest, writes=pages)
         for run in range(2)
