@@ -18,8 +18,6 @@ from __future__ import annotations
 
 import sys
 
-from flashgc._lazy import lazily
-
 # What type checkers take for true. The module `typing` has it too, but takes a while to import, and
 # Ctrl-C in that time would show its insides.
 TYPE_CHECKING = False
@@ -196,11 +194,16 @@ _HOMES = {
     "model": "model",
     "plot": "plot",
 }
-_get = lazily("flashgc", _HOMES)
 
 
 def __getattr__(name: str) -> object:
-    return _get("version")() if name == "__version__" else _get(name)  # type: ignore[operator]
+    if name not in __all__ and name != "__version__":
+        raise AttributeError(f"module 'flashgc' has no attribute '{name}'")
+    # Imported here, so that nothing comes before the command has Ctrl-C in hand.
+    from flashgc._lazy import lazily
+
+    get = lazily("flashgc", _HOMES)
+    return get("version")() if name == "__version__" else get(name)  # type: ignore[operator]
 
 
 def __dir__() -> list[str]:
