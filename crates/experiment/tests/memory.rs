@@ -63,7 +63,7 @@ fn judged(names: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
     judged
 }
 
-/// Those that remember most.
+/// The two placements that remember most.
 #[test]
 fn no_placement_remembers_more_than_it_says() {
     let names = ["multilog", "sfs"];
