@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.device.conftest import leftovers, needs, needs_mounts
 
 import flashgc
 from flashgc import Device, DriveError
+from flashgc.device import mounts
 from flashgc.device import up as upping
 
 pytestmark = [needs_mounts, pytest.mark.xdist_group(__name__)]
@@ -163,6 +165,18 @@ def test_what_is_in_use_stays_unless_it_is_forced(
         assert (mount / "held").exists()
     assert upping.down(drive_file)
     assert leftovers(tmp_path) == []
+
+
+def test_a_device_that_others_look_at_is_given_back_when_they_are_done(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.write_bytes(bytes(1 << 20))
+    device = mounts.run("losetup", "--find", "--show", str(disk))
+    held = os.open(device, os.O_RDONLY)
+    looking = threading.Timer(0.5, os.close, [held])
+    looking.start()
+    mounts.detach(device, disk)
+    assert mounts.backing(device) != str(disk)
+    looking.join()
 
 
 def test_a_mount_that_cannot_be_is_undone(drive_file: Path, tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from scripts.nvme.host import PAGE, connected
 from tests.conftest import COMMAND, environment
 from tests.device.conftest import needs
 
 from flashgc import Device
+from flashgc.device.campaign.nvme import PAGE, connected
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -294,10 +294,17 @@ def _unescaped(path: str) -> str:
 
 
 def detach(device: str, disk: Path) -> None:
-    """Gives back the loop device if it is still one over ``disk``."""
+    """Gives back the loop device if it is still one over ``disk``.
+
+    While another process looks at it, the kernel keeps it, and writes what is left when that ends.
+    """
     # A file whose mount is gone has lost its folder.
-    if backing(device) in (str(disk), f"/{disk.name}"):
+    names = (str(disk), f"/{disk.name}")
+    if backing(device) in names:
         run("losetup", "--detach", device)
+        until = time.monotonic() + PATIENCE
+        while backing(device) in names and time.monotonic() < until:
+            time.sleep(0.01)
 
 
 def backing(device: str) -> str | None:
