@@ -71,7 +71,7 @@ if TYPE_CHECKING:
         run,
     )
     from flashgc.studies.finding.find import find
-    from flashgc.studies.finding.outcome import Found
+    from flashgc.studies.finding.outcome import Threshold
     from flashgc.studies.fleets.fleet import fleet
     from flashgc.studies.fleets.outcome import Fleet
     from flashgc.studies.gaps.gap import gap
@@ -99,7 +99,6 @@ __all__ = [
     "DriveError",
     "FlashgcError",
     "Fleet",
-    "Found",
     "Gap",
     "Identification",
     "Now",
@@ -111,6 +110,7 @@ __all__ = [
     "Recording",
     "Result",
     "Sweep",
+    "Threshold",
     "Timing",
     "Trace",
     "TraceError",
@@ -173,7 +173,7 @@ _HOMES = {
     "traces": "Trace trace_convert trace_stat trace_synth",
     "ranking": "rank",
     "studies.fleets.outcome": "Fleet",
-    "studies.finding.outcome": "Found",
+    "studies.finding.outcome": "Threshold",
     "studies.gaps.outcome": "Gap",
     "studies.identifying.outcome": "Identification",
     "studies.sweep.outcome": "Sweep",

@@ -191,10 +191,11 @@ fn value_of(input: &DeriveInput) -> Result<Code> {
             )
         }
         Data::Enum(data) => {
-            if let Some(one) = data.variants.iter().find(|one| !matches!(one.fields, Fields::Unit))
+            if let Some(variant) =
+                data.variants.iter().find(|variant| !matches!(variant.fields, Fields::Unit))
             {
                 return Err(Error::new(
-                    one.span(),
+                    variant.span(),
                     "the bytes of a variant with fields are its type's to say",
                 ));
             }

@@ -114,8 +114,8 @@ impl<S: Backend> Bytes<S> {
         let (mut from, mut data) = (at, Vec::with_capacity(held as usize + 2 * PAGE));
         for extent in &extents {
             if extent.data {
-                let asked = (from, extent.bytes, true);
-                self.asked(asked, |drive| drive.append(from, extent.bytes as usize, &mut data))?;
+                let request = (from, extent.bytes, true);
+                self.asked(request, |drive| drive.append(from, extent.bytes as usize, &mut data))?;
             }
             from += extent.bytes;
         }

@@ -75,9 +75,9 @@ pub struct Owned {
 ///
 /// # Errors
 /// A recording that cannot be read, and what the drive refuses.
-pub fn owned(settings: &Settings, trace: &Path, asked: &Query<'_>) -> Result<Owned, DeviceError> {
+pub fn owned(settings: &Settings, trace: &Path, query: &Query<'_>) -> Result<Owned, DeviceError> {
     let mut reader = reader(trace)?;
-    let mut drive = Followed::new(settings, asked)?;
+    let mut drive = Followed::new(settings, query)?;
     let mut block = vec![];
     while reader.next_block(&mut block).map_err(|error| media(&error))? {
         for request in &block {
@@ -137,7 +137,7 @@ impl OfHost<'_> {
 struct Followed<'a> {
     map: Box<dyn Stepwise>,
     settings: &'a Settings,
-    asked: &'a Query<'a>,
+    query: &'a Query<'a>,
     low: u32,
     of_host: OfHost<'a>,
     /// The owner of the data of each logical page, and of those programmed at each physical one.
@@ -150,14 +150,14 @@ struct Followed<'a> {
 }
 
 impl<'a> Followed<'a> {
-    fn new(settings: &'a Settings, asked: &'a Query<'a>) -> Result<Self, DeviceError> {
+    fn new(settings: &'a Settings, query: &'a Query<'a>) -> Result<Self, DeviceError> {
         let mut layout = settings.layout.clone();
-        if let Some((placement, _)) = &asked.placement {
+        if let Some((placement, _)) = &query.placement {
             layout.placement = placement.clone();
             layout.streams = true;
         }
         let low = low_of(&layout)?;
-        let (geometry, count) = (layout.geometry, asked.count);
+        let (geometry, count) = (layout.geometry, query.count);
         let map = settings.victim.build_stepwise(PlaneLayout::one(layout));
         let owned = Owned {
             copied_of: vec![0; usize::from(NO_STREAM) + 1],
@@ -169,10 +169,10 @@ impl<'a> Followed<'a> {
         Ok(Self {
             map: map.map_err(|error| invalid(error.to_string()))?,
             settings,
-            asked,
+            query,
             low,
             of_host: OfHost {
-                recordings: asked.recordings,
+                recordings: query.recordings,
                 reader: None,
                 block: Vec::new(),
                 at: (0, 0),
@@ -186,7 +186,7 @@ impl<'a> Followed<'a> {
     }
 
     fn group(&self, owner: StreamId) -> usize {
-        self.asked.groups.get(usize::from(owner)).copied().unwrap_or(self.asked.count - 1)
+        self.query.groups.get(usize::from(owner)).copied().unwrap_or(self.query.count - 1)
     }
 
     /// Returns the places of the pages of `block` in `programmed`.
@@ -226,10 +226,10 @@ impl<'a> Followed<'a> {
 
     /// Returns the stream of a write of `page` for `owner`, if the drive has some.
     fn stream(&mut self, page: u32, owner: StreamId) -> Result<Option<StreamId>, DeviceError> {
-        Ok(match (&self.asked.placement, &self.settings.streams) {
+        Ok(match (&self.query.placement, &self.settings.streams) {
             (Some((_, streams)), _) => streams.get(self.group(owner)).copied(),
             (None, Some(ranges)) => Some(stream_of(ranges, page)),
-            (None, None) if self.asked.recordings.is_empty() => None,
+            (None, None) if self.query.recordings.is_empty() => None,
             (None, None) => Some(self.of_host.next()?),
         })
     }
@@ -270,7 +270,7 @@ impl<'a> Followed<'a> {
 
     fn collect(&mut self) -> Result<(), FtlError> {
         let Some(victim) = self.map.begin_collection(PLANE)? else { return Ok(()) };
-        let counts = self.asked.counted.contains(&self.map.counters().host_pages);
+        let counts = self.query.counted.contains(&self.map.counters().host_pages);
         self.held.fill(0);
         self.copied.fill(0);
         for at in self.pages_of(victim.block) {
@@ -318,22 +318,22 @@ impl<'a> Followed<'a> {
     fn owned(self) -> Owned {
         let geometry = *self.map.geometry();
         let blocks = geometry.blocks() as usize;
-        let mut live = vec![0; blocks * self.asked.count];
+        let mut live = vec![0; blocks * self.query.count];
         for page in 0..geometry.logical_pages() {
             if let Some(ppn) = self.map.locate(page) {
                 let group = self.group(self.owner[page as usize]);
-                live[geometry.place_of(ppn).0 as usize * self.asked.count + group] += 1;
+                live[geometry.place_of(ppn).0 as usize * self.query.count + group] += 1;
             }
         }
         let each = blocks.div_ceil(MOST_CELLS).max(1);
         let cells = blocks.div_ceil(each);
         let mut owned = self.owned;
         owned.blocks_per_cell = each;
-        owned.live = vec![vec![0; cells]; self.asked.count];
+        owned.live = vec![vec![0; cells]; self.query.count];
         owned.invalid = vec![0; cells];
         owned.erases = self.map.blocks(PLANE).erase_counts().to_vec();
         let programmed = self.programmed.chunks(geometry.pages_per_block() as usize);
-        for (block, (live, programmed)) in live.chunks(self.asked.count).zip(programmed).enumerate()
+        for (block, (live, programmed)) in live.chunks(self.query.count).zip(programmed).enumerate()
         {
             let valid: u32 = live.iter().sum();
             let used = programmed.iter().filter(|&&owner| owner != FREE).count() as u32;

@@ -78,7 +78,7 @@ pub struct Recording {
     hosts: Vec<u64>,
     /// The request of the host to which the noted pages belong, and the number of requests noted before it; `None` if
     /// the host sent the pages themselves.
-    asked: Option<(HostRequest, usize)>,
+    request: Option<(HostRequest, usize)>,
     /// The time of the last request. Threads that submit at the same moment may be executed in the other
     /// order.
     last_ns: u64,
@@ -120,7 +120,7 @@ impl Recording {
             arrived: None,
             asker: Asker::UNKNOWN,
             hosts: Vec::new(),
-            asked: None,
+            request: None,
             last_ns: 0,
             failed: None,
         })
@@ -141,14 +141,16 @@ impl Recording {
 
     /// Sets the request of the host to which the pages that are noted next belong.
     pub(crate) fn asks(&mut self, request: Option<HostRequest>) {
-        self.asked = request.map(|request| (request, self.waiting.len()));
+        self.request = request.map(|request| (request, self.waiting.len()));
     }
 
     /// Returns the bytes of `count` pages from `page` on that the host asked for; `None` if it asked for none of them:
     /// the drive reads a page to write a part of it.
     fn part(&self, op: Op, page: u64, count: u64) -> Option<Range<u64>> {
         let whole = page * PAGE as u64..(page + count) * PAGE as u64;
-        let Some((HostRequest { at, bytes, is_read }, _)) = self.asked else { return Some(whole) };
+        let Some((HostRequest { at, bytes, is_read }, _)) = self.request else {
+            return Some(whole);
+        };
         match op {
             Op::Read if !is_read => None,
             Op::Read | Op::Write => Some(whole.start.max(at)..whole.end.min(at + bytes)),
@@ -159,7 +161,7 @@ impl Recording {
 
     /// Adds bytes to the last request, if that is a part of the same request of the host that ends where these begin.
     fn goes_on(&mut self, op: Op, bytes: &Range<u64>, stream: StreamId) -> bool {
-        let Some((_, before)) = self.asked else { return false };
+        let Some((_, before)) = self.request else { return false };
         if self.waiting.len() <= before {
             return false;
         }

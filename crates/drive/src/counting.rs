@@ -20,7 +20,7 @@ pub trait Drive: State + Send {
     fn layer(&self) -> &dyn Translation;
 
     /// Returns the counts of the host's commands, beside the pages that it wrote.
-    fn asked(&self) -> HostCommands;
+    fn commands(&self) -> HostCommands;
 
     /// Returns `true` if the drive's life is over.
     fn has_ended(&self) -> bool;
@@ -51,8 +51,8 @@ impl Drive for CountingDrive {
         self.layer()
     }
 
-    fn asked(&self) -> HostCommands {
-        self.asked()
+    fn commands(&self) -> HostCommands {
+        self.commands()
     }
 
     fn has_ended(&self) -> bool {
@@ -108,9 +108,9 @@ pub struct CountingDrive {
     is_cached: bool,
     /// The number of page commands executed; behind a cache, of those that the cache has served.
     requests: u64,
-    asked: HostCommands,
+    commands: HostCommands,
     /// The counts of the host's commands before the first failure, once there is one.
-    asked_at_first_failure: Option<HostCommands>,
+    commands_at_first_failure: Option<HostCommands>,
     #[snapshot(skip)]
     writes: Vec<u32>,
     /// The streams of `writes`; empty if they have none.
@@ -151,8 +151,8 @@ impl CountingDrive {
             is_cached: false,
             batch_len: batch_len.max(1),
             requests: 0,
-            asked: HostCommands::default(),
-            asked_at_first_failure: None,
+            commands: HostCommands::default(),
+            commands_at_first_failure: None,
             writes: Vec::new(),
             named: Vec::new(),
             hinted_pages: Vec::new(),
@@ -191,8 +191,8 @@ impl CountingDrive {
     }
 
     /// Returns the counts of the host's commands, beside the pages that it wrote.
-    pub fn asked(&self) -> HostCommands {
-        self.asked
+    pub fn commands(&self) -> HostCommands {
+        self.commands
     }
 
     /// Returns `true` if the drive's life is over.
@@ -203,7 +203,7 @@ impl CountingDrive {
     /// Returns the moment at which the first block wore out, and the counts of the host's commands until
     /// then.
     pub fn first_failure(&self) -> Option<(Moment, HostCommands)> {
-        Some((self.layer.wear()?.first_failure()?, self.asked_at_first_failure?))
+        Some((self.layer.wear()?.first_failure()?, self.commands_at_first_failure?))
     }
 
     /// Returns the drive's position in its workload, in `unit`.
@@ -274,7 +274,7 @@ impl CountingDrive {
             let written = self.layer.write_until(pages, collections)?;
             if let Some(first) = self.unnoted_failure() {
                 let before = (first.counters.host_pages - host_pages) as usize;
-                self.asked_at_first_failure = Some(self.asked_until(self.done + before).0);
+                self.commands_at_first_failure = Some(self.commands_until(self.done + before).0);
             }
             self.done += written;
         } else {
@@ -285,7 +285,7 @@ impl CountingDrive {
             true if self.done > before => drop(self.count_served(target, self.done - 1)),
             true => {}
         }
-        (self.asked, self.shortened) = self.asked_until(self.done);
+        (self.commands, self.shortened) = self.commands_until(self.done);
         Ok(self.done > before)
     }
 
@@ -345,23 +345,23 @@ impl CountingDrive {
     /// Returns the failure of the first block, if the host's commands until then are not noted yet.
     fn unnoted_failure(&self) -> Option<Moment> {
         let first = self.layer.wear().and_then(Wear::first_failure);
-        first.filter(|_| self.asked_at_first_failure.is_none())
+        first.filter(|_| self.commands_at_first_failure.is_none())
     }
 
     /// Returns the counts of the host's commands, without reads, when the commands before number `end`
     /// of the batch are done. Also returns the number of writes of less than a page that are counted
     /// then.
     #[inline]
-    fn asked_until(&self, end: usize) -> (HostCommands, usize) {
-        let (mut asked, mut shortened) = (self.asked, self.shortened);
+    fn commands_until(&self, end: usize) -> (HostCommands, usize) {
+        let (mut commands, mut shortened) = (self.commands, self.shortened);
         while let Some(&(number, missing)) = self.batch.short.get(shortened)
             && (number as usize) < end
         {
             shortened += 1;
-            asked.short_writes += 1;
-            asked.missing_bytes += u64::from(missing);
+            commands.short_writes += 1;
+            commands.missing_bytes += u64::from(missing);
         }
-        (asked, shortened)
+        (commands, shortened)
     }
 
     /// Executes the flush commands that come before the next command. Returns the number of the command
@@ -427,7 +427,7 @@ impl CountingDrive {
                     if let Some(reads) = self.layer.reads() {
                         reads.read(page)?;
                     }
-                    self.asked.reads += 1;
+                    self.commands.reads += 1;
                 }
                 self.done += 1;
                 continue;
@@ -443,9 +443,9 @@ impl CountingDrive {
                 // writes are reads.
                 let done = (first.counters.host_pages - host_pages) as usize;
                 let before = after_write(&self.batch.ops[self.done..][..run], done + 1) - 1;
-                let (until, _) = self.asked_until(self.done + before);
+                let (until, _) = self.commands_until(self.done + before);
                 let reads = until.reads + (before - done) as u64;
-                self.asked_at_first_failure = Some(HostCommands { reads, ..until });
+                self.commands_at_first_failure = Some(HostCommands { reads, ..until });
             }
             writes -= written;
             let ops = &self.batch.ops[self.done..end];
@@ -457,7 +457,7 @@ impl CountingDrive {
                 // The next write needs a collection too many: the commands before it are done.
                 after_write(&ops[..run], written + 1) - 1
             };
-            self.asked.reads += (executed - written) as u64;
+            self.commands.reads += (executed - written) as u64;
             self.done += executed;
             if executed < run {
                 break;

@@ -185,7 +185,7 @@ impl Drive for SwapDrive {
         &*self.layer
     }
 
-    fn asked(&self) -> HostCommands {
+    fn commands(&self) -> HostCommands {
         HostCommands { reads: self.counts.swap_ins, ..HostCommands::default() }
     }
 

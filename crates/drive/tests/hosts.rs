@@ -32,12 +32,12 @@ fn drive(victim: &str, placement: &str, hints: &str, batch: usize) -> CountingDr
 
 #[test]
 fn a_position_in_commands_is_one_of_the_application_and_not_of_its_cache() {
-    // The cache asked for one command at a time shows which requests it has served by then.
+    // A cache that is asked for one command at a time shows which requests it has served by then.
     let requests = |batch: usize, amount: u64| {
         let mut drive = drive("greedy", "none", "none", batch);
         while drive.step(Extent { unit: Unit::Commands, amount }).unwrap() {}
         assert_eq!(drive.position(Unit::Commands), amount);
-        (drive.layer().counters(), drive.asked().reads)
+        (drive.layer().counters(), drive.commands().reads)
     };
     let pages = Geometry::with_spare(200, 16, 0.15).unwrap().logical_pages();
     for amount in [1, 300, 5_000, 10_007] {
@@ -106,7 +106,7 @@ fn decisions_and_stops_do_not_depend_on_how_commands_and_hints_are_batched() {
                     layer.audit().unwrap();
                     let position = drive.position(Unit::Commands);
                     let counted =
-                        (layer.decisions(), layer.counters(), drive.asked().reads, position);
+                        (layer.decisions(), layer.counters(), drive.commands().reads, position);
                     (
                         counted,
                         layer.counts().zombies.map(|zombies| (zombies.marked, zombies.copied)),

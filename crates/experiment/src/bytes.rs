@@ -12,15 +12,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Default, Value)]
 pub(crate) struct Written {
     pub(crate) host_pages: u64,
-    asked: HostCommands,
+    commands: HostCommands,
     /// The pages programmed, padding included.
     programs: u64,
 }
 
 impl Written {
-    pub(crate) fn new(counters: &Counters, asked: HostCommands, packing: Option<Packing>) -> Self {
+    pub(crate) fn new(
+        counters: &Counters,
+        commands: HostCommands,
+        packing: Option<Packing>,
+    ) -> Self {
         let programs = counters.programs() + packing.map_or(0, |packing| packing.padding);
-        Self { host_pages: counters.host_pages, asked, programs }
+        Self { host_pages: counters.host_pages, commands, programs }
     }
 
     /// Returns the bytes written since `earlier`, in pages of `unit` bytes.
@@ -28,7 +32,7 @@ impl Written {
         let host_pages = self.host_pages - earlier.host_pages;
         Interval {
             host_pages,
-            host_bytes: self.asked.since(&earlier.asked).host_bytes(host_pages, unit),
+            host_bytes: self.commands.since(&earlier.commands).host_bytes(host_pages, unit),
             programmed_bytes: (self.programs - earlier.programs) * u64::from(unit),
         }
     }
@@ -56,16 +60,16 @@ pub struct Bytes {
 impl Bytes {
     pub(crate) fn new(
         counters: &Counters,
-        asked: &HostCommands,
+        commands: &HostCommands,
         packing: Option<Packing>,
         unit: u32,
     ) -> Self {
-        let all = Written::new(counters, *asked, packing).since(&Written::default(), unit);
+        let all = Written::new(counters, *commands, packing).since(&Written::default(), unit);
         let bytes = |pages: u64| pages * u64::from(unit);
         Self {
             host: all.host_bytes,
-            merged: asked.merged_bytes,
-            rounding: asked.missing_bytes,
+            merged: commands.merged_bytes,
+            rounding: commands.missing_bytes,
             padding: bytes(packing.map_or(0, |packing| packing.padding)),
             copies: bytes(counters.copied_pages),
             programmed: all.programmed_bytes,

@@ -19,7 +19,7 @@ pub(crate) struct Counted {
     /// The counts of the map.
     pub(crate) counters: Counters,
     /// The counts of the host's other commands.
-    pub(crate) asked: HostCommands,
+    pub(crate) commands: HostCommands,
     /// The counts that only some layers keep.
     pub(crate) layer: LayerCounts,
     /// The counts of the host.
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn every_count_is_in_differences_sums_and_snapshots() {
         let faults = [
-            fault::<HostCommands>("asked"),
+            fault::<HostCommands>("commands"),
             fault::<CollectionResult>("collecting"),
             fault::<Counters>("counters"),
             fault::<HintCounts>("hints"),

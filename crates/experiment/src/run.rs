@@ -308,7 +308,7 @@ impl Run {
         let layer = self.drive.layer();
         Counted {
             counters: layer.counters(),
-            asked: self.drive.asked(),
+            commands: self.drive.commands(),
             layer: layer.counts(),
             host: self.host.as_ref().map(HostWatch::counts),
             swapping: self.drive.swapping(),
@@ -353,7 +353,7 @@ impl Run {
             poll();
         }
         let layer = self.drive.layer();
-        let now = Written::new(&layer.counters(), self.drive.asked(), layer.counts().packing);
+        let now = Written::new(&layer.counters(), self.drive.commands(), layer.counts().packing);
         let interval = now.since(&self.last, self.page_bytes);
         self.last = now;
         match self.at_start {
@@ -455,7 +455,7 @@ impl Lengthened for Run {
             first_failure: self.drive.first_failure(),
             system_failure: wear
                 .system_failure()
-                .map(|(moment, cause)| ((moment, self.drive.asked()), cause)),
+                .map(|(moment, cause)| ((moment, self.drive.commands()), cause)),
         });
         let all = self.counted();
         // The counts are of the same intervals as write amplification. If a run was stopped in its

@@ -329,16 +329,16 @@ impl<'a> Summary<'a> {
         let (findings, steady) = (self.findings(), self.is_steady());
         let Self { resolved, runs, interrupted, measured, values, counted, .. } = self;
         let Self { levels, steadiness, half, trace, clock, .. } = self;
-        let Counted { counters, asked, layer, host, .. } = counted;
+        let Counted { counters, commands, layer, host, .. } = counted;
         let LayerCounts {
             packing, levelled, zombies, streams: totals, map_traffic, merges, ..
         } = layer;
         // A write cache may keep more from the flash than collections add.
-        let least = if asked.merged_bytes == 0 { 1.0 } else { 0.0 };
+        let least = if commands.merged_bytes == 0 { 1.0 } else { 0.0 };
         let left = levels.as_deref().map_or(0.0, left_of_all);
         let work =
-            Work { counters, asked, packing, units_per_page: resolved.buffer.units_per_page };
-        let bytes = Bytes::new(&counters, &asked, packing, resolved.config.unit());
+            Work { counters, commands, packing, units_per_page: resolved.buffer.units_per_page };
+        let bytes = Bytes::new(&counters, &commands, packing, resolved.config.unit());
         let config = FullConfig::new(resolved);
         let mut result = RunResult {
             in_pages: InPages::new(mean(&values), half, &bytes),
@@ -348,9 +348,9 @@ impl<'a> Summary<'a> {
                 .map(|half| ((mean(&values) - half).max(least), mean(&values) + half)),
             each_run: EachRun::new(values, runs),
             bytes,
-            short_writes: asked.short_writes,
+            short_writes: commands.short_writes,
             counters: NamedCounts::new(&counters),
-            reads: asked.reads,
+            reads: commands.reads,
             levelling: levelled.as_ref().map(NamedCounts::new),
             wear: Wear::new(resolved, runs),
             lifetime: Lifetime::new(resolved, runs),
@@ -702,7 +702,10 @@ fn digest(runs: &[Finished]) -> String {
     let mut text = String::new();
     for run in runs {
         let counted = &run.counted;
-        text.push_str(&format!("|{:x}|{:?}|{:?}", run.decisions, counted.counters, counted.asked));
+        text.push_str(&format!(
+            "|{:x}|{:?}|{:?}",
+            run.decisions, counted.counters, counted.commands
+        ));
         if let Some(packing) = &counted.layer.packing {
             text.push_str(&format!("|{packing:?}"));
         }

@@ -102,7 +102,7 @@ impl Times {
     /// reads the unit first. A read takes the time of a flash page in the cells, and that of its unit
     /// on the bus.
     fn host(&self, work: &Work) -> u128 {
-        let reads = u128::from(work.asked.reads + work.asked.short_writes);
+        let reads = u128::from(work.commands.reads + work.commands.short_writes);
         let read = u128::from(self.command + self.read.mean());
         let transfer = u128::from(self.transfer);
         let padding = work.packing.map_or(0, |packing| packing.padding);
@@ -143,7 +143,7 @@ impl fmt::Display for Times {
 #[derive(Clone, Copy)]
 pub(crate) struct Work {
     pub(crate) counters: Counters,
-    pub(crate) asked: HostCommands,
+    pub(crate) commands: HostCommands,
     pub(crate) packing: Option<Packing>,
     pub(crate) units_per_page: u32,
 }
@@ -188,8 +188,8 @@ mod tests {
 
     /// Returns these operations and `reads` reads, on flash whose pages are mapping units.
     fn work(counters: Counters, reads: u64) -> Work {
-        let asked = HostCommands { reads, ..HostCommands::default() };
-        Work { counters, asked, packing: None, units_per_page: 1 }
+        let commands = HostCommands { reads, ..HostCommands::default() };
+        Work { counters, commands, packing: None, units_per_page: 1 }
     }
 
     #[test]
@@ -197,9 +197,9 @@ mod tests {
         let times = Times::parse("read=60us,program=800us,erase=1.5ms,transfer=20us").unwrap();
         let counters =
             Counters { host_pages: 14, copied_pages: 8, erases: 1, ..Counters::default() };
-        let asked = HostCommands { reads: 4, short_writes: 1, ..HostCommands::default() };
+        let commands = HostCommands { reads: 4, short_writes: 1, ..HostCommands::default() };
         let packing = Some(Packing { padding: 2, pages_read: 3 });
-        let work = Work { counters, asked, packing, units_per_page: 4 };
+        let work = Work { counters, commands, packing, units_per_page: 4 };
         // 5 reads of 60 us and a quarter of 20 us; 16 units are 4 pages of 820 us.
         assert_eq!(times.host(&work), 1000 * (5 * (60 + 5) + 4 * 820));
         // 3 pages are read; 8 units go over the bus twice and are 2 pages; one erase.

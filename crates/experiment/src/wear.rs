@@ -135,8 +135,9 @@ impl Milestone {
             mean(&reached.iter().map(|(moment, _)| figure(moment)).collect::<Vec<_>>())
         };
         let unit = resolved.config.unit();
-        let written = |(moment, asked): &(Moment, HostCommands)| {
-            Written::new(&moment.counters, *asked, moment.packing).since(&Written::default(), unit)
+        let written = |(moment, commands): &(Moment, HostCommands)| {
+            Written::new(&moment.counters, *commands, moment.packing)
+                .since(&Written::default(), unit)
         };
         let written: Vec<Interval> = reached.iter().map(written).collect();
         let bytes: Vec<f64> = written.iter().map(|all| all.host_bytes as f64).collect();
@@ -158,9 +159,10 @@ impl Milestone {
             write_amplification: mean(&amplifications(&written)),
             busy_seconds: resolved.times.as_ref().map(|times| {
                 let units_per_page = resolved.buffer.units_per_page;
-                let seconds = |(moment, asked): &(Moment, HostCommands)| {
+                let seconds = |(moment, commands): &(Moment, HostCommands)| {
                     let Moment { counters, packing, .. } = *moment;
-                    times.total(&Work { counters, asked: *asked, packing, units_per_page }) as f64
+                    times.total(&Work { counters, commands: *commands, packing, units_per_page })
+                        as f64
                 };
                 mean(&reached.iter().map(seconds).collect::<Vec<_>>()) / 1e9
             }),

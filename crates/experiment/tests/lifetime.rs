@@ -140,7 +140,7 @@ fn ends_and_reads_until_them_do_not_depend_on_the_batch_size() {
         while drive.step(Extent { unit: Unit::Writes, amount: u64::MAX }).unwrap() {}
         assert!(drive.has_ended());
         drive.layer().audit().unwrap();
-        (drive.layer().counters(), drive.asked().reads, drive.first_failure().unwrap())
+        (drive.layer().counters(), drive.commands().reads, drive.first_failure().unwrap())
     };
     for workload in ["uniform", "zipf:theta=0.9,read=0.4,trim=0.05"] {
         for ends_at in [EndOfLife::FirstFailure, EndOfLife::SystemFailure] {

@@ -325,28 +325,34 @@ fn a_write_cache_takes_and_merges_writes_of_less_than_a_page() {
         });
         let mut drive = recorded(&settings, layer, requests.collect());
         drive.run(Until::END).unwrap();
-        let asked = drive.asked();
+        let commands = drive.commands();
         let times = drive.observer().completed_us();
-        (times, drive.now() / US, drive.layer().counters().host_pages, asked)
+        (times, drive.now() / US, drive.layer().counters().host_pages, commands)
     };
     // A write of 512 bytes: read 25, bus 10 both ways, program 200. The cache hides it.
     let short = [(0, 4096, 512)];
-    let (times, end, pages, asked) = drive(0, &short);
+    let (times, end, pages, commands) = drive(0, &short);
     assert_eq!((times, end, pages), (vec![245], 245, 1));
-    assert_eq!((asked.short_writes, asked.missing_bytes, asked.merged_bytes), (1, 3584, 0));
+    assert_eq!(
+        (commands.short_writes, commands.missing_bytes, commands.merged_bytes),
+        (1, 3584, 0)
+    );
     let (times, end, pages, again) = drive(4, &short);
-    assert_eq!((times, end, pages, again), (vec![0], 245, 1, asked));
+    assert_eq!((times, end, pages, again), (vec![0], 245, 1, commands));
     // Behind another write two halves become a page while they wait: no read, one program.
     let halves = [(0, 8192, 4096), (1, 4096, 2048), (2, 6144, 2048)];
-    let (times, end, pages, asked) = drive(4, &halves);
+    let (times, end, pages, commands) = drive(4, &halves);
     assert_eq!((times, end, pages), (vec![0, 1, 2], 2 * 210, 2));
-    assert_eq!((asked.short_writes, asked.missing_bytes, asked.merged_bytes), (0, 0, 0));
+    assert_eq!((commands.short_writes, commands.missing_bytes, commands.merged_bytes), (0, 0, 0));
     // 1 KiB twice, of which 512 bytes are the same: 1536 bytes of the page, 512 written in vain.
     let again = [(0, 8192, 4096), (1, 4096, 1024), (2, 4608, 1024)];
-    let (times, _, pages, asked) = drive(4, &again);
+    let (times, _, pages, commands) = drive(4, &again);
     assert_eq!((times, pages), (vec![0, 1, 2], 2));
-    assert_eq!((asked.short_writes, asked.missing_bytes, asked.merged_bytes), (1, 2560, 512));
-    assert_eq!(asked.host_bytes(pages, 4096), 4096 + 1024 + 1024);
+    assert_eq!(
+        (commands.short_writes, commands.missing_bytes, commands.merged_bytes),
+        (1, 2560, 512)
+    );
+    assert_eq!(commands.host_bytes(pages, 4096), 4096 + 1024 + 1024);
 }
 
 #[test]

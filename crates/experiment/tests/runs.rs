@@ -74,7 +74,7 @@ fn stops_and_counts_do_not_depend_on_the_batch_size() {
             for amount in [137, 138, 900, 2500] {
                 while drive.step(Extent { unit, amount }).unwrap() {}
                 let layer = drive.layer();
-                positions.push((layer.counters(), layer.decisions(), drive.asked().reads));
+                positions.push((layer.counters(), layer.decisions(), drive.commands().reads));
                 let reached = drive.position(unit);
                 // One write may take more than one collection with two frontiers.
                 assert!(reached >= amount && (unit == Unit::Collections || reached == amount));
@@ -311,7 +311,7 @@ fn every_read_is_counted_once() {
             let mut drive = CountingDrive::new(layer, Box::new(Five(0)), batch);
             let end = Extent { unit: Unit::Commands, amount: 5 };
             while drive.step(end).unwrap() {}
-            let counted = (drive.asked().reads, drive.position(Unit::Writes));
+            let counted = (drive.commands().reads, drive.position(Unit::Writes));
             assert_eq!((counted, drive.position(Unit::Commands)), ((3, 1), 5), "{batch}");
         }
     }

@@ -8,7 +8,7 @@
 //! If the drive is idle, the front end's thread executes the command. If not, the command is queued, and the
 //! drive's thread takes what waits as a batch: `bytes.rs` of the device crate turns bytes into pages,
 //! `engine/serve.rs` executes, and flushes of a batch share one sync. NBD and NVMe/TCP have hosts
-//! that outlive the server: their changes are answered together, once `Served::hand_over` has written them
+//! that outlive the server: their changes are answered together, once `Backend::hand_over` has written them
 //! (`Queue::outliving`).
 //!
 //! `faults.rs` has all faults that `device inject` sets. `Queue::submit` asks it about each command of a

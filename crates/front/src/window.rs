@@ -93,7 +93,7 @@ struct State {
     /// The time at which the last request ended.
     idle: Instant,
     /// `true` once the client has asked for something.
-    asked: bool,
+    has_asked: bool,
 }
 
 impl State {
@@ -102,7 +102,7 @@ impl State {
         self.shared += shared;
         self.used += cost;
         self.requests += 1;
-        self.asked = true;
+        self.has_asked = true;
     }
 }
 
@@ -123,7 +123,7 @@ impl Window {
             requests: 0,
             gone: false,
             idle: Instant::now(),
-            asked: false,
+            has_asked: false,
         };
         let (state, changed, waits) = (Mutex::new(state), Condvar::new(), Default::default());
         let window = Arc::new(Self { room, state, changed, waits, end });
@@ -250,12 +250,12 @@ impl Window {
     /// those that hold up the server, then those that are idle.
     pub fn useless(&self) -> Option<(u8, Duration)> {
         let limits = &self.room.limits;
-        let (idle, asked) = {
+        let (idle, has_asked) = {
             let state = lock(&self.state);
-            ((state.requests == 0).then(|| state.idle.elapsed()), state.asked)
+            ((state.requests == 0).then(|| state.idle.elapsed()), state.has_asked)
         };
         match idle {
-            Some(idle) if !asked => (idle >= limits.newcomer).then_some((2, idle)),
+            Some(idle) if !has_asked => (idle >= limits.newcomer).then_some((2, idle)),
             Some(idle) if idle >= limits.idle => Some((0, idle)),
             _ => self.stalled().filter(|time| *time >= limits.stalled).map(|time| (1, time)),
         }

@@ -24,7 +24,7 @@ struct Header {
 
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-struct Found {
+struct Mapped {
     logical: u64,
     physical: u64,
     length: u64,
@@ -36,7 +36,7 @@ struct Found {
 #[repr(C)]
 struct Request {
     header: Header,
-    found: [Found; AT_ONCE],
+    found: [Mapped; AT_ONCE],
 }
 
 /// The flag of the file's last extent.
@@ -80,7 +80,7 @@ impl Extents {
                 room: AT_ONCE as u32,
                 reserved: 0,
             };
-            let mut request = Request { header, found: [Found::default(); AT_ONCE] };
+            let mut request = Request { header, found: [Mapped::default(); AT_ONCE] };
             // SAFETY: the opcode is FIEMAP's, which reads the header and writes at most `room` extents
             // behind it, all of which `request` holds.
             unsafe {

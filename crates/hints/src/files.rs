@@ -185,7 +185,7 @@ mod live {
     pub struct Live {
         from_making: bool,
         state: Mutex<State>,
-        told: Condvar,
+        is_known: Condvar,
     }
 
     struct State {
@@ -201,7 +201,7 @@ mod live {
         pub fn prepare(kind: FileSystem) -> Result<Self, FollowError> {
             let follower = ExtentFollower::prepare(kind, RING_BYTES)?;
             let state = Mutex::new(State { follower, files: None });
-            Ok(Self { from_making: kind == FileSystem::Ext4, state, told: Condvar::new() })
+            Ok(Self { from_making: kind == FileSystem::Ext4, state, is_known: Condvar::new() })
         }
 
         fn lock(&self) -> MutexGuard<'_, State> {
@@ -224,7 +224,7 @@ mod live {
             if let Some(known) = &mut self.lock().files {
                 files.for_each(|(file, stream)| known.told(file, stream));
             }
-            self.told.notify_all();
+            self.is_known.notify_all();
         }
 
         /// Returns the streams of `count` pages from `page` on, as [`Files::streams`] does. The blocks of these
@@ -255,7 +255,7 @@ mod live {
                     files.give_up(page, count);
                     continue;
                 }
-                let waited = self.told.wait_timeout(state, left);
+                let waited = self.is_known.wait_timeout(state, left);
                 state = waited.unwrap_or_else(PoisonError::into_inner).0;
             }
         }

@@ -1,7 +1,6 @@
 //! flashgc as the Python module `flashgc._core`: conversion only. Structured values cross as JSON
 //! texts; `python/flashgc` turns them into typed objects. Start reading at [`simulate`].
 
-mod asked;
 mod blocks;
 mod clock;
 #[cfg(target_os = "linux")]
@@ -12,6 +11,7 @@ mod device;
 mod errors;
 #[cfg(target_os = "linux")]
 mod hints;
+mod input;
 mod json;
 mod model;
 mod outside;
@@ -33,12 +33,6 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::asked::{
-        check_apart, check_clock, check_names, check_stored, configurations, experiment,
-        option_number, parse_count, parse_page_size, parse_share, parse_size, tenant_texts,
-        tenant_workload,
-    };
-    #[pymodule_export]
     use super::blocks::Blocks;
     #[pymodule_export]
     use super::clock::{Clock, PickedBlock};
@@ -58,6 +52,12 @@ mod _core {
     use super::hints::{
         AllocationFollower, PageCacheFollower, PostgresFollower, WalDecoder, WriteFollower,
         has_tracepoint, trace_tag,
+    };
+    #[pymodule_export]
+    use super::input::{
+        check_apart, check_clock, check_names, check_stored, configurations, experiment,
+        option_number, parse_count, parse_page_size, parse_share, parse_size, tenant_texts,
+        tenant_workload,
     };
     #[pymodule_export]
     use super::model::{

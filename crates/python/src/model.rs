@@ -41,8 +41,8 @@ pub(crate) fn model_registry() -> String {
 #[pyfunction]
 pub(crate) fn model_evaluate(py: Python<'_>, name: &str, query: &str) -> PyResult<String> {
     let (info, query) = (find(name)?, read(query)?);
-    let asked = query.clone();
-    let answer = watched(py, info.slow, move |_| info.answer(&asked, &mut Kept::default()))?;
+    let copy = query.clone();
+    let answer = watched(py, info.slow, move |_| info.answer(&copy, &mut Kept::default()))?;
     Ok(written(info, &query, &answer.map_err(errors::config)?).to_string())
 }
 

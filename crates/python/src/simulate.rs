@@ -74,14 +74,19 @@ pub(crate) fn simulate(
     }
     let mut watch = Watch::new(control, poll).named(names.clone());
     let configs: Vec<RunConfig> = serde_json::from_str(configs).map_err(errors::config)?;
-    let ResolvedAll { resolved, notes, asked, left_out } =
+    let ResolvedAll { resolved, notes, indices, left_out } =
         resolve_all(py, &configs, &external, &mut watch, leave_out, or_none, &names)?;
     let keeper = keep.map(|keep| keeper(keep, &configs, &resolved, &names)).transpose()?;
     let keeper = keeper.as_ref();
     let engine = &control.engine;
     let (notes_of, results) = (&notes, Mutex::default());
-    let complete =
-        Complete { notes: notes_of, names: &names, asked: &asked, callback: on_result, results };
+    let complete = Complete {
+        notes: notes_of,
+        names: &names,
+        indices: &indices,
+        callback: on_result,
+        results,
+    };
     let keep = |index: usize, result: &RunResult| complete.keep(index, result);
     let results = if external.policies.is_empty() {
         py.detach(|| {
@@ -161,9 +166,9 @@ pub(crate) fn checkpoint_config(path: PathBuf) -> PyResult<String> {
 /// Writes the timeline of a drive with a clock, where one was asked for.
 fn write_timeline(resolved: &Resolved, result: &RunResult) -> PyResult<()> {
     let timed = resolved.config.timed.as_ref();
-    let asked = timed.and_then(|timed| timed.timeline.as_ref());
-    if let (Some(asked), Some(timeline)) = (asked, &result.timeline) {
-        let file = File::create(&asked.file)?;
+    let wanted = timed.and_then(|timed| timed.timeline.as_ref());
+    if let (Some(wanted), Some(timeline)) = (wanted, &result.timeline) {
+        let file = File::create(&wanted.file)?;
         timeline.write(BufWriter::new(file))?;
     }
     Ok(())
@@ -176,7 +181,7 @@ struct Complete<'a> {
     /// The way in which the user writes options.
     names: &'a input::Places,
     /// The index of each configuration in the call.
-    asked: &'a [usize],
+    indices: &'a [usize],
     callback: Option<Py<PyAny>>,
     results: Mutex<Vec<(usize, RunResult)>>,
 }
@@ -187,7 +192,7 @@ impl Complete<'_> {
             let mut result = result.clone();
             result.findings.extend(self.notes[index].iter().cloned());
             result.name_options(self.names);
-            lock(&self.results).push((self.asked[index], result));
+            lock(&self.results).push((self.indices[index], result));
         }
     }
 
@@ -230,7 +235,7 @@ struct ResolvedAll {
     resolved: Vec<Resolved>,
     notes: Vec<Vec<Finding>>,
     /// The index of each resolved configuration in the call.
-    asked: Vec<usize>,
+    indices: Vec<usize>,
     left_out: Vec<LeftOut>,
 }
 
@@ -258,7 +263,7 @@ fn resolve_all(
             Ok(resolved) => {
                 all.resolved.push(resolved);
                 all.notes.push(opened.notes.iter().map(|text| findings::as_read(text)).collect());
-                all.asked.push(index);
+                all.indices.push(index);
             }
             Err(error) if leave_out => {
                 all.left_out.push(LeftOut { index, reason: error.said(names) });

@@ -85,7 +85,7 @@ pub struct TimedDrive<O> {
     #[snapshot(skip)]
     totals: Totals,
     /// The counts of the host's commands when the first block wore out.
-    asked_at_first_failure: Option<HostCommands>,
+    commands_at_first_failure: Option<HostCommands>,
 }
 
 impl<O> TimedDrive<O> {
@@ -126,7 +126,7 @@ impl<O: Observer> TimedDrive<O> {
             scheduler: Scheduler::new(&settings, &*layer)?,
             shared: Shared::new(clock, layer, observer).counting_slc(settings.slc.is_some()),
             totals: Totals::default(),
-            asked_at_first_failure: None,
+            commands_at_first_failure: None,
             settings,
         })
     }
@@ -357,20 +357,20 @@ impl<O: Observer> TimedDrive<O> {
     /// the drive's life is over.
     #[cold]
     fn note_failure(&mut self) -> bool {
-        let asked = self.asked();
-        self.asked_at_first_failure.get_or_insert(asked);
+        let commands = self.commands();
+        self.commands_at_first_failure.get_or_insert(commands);
         self.scheduler.life() == Life::Ended
     }
 
     /// Returns the counts of the host's commands when the first block wore out. `None` while no block
     /// has, or if that was before the clock started.
-    pub fn asked_at_first_failure(&self) -> Option<HostCommands> {
-        self.asked_at_first_failure
+    pub fn commands_at_first_failure(&self) -> Option<HostCommands> {
+        self.commands_at_first_failure
     }
 
     /// Returns the counts of the host's commands, beside the pages that it wrote.
-    pub fn asked(&self) -> HostCommands {
-        HostCommands { reads: self.front.pages_read(), ..self.shared.asked }
+    pub fn commands(&self) -> HostCommands {
+        HostCommands { reads: self.front.pages_read(), ..self.shared.commands }
     }
 
     /// Frees the drive, and returns the observer.

@@ -94,10 +94,10 @@ pub struct Live {
 }
 
 /// Pages that hints name, in their order.
-type Named = Vec<Range<u32>>;
+type PageRanges = Vec<Range<u32>>;
 
 /// Adds a page that a hint names.
-fn name(named: &mut Named, page: u32) {
+fn name(named: &mut PageRanges, page: u32) {
     match named.last_mut() {
         Some(last) if last.end == page => last.end += 1,
         _ => named.push(page..page + 1),
@@ -326,7 +326,7 @@ impl Live {
     /// The errors of the drive.
     pub fn hint(&mut self, op: Op, offset: u64, bytes: u64, now_ns: u64) -> Result<(), DriveError> {
         let pages = self.pages_of(offset, bytes);
-        let mut named = Named::new();
+        let mut named = PageRanges::new();
         match &mut self.hints {
             None => named.push(pages),
             Some(hints) if op == Op::Dirty => {
@@ -346,7 +346,7 @@ impl Live {
     fn bring_hints(&mut self, op: Op, offset: u64, bytes: u64, now_ns: u64) {
         let pages = self.pages_of(offset, bytes);
         let Some(hints) = &mut self.hints else { return };
-        let mut named = Named::new();
+        let mut named = PageRanges::new();
         match op {
             Op::Write => pages.for_each(|page| hints.written(page)),
             Op::Trim => return pages.for_each(|page| hints.forget(page)),
@@ -364,7 +364,7 @@ impl Live {
     }
 
     /// Pushes hints on `named`, in pieces of one command.
-    fn push_hints(&mut self, op: Op, named: &Named, now_ns: u64) {
+    fn push_hints(&mut self, op: Op, named: &PageRanges, now_ns: u64) {
         let unit = u64::from(self.drive.settings().hardware.unit_bytes());
         let step = (LARGEST / unit) as usize;
         let cut = |pages: &Range<u32>| {
@@ -451,10 +451,10 @@ impl Live {
     /// Returns the bytes that hosts wrote, and those that the drive programmed, padding included.
     pub fn written_bytes(&mut self) -> (u64, u64) {
         let unit = self.drive.settings().hardware.unit_bytes();
-        let (counters, asked) = (self.drive.counters(), self.drive.asked());
+        let (counters, commands) = (self.drive.counters(), self.drive.commands());
         let padding = self.drive.counts().packing.map_or(0, |packing| packing.padding);
         let programs = counters.programs() + padding;
-        (asked.host_bytes(counters.host_pages, unit), programs * u64::from(unit))
+        (commands.host_bytes(counters.host_pages, unit), programs * u64::from(unit))
     }
 
     /// Returns the counts of the drive.

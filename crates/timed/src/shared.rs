@@ -28,7 +28,7 @@ pub struct Shared<O> {
     /// dies by then.
     hinted: HashMap<u32, u64>,
     /// The counts of the host's writes that have their physical pages, without the reads.
-    pub asked: HostCommands,
+    pub commands: HostCommands,
     /// The number of pages of the map that a flash page holds.
     #[snapshot(skip)]
     pub units_per_page: u32,
@@ -52,7 +52,7 @@ impl<O: Observer> Shared<O> {
             ops: Ops::default(),
             observer,
             hinted: HashMap::new(),
-            asked: HostCommands::default(),
+            commands: HostCommands::default(),
             units_per_page,
             slc: None,
         }
@@ -208,8 +208,8 @@ impl<O: Observer> Shared<O> {
         self.ops[op].is_programmed = true;
         let PageOp { page, order, request, missing, .. } = self.ops[op];
         if missing > 0 {
-            self.asked.short_writes += 1;
-            self.asked.missing_bytes += u64::from(missing);
+            self.commands.short_writes += 1;
+            self.commands.missing_bytes += u64::from(missing);
         }
         self.observer.programmed(page, ppn, Source::Host(self.ops.number(op)));
         if self.hinted.is_empty() {

@@ -72,7 +72,11 @@ fn one_die_dies_at_the_same_write_as_the_counting_drive() {
         assert_eq!(wear.first_failure(), counted.first_failure(), "{context}");
         assert_eq!(wear.system_failure(), counted.system_failure(), "{context}");
         assert_eq!(wear.failures(), counted.failures(), "{context}");
-        assert_eq!(timed.asked_at_first_failure().map(|asked| asked.reads), Some(0), "{context}");
+        assert_eq!(
+            timed.commands_at_first_failure().map(|commands| commands.reads),
+            Some(0),
+            "{context}"
+        );
         layer.audit().unwrap();
         // A drive that is dead remains dead.
         assert_eq!(timed.run(Until::END).unwrap(), Stop::WornOut, "{context}");

@@ -87,8 +87,8 @@ class Synthetic(UnderReading):
             for value in values:
                 requests = workload(**{key: form.format(value)})
                 for preemption in ("none", "pgc"):
-                    named = f"{name} {value} {preemption}"
-                    simulations |= timed(named, requests, size, self.reading, preemption)
+                    label = f"{name} {value} {preemption}"
+                    simulations |= timed(label, requests, size, self.reading, preemption)
         least = max(LENGTH[size][0], MEETINGS)
         simulations |= timed(SHORT, short(), size, self.reading, "pgc", requests=least)
         return Task(simulations, {}, settings(size), left_out(size))

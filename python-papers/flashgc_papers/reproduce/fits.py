@@ -39,8 +39,10 @@ class Fit:
 
     def covers(self, label: str, reading: str) -> bool:
         """Return true if the row ``label`` under ``reading`` is one of them."""
-        named = not self.rows or any(fnmatch.fnmatchcase(label, pattern) for pattern in self.rows)
-        return named and (not self.under or reading in self.under)
+        is_named = not self.rows or any(
+            fnmatch.fnmatchcase(label, pattern) for pattern in self.rows
+        )
+        return is_named and (not self.under or reading in self.under)
 
 
 @functools.cache

@@ -145,7 +145,7 @@ def _joined(parts: Mapping[str, Mapping[str, V]]) -> dict[str, V]:
 
 def _of(reading: str, keys: Iterable[str], joined: Mapping[str, V]) -> dict[str, V]:
     """The part of a reading, as far as it is there: what :func:`_joined` put together."""
-    return {key: joined[named] for key in keys if (named := _key(reading, key)) in joined}
+    return {key: joined[name] for key in keys if (name := _key(reading, key)) in joined}
 
 
 def _part(measured: Measured, name: str, task: Task) -> Measured:

@@ -39,7 +39,8 @@ def reproduce(
     alone = readings == "chosen" or (not readings and size is Size.QUICK)
     runners = {claim.id: _runner(claim, alone=alone) for claim in chosen}
     tasks = {
-        claim.id: _task(claim, runners[claim.id], size, named=claim.id in what) for claim in chosen
+        claim.id: _task(claim, runners[claim.id], size, is_named=claim.id in what)
+        for claim in chosen
     }
     work = Work(
         {name: task for name, task in tasks.items() if not task.not_run},
@@ -90,10 +91,10 @@ def _runner(claim: Claim, *, alone: bool) -> Runner | None:
     return chosen_alone(runner) if runner is not None and alone else runner
 
 
-def _task(claim: Claim, runner: Runner | None, size: Size, *, named: bool) -> Task:
+def _task(claim: Claim, runner: Runner | None, size: Size, *, is_named: bool) -> Task:
     if runner is None:
         return Task(not_run="nothing here runs it yet")
-    if claim.input is Input.LIVE and not named:
+    if claim.input is Input.LIVE and not is_named:
         why = f"it mounts drives and runs servers; hint: flashgc reproduce {claim.id}"
         return replace(runner.task(claim, size), computations={}, not_run=why)
     return runner.task(claim, size)

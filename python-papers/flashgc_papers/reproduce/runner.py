@@ -268,8 +268,8 @@ class Table:
 
         The columns whose names begin with "published" are the paper's.
         """
-        named = enumerate(self.columns)
-        ours = [at for at, name in named if at >= self.keys and not name.startswith("published")]
+        columns = enumerate(self.columns)
+        ours = [at for at, name in columns if at >= self.keys and not name.startswith("published")]
         cells = (row[at] for row in self.rows for at in ours)
         return any(isinstance(cell, int | float) and math.isfinite(cell) for cell in cells)
 

@@ -45,13 +45,16 @@ class Written(Work):
                 self._watch(engine)
                 self.show(self._share(self.done), what, self._programs, "programs")
 
-            named: dict[str, tuple[str, object]] = {
+            policies: dict[str, tuple[str, object]] = {
                 option: (f"python:{policy.__name__}", policy)
                 for option, policy in self._policies(simulation.config).items()
             }
-            config = {**simulation.config, **{option: name for option, (name, _) in named.items()}}
+            config = {
+                **simulation.config,
+                **{option: name for option, (name, _) in policies.items()},
+            }
             simulated = engine.simulate(
-                [config], jobs=1, progress=show, control=control, policies={0: named}
+                [config], jobs=1, progress=show, control=control, policies={0: policies}
             )
             self._programs += control.programs
             if control.cancelled:

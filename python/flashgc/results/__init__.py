@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from flashgc.results.activity import (
         Overload,
         OverTime,
-        Served,
         Suspension,
         Throughput,
+        Traffic,
         Utilisation,
     )
     from flashgc.results.comparison import Comparison, LeftOut
@@ -82,7 +82,6 @@ __all__ = [
     "Replayed",
     "Result",
     "Samples",
-    "Served",
     "Slc",
     "Snia",
     "Steadiness",
@@ -98,6 +97,7 @@ __all__ = [
     "Timing",
     "TraceConfig",
     "TraceStat",
+    "Traffic",
     "Utilisation",
     "Wear",
     "WearPoint",
@@ -112,7 +112,7 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     {
-        "activity": "Overload OverTime Served Suspension Throughput Utilisation",
+        "activity": "Overload OverTime Traffic Suspension Throughput Utilisation",
         "comparison": "Comparison LeftOut",
         "ranked": "Rank",
         "config": "Config TraceConfig",

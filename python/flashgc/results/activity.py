@@ -76,7 +76,7 @@ class Suspension:
 
 
 @dataclass(frozen=True)
-class Served:
+class Traffic:
     """Reads or writes over time, an entry a slice."""
 
     #: Requests completed a second.
@@ -96,9 +96,9 @@ class OverTime:
     #: Length of a slice in seconds; the last one may be shorter.
     resolution_seconds: float
     #: Reads.
-    read: Served
+    read: Traffic
     #: Writes.
-    write: Served
+    write: Traffic
     #: Share of the time that a bus transferred, mean over the channels.
     bus: tuple[float, ...] = field(repr=False)
     #: Share of the time that a die was busy, mean over the dies.
@@ -106,7 +106,7 @@ class OverTime:
     #: Share of the time that a collection was under way, mean over what collects on its own.
     collecting: tuple[float, ...] = field(repr=False)
 
-    def of(self, kind: str) -> Served:
+    def of(self, kind: str) -> Traffic:
         """The values of the kind called ``kind``: ``read``, ``write``; else :class:`KeyError`."""
         return {"read": self.read, "write": self.write}[kind]
 

@@ -51,7 +51,7 @@ def _rows(style: Style, names: Sequence[str], label: str) -> tuple[Figure, Axes]
     return figure, axes
 
 
-def gap(found: Gap, *, title: str | None = None) -> Figure:
+def gap(outcome: Gap, *, title: str | None = None) -> Figure:
     """Draws the rows of :func:`flashgc.gap`, from online schemes to clairvoyance.
 
     A point is a write amplification with its 95% interval. The dashed line is the best online
@@ -61,13 +61,15 @@ def gap(found: Gap, *, title: str | None = None) -> Figure:
     Raises :class:`flashgc.ConfigError` where nothing was measured.
 
     >>> import flashgc
-    >>> found = flashgc.gap("uniform", blocks=200, pages_per_block=16, spare=0.2, writes="2x",
+    >>> outcome = flashgc.gap("uniform", blocks=200, pages_per_block=16, spare=0.2, writes="2x",
     ...                     runs=2, couples=["fifo"], sigma=[1])
-    >>> [tick.get_text() for tick in gap(found).axes[0].get_yticklabels()][-2:]
+    >>> [tick.get_text() for tick in gap(outcome).axes[0].get_yticklabels()][-2:]
     ['predictor, sigma 1', 'clairvoyance']
     """
-    rows = [row for row in found.rows if row.kind in _KINDS and row.write_amplification is not None]
-    if not found.online:
+    rows = [
+        row for row in outcome.rows if row.kind in _KINDS and row.write_amplification is not None
+    ]
+    if not outcome.online:
         raise ConfigError("gap: nothing was measured, expected a figure; hint: run it to its end")
     with drawing() as style:
         figure, axes = _rows(style, [row.name for row in rows], "write amplification")
@@ -82,9 +84,9 @@ def gap(found: Gap, *, title: str | None = None) -> Figure:
                 elinewidth=style.medium.line,
                 capsize=0.6 * style.medium.marker,
             )
-        if found.bound is not None:
-            axes.axvline(found.bound, color=SOFT_INK, linewidth=style.medium.line)
-        best = found.best.write_amplification or 0.0
+        if outcome.bound is not None:
+            axes.axvline(outcome.bound, color=SOFT_INK, linewidth=style.medium.line)
+        best = outcome.best.write_amplification or 0.0
         axes.axvline(best, color=SOFT_INK, linewidth=style.medium.line, linestyle="--")
         shown = {row.kind for row in rows}
         handles = [
@@ -92,7 +94,7 @@ def gap(found: Gap, *, title: str | None = None) -> Figure:
             for kind, (marker, label) in _KINDS.items()
             if kind in shown
         ]
-        used = literal(found.workload) if title is None else title or None
+        used = literal(outcome.workload) if title is None else title or None
         header(figure, style, used, [handles])
     return figure
 
@@ -148,7 +150,7 @@ def tune(tuned: Tuned, *, title: str | None = None) -> Figure:
 _DRAWN = 3
 
 
-def identified(made: Identification, *, title: str | None = None) -> Figure:
+def identified(identification: Identification, *, title: str | None = None) -> Figure:
     """Draws the measured points of each drive, and the curves of the best three explanations.
 
     The bars are twice the relative error of a measurement. Workloads stand side by side in the
@@ -158,7 +160,7 @@ def identified(made: Identification, *, title: str | None = None) -> Figure:
     """
     parts = [
         _panel(drive, index)
-        for drive in made.drives
+        for drive in identification.drives
         if drive.ranking
         for index in range(len(drive.drives))
     ]

@@ -55,7 +55,7 @@ impl Moment {
     fn of(drive: &mut Simulated) -> Self {
         let counted = Counted {
             counters: drive.counters(),
-            asked: drive.asked(),
+            commands: drive.commands(),
             layer: drive.counts(),
             host: drive.whole().and_then(|drive| drive.host_counts()),
             swapping: None,
@@ -289,8 +289,8 @@ impl ClockedRun {
     }
 
     fn written(&mut self) -> Written {
-        let (asked, packing) = (self.drive.asked(), self.drive.counts().packing);
-        Written::new(&self.drive.counters(), asked, packing)
+        let (commands, packing) = (self.drive.commands(), self.drive.counts().packing);
+        Written::new(&self.drive.counters(), commands, packing)
     }
 
     /// Goes on until `target` requests are completed, and records the interval. Returns `false` if it
@@ -420,10 +420,10 @@ impl Lengthened for ClockedRun {
             failures = wear.failures().to_vec();
             life = Some(Life {
                 reserve: wear.reserve(),
-                first_failure: wear.first_failure().zip(drive.asked_at_first_failure()),
+                first_failure: wear.first_failure().zip(drive.commands_at_first_failure()),
                 system_failure: wear
                     .system_failure()
-                    .map(|(moment, cause)| ((moment, end.counted.asked), cause)),
+                    .map(|(moment, cause)| ((moment, end.counted.commands), cause)),
             });
         }
         let finished = Finished {

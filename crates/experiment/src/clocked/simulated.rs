@@ -179,10 +179,10 @@ impl Simulated {
     }
 
     /// Returns the counts of the host's commands beside the pages that it wrote.
-    pub fn asked(&mut self) -> HostCommands {
+    pub fn commands(&mut self) -> HostCommands {
         match self {
-            Self::Whole(drive) => drive.asked(),
-            Self::ByChannel(drive) => drive.asked(),
+            Self::Whole(drive) => drive.commands(),
+            Self::ByChannel(drive) => drive.commands(),
         }
     }
 

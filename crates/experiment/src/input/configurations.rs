@@ -68,7 +68,7 @@ impl Fields {
 /// Returns every combination of one element of each of `lists`; the last changes fastest.
 fn product(lists: &[Vec<Fields>]) -> Vec<Fields> {
     lists.iter().fold(vec![Fields::default()], |products, list| {
-        products.iter().flat_map(|before| list.iter().map(|one| before.with(one))).collect()
+        products.iter().flat_map(|before| list.iter().map(|fields| before.with(fields))).collect()
     })
 }
 
@@ -101,7 +101,8 @@ impl Experiment {
     ) -> Result<Vec<Fields>, SpecError> {
         let is_trace = source::is_trace(&self.source());
         let tenants = self.texts("tenant");
-        let any_trace = is_trace || tenants.iter().any(|one| source::is_trace(workload_of(one)));
+        let any_trace =
+            is_trace || tenants.iter().any(|tenant| source::is_trace(workload_of(tenant)));
         self.check_texts(written)?;
         self.check_effects(any_trace)?;
         tenant_specs(&tenants)?;

@@ -111,7 +111,7 @@ fn checked(
         }
         Value::List(values) if option.several || option.listing => values
             .into_iter()
-            .map(|one| single(option, one, place, places))
+            .map(|value| single(option, value, place, places))
             .collect::<Result<_, _>>()
             .map(Value::List),
         value => single(option, value, place, places),

@@ -148,8 +148,8 @@ impl Desk {
                 let counted = drive.hinted(at / PAGE_BYTES, bytes / PAGE_BYTES);
                 counted.map_err(|error| error.to_string()).map(<[u64; 2]>::from)
             };
-            let asked = self.queue.visit(ask).map_err(|failure| refusal(&failure))?;
-            let counted = asked.map_err(|text| (ControlStatus::Refused, text))?;
+            let answer = self.queue.visit(ask).map_err(|failure| refusal(&failure))?;
+            let counted = answer.map_err(|text| (ControlStatus::Refused, text))?;
             sums.iter_mut().zip(counted).for_each(|(sum, count)| *sum += count);
         }
         Ok(sums.map(u64::to_le_bytes).concat())

@@ -113,14 +113,14 @@ fn fdp(link: &Link) -> Option<&Fdp> {
 }
 
 fn identify(link: &Link, entry: &Entry) -> Result<Vec<u8>, Status> {
-    let asked = Identify {
+    let identify = Identify {
         structure: entry.dword(10) as u8,
         namespace: entry.nsid.get(),
         controller: (entry.dword(10) >> 16) as u16,
         command_set: (entry.dword(11) >> 24) as u8,
     };
     let Link { subsystem, controller, .. } = link;
-    let data = identify::data(subsystem, controller.id, controller.kind, &asked)?;
+    let data = identify::data(subsystem, controller.id, controller.kind, &identify)?;
     Ok(data.unwrap_or_else(|| {
         let (_, pages) = subsystem.health();
         let used = pages * subsystem.blocks_per_page();

@@ -99,7 +99,7 @@ fn join(
     if entry.opcode != opcode::FABRICS || entry.fabrics_type() != fabrics::CONNECT {
         return Err((Status::SEQUENCE, 0));
     }
-    let Ok(asked) = ConnectData::read_from_bytes(data) else {
+    let Ok(connect) = ConnectData::read_from_bytes(data) else {
         return Err((Status::DATA_LENGTH, 0));
     };
     let (format, queue) = (entry.dword(10) as u16, (entry.dword(10) >> 16) as u16);
@@ -110,19 +110,19 @@ fn join(
     if last == 0 || last >= QUEUE_ENTRIES {
         return Err(in_command(44));
     }
-    let name = text(&asked.host).ok_or(in_data(512))?;
+    let name = text(&connect.host).ok_or(in_data(512))?;
     if !name.starts_with("nqn.") {
         return Err(in_data(512));
     }
-    let kind = match text(&asked.subsystem) {
+    let kind = match text(&connect.subsystem) {
         Some(name) if name == subsystem.name_of(ControllerKind::Drive) => ControllerKind::Drive,
         Some(name) if name == subsystem.name_of(ControllerKind::Discovery) => {
             ControllerKind::Discovery
         }
         _ => return Err(in_data(256)),
     };
-    let host = Host { name, id: asked.host_id };
-    let id = asked.controller.get();
+    let host = Host { name, id: connect.host_id };
+    let id = connect.controller.get();
     let controller = match queue {
         0 if id != ANY => return Err(in_data(16)),
         0 => {

@@ -305,34 +305,34 @@ pub fn data(
     subsystem: &Subsystem,
     controller_id: u16,
     kind: ControllerKind,
-    asked: &Identify,
+    command: &Identify,
 ) -> Result<Option<Vec<u8>>, Status> {
-    if kind == ControllerKind::Discovery && asked.structure != 0x01 {
+    if kind == ControllerKind::Discovery && command.structure != 0x01 {
         return Err(Status::INVALID_FIELD);
     }
-    let is_there = asked.namespace == NAMESPACE;
-    let known = || match asked.namespace {
+    let is_there = command.namespace == NAMESPACE;
+    let known = || match command.namespace {
         NAMESPACE => Ok(()),
         _ => Err(Status::INVALID_NAMESPACE),
     };
     let is_set = |set: u8| if set == 0 { Ok(()) } else { Err(Status::INVALID_FIELD) };
-    Ok(Some(match asked.structure {
+    Ok(Some(match command.structure {
         0x00 | 0x11 => return known().map(|()| None),
         0x05 => {
-            is_set(asked.command_set)?;
+            is_set(command.command_set)?;
             known()?;
             vec![0; BYTES]
         }
         0x01 => controller(subsystem, controller_id, kind).as_bytes().to_vec(),
         0x02 | 0x07 | 0x10 => {
-            if asked.structure == 0x07 {
-                is_set(asked.command_set)?;
+            if command.structure == 0x07 {
+                is_set(command.command_set)?;
             }
             let mut list = vec![0; BYTES];
-            if asked.namespace >= 0xffff_fffe {
+            if command.namespace >= 0xffff_fffe {
                 return Err(Status::INVALID_NAMESPACE);
             }
-            if asked.namespace < NAMESPACE {
+            if command.namespace < NAMESPACE {
                 list[..4].copy_from_slice(&NAMESPACE.to_le_bytes());
             }
             list
@@ -347,7 +347,7 @@ pub fn data(
             list
         }
         0x06 => {
-            is_set(asked.command_set)?;
+            is_set(command.command_set)?;
             LimitsData {
                 verify_shift: LARGEST_SHIFT,
                 zeroes_shift: LARGEST_SHIFT,
@@ -370,7 +370,7 @@ pub fn data(
             .to_vec()
         }
         0x12 if !is_there => return Err(Status::INVALID_NAMESPACE),
-        0x12 | 0x13 => controllers(subsystem, asked.controller),
+        0x12 | 0x13 => controllers(subsystem, command.controller),
         0x1c => {
             let mut sets = vec![0; BYTES];
             sets[0] = 1;

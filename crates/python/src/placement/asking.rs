@@ -21,8 +21,8 @@ impl Rule {
         old: Option<Place>,
         now: Now,
     ) -> Class {
-        if let Some((asked, class)) = self.asked.get()
-            && asked == page
+        if let Some((last, class)) = self.last.get()
+            && last == page
         {
             return class;
         }
@@ -39,7 +39,7 @@ impl Rule {
             self.fail(error);
             0
         });
-        self.asked.set(Some((page, class)));
+        self.last.set(Some((page, class)));
         class
     }
 
@@ -96,19 +96,19 @@ impl Rule {
         let py = answer.py();
         drop(PyErr::take(py));
         let place = place(verb.method.bind(py));
-        let asked = format!("{place}{}(page={page}) returned", verb.name);
-        self.no_class(&asked, &shown(answer), answer.extract().ok())
+        let call = format!("{place}{}(page={page}) returned", verb.name);
+        self.no_class(&call, &shown(answer), answer.extract().ok())
     }
 
-    /// Makes the error of `found`, the answer to what was `asked`, where it is no class or may not be.
-    fn no_class(&self, asked: &str, answer: &str, number: Option<usize>) -> PyErr {
+    /// Makes the error of `found`, the answer to `call`, where it is no class or may not be.
+    fn no_class(&self, call: &str, answer: &str, number: Option<usize>) -> PyErr {
         let last = self.takes_copies.len() - 1;
         PolicyError::new_err(match number {
             Some(class) if class <= last => format!(
-                "{asked} {answer}, expected a class that takes copies; hint: takes_copies({answer}) \
+                "{call} {answer}, expected a class that takes copies; hint: takes_copies({answer}) \
                  says that it does not"
             ),
-            _ => format!("{asked} {answer}, expected a class from 0 to {last}"),
+            _ => format!("{call} {answer}, expected a class from 0 to {last}"),
         })
     }
 
@@ -137,8 +137,8 @@ impl Rule {
             let (name, place) = (table.name, place(self.object.bind(py)));
             let column = if name == "host" { "old" } else { "from_" };
             let of = of.map_or("None".to_string(), |of| of.to_string());
-            let asked = format!("{place}{name}[page={page}, {column}={of}] is");
-            self.fail(self.no_class(&asked, &class.to_string(), Some(class.into())));
+            let call = format!("{place}{name}[page={page}, {column}={of}] is");
+            self.fail(self.no_class(&call, &class.to_string(), Some(class.into())));
         });
     }
 }

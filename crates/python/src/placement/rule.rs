@@ -83,7 +83,7 @@ pub(super) struct Rule {
     pub(super) clock: Py<Clock>,
     /// The page of the last question on a host write and its answer, until something happens: a question
     /// that is asked twice has one answer.
-    pub(super) asked: Cell<Option<(u32, Class)>>,
+    pub(super) last: Cell<Option<(u32, Class)>>,
     /// The first exception that it raised, in words. From then on it is not called.
     pub(super) failed: OnceCell<String>,
     pub(super) raised: Raised,
@@ -129,7 +129,7 @@ impl Rule {
             asks_for_zombies,
             numbers: numbers?,
             clock: Py::new(py, Clock::default())?,
-            asked: Cell::new(None),
+            last: Cell::new(None),
             failed: OnceCell::new(),
             raised: Arc::clone(raised),
         })
@@ -246,7 +246,7 @@ impl Placement for Rule {
     }
 
     fn collected(&mut self, block: Collected, now: Now) {
-        self.asked.set(None);
+        self.last.set(None);
         self.tell_contents();
         if self.collected.is_none() || self.failed.get().is_some() {
             return;
@@ -316,7 +316,7 @@ impl Rule {
 impl PicksVictims for Rule {
     fn pick(&mut self, blocks: &BlockTable, rng: &mut Stream) -> Option<BlockId> {
         self.tell_contents();
-        self.asked.set(None);
+        self.last.set(None);
         if self.failed.get().is_some() {
             return None;
         }

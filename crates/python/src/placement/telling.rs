@@ -23,7 +23,7 @@ impl Rule {
         if self.untold.is_none() {
             return false;
         }
-        self.asked.set(None);
+        self.last.set(None);
         if what != What::Holds {
             self.tell_contents();
         }
@@ -94,7 +94,7 @@ impl Rule {
         ends: Ends,
         rest: impl FnOnce(&Self, Python<'_>) -> [*mut ffi::PyObject; N],
     ) {
-        self.asked.set(None);
+        self.last.set(None);
         let Some(verb) = verb.filter(|_| self.failed.get().is_none()) else { return };
         Python::attach(|py| {
             let result = call(py, verb, page, rest(self, py), ends);

@@ -62,7 +62,7 @@ pub struct Desk {
     pub(super) joints: Joints,
     /// The number of requests that arrived: without flush commands, and below with them.
     pub(super) arrived: u64,
-    pub(super) told: u64,
+    pub(super) distributed: u64,
     pub(super) completed: u64,
     pub(super) in_system: u64,
     /// The time of the last arrival, and the number of requests in the system then.
@@ -147,7 +147,7 @@ impl Desk {
             outstanding: 0,
             joints: Joints::new(meter),
             arrived: 0,
-            told: 0,
+            distributed: 0,
             completed: 0,
             in_system: 0,
             last_arrival: (0, 0),
@@ -222,7 +222,7 @@ impl Desk {
         let places = self.queue_depth.saturating_sub(self.outstanding);
         let left = until.saturating_sub(self.completed + self.in_system + 1);
         let first = self.joints.meter.first();
-        let warming = if self.told <= first { first - self.told } else { u64::MAX };
+        let warming = if self.distributed <= first { first - self.distributed } else { u64::MAX };
         places.min(left).min(warming).min(MOST_ALONE)
     }
 
@@ -366,7 +366,7 @@ impl Desk {
     /// Counts the arrivals of `count` requests of one channel each, which get their places. The last one
     /// arrives at `last`.
     fn count_arrivals(&mut self, count: u64, last: u64) {
-        self.told += count;
+        self.distributed += count;
         self.arrived += count;
         self.in_system += count;
         self.outstanding += count;
@@ -376,7 +376,7 @@ impl Desk {
     /// Counts the arrival of a request. Returns its number.
     #[inline(always)]
     fn count_arrival(&mut self, op: Op, now: u64) -> u64 {
-        self.told += 1;
+        self.distributed += 1;
         self.in_system += 1;
         self.last_arrival = (now, self.in_system);
         self.arrived += u64::from(op != Op::Flush);
@@ -408,7 +408,7 @@ impl Desk {
         if coming.request.op.is_hint() {
             return Ok(());
         }
-        if self.told == self.joints.meter.first() {
+        if self.distributed == self.joints.meter.first() {
             self.joints.meter.begin(now);
             channels.iter_mut().for_each(|drive| drive.shared.observer.meter.begin(now));
         }
@@ -574,7 +574,7 @@ impl Desk {
     /// got its page last began first.
     fn sort(&self, began: &mut [(u32, Began)]) {
         began.sort_by_key(|(_, it)| it.at);
-        for same in began.chunk_by_mut(|one, other| one.1.at == other.1.at) {
+        for same in began.chunk_by_mut(|left, right| left.1.at == right.1.at) {
             if let (true, Some(request)) = (same.len() > 1, self.joints.request(same[0].1.at.1)) {
                 let pages = self.shape.pages_of(&request).unwrap_or(0..0);
                 self.dies.sort(same, pages, |it| (it.0, it.1.by));

@@ -66,8 +66,8 @@ impl Channels {
     }
 
     /// Returns the counts of the host's commands, beside the pages that it wrote.
-    pub fn asked(&mut self) -> HostCommands {
-        self.drives().fold(HostCommands::default(), |sum, drive| sum.plus(&drive.asked()))
+    pub fn commands(&mut self) -> HostCommands {
+        self.drives().fold(HostCommands::default(), |sum, drive| sum.plus(&drive.commands()))
     }
 
     /// Checks every invariant of the maps.

@@ -240,7 +240,7 @@ fn compare(case: &Case, threads: usize) {
         same_totals(&apart.totals(), whole.totals(), &what);
         assert_eq!(apart.counters(), whole.counters(), "{what}");
         assert_eq!(apart.counts(), whole.counts(), "{what}");
-        assert_eq!(apart.asked(), whole.asked(), "{what}");
+        assert_eq!(apart.commands(), whole.commands(), "{what}");
         assert_eq!(apart.decisions(), whole.layer().decisions(), "{what}");
         assert_eq!(apart.erases(), whole.counters().erases, "{what}");
         apart.audit().unwrap();

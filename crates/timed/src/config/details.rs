@@ -84,8 +84,8 @@ impl ReadRetry {
                 _ => most = number(key, value)?,
             }
         }
-        let half = |one: &str, other: &str| {
-            let message = format!("read_retry: '{one}' without '{other}' in '{text}'");
+        let half = |given: &str, other: &str| {
+            let message = format!("read_retry: '{given}' without '{other}' in '{text}'");
             SpecError::new(message, HINT)
         };
         let erases = match (from, every) {

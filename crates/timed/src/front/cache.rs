@@ -228,7 +228,7 @@ impl WriteCache {
                     return Effect::Passes;
                 }
                 let flush = entry.flush;
-                shared.asked.merged_bytes += u64::from(entry.cover.len());
+                shared.commands.merged_bytes += u64::from(entry.cover.len());
                 self.entries.remove(&page);
                 Effect::Discards(flush)
             }
@@ -260,7 +260,7 @@ impl WriteCache {
                 self.entries.remove(&page)
         {
             if is_newer && is_discarded {
-                shared.asked.merged_bytes += u64::from(cover.len());
+                shared.commands.merged_bytes += u64::from(cover.len());
             } else if is_newer {
                 next = Some(self.flush(&mut shared.ops, page, number, cover));
             }
@@ -281,7 +281,7 @@ impl Entry {
             return;
         }
         let new = self.cover.add(bytes);
-        shared.asked.merged_bytes += u64::from(bytes.end - bytes.start - new);
+        shared.commands.merged_bytes += u64::from(bytes.end - bytes.start - new);
         if is_programmed {
             return;
         }

@@ -329,7 +329,7 @@ impl Meter {
     #[inline(never)]
     pub fn settle(&mut self) {
         let mut done = std::mem::take(&mut self.done);
-        done.iter().for_each(|one| self.note(one));
+        done.iter().for_each(|request| self.note(request));
         done.clear();
         self.done = done;
     }
@@ -457,9 +457,9 @@ impl Observer for Meter {
 
     fn not_suspended(&mut self, erases: bool, left_ns: u64) {
         if self.began_ns.is_some() {
-            let one =
+            let refused =
                 Refused { erases: erases.into(), programs: (!erases).into(), longest_ns: left_ns };
-            self.refused = self.refused.and(one);
+            self.refused = self.refused.and(refused);
         }
     }
 

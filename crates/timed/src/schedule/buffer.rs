@@ -128,12 +128,12 @@ impl Scheduler {
     pub(super) fn are_in_one_page<O: Observer>(
         &self,
         shared: &Shared<O>,
-        one: u32,
-        other: u32,
+        first: u32,
+        second: u32,
     ) -> bool {
         let map = &*shared.map;
-        let first = |page| map.locate(page).map(|ppn| ppn - map.unit_in_page(ppn));
-        self.units_per_page > 1 && first(one).is_some() && first(one) == first(other)
+        let place = |page| map.locate(page).map(|ppn| ppn - map.unit_in_page(ppn));
+        self.units_per_page > 1 && place(first).is_some() && place(first) == place(second)
     }
 
     /// Returns `true` if the data of `page` are in the cells, and not in the page buffer.

@@ -87,13 +87,13 @@ impl Scheduler {
         let Self { sites, flash, collector, .. } = self;
         let op = job.op();
         let flush = op.filter(|&op| ops[op].kind == Kind::Flush);
-        let one = match (op, flush) {
+        let site = match (op, flush) {
             (None, _) => collector.on(die).map(|collection| collection.site),
             (_, Some(flush)) => sites.next_of(flush),
             _ => None,
         };
         if let Some(time) = flash.times().of_slc(job) {
-            let is_in_slc = match one {
+            let is_in_slc = match site {
                 Some(flushed) if flush.is_some() => in_slc(&**map, flushed),
                 _ => is_in_slc(ops, collector, die, job),
             };
@@ -105,7 +105,7 @@ impl Scheduler {
             let site = sites.at(&**map, ppn, shared.clock.now(), job.programs());
             flash.times().of_page(job, &site)
         };
-        if let Some(ppn) = one {
+        if let Some(ppn) = site {
             return time(ppn);
         }
         // A write that waits in the page buffer is done with the others, and programs nothing.

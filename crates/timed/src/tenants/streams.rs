@@ -114,7 +114,7 @@ impl InTurn {
     fn turn(&mut self) -> Option<&mut Turn> {
         let running = self.each.iter_mut().filter(|turn| !turn.has_ended);
         running.reduce(|least, other| {
-            let done = |one: &Turn, by: &Turn| u128::from(one.done) * u128::from(by.pages);
+            let done = |turn: &Turn, by: &Turn| u128::from(turn.done) * u128::from(by.pages);
             if done(other, least) < done(least, other) { other } else { least }
         })
     }

@@ -18,10 +18,10 @@ from flashgc.terminal.render import (
 )
 
 if TYPE_CHECKING:
-    from flashgc.studies.finding.outcome import Found, Tried
+    from flashgc.studies.finding.outcome import Threshold, Tried
 
 
-def show_found(outcome: Found) -> None:
+def show_found(outcome: Threshold) -> None:
     """Prints the value, its interval, and the values that were tried."""
     out = console()
     plus_minus = unicode(out, "±", "+-")
@@ -61,7 +61,7 @@ def show_found(outcome: Found) -> None:
     show(out, listing)
 
 
-def _interval(outcome: Found) -> str:
+def _interval(outcome: Threshold) -> str:
     assert outcome.interval is not None
     better, worse = outcome.interval
     sure = f"{100 * (outcome.confidence or 0):g}%"
@@ -74,7 +74,7 @@ def _interval(outcome: Found) -> str:
     return f"{better} to {worse}, {sure}" if better != worse else f"{better}, {sure}"
 
 
-def _names(outcome: Found) -> list[str]:
+def _names(outcome: Threshold) -> list[str]:
     return list(dict.fromkeys(name for trial in outcome.tried for name in trial.figures))
 
 

@@ -23,7 +23,7 @@ from flashgc.results import Result
 from flashgc.results.figures import figures_of
 from flashgc.results.findings import Finding, Rules
 from flashgc.simulation import given_values
-from flashgc.studies.finding.outcome import Found, Tried
+from flashgc.studies.finding.outcome import Threshold, Tried
 from flashgc.studies.finding.subject import Subject, subject
 from flashgc.studies.finding.wanted import Wanted, wanted
 from flashgc.studies.study import Progress, Study, without_unit
@@ -92,7 +92,7 @@ def find(
     progress: Progress | None = None,
     control: Control | None = None,
     **options: Unpack[RunKeywords],
-) -> Found:
+) -> Threshold:
     """Finds the value of an option from which, or up to which, a drive is good enough.
 
     ``option`` is a number of the experiment (``"spare"``) or a parameter of a spec
@@ -175,7 +175,7 @@ class Search:
         self._done: dict[int, _Evaluated] = {}
         self._expected = 2 + 3 * math.ceil(math.log2(max(len(sought.values), 2)))
 
-    def found(self) -> Found:
+    def found(self) -> Threshold:
         """Bisects for the mean, and for both ends of the intervals."""
         last = len(self._sought.values) - 1
         ends = (self._at(0), self._at(last))
@@ -287,10 +287,10 @@ class Search:
         index: int | None,
         side: str,
         interval: tuple[Any, Any] | None,
-    ) -> Found:
+    ) -> Threshold:
         """All of what is known now."""
         values = self._sought.values
-        return Found(
+        return Threshold(
             option=self._sought.name,
             wanted=tuple(map(str, self._conditions)),
             status=status,

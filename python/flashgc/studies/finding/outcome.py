@@ -26,7 +26,7 @@ class Tried:
 
 
 @dataclass(frozen=True, repr=False)
-class Found(Document):
+class Threshold(Document):
     """The value from which, or up to which, all that is wanted holds."""
 
     #: The option, as typed.

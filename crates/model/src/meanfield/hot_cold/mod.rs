@@ -137,9 +137,9 @@ impl<'a> Model<'a> {
     fn start(&self) -> Vec<f64> {
         // As if data were mixed, and twice the host's writes.
         let rate = 0.5_f64.ln();
-        let made = made(self.frontier, rate);
+        let whole = vector_share(self.frontier, rate);
         let held = binomial(self.levels.b, self.data.f());
-        [rate, 0.0].into_iter().chain(held.into_iter().map(|share| made * share)).collect()
+        [rate, 0.0].into_iter().chain(held.into_iter().map(|share| whole * share)).collect()
     }
 
     fn births(&self, x: &[f64]) -> Vec<f64> {
@@ -172,8 +172,8 @@ impl<'a> Model<'a> {
             Frontier::Double => self.copies(x),
         };
         let rate = (x[0] + towards).min(0.0);
-        let made = made(self.frontier, rate);
-        let shares = std::iter::once(sorted).chain(held).map(|share| made * share);
+        let whole = vector_share(self.frontier, rate);
+        let shares = std::iter::once(sorted).chain(held).map(|share| whole * share);
         Ok(std::iter::once(rate).chain(shares).collect())
     }
 
@@ -185,7 +185,7 @@ impl<'a> Model<'a> {
             return (0.0, self.host.clone());
         }
         // Where copies and their sorted blocks are lost in rounding, neither matters.
-        let sorted = (x[1] / made(self.frontier, x[0])).clamp(0.0, 1.0);
+        let sorted = (x[1] / vector_share(self.frontier, x[0])).clamp(0.0, 1.0);
         let sorted = if sorted.is_nan() { 0.0 } else { sorted };
         let stream = Stream::new(&self.levels, succession, &copied, sorted);
         let block = stream.hot(self.levels.b);
@@ -258,7 +258,7 @@ fn of_host(x: &[f64]) -> f64 {
 }
 
 /// The share of the collections that make one of the blocks in the vector, at ln(E / b) = `rate`.
-fn made(frontier: Frontier, rate: f64) -> f64 {
+fn vector_share(frontier: Frontier, rate: f64) -> f64 {
     match frontier {
         Frontier::Single => 1.0,
         Frontier::Double => -rate.exp_m1(),
@@ -285,12 +285,12 @@ fn confine(x: &mut [f64], least: f64, frontier: Frontier) -> bool {
     if !(least..=0.0).contains(&x[0]) {
         return false;
     }
-    let made = made(frontier, x[0]);
-    x[1] = x[1].clamp(0.0, made);
+    let whole = vector_share(frontier, x[0]);
+    x[1] = x[1].clamp(0.0, whole);
     let held = &mut x[2..];
     let negative: f64 = held.iter().filter(|&&share| share < 0.0).sum();
     held.iter_mut().for_each(|share| *share = share.max(0.0));
     let total: f64 = held.iter().sum();
-    held.iter_mut().for_each(|share| *share *= made / total);
-    negative > -0.1 * made && (0.5 * made..2.0 * made).contains(&total)
+    held.iter_mut().for_each(|share| *share *= whole / total);
+    negative > -0.1 * whole && (0.5 * whole..2.0 * whole).contains(&total)
 }

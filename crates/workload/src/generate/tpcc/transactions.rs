@@ -33,7 +33,7 @@ pub(super) struct Transactions {
     payments: u64,
     random: Stream,
     /// The commands of transactions. Those from `used` on are not yet handed out.
-    asked: Vec<(u32, Op)>,
+    requests: Vec<(u32, Op)>,
     used: usize,
     #[snapshot(table)]
     ops: [Op; BLOCK],
@@ -58,27 +58,27 @@ impl Transactions {
             next: vec![(ORDERS, ORDERS - UNDELIVERED); (warehouses * DISTRICTS) as usize],
             payments: 0,
             random: stream,
-            asked: Vec::new(),
+            requests: Vec::new(),
             used: 0,
             ops: [Op::Write; BLOCK],
         }
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if self.used <= self.asked.len() {
+        if self.used <= self.requests.len() {
             return Ok(());
         }
         Err(Fault::new("more commands are used than there are"))
     }
 
     fn ask(&mut self, table: Table, row: u64, op: Op) {
-        self.asked.push((table.page(row), op));
+        self.requests.push((table.page(row), op));
     }
 
     /// Adds a command for each page of the rows `from..from + count` of a table.
     fn ask_rows(&mut self, table: Table, from: u64, count: u64, op: Op) {
         let pages = table.page(from)..=table.page(from + count - 1);
-        self.asked.extend(pages.map(|page| (page, op)));
+        self.requests.extend(pages.map(|page| (page, op)));
     }
 
     fn transaction(&mut self) {
@@ -118,7 +118,7 @@ impl Transactions {
         let name = self.name.draw(&mut self.random) as usize;
         let rows = self.named[name].iter().map(|&customer| row_of_customer(district, customer));
         let table = self.tables.customer;
-        self.asked.extend(rows.map(|row| (table.page(row), Op::Read)));
+        self.requests.extend(rows.map(|row| (table.page(row), Op::Read)));
         let middle = (self.named[name].len() - 1) / 2;
         row_of_customer(district, self.named[name][middle])
     }
@@ -214,12 +214,12 @@ impl Transactions {
 impl Blocks for Transactions {
     fn block(&mut self, pages: &mut [u32; BLOCK]) {
         for (page, op) in pages.iter_mut().zip(0..) {
-            while self.used == self.asked.len() {
-                self.asked.clear();
+            while self.used == self.requests.len() {
+                self.requests.clear();
                 self.used = 0;
                 self.transaction();
             }
-            (*page, self.ops[op]) = self.asked[self.used];
+            (*page, self.ops[op]) = self.requests[self.used];
             self.used += 1;
         }
     }
