@@ -73,19 +73,13 @@ $(VENV)/.built-%: $(VENV)/.installed-$$(GROUP_$$*) $(RUST)
 	@touch $@
 
 # Side by side: what waits for the network, what one process compiles or checks at a time, and tests that wait. The
-# Rust tests say at the end what they found.
+# Rust tests, which are compiled meanwhile, say at the end what they found.
 test: | tools ## every test, format check and lint, Rust and Python
 	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.installed-test lint-rust
-	@$(MAKE) --no-print-directory --jobs=2 lint-python tests
+	@$(MAKE) --no-print-directory --jobs=2 lint-python dev
 	@$(MAKE) --no-print-directory test-rust >$(VENV)/test-rust.log 2>&1 & rust=$$!; \
 	$(MAKE) --no-print-directory test-python; python=$$?; \
 	wait $$rust; rust=$$?; cat $(VENV)/test-rust.log; test $$python = 0 -a $$rust = 0
-
-# All that tests run, compiled.
-.PHONY: tests
-tests: | tools
-	$(CARGO) test --locked --workspace $(FEATURES_tests) --profile checks --quiet --no-run
-	@$(MAKE) --no-print-directory dev
 
 lint: lint-rust lint-python ## format checks and lints
 
