@@ -62,6 +62,11 @@ def treasure(place: Path) -> Path:
     return folder
 
 
+def mounted(place: Path) -> list[tuple[str, str]]:
+    """The mounts of a test; other tests mount theirs elsewhere."""
+    return [row for row in mounts.mounted() if row[1].startswith(str(place.parent))]
+
+
 def is_whole(treasure: Path) -> bool:
     return (treasure / "gold").read_text() == "gold" and list(treasure.iterdir()) == [
         treasure / "gold"
@@ -137,10 +142,10 @@ def test_planted_scratch_folders_are_nobodys_business(place: Path, treasure: Pat
         owned(piped)
         linked = place / "flashgc-crash-test-linked"
         linked.symlink_to(treasure)
-        before = mounts.mounted()
+        before = mounted(place)
         done = run("device", "crash-test", "--level", "kill", "--kills", 0, cwd=place)
         assert done.returncode == 0, done.stderr
-        assert mounts.mounted() == before
+        assert mounted(place) == before
     assert is_whole(treasure)
     assert (planted / "owner").exists()
     assert (piped / "owner").exists()
@@ -347,7 +352,7 @@ def test_programs_are_not_those_of_a_folder_that_others_write(place: Path) -> No
 def test_planted_notes_and_logs_beside_a_file_are_not_touched(place: Path, treasure: Path) -> None:
     file, mount = place / "drive.flash", place / "mount"
     Device.create(file, blocks=64, pages_per_block=32, victim="greedy").close()
-    kept = mounts.mounted()
+    kept = mounted(place)
     target = place.parent / "target"
     target.mkdir()
     subprocess.run(("mount", "-t", "tmpfs", "tmpfs", str(target)), check=True)
@@ -366,7 +371,7 @@ def test_planted_notes_and_logs_beside_a_file_are_not_touched(place: Path, treas
         assert is_whole(treasure)
     finally:
         subprocess.run(("umount", str(target)), check=True)
-    assert mounts.mounted() == kept
+    assert mounted(place) == kept
 
 
 def mode(path: Path) -> int:

@@ -24,11 +24,8 @@ pub(crate) fn loaded(mut written: Written<'_>, raised: &Raised) -> PyResult<Outs
     if let (Some((name, policy)), Some((placement, rule))) = (&victim, &placement)
         && policy.is(rule)
     {
-        let placement = placement::external(rule, placement.clone(), Picks::Victims, raised)?;
-        return Ok(Outside {
-            victim: Some(Victim::Placement(name.clone())),
-            placement: Some(placement),
-        });
+        let placement = Some(placement::external(rule, placement.clone(), Picks::Victims, raised)?);
+        return Ok(Outside { victim: Some(Victim::Placement(name.clone())), placement });
     }
     let victim = victim.map(|(name, policy)| {
         callable(&policy)?;

@@ -165,11 +165,10 @@ pub(crate) fn checkpoint_config(path: PathBuf) -> PyResult<String> {
 
 /// Writes the timeline of a drive with a clock, where one was asked for.
 fn write_timeline(resolved: &Resolved, result: &RunResult) -> PyResult<()> {
-    let timed = resolved.config.timed.as_ref();
-    let wanted = timed.and_then(|timed| timed.timeline.as_ref());
-    if let (Some(wanted), Some(timeline)) = (wanted, &result.timeline) {
-        let file = File::create(&wanted.file)?;
-        timeline.write(BufWriter::new(file))?;
+    if let Some(timed) = &resolved.config.timed
+        && let (Some(wanted), Some(timeline)) = (&timed.timeline, &result.timeline)
+    {
+        timeline.write(BufWriter::new(File::create(&wanted.file)?))?;
     }
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! The crash campaign from Python: its two levels in memory, and drives that are recorded, replayed and
 //! cut off.
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
@@ -10,10 +9,9 @@ use std::time::Duration;
 use flashgc_base::sync::lock;
 use flashgc_device::DeviceError;
 use flashgc_device::campaign::Pace;
-use flashgc_device::campaign::replay::{self, LogCommand, Replay};
+use flashgc_device::campaign::replay::{self, Replay};
 use flashgc_experiment::simulate::Control as EngineControl;
 use flashgc_server::campaign;
-use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
 use crate::errors::DriveError;
@@ -122,15 +120,10 @@ type Command = (u64, u64, u64, u64, u64);
 /// Returns the commands of the log at `path`.
 #[pyfunction]
 pub(crate) fn device_log(py: Python<'_>, path: PathBuf) -> PyResult<Vec<Command>> {
-    let commands = py.detach(|| replay::commands(&path)).map_err(|error| {
-        let text = format!("{}: {error}", path.display());
-        match error.kind() {
-            ErrorKind::InvalidData => DriveError::new_err(text),
-            _ => PyOSError::new_err(text),
-        }
-    })?;
-    let numbers = |LogCommand { begin, end, kind, page, count }| (begin, end, kind, page, count);
-    Ok(commands.into_iter().map(numbers).collect())
+    let commands = py.detach(|| replay::commands(&path));
+    let refused = |error| DriveError::new_err(format!("{}: {error}", path.display()));
+    let commands = commands.map_err(refused)?.into_iter();
+    Ok(commands.map(|it| (it.begin, it.end, it.kind, it.page, it.count)).collect())
 }
 
 /// A drive that does the commands of a log again.
