@@ -77,9 +77,13 @@ $(VENV)/.built-%: $(VENV)/.installed-$$(GROUP_$$*) $(RUST)
 test: | tools ## every test, format check and lint, Rust and Python
 	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.installed-test lint-rust
 	@$(MAKE) --no-print-directory --jobs=2 lint-python dev
-	@$(MAKE) --no-print-directory test-rust >$(VENV)/test-rust.log 2>&1 & rust=$$!; \
-	$(MAKE) --no-print-directory test-python; python=$$?; \
-	wait $$rust; rust=$$?; cat $(VENV)/test-rust.log; test $$python = 0 -a $$rust = 0
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-python $(VENV)/test-rust.log; code=$$?; \
+	cat $(VENV)/test-rust.log; exit $$code
+
+# A target of make and no job of the shell, which would ignore Ctrl-C.
+.PHONY: $(VENV)/test-rust.log
+$(VENV)/test-rust.log:
+	@$(MAKE) --no-print-directory test-rust >$@ 2>&1
 
 lint: lint-rust lint-python ## format checks and lints
 

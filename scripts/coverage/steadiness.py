@@ -1,4 +1,4 @@
-"""How often the tests of a steady state err: ``python -m scripts.coverage.steadiness [SERIES]``.
+"""The errors of the tests of a steady state: ``python -m scripts.coverage.steadiness [SERIES]``.
 
 Series whose truth is known are handed to the two tests: the rule for the passes of a trace, which
 replays until it is content, and the test of the time for a request. SERIES (default 2000) are

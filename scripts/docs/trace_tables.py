@@ -1,4 +1,4 @@
-"""What docs/placement.md says of every scheme on every public trace, from its cells."""
+"""The sentences of docs/placement.md on every scheme and every public trace, from its cells."""
 
 from __future__ import annotations
 
