@@ -11,6 +11,7 @@ with ``--strict`` that fails, too.
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib.metadata
 import json
 import re
@@ -27,6 +28,8 @@ from packaging.markers import Marker
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "uv.lock"
+#: The program that reads it, of `make`.
+UV = ROOT / ".venv/bin/uv"
 #: The only source of packages that are not ours.
 PYPI = "https://pypi.org/simple"
 
@@ -142,9 +145,10 @@ def locked(text: str) -> tuple[set[tuple[str, str]], list[str]]:
     return packages, faults
 
 
+@functools.cache
 def needed() -> tuple[str, set[tuple[str, str]]]:
     """The packages of the lock as requirements, and name and version of those for this system."""
-    export = [ROOT / ".venv/bin/uv", "export", "--frozen", "--quiet"]
+    export = [UV, "export", "--frozen", "--quiet"]
     export += ["--all-groups", "--all-extras", "--no-emit-local"]
     text = subprocess.run(export, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     packages = set()
@@ -297,6 +301,8 @@ def main() -> int:
     parser.add_argument("--strict", action="store_true", help="what was not checked fails, too")
     parser.add_argument("--offline", action="store_true", help="ask no database")
     given = parser.parse_args()
+    if not UV.exists():
+        parser.error(f"{UV} is missing; hint: make audit")
     audit = Audit()
     rust(audit)
     python(audit, sorted(ROOT.glob(".venv*/lib/python*/site-packages")))
