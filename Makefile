@@ -96,8 +96,9 @@ lint-python: $(VENV)/.installed-test
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 
+# Cargo shares no jobs with make, and would say so for each program.
 test-rust: ## the Rust tests
-	$(CARGO) test --locked --workspace $(FEATURES_tests) --profile checks --quiet
+	env -u MAKEFLAGS $(CARGO) test --locked --workspace $(FEATURES_tests) --profile checks --quiet
 
 test-python: dev ## the Python tests, doctests, and the commands of the documentation
 	$(PYTEST)

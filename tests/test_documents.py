@@ -141,6 +141,14 @@ def test_outputs_agree_but_for_lines_left_out_and_the_speed_of_the_machine() -> 
     assert not agrees(table.format("1 M", "1"), table.replace("1.117", "1.2").format("1 M", "1"))
 
 
+def test_only_lines_of_the_page_cache_may_be_missing_where_a_machine_decides() -> None:
+    reads, writes = "read latency   p50 7 us\n", "write latency  p50 1 us\n"
+    assert agrees_in_words(writes, reads + writes)
+    assert agrees_in_words(reads + writes, writes)
+    assert not agrees_in_words(reads, writes), "a drive that was written has latencies of writes"
+    assert not agrees_in_words(writes, writes + "trim latency  p50 1 us\n")
+
+
 def test_an_output_is_renewed_with_the_same_lines_left_out() -> None:
     before = "write amplification  4.8... ±0.0...\n...\nsteady  yes\n"
     found = "write amplification  4.8836 ±0.0047\n\nworkload  uniform\nsteady  yes\n"
