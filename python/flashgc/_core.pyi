@@ -339,6 +339,8 @@ class FileRings:
 
     def __init__(self, filesystem: str) -> None: ...
 
+def take_stack() -> None: ...
+
 class DriveFile:
     """The file of a drive, opened by who may, and read by who serves it."""
 

@@ -223,3 +223,28 @@ def test_limits_are_found_in_the_group_and_above_it(tmp_path: Path) -> None:
     (tmp_path / "memory.limit_in_bytes").write_text("700\n")
     assert found("5:memory:/not/seen") == 700
     assert found("5:memory:/a/b") == 500
+
+
+#: Becomes another user with its memory locked, and then needs more stack than before.
+GROWS = """
+import json, os, sys
+from flashgc.device import memory
+memory.is_limited = lambda: True
+memory.prepare()
+memory.lock()
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+sys.setrecursionlimit(1_000_000)
+depth = int(sys.argv[1])
+json.loads("[" * depth + "]" * depth)
+print("grown")
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="locks memory, and becomes another user")
+def test_the_stack_of_a_server_that_was_locked_may_grow() -> None:
+    done = subprocess.run(
+        (sys.executable, "-c", GROWS, "5000"), capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (0, "grown\n"), done.stderr

@@ -179,6 +179,22 @@ def test_a_device_that_others_look_at_is_given_back_when_they_are_done(tmp_path:
     looking.join()
 
 
+def test_a_device_that_others_keep_open_is_named_and_down_goes_on_later(
+    drive_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flashgc.device.mounts.PATIENCE", 0.5)
+    create(drive_file)
+    mounted = upping.up(drive_file, tmp_path / "mount")
+    held = os.open(mounted.device, os.O_RDONLY)
+    try:
+        with pytest.raises(DriveError, match=f"{mounted.device} is open in another process"):
+            upping.down(drive_file)
+    finally:
+        os.close(held)
+    assert upping.down(drive_file)
+    assert not upping.note_of(drive_file).exists()
+
+
 def test_a_mount_that_cannot_be_is_undone(drive_file: Path, tmp_path: Path) -> None:
     Device.create(drive_file, blocks=64, pages_per_block=16).close()
     with pytest.raises(DriveError, match="ext4"):

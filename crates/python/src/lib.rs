@@ -44,6 +44,7 @@ mod _core {
         DeviceClient, DeviceListener, DeviceMount, DeviceReplay, DriveFile, FileRings,
         RecordedDrive, StoredDrive, device_age, device_check, device_configuration, device_counts,
         device_create, device_fuzz, device_log, device_owners, device_repeat, device_sweep,
+        take_stack,
     };
     #[pymodule_export]
     use super::errors::{ConfigError, DriveError, FlashgcError, PolicyError, TraceError};

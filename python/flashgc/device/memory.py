@@ -11,8 +11,10 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import resource
 from pathlib import Path
 
+from flashgc import _core
 from flashgc.device import mounts
 
 #: ``PR_SET_IO_FLUSHER`` of prctl(2), ``MCL_CURRENT`` of mlockall(2).
@@ -78,18 +80,22 @@ def prepare() -> None:
 
     It says to the kernel that it and its threads to come write back what others wait for, which
     wants ``CAP_SYS_RESOURCE``. Where memory is limited, what is taken from now on is never given
-    back, and comes from one heap.
+    back, comes from one heap, and may be locked whoever this process becomes: the kernel ends a
+    process whose locked stack may not grow.
     """
     system = ctypes.CDLL(None)
     system.prctl(_IO_FLUSHER, 1, 0, 0, 0)
     if is_limited():
         for name, value in _KEEPING.items():
             system.mallopt(name, value)
+        with contextlib.suppress(ValueError, OSError):  # Root alone may.
+            resource.setrlimit(resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY,) * 2)
 
 
 def lock() -> None:
     """Keeps what this process has in memory now, where that is limited, as far as it may."""
     if is_limited():
+        _core.take_stack()
         ctypes.CDLL(None).mlockall(_CURRENT)
 
 

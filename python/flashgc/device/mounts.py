@@ -293,17 +293,27 @@ def _unescaped(path: str) -> str:
     return path
 
 
-def detach(device: str, disk: Path) -> None:
+def detach(device: str, disk: Path, *, force: bool = False) -> None:
     """Gives back the loop device if it is still one over ``disk``.
 
     While another process looks at it, the kernel keeps it, and writes what is left when that ends.
+    With ``force`` nobody needs what is left.
+
+    Raises:
+        DriveError: Another process has it open, and goes on.
+
     """
     # A file whose mount is gone has lost its folder.
     names = (str(disk), f"/{disk.name}")
     if backing(device) in names:
         run("losetup", "--detach", device)
         until = time.monotonic() + PATIENCE
-        while backing(device) in names and time.monotonic() < until:
+        while backing(device) in names and not force:
+            if time.monotonic() > until:
+                raise DriveError(
+                    f"{device} is open in another process, and is written when that ends; "
+                    f"hint: fuser {device} names the process"
+                )
             time.sleep(0.01)
 
 

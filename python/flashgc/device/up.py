@@ -88,12 +88,12 @@ class Up:
         else:
             self.device = mounts.attach(self.disk, is_narrow=memory.is_limited())
 
-    def detach(self) -> None:
+    def detach(self, *, force: bool) -> None:
         """Takes the block device away, also one that another process attached."""
         if self.host and self.serving:
             initiator.detach(self._target()[1], self.host)
         elif self.device:
-            mounts.detach(self.device, self.disk)
+            mounts.detach(self.device, self.disk, force=force)
 
     def _target(self) -> tuple[str, str]:
         """The address of the NVMe/TCP target, and the drive's name there."""
@@ -476,10 +476,10 @@ def down(file: Path, *, force: bool = False, last: Callable[[], None] = lambda: 
     if not is_dead:
         _end_faults(file)
     elif done.host:
-        done.detach()  # Unmounting would wait until the kernel gives the server up.
+        done.detach(force=True)  # Unmounting would wait until the kernel gives the server up.
     # Without its server the mount is dead: nobody can use it, or write to it.
     mounts.unmount(Path(done.mount), force=force or is_dead)
-    done.detach()
+    done.detach(force=force or is_dead)
     if not is_dead:
         last()
         _end(file, done)

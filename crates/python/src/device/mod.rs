@@ -20,7 +20,7 @@ use flashgc_front::faults;
 use flashgc_ftl::PlacementSpec;
 use flashgc_server::files;
 use flashgc_workload::generate::GeneratorSpec;
-pub(crate) use open::{DeviceListener, DeviceMount, DriveFile, FileRings, StoredDrive};
+pub(crate) use open::{DeviceListener, DeviceMount, DriveFile, FileRings, StoredDrive, take_stack};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

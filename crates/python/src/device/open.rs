@@ -270,6 +270,15 @@ impl StoredDrive {
     }
 }
 
+/// The bytes of stack that a server takes before it serves: more than it ever uses.
+const STACK: usize = 1 << 20;
+
+/// Makes the stack of this thread as large as it will be. The stack of the first thread is mapped as it grows.
+#[pyfunction]
+pub(crate) fn take_stack() {
+    std::hint::black_box([1_u8; STACK]);
+}
+
 /// The file of a drive, opened by who may, and read by who serves it.
 #[pyclass(frozen, module = "flashgc._core")]
 pub(crate) struct DriveFile(pub(super) File);
