@@ -115,21 +115,22 @@ pub struct Param {
 
 impl Param {
     /// Makes a parameter that takes a text in a form of its own.
-    pub const fn text(
+    pub const fn text(name: &'static str, default: Option<&'static str>) -> Self {
+        Self { name, kind: Kind::Text, default, help: "" }
+    }
+
+    /// Makes a parameter that takes one of these words.
+    pub const fn word(
         name: &'static str,
+        words: &'static [&'static str],
         default: Option<&'static str>,
-        help: &'static str,
     ) -> Self {
-        Self { name, kind: Kind::Text, default, help }
+        Self { kind: Kind::Word(words), ..Self::text(name, default) }
     }
 
     /// Makes a parameter that takes a share, from 0 to 1.
-    pub const fn share(
-        name: &'static str,
-        default: Option<&'static str>,
-        help: &'static str,
-    ) -> Self {
-        Self::real(name, (0.0, 1.0), default, help)
+    pub const fn share(name: &'static str, default: Option<&'static str>) -> Self {
+        Self::real(name, (0.0, 1.0), default)
     }
 
     /// Makes a parameter that takes a number of this range.
@@ -137,9 +138,8 @@ impl Param {
         name: &'static str,
         (min, max): (f64, f64),
         default: Option<&'static str>,
-        help: &'static str,
     ) -> Self {
-        Self { name, kind: Kind::Real { min, max }, default, help }
+        Self { kind: Kind::Real { min, max }, ..Self::text(name, default) }
     }
 
     /// Makes a parameter that takes a whole number of this range.
@@ -147,9 +147,13 @@ impl Param {
         name: &'static str,
         (min, max): (u64, u64),
         default: Option<&'static str>,
-        help: &'static str,
     ) -> Self {
-        Self { name, kind: Kind::Integer { min, max }, default, help }
+        Self { kind: Kind::Integer { min, max }, ..Self::text(name, default) }
+    }
+
+    /// Gives it its meaning and unit, in a few words: every parameter needs them.
+    pub const fn help(self, help: &'static str) -> Self {
+        Self { help, ..self }
     }
 
     /// A value that it takes: the default, else one of its range.
@@ -235,6 +239,11 @@ impl fmt::Display for Value {
 impl Params {
     /// Checks `spec` against `declared` and fills in defaults.
     pub fn resolve(spec: &Spec, declared: &[Param]) -> Result<Self, SpecError> {
+        debug_assert!(
+            declared.iter().all(|param| !param.help.is_empty()),
+            "{} lacks help",
+            spec.name
+        );
         for (key, _) in &spec.params {
             if !declared.iter().any(|param| param.name == key) {
                 let hint = if declared.is_empty() {

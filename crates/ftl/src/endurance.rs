@@ -5,7 +5,7 @@ use std::fmt;
 use crate::frontier::Frontier;
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::rng::Stream;
-use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
+use flashgc_base::spec::{Param, Params, Spec, SpecError, suggest};
 
 /// The entry of one law of endurance in listings and help texts.
 pub struct EnduranceInfo {
@@ -21,7 +21,7 @@ pub struct EnduranceInfo {
 const MOST: u64 = 1_000_000_000;
 
 const fn erases(name: &'static str, help: &'static str) -> Param {
-    Param { name, kind: Kind::Integer { min: 1, max: MOST }, default: None, help }
+    Param::integer(name, (1, MOST), None).help(help)
 }
 
 static LAWS: &[EnduranceInfo] = &[
@@ -35,12 +35,7 @@ static LAWS: &[EnduranceInfo] = &[
         summary: "drawn for each block from a normal distribution; draws below 1 are repeated",
         params: &[
             erases("mean", "mean number of erases"),
-            Param {
-                name: "cv",
-                kind: Kind::Real { min: 0.0, max: 1.0 },
-                default: Some("0.1"),
-                help: "standard deviation divided by the mean",
-            },
+            Param::share("cv", Some("0.1")).help("standard deviation divided by the mean"),
         ],
     },
     EnduranceInfo {
@@ -48,13 +43,9 @@ static LAWS: &[EnduranceInfo] = &[
         summary: "drawn for each block from a Weibull distribution, the usual law of wear-out",
         params: &[
             erases("scale", "erases that 36.8% (1/e) of the blocks survive"),
-            Param {
-                name: "shape",
-                kind: Kind::Real { min: 0.5, max: 1000.0 },
-                default: Some("10"),
-                help: "the larger, the more alike the blocks; 10 is a coefficient of variation of \
-                       0.12",
-            },
+            Param::real("shape", (0.5, 1000.0), Some("10")).help(
+                "the larger, the more alike the blocks; 10 is a coefficient of variation of 0.12",
+            ),
         ],
     },
 ];

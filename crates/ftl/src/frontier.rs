@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
+use flashgc_base::spec::{Param, Params, Spec, SpecError, suggest};
 
 /// The write frontier of a drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,12 +73,8 @@ static FRONTIERS: &[FrontierInfo] = &[
     },
 ];
 
-const LOW: Param = Param {
-    name: "low",
-    kind: Kind::Integer { min: 1, max: u32::MAX as u64 / 2 },
-    default: Some("2"),
-    help: "low-water mark: the number of erased blocks at which collections start",
-};
+const LOW: Param = Param::integer("low", (1, u32::MAX as u64 / 2), Some("2"))
+    .help("low-water mark: the number of erased blocks at which collections start");
 
 /// Every frontier, in the order in which listings show them.
 pub fn frontiers() -> &'static [FrontierInfo] {

@@ -28,7 +28,7 @@ use crate::counters::Levelled;
 use crate::frontier::Frontier;
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, header, suggest};
+use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
 use flashgc_base::table::{bytes_of, tree_levels};
 
 /// The entry of one way to level wear in listings and help texts.
@@ -62,19 +62,12 @@ static LEVELLINGS: &[LevellingInfo] = &[
     LevellingInfo {
         name: "static",
         params: &[
-            Param {
-                name: "threshold",
-                kind: Kind::Integer { min: 1, max: 1_000_000_000 },
-                default: Some("50"),
-                help: "difference in erases between the most and the least worn block at which \
-                       data are moved",
-            },
-            Param {
-                name: "interval",
-                kind: Kind::Integer { min: 1, max: 1_000_000_000 },
-                default: Some("10"),
-                help: "erases of the policy's victims between two checks",
-            },
+            Param::integer("threshold", (1, 1_000_000_000), Some("50")).help(
+                "difference in erases between the most and the least worn block at which \
+                 data are moved",
+            ),
+            Param::integer("interval", (1, 1_000_000_000), Some("10"))
+                .help("erases of the policy's victims between two checks"),
         ],
         doc: include_str!("levelling.rs"),
     },

@@ -12,7 +12,7 @@ use flashgc_base::mutants::{self, Mutant};
 use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::residency::{Cached, Region, Residency};
 use flashgc_base::snapshot::Value;
-use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
+use flashgc_base::spec::{Param, Params, Spec, SpecError, suggest};
 
 /// The costs of operations in nanoseconds. A scheme weighs them; they are no clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,12 +143,8 @@ static SCHEMES: &[SchemeInfo] = &[
         false,
     ),
     SchemeInfo {
-        params: &[Param {
-            name: "below",
-            kind: Kind::Real { min: 0.0, max: 1.0 },
-            default: Some("1"),
-            help: "largest chance of another write at which a dirty page is written back",
-        }],
+        params: &[Param::share("below", Some("1"))
+            .help("largest chance of another write at which a dirty page is written back")],
         ..scheme(
             "ba-gc",
             "dirty cached pages are written back in place of their old copies (Lee, Shin, Kim 2008)",

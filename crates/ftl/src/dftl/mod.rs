@@ -48,21 +48,13 @@ use crate::translation::{FollowsReads, MakePageMap, SharesMemory, Translation};
 use crate::wear::Wear;
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
+use flashgc_base::spec::{Param, Params, SpecError, count};
 
 pub(crate) const PARAMS: &[Param] = &[
-    Param {
-        name: "entries",
-        kind: Kind::Integer { min: 1, max: u32::MAX as u64 / 2 },
-        default: Some("8192"),
-        help: "map entries cached in memory, 8 bytes each",
-    },
-    Param {
-        name: "per_page",
-        kind: Kind::Integer { min: 1, max: 1 << 20 },
-        default: Some("1024"),
-        help: "map entries of a translation page: a page's bytes over 4",
-    },
+    Param::integer("entries", (1, u32::MAX as u64 / 2), Some("8192"))
+        .help("map entries cached in memory, 8 bytes each"),
+    Param::integer("per_page", (1, 1 << 20), Some("1024"))
+        .help("map entries of a translation page: a page's bytes over 4"),
 ];
 
 #[derive(State)]

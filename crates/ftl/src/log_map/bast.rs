@@ -29,17 +29,14 @@ use crate::log_map::window::LogWindow;
 use crate::order::Order;
 use flashgc_base::residency::Residency;
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param};
+use flashgc_base::spec::Param;
 
 pub(super) const PARAMS: &[Param] = &[
     super::LOG_BLOCKS,
-    Param {
-        name: "victim",
-        kind: Kind::Word(&["scheme", "lru", "rr", "cost"]),
-        default: Some("scheme"),
-        help: "log block to merge: as the scheme says (in turn is lru), written longest ago, \
-               opened longest ago, or the cheapest",
-    },
+    Param::word("victim", &["scheme", "lru", "rr", "cost"], Some("scheme")).help(
+        "log block to merge: as the scheme says (in turn is lru), written longest ago, \
+         opened longest ago, or the cheapest",
+    ),
     super::WINDOW,
     super::STRICT_ORDER,
     super::LOG_ONLY,

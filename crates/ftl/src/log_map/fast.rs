@@ -30,22 +30,13 @@ use crate::log_map::window::LogWindow;
 use crate::order::Order;
 use flashgc_base::residency::Residency;
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::spec::{Kind, Param};
+use flashgc_base::spec::Param;
 
 pub(super) const PARAMS: &[Param] = &[
     super::LOG_BLOCKS,
-    Param {
-        name: "sequential",
-        kind: Kind::Integer { min: 0, max: 1 },
-        default: Some("1"),
-        help: "log blocks for sequential writes",
-    },
-    Param {
-        name: "victim",
-        kind: Kind::Word(&["scheme", "rr", "cost"]),
-        default: Some("scheme"),
-        help: "log block to merge: as the scheme says, the oldest, or the cheapest",
-    },
+    Param::integer("sequential", (0, 1), Some("1")).help("log blocks for sequential writes"),
+    Param::word("victim", &["scheme", "rr", "cost"], Some("scheme"))
+        .help("log block to merge: as the scheme says, the oldest, or the cheapest"),
     super::WINDOW,
     super::STRICT_ORDER,
     super::LOG_ONLY,

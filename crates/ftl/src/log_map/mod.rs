@@ -24,7 +24,7 @@ use crate::wear::Wear;
 use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::residency::{NotCached, Residency};
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, Params, SpecError, count};
+use flashgc_base::spec::{Param, Params, SpecError, count};
 
 use bast::Bast;
 use chooser::Choice;
@@ -35,33 +35,17 @@ pub use window::LogWindow;
 /// Erased blocks kept for merges: a full merge writes one data block before it erases another.
 const RESERVE: u32 = 1;
 
-const LOG_BLOCKS: Param = Param {
-    name: "log_blocks",
-    kind: Kind::Integer { min: 0, max: u32::MAX as u64 },
-    default: Some("0"),
-    help: "log blocks; 0: all that the spare space gives",
-};
+const LOG_BLOCKS: Param = Param::integer("log_blocks", (0, u32::MAX as u64), Some("0"))
+    .help("log blocks; 0: all that the spare space gives");
 
-const WINDOW: Param = Param {
-    name: "window",
-    kind: Kind::Text,
-    default: Some("all"),
-    help: "oldest log blocks that are compared for a merge: all, a number, adaptive-START-STEP",
-};
+const WINDOW: Param = Param::text("window", Some("all"))
+    .help("oldest log blocks that are compared for a merge: all, a number, adaptive-START-STEP");
 
-const STRICT_ORDER: Param = Param {
-    name: "strict_order",
-    kind: Kind::Word(&["no", "yes"]),
-    default: Some("no"),
-    help: "yes: data blocks take writes in page order only",
-};
+const STRICT_ORDER: Param = Param::word("strict_order", &["no", "yes"], Some("no"))
+    .help("yes: data blocks take writes in page order only");
 
-const LOG_ONLY: Param = Param {
-    name: "log_only",
-    kind: Kind::Word(&["no", "yes"]),
-    default: Some("no"),
-    help: "yes: every write goes to a log block, even if its data block has room",
-};
+const LOG_ONLY: Param = Param::word("log_only", &["no", "yes"], Some("no"))
+    .help("yes: every write goes to a log block, even if its data block has room");
 
 /// The use of log blocks. It decides where a write goes and which log block is merged; the flash
 /// itself belongs to [`Hybrid`].

@@ -26,30 +26,18 @@
 
 use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, StreamId};
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, Params};
+use flashgc_base::spec::{Param, Params};
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "dac",
     params: &[
-        Param {
-            name: "regions",
-            kind: Kind::Integer { min: 1, max: 64 },
-            default: Some("3"),
-            help: "regions from cold to hot",
-        },
-        Param {
-            name: "threshold",
-            kind: Kind::Integer { min: 0, max: u64::MAX },
-            default: Some("0"),
-            help: "age below which a page is young, in pages programmed since its last host write; \
-                   0: every update promotes, every copy demotes",
-        },
-        Param {
-            name: "zombie-block",
-            kind: Kind::Word(&["no", "yes"]),
-            default: Some("no"),
-            help: "copies of zombies go to an open block of their own",
-        },
+        Param::integer("regions", (1, 64), Some("3")).help("regions from cold to hot"),
+        Param::integer("threshold", (0, u64::MAX), Some("0")).help(
+            "age below which a page is young, in pages programmed since its last host \
+             write; 0: every update promotes, every copy demotes",
+        ),
+        Param::word("zombie-block", &["no", "yes"], Some("no"))
+            .help("copies of zombies go to an open block of their own"),
     ],
     source: include_str!("dac.rs"),
     needs_future: false,

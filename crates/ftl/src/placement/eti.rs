@@ -21,23 +21,14 @@
 
 use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, Shape, StreamId};
 use flashgc_base::snapshot::{Fault, State, Value};
-use flashgc_base::spec::{Kind, Param, Params};
+use flashgc_base::spec::{Param, Params};
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "eti",
     params: &[
-        Param {
-            name: "extents",
-            kind: Kind::Integer { min: 1, max: 1 << 20 },
-            default: Some("1024"),
-            help: "largest number of extents",
-        },
-        Param {
-            name: "halving",
-            kind: Kind::Integer { min: 1, max: u64::MAX },
-            default: Some("4096"),
-            help: "requests after which counts are halved and extents joined",
-        },
+        Param::integer("extents", (1, 1 << 20), Some("1024")).help("largest number of extents"),
+        Param::integer("halving", (1, u64::MAX), Some("4096"))
+            .help("requests after which counts are halved and extents joined"),
     ],
     source: include_str!("eti.rs"),
     needs_future: false,

@@ -22,16 +22,13 @@
 
 use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, StreamId};
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param};
+use flashgc_base::spec::Param;
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "fadac",
-    params: &[Param {
-        name: "classes",
-        kind: Kind::Integer { min: 1, max: 32 },
-        default: Some("6"),
-        help: "classes from rarely to often written",
-    }],
+    params: &[
+        Param::integer("classes", (1, 32), Some("6")).help("classes from rarely to often written")
+    ],
     source: include_str!("fadac.rs"),
     needs_future: false,
     needs_streams: false,

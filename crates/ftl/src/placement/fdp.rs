@@ -26,24 +26,17 @@
 
 use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, StreamId};
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError};
+use flashgc_base::spec::{Param, Params, Spec, SpecError};
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "fdp",
     params: &[
-        Param {
-            name: "handles",
-            kind: Kind::Integer { min: 1, max: 64 },
-            default: Some("8"),
-            help: "placement handles: streams 0 to handles - 1",
-        },
-        Param {
-            name: "persistent",
-            kind: Kind::Integer { min: 0, max: 64 },
-            default: Some("0"),
-            help: "handles that are persistently isolated, from handle 0 on; the others are initially \
-                   isolated",
-        },
+        Param::integer("handles", (1, 64), Some("8"))
+            .help("placement handles: streams 0 to handles - 1"),
+        Param::integer("persistent", (0, 64), Some("0")).help(
+            "handles that are persistently isolated, from handle 0 on; the others are \
+             initially isolated",
+        ),
     ],
     source: include_str!("fdp.rs"),
     needs_future: false,

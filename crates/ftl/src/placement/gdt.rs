@@ -29,16 +29,12 @@
 use super::stamps::{self, Stamps};
 use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, StreamId};
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param};
+use flashgc_base::spec::Param;
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "gdt",
-    params: &[Param {
-        name: "classes",
-        kind: Kind::Integer { min: 1, max: 32 },
-        default: Some("6"),
-        help: "classes by the time that is left, each twice as long as the one before",
-    }],
+    params: &[Param::integer("classes", (1, 32), Some("6"))
+        .help("classes by the time that is left, each twice as long as the one before")],
     source: include_str!("gdt.rs"),
     needs_future: false,
     needs_streams: false,

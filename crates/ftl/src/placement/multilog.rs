@@ -20,17 +20,13 @@ use super::{
     Class, Collected, Now, Place, Placement, PlacementInfo, Remembers, Shape, StreamId, draw,
 };
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param};
+use flashgc_base::spec::Param;
 use flashgc_base::table::prefetch;
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "multilog",
-    params: &[Param {
-        name: "levels",
-        kind: Kind::Integer { min: 2, max: 32 },
-        default: Some("6"),
-        help: "largest number of levels, from hot to cold",
-    }],
+    params: &[Param::integer("levels", (2, 32), Some("6"))
+        .help("largest number of levels, from hot to cold")],
     source: include_str!("multilog.rs"),
     needs_future: false,
     needs_streams: false,

@@ -24,37 +24,22 @@
 use super::future::{Event, Future};
 use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, Shape, StreamId};
 use flashgc_base::snapshot::{Fault, State};
-use flashgc_base::spec::{Kind, Param, Params};
+use flashgc_base::spec::{Param, Params};
 use flashgc_base::table::{Table, prefetch};
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "oracle",
     params: &[
-        Param {
-            name: "classes",
-            kind: Kind::Integer { min: 1, max: 32 },
-            default: Some("16"),
-            help: "classes of remaining life; 6 give no bound, because the last class mixes all \
-                   longer lives",
-        },
-        Param {
-            name: "horizon",
-            kind: Kind::Real { min: 0.01, max: 1000.0 },
-            default: Some("8"),
-            help: "distance that it sees ahead, in pages written per logical page",
-        },
-        Param {
-            name: "sigma",
-            kind: Kind::Real { min: 0.0, max: 100.0 },
-            default: Some("0"),
-            help: "standard deviation of the logarithm of a predicted life; 0: it knows",
-        },
-        Param {
-            name: "errors",
-            kind: Kind::Word(&["write", "request"]),
-            default: Some("write"),
-            help: "each page write has its own error (write), or each request (request)",
-        },
+        Param::integer("classes", (1, 32), Some("16")).help(
+            "classes of remaining life; 6 give no bound, because the last class mixes all \
+             longer lives",
+        ),
+        Param::real("horizon", (0.01, 1000.0), Some("8"))
+            .help("distance that it sees ahead, in pages written per logical page"),
+        Param::real("sigma", (0.0, 100.0), Some("0"))
+            .help("standard deviation of the logarithm of a predicted life; 0: it knows"),
+        Param::word("errors", &["write", "request"], Some("write"))
+            .help("each page write has its own error (write), or each request (request)"),
     ],
     source: include_str!("oracle.rs"),
     needs_future: true,

@@ -7,26 +7,14 @@
 
 use super::{Class, Now, Shape, draw};
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, Params};
+use flashgc_base::spec::{Param, Params};
 
-pub(super) const CLASSES: Param = Param {
-    name: "classes",
-    kind: Kind::Integer { min: 1, max: 32 },
-    default: Some("6"),
-    help: "classes of equally many pages",
-};
-pub(super) const SAMPLE: Param = Param {
-    name: "sample",
-    kind: Kind::Integer { min: 1, max: 1 << 31 },
-    default: Some("1000"),
-    help: "pages whose estimates give the bounds of the classes",
-};
-pub(super) const REFRESH: Param = Param {
-    name: "refresh",
-    kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
-    default: Some("10"),
-    help: "blocks of host writes after which the bounds are computed anew",
-};
+pub(super) const CLASSES: Param =
+    Param::integer("classes", (1, 32), Some("6")).help("classes of equally many pages");
+pub(super) const SAMPLE: Param = Param::integer("sample", (1, 1 << 31), Some("1000"))
+    .help("pages whose estimates give the bounds of the classes");
+pub(super) const REFRESH: Param = Param::integer("refresh", (1, u32::MAX as u64), Some("10"))
+    .help("blocks of host writes after which the bounds are computed anew");
 
 /// The bounds of classes.
 #[derive(State)]

@@ -26,17 +26,13 @@
 
 use super::{Class, Collected, Now, Place, Placement, PlacementInfo, Remembers, StreamId};
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param};
+use flashgc_base::spec::Param;
 use flashgc_base::table::prefetch;
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "sepbit",
-    params: &[Param {
-        name: "classes",
-        kind: Kind::Integer { min: 4, max: 32 },
-        default: Some("6"),
-        help: "classes: two of host writes, the others of copies",
-    }],
+    params: &[Param::integer("classes", (4, 32), Some("6"))
+        .help("classes: two of host writes, the others of copies")],
     source: include_str!("sepbit.rs"),
     needs_future: false,
     needs_streams: false,

@@ -21,29 +21,16 @@
 
 use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, Shape, StreamId};
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, Params};
+use flashgc_base::spec::{Param, Params};
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "sfr",
     params: &[
-        Param {
-            name: "classes",
-            kind: Kind::Integer { min: 2, max: 32 },
-            default: Some("6"),
-            help: "classes: the last one of copies, the others of host writes",
-        },
-        Param {
-            name: "chunk",
-            kind: Kind::Integer { min: 1, max: 1 << 31 },
-            default: Some("512"),
-            help: "pages of a chunk",
-        },
-        Param {
-            name: "halving",
-            kind: Kind::Integer { min: 1, max: u64::MAX },
-            default: Some("16384"),
-            help: "pages written by the host after which a count is halved",
-        },
+        Param::integer("classes", (2, 32), Some("6"))
+            .help("classes: the last one of copies, the others of host writes"),
+        Param::integer("chunk", (1, 1 << 31), Some("512")).help("pages of a chunk"),
+        Param::integer("halving", (1, u64::MAX), Some("16384"))
+            .help("pages written by the host after which a count is halved"),
     ],
     source: include_str!("sfr.rs"),
     needs_future: false,

@@ -36,24 +36,16 @@
 
 use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, Shape, StreamId};
 use flashgc_base::snapshot::{Fault, State};
-use flashgc_base::spec::{Kind, Param, Params};
+use flashgc_base::spec::{Param, Params};
 use flashgc_base::table::prefetch;
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "sfs",
     params: &[
-        Param {
-            name: "classes",
-            kind: Kind::Integer { min: 1, max: MOST as u64 },
-            default: Some("6"),
-            help: "groups of blocks of similar hotness",
-        },
-        Param {
-            name: "refresh",
-            kind: Kind::Real { min: 0.001, max: 1000.0 },
-            default: Some("0.01"),
-            help: "host writes after which the groups are found anew, per logical page",
-        },
+        Param::integer("classes", (1, MOST as u64), Some("6"))
+            .help("groups of blocks of similar hotness"),
+        Param::real("refresh", (0.001, 1000.0), Some("0.01"))
+            .help("host writes after which the groups are found anew, per logical page"),
     ],
     source: include_str!("sfs.rs"),
     needs_future: false,

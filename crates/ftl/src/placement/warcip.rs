@@ -28,23 +28,15 @@
 
 use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, Shape, StreamId};
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::spec::{Kind, Param, Params};
+use flashgc_base::spec::{Param, Params};
 
 pub(super) const INFO: PlacementInfo = PlacementInfo {
     name: "warcip",
     params: &[
-        Param {
-            name: "classes",
-            kind: Kind::Integer { min: 2, max: 32 },
-            default: Some("6"),
-            help: "classes: the last one of copies, the others of clusters",
-        },
-        Param {
-            name: "window",
-            kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
-            default: Some("256"),
-            help: "blocks of host writes after which a cluster is split or dissolved",
-        },
+        Param::integer("classes", (2, 32), Some("6"))
+            .help("classes: the last one of copies, the others of clusters"),
+        Param::integer("window", (1, u32::MAX as u64), Some("256"))
+            .help("blocks of host writes after which a cluster is split or dissolved"),
     ],
     source: include_str!("warcip.rs"),
     needs_future: false,

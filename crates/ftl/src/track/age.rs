@@ -2,7 +2,7 @@
 
 use crate::blocks::BlockId;
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param};
+use flashgc_base::spec::Param;
 use flashgc_base::table::bytes_of;
 
 /// The event from which a block's age counts.
@@ -18,21 +18,19 @@ pub enum AgeBasis {
 
 impl AgeBasis {
     /// The parameter `age` of policies that weigh a block's age.
-    pub const PARAM: Param = Param {
-        name: "age",
-        kind: Kind::Word(&["last_write", "last_invalidate", "last_collection"]),
-        default: Some("last_write"),
-        help: "age since the block was filled, since it last lost a page, or the latter, but at \
-               most since the last collection",
-    };
+    pub const PARAM: Param = Param::word(
+        "age",
+        &["last_write", "last_invalidate", "last_collection"],
+        Some("last_write"),
+    )
+    .help(
+        "age since the block was filled, since it last lost a page, or the latter, but at \
+         most since the last collection",
+    );
 
     /// The parameter `weigh` of policies that may weigh its logarithm.
-    pub const WEIGH: Param = Param {
-        name: "weigh",
-        kind: Kind::Word(&["age", "log"]),
-        default: Some("age"),
-        help: "the age itself, or the natural logarithm of 1 + age",
-    };
+    pub const WEIGH: Param = Param::word("weigh", &["age", "log"], Some("age"))
+        .help("the age itself, or the natural logarithm of 1 + age");
 
     /// The basis of that name; `last_write` for any other.
     pub fn named(name: &str) -> Self {

@@ -7,7 +7,7 @@ use super::Tracker;
 use crate::blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
 use crate::geometry::Geometry;
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param};
+use flashgc_base::spec::Param;
 use flashgc_base::table::{bytes_of, tree_levels};
 
 /// The order of candidates with equally few valid pages. It matters: with 1% of the pages taking
@@ -25,12 +25,8 @@ pub enum Ties {
 
 impl Ties {
     /// The parameter `ties` of policies that break ties.
-    pub const PARAM: Param = Param {
-        name: "ties",
-        kind: Kind::Word(&["latest", "oldest", "lowest"]),
-        default: Some("latest"),
-        help: "among equals: the block that lost a page last, closed first, or lowest number",
-    };
+    pub const PARAM: Param = Param::word("ties", &["latest", "oldest", "lowest"], Some("latest"))
+        .help("among equals: the block that lost a page last, closed first, or lowest number");
 
     /// The rule of that name; `latest` for any other.
     pub fn named(name: &str) -> Self {

@@ -31,7 +31,7 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::track::{Course, Score};
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_base::table::bytes_of;
 use flashgc_base::table::prefetch;
 
@@ -66,31 +66,16 @@ struct Past {
 impl Scored for Bsgc {
     const NAME: &'static str = "bsgc";
     const PARAMS: &'static [Param] = &[
-        Param {
-            name: "reading",
-            kind: Kind::Word(&["intervals", "literal", "since_erase"]),
-            default: Some("intervals"),
-            help: "times in the paper's equations are durations, or moments on the clock; or only the \
-                   time since the last erase counts",
-        },
-        Param {
-            name: "first",
-            kind: Kind::Word(&["zero", "sample"]),
-            default: Some("zero"),
-            help: "start value of the averages: 0, or their first sample",
-        },
-        Param {
-            name: "ratio",
-            kind: Kind::Word(&["erase", "live"]),
-            default: Some("erase"),
-            help: "c_iu as of the last erase, or with the valid ratio at the pick averaged in",
-        },
-        Param {
-            name: "wear",
-            kind: Kind::Word(&["relative", "absolute"]),
-            default: Some("relative"),
-            help: "the erases of a block beyond the fewest of any block, or all of them",
-        },
+        Param::word("reading", &["intervals", "literal", "since_erase"], Some("intervals")).help(
+            "times in the paper's equations are durations, or moments on the clock; or only \
+             the time since the last erase counts",
+        ),
+        Param::word("first", &["zero", "sample"], Some("zero"))
+            .help("start value of the averages: 0, or their first sample"),
+        Param::word("ratio", &["erase", "live"], Some("erase"))
+            .help("c_iu as of the last erase, or with the valid ratio at the pick averaged in"),
+        Param::word("wear", &["relative", "absolute"], Some("relative"))
+            .help("the erases of a block beyond the fewest of any block, or all of them"),
     ];
 
     fn new(params: &Params) -> Result<Self, SpecError> {

@@ -27,7 +27,7 @@ use super::{Aged, Scored};
 use crate::blocks::{BlockId, BlockTable};
 use crate::track::{AgeBasis, Ages, Course};
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::spec::{Param, Params, SpecError};
 
 /// See the module's text.
 #[derive(Clone, State)]
@@ -50,12 +50,8 @@ enum Form {
 impl Scored for CostBenefit {
     const NAME: &'static str = "cost-benefit";
     const PARAMS: &'static [Param] = &[
-        Param {
-            name: "form",
-            kind: Kind::Word(&["kawaguchi", "lfs", "sqrt"]),
-            default: Some("kawaguchi"),
-            help: "formula: age (1-u)/(2u), (1-u) age/(1+u) or (1-u)/u sqrt(age)",
-        },
+        Param::word("form", &["kawaguchi", "lfs", "sqrt"], Some("kawaguchi"))
+            .help("formula: age (1-u)/(2u), (1-u) age/(1+u) or (1-u)/u sqrt(age)"),
         AgeBasis::PARAM,
         AgeBasis::WEIGH,
     ];

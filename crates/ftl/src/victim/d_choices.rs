@@ -19,7 +19,7 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_base::table::bytes_of;
 
 /// See the module's text.
@@ -39,18 +39,9 @@ impl VictimPolicy for DChoices {
     type Tracker = ();
     const NAME: &'static str = "d-choices";
     const PARAMS: &'static [Param] = &[
-        Param {
-            name: "d",
-            kind: Kind::Integer { min: 1, max: 100_000 },
-            default: Some("10"),
-            help: "blocks drawn at random, with replacement",
-        },
-        Param {
-            name: "c",
-            kind: Kind::Integer { min: 0, max: 10_000 },
-            default: Some("0"),
-            help: "blocks remembered from earlier picks",
-        },
+        Param::integer("d", (1, 100_000), Some("10"))
+            .help("blocks drawn at random, with replacement"),
+        Param::integer("c", (0, 10_000), Some("0")).help("blocks remembered from earlier picks"),
     ];
     const DRAWS: bool = true;
 

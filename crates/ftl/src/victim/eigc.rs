@@ -25,7 +25,7 @@ use crate::geometry::Geometry;
 use crate::remembers::Remembers;
 use crate::track::{Course, Score};
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_base::table::bytes_of;
 use flashgc_base::table::prefetch;
 
@@ -41,12 +41,8 @@ pub struct Eigc {
 
 impl Scored for Eigc {
     const NAME: &'static str = "eigc";
-    const PARAMS: &'static [Param] = &[Param {
-        name: "ratio",
-        kind: Kind::Word(&["last", "average"]),
-        default: Some("last"),
-        help: "c_iu: the valid ratio at the last erase, or the mean of it and the former c_iu",
-    }];
+    const PARAMS: &'static [Param] = &[Param::word("ratio", &["last", "average"], Some("last"))
+        .help("c_iu: the valid ratio at the last erase, or the mean of it and the former c_iu")];
 
     // The wear of blocks becomes even over many times of their lives, and the index has it from the first erase on.
     const REMEMBERS: Remembers = Remembers::rewrites(16);

@@ -22,7 +22,7 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::track::{Course, Score};
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::spec::{Param, Params, SpecError};
 use flashgc_base::table::bytes_of;
 use flashgc_base::table::prefetch;
 
@@ -38,12 +38,8 @@ pub struct Sagc {
 
 impl Scored for Sagc {
     const NAME: &'static str = "sagc";
-    const PARAMS: &'static [Param] = &[Param {
-        name: "weight",
-        kind: Kind::Word(&["none", "ratio"]),
-        default: Some("none"),
-        help: "factor on the sum of ages: none, or (1-u)/(2u)",
-    }];
+    const PARAMS: &'static [Param] = &[Param::word("weight", &["none", "ratio"], Some("none"))
+        .help("factor on the sum of ages: none, or (1-u)/(2u)")];
 
     fn new(params: &Params) -> Result<Self, SpecError> {
         Ok(Self { ratio: params.text("weight") == "ratio", sums: Vec::new() })

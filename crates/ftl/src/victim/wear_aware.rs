@@ -23,7 +23,7 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::remembers::Remembers;
 use crate::track::{Course, Score};
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::spec::{Param, Params, SpecError};
 
 /// See the module's text.
 #[derive(Clone, State)]
@@ -37,12 +37,8 @@ pub struct WearAware {
 
 impl Scored for WearAware {
     const NAME: &'static str = "wear-aware";
-    const PARAMS: &'static [Param] = &[Param {
-        name: "lambda",
-        kind: Kind::Real { min: 0.0, max: 1.0 },
-        default: Some("0.1"),
-        help: "weight of the wear, from 0 to 1; the valid pages have the rest",
-    }];
+    const PARAMS: &'static [Param] = &[Param::share("lambda", Some("0.1"))
+        .help("weight of the wear, from 0 to 1; the valid pages have the rest")];
 
     // The wear of blocks becomes even over many times of their lives, and the index has it from the first erase on.
     const REMEMBERS: Remembers = Remembers::rewrites(16);

@@ -19,7 +19,7 @@ use crate::geometry::Geometry;
 use crate::track::Window;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::spec::{Param, Params, SpecError};
 
 /// See the module's text.
 #[derive(State)]
@@ -31,12 +31,8 @@ pub struct Windowed {
 impl VictimPolicy for Windowed {
     type Tracker = Window;
     const NAME: &'static str = "windowed";
-    const PARAMS: &'static [Param] = &[Param {
-        name: "w",
-        kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
-        default: Some("500"),
-        help: "blocks in the window: those closed longest ago",
-    }];
+    const PARAMS: &'static [Param] = &[Param::integer("w", (1, u32::MAX as u64), Some("500"))
+        .help("blocks in the window: those closed longest ago")];
     const DRAWS: bool = false;
 
     fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {

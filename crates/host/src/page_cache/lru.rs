@@ -20,7 +20,7 @@
 
 use flashgc_base::residency::Region;
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, Params};
+use flashgc_base::spec::{Param, Params};
 
 use super::regions::Regions;
 use super::{Evicted, PageCache, Policy, by_regions};
@@ -41,12 +41,8 @@ pub struct Lru {
 
 impl Policy for Lru {
     const NAME: &'static str = "lru";
-    const PARAMS: &'static [Param] = &[Param {
-        name: "parts",
-        kind: Kind::Integer { min: 1, max: 1 << 20 },
-        default: Some("3"),
-        help: "number of equal parts of the cache; the LRU region is one of them",
-    }];
+    const PARAMS: &'static [Param] = &[Param::integer("parts", (1, 1 << 20), Some("3"))
+        .help("number of equal parts of the cache; the LRU region is one of them")];
     const FEWEST: u32 = 1;
 
     fn new(params: &Params, pages: u32, capacity: u32) -> Self {

@@ -31,7 +31,7 @@
 
 use flashgc_base::residency::Region;
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::spec::{Param, Params, SpecError};
 
 use super::regions::Regions;
 use super::{Evicted, PageCache, Policy, by_regions};
@@ -64,30 +64,14 @@ pub struct ThreeRegion {
 impl Policy for ThreeRegion {
     const NAME: &'static str = "3-region";
     const PARAMS: &'static [Param] = &[
-        Param {
-            name: "initial",
-            kind: Kind::Real { min: FLOOR, max: 1.0 - 2.0 * FLOOR },
-            default: Some("0.25"),
-            help: "share of the cache for pages touched once, at the start",
-        },
-        Param {
-            name: "lru",
-            kind: Kind::Real { min: FLOOR, max: 1.0 - 2.0 * FLOOR },
-            default: Some("0.25"),
-            help: "share of the cache for the pages that are evicted next, at the start",
-        },
-        Param {
-            name: "resize",
-            kind: Kind::Word(&["yes", "no"]),
-            default: Some("yes"),
-            help: "yes: the sizes follow the transition rates",
-        },
-        Param {
-            name: "g",
-            kind: Kind::Real { min: 0.0, max: 1.0 },
-            default: Some("0.25"),
-            help: "weight of the last epoch in the update probabilities",
-        },
+        Param::real("initial", (FLOOR, 1.0 - 2.0 * FLOOR), Some("0.25"))
+            .help("share of the cache for pages touched once, at the start"),
+        Param::real("lru", (FLOOR, 1.0 - 2.0 * FLOOR), Some("0.25"))
+            .help("share of the cache for the pages that are evicted next, at the start"),
+        Param::word("resize", &["yes", "no"], Some("yes"))
+            .help("yes: the sizes follow the transition rates"),
+        Param::share("g", Some("0.25"))
+            .help("weight of the last epoch in the update probabilities"),
     ];
     const FEWEST: u32 = 4;
 

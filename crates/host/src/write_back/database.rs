@@ -20,7 +20,7 @@
 //! Trans. on Computers 64(4), 2015, section 4.3.2 (a database that tells of what is dirty).
 
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::spec::{Param, Params, SpecError};
 
 use super::outlet::Outlet;
 use super::pages::{Lists, Pages};
@@ -30,36 +30,14 @@ pub(super) const INFO: CacheInfo = CacheInfo {
     name: "buffer-cache",
     params: &[
         SIZE,
-        Param {
-            name: "checkpoint",
-            kind: Kind::Text,
-            default: Some("300s"),
-            help: "time between two checkpoints; 0s: none",
-        },
-        Param {
-            name: "completion",
-            kind: Kind::Real { min: 0.0, max: 1.0 },
-            default: Some("90%"),
-            help: "share of that time over which a checkpoint is written",
-        },
-        Param {
-            name: "delay",
-            kind: Kind::Text,
-            default: Some("200ms"),
-            help: "time between two rounds of the background writer",
-        },
-        Param {
-            name: "pages",
-            kind: Kind::Integer { min: 0, max: u32::MAX as u64 },
-            default: Some("100"),
-            help: "upper bound on the dirty pages it writes in a round",
-        },
-        Param {
-            name: "scan",
-            kind: Kind::Real { min: 0.0, max: 1.0 },
-            default: Some("10%"),
-            help: "share of the cache that it examines, from the end",
-        },
+        Param::text("checkpoint", Some("300s")).help("time between two checkpoints; 0s: none"),
+        Param::share("completion", Some("90%"))
+            .help("share of that time over which a checkpoint is written"),
+        Param::text("delay", Some("200ms"))
+            .help("time between two rounds of the background writer"),
+        Param::integer("pages", (0, u32::MAX as u64), Some("100"))
+            .help("upper bound on the dirty pages it writes in a round"),
+        Param::share("scan", Some("10%")).help("share of the cache that it examines, from the end"),
         RATE,
         MEMORY,
     ],

@@ -8,7 +8,7 @@ use flashgc_base::counts::Counts;
 use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, suggest};
+use flashgc_base::spec::{Param, Params, Spec, SpecError, suggest};
 
 use super::pages::Pages;
 use super::time;
@@ -27,44 +27,29 @@ pub struct HintsInfo {
 }
 
 const fn share(name: &'static str, help: &'static str) -> Param {
-    Param { name, kind: Kind::Real { min: 0.0, max: 1.0 }, default: Some("0"), help }
+    Param::share(name, Some("0")).help(help)
 }
 
 const LOST: Param = share("lost", "share of the hints that are lost");
 const WRONG: Param = share("wrong", "share of the hints that name a page drawn at random");
 const ADVERSE: Param =
     share("adverse", "share of the hints that name the page written last, the least likely one");
-const LATE: Param = Param {
-    name: "late",
-    kind: Kind::Integer { min: 0, max: u32::MAX as u64 },
-    default: Some("0"),
-    help: "delay of a hint, in commands",
-};
+const LATE: Param =
+    Param::integer("late", (0, u32::MAX as u64), Some("0")).help("delay of a hint, in commands");
 
-const HORIZON: Param = Param {
-    name: "horizon",
-    kind: Kind::Real { min: 1e-6, max: 100.0 },
-    default: Some("5%"),
-    help: "distance that the oracle sees ahead: host writes, as a share of the logical capacity",
-};
+const HORIZON: Param = Param::real("horizon", (1e-6, 100.0), Some("5%"))
+    .help("distance that the oracle sees ahead: host writes, as a share of the logical capacity");
 
 const fn cost(default: &'static str) -> Param {
-    Param {
-        name: "cost",
-        kind: Kind::Text,
-        default: Some(default),
-        help: "time that the drive takes for such a command, with a clock",
-    }
+    Param::text("cost", Some(default))
+        .help("time that the drive takes for such a command, with a clock")
 }
 
 const fn queued(default: &'static str) -> Param {
-    Param {
-        name: "queued",
-        kind: Kind::Word(&["no", "yes"]),
-        default: Some(default),
-        help: "yes: such a command runs beside others; no: it waits for all earlier commands, and \
-               later ones wait for it",
-    }
+    Param::word("queued", &["no", "yes"], Some(default)).help(
+        "yes: such a command runs beside others; no: it waits for all earlier commands, and \
+         later ones wait for it",
+    )
 }
 
 static WAYS: &[HintsInfo] = &[
@@ -85,12 +70,7 @@ static WAYS: &[HintsInfo] = &[
         name: "dsm",
         summary: "NVMe Dataset Management with Write Prepare: one command holds several ranges",
         params: &[
-            Param {
-                name: "ranges",
-                kind: Kind::Integer { min: 1, max: 256 },
-                default: Some("256"),
-                help: "ranges in one command",
-            },
+            Param::integer("ranges", (1, 256), Some("256")).help("ranges in one command"),
             cost("20us"),
             queued("yes"),
             LOST,

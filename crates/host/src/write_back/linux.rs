@@ -28,7 +28,7 @@
 //! (`balance_dirty_pages`, alike in 2.6.32 to 2.6.35); Lee et al., IEEE Trans. on Computers 64(4), 2015, Table 2 (the values).
 
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::spec::{Param, Params, SpecError};
 
 use super::outlet::Outlet;
 use super::pages::{Lists, Pages};
@@ -38,44 +38,19 @@ pub(super) const INFO: CacheInfo = CacheInfo {
     name: "page-cache",
     params: &[
         SIZE,
-        Param {
-            name: "writeback",
-            kind: Kind::Text,
-            default: Some("5s"),
-            help: "time between two checks of the flush daemon; 0s: it checks only when a writer \
-                   asks",
-        },
-        Param {
-            name: "expire",
-            kind: Kind::Text,
-            default: Some("30s"),
-            help: "age at which dirty data are written",
-        },
-        Param {
-            name: "background",
-            kind: Kind::Real { min: 0.0, max: 1.0 },
-            default: Some("10%"),
-            help: "dirty share of the cache above which the daemon writes",
-        },
-        Param {
-            name: "limit",
-            kind: Kind::Real { min: 0.0, max: 1.0 },
-            default: Some("20%"),
-            help: "dirty share of the cache above which a writer waits",
-        },
-        Param {
-            name: "expiry",
-            kind: Kind::Word(&["inode", "page"]),
-            default: Some("inode"),
-            help: "age that counts: of the device as a whole, or of each page",
-        },
+        Param::text("writeback", Some("5s")).help(
+            "time between two checks of the flush daemon; 0s: it checks only when a writer asks",
+        ),
+        Param::text("expire", Some("30s")).help("age at which dirty data are written"),
+        Param::share("background", Some("10%"))
+            .help("dirty share of the cache above which the daemon writes"),
+        Param::share("limit", Some("20%"))
+            .help("dirty share of the cache above which a writer waits"),
+        Param::word("expiry", &["inode", "page"], Some("inode"))
+            .help("age that counts: of the device as a whole, or of each page"),
         RATE,
-        Param {
-            name: "speed",
-            kind: Kind::Real { min: 1e-3, max: 1e9 },
-            default: Some("1000"),
-            help: "write bandwidth of the drive, in pages a second",
-        },
+        Param::real("speed", (1e-3, 1e9), Some("1000"))
+            .help("write bandwidth of the drive, in pages a second"),
         MEMORY,
         START,
     ],

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use flashgc_base::counts::{Counts, Listed};
 use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
-use flashgc_base::spec::{Kind, Param, Params, Spec, SpecError, count, header, suggest};
+use flashgc_base::spec::{Param, Params, Spec, SpecError, count, header, suggest};
 use flashgc_base::stream::StreamId;
 use flashgc_workload::units::Quantity;
 use flashgc_workload::{Batch, Op, StreamRanges, Workload, WorkloadError};
@@ -110,37 +110,21 @@ impl CacheInfo {
 }
 
 /// The size of a cache. Every cache has this parameter.
-const SIZE: Param = Param {
-    name: "size",
-    kind: Kind::Text,
-    default: None,
-    help: "size of the cache with its unit, such as 4GiB",
-};
+const SIZE: Param = Param::text("size", None).help("size of the cache with its unit, such as 4GiB");
 
 /// The number of the application's requests a second. Every cache has this parameter.
-const RATE: Param = Param {
-    name: "rate",
-    kind: Kind::Real { min: 1e-3, max: 1e9 },
-    default: Some("10000"),
-    help: "requests of one page a second, the clock of the host",
-};
+const RATE: Param = Param::real("rate", (1e-3, 1e9), Some("10000"))
+    .help("requests of one page a second, the clock of the host");
 
 /// The time that memory takes for a request. Every cache has this parameter.
-const MEMORY: Param = Param {
-    name: "memory",
-    kind: Kind::Text,
-    default: Some("5us"),
-    help: "time of a request that memory serves, with a clock",
-};
+const MEMORY: Param =
+    Param::text("memory", Some("5us")).help("time of a request that memory serves, with a clock");
 
 /// The state of a page cache when the drive's clock starts.
-const START: Param = Param {
-    name: "start",
-    kind: Kind::Word(&["dirty", "clean"]),
-    default: Some("dirty"),
-    help: "dirty pages when the drive's clock starts: dirty: those of the warm-up stay; clean: the \
-           host was idle until all were written",
-};
+const START: Param = Param::word("start", &["dirty", "clean"], Some("dirty")).help(
+    "dirty pages when the drive's clock starts: dirty: those of the warm-up stay; clean: \
+     the host was idle until all were written",
+);
 
 // The list of caches: a new one is one file and one line here.
 static CACHES: &[CacheInfo] = &[linux::INFO, database::INFO];

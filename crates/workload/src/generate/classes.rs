@@ -28,7 +28,7 @@
 use std::sync::Arc;
 
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, Params, SpecError};
+use flashgc_base::spec::{Param, Params, SpecError};
 
 use super::alias::Alias;
 use super::bulk::Bulk;
@@ -37,24 +37,12 @@ use super::proportions::{PAGES, Proportions, SHARES};
 use super::scatter::Runs;
 use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
 
-const SCATTER: Param = Param {
-    name: "scatter",
-    kind: Kind::Word(&["yes", "no"]),
-    default: Some("yes"),
-    help: "yes: the classes are scattered over the drive; no: they lie one after the other",
-};
-const RUN: Param = Param::integer(
-    "run",
-    (1, u32::MAX as u64),
-    Some("1"),
-    "consecutive pages that scattering keeps together",
-);
-const BURST: Param = Param::integer(
-    "burst",
-    (1, u32::MAX as u64),
-    Some("1"),
-    "consecutive pages of a class that are requested in a row",
-);
+const SCATTER: Param = Param::word("scatter", &["yes", "no"], Some("yes"))
+    .help("yes: the classes are scattered over the drive; no: they lie one after the other");
+const RUN: Param = Param::integer("run", (1, u32::MAX as u64), Some("1"))
+    .help("consecutive pages that scattering keeps together");
+const BURST: Param = Param::integer("burst", (1, u32::MAX as u64), Some("1"))
+    .help("consecutive pages of a class that are requested in a row");
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "classes",

@@ -30,11 +30,8 @@ use super::bulk::Bulk;
 use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
 use crate::trace::{Fault, Input, Place, TraceError, quote};
 
-const PATH: Param = Param::text(
-    "path",
-    None,
-    "CSV file with the columns LBA (offset in bytes) and Frequency (requests)",
-);
+const PATH: Param = Param::text("path", None)
+    .help("CSV file with the columns LBA (offset in bytes) and Frequency (requests)");
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "frequency",

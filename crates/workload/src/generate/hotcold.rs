@@ -24,8 +24,8 @@ use flashgc_base::spec::{Param, SpecError};
 
 use super::{Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM, two_class};
 
-const F: Param = Param::share("f", Some("0.2"), "share of the pages that are hot");
-const R: Param = Param::share("r", Some("0.8"), "share of the commands that go to hot pages");
+const F: Param = Param::share("f", Some("0.2")).help("share of the pages that are hot");
+const R: Param = Param::share("r", Some("0.8")).help("share of the commands that go to hot pages");
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "hotcold",

@@ -120,11 +120,11 @@ const BLOCK: usize = 512;
 
 /// The share of commands that are reads. Every generator that does not decide operations has this
 /// parameter.
-const READ: Param = Param::share("read", Some("0"), "share of the commands that are reads");
+const READ: Param = Param::share("read", Some("0")).help("share of the commands that are reads");
 
 /// The share of commands that are TRIMs. Every generator that does not decide operations has this
 /// parameter.
-const TRIM: Param = Param::share("trim", Some("0"), "share of the commands that are TRIMs");
+const TRIM: Param = Param::share("trim", Some("0")).help("share of the commands that are TRIMs");
 
 /// A generator with known parameters, before the number of pages is known.
 trait Generator: fmt::Debug + Send + Sync {

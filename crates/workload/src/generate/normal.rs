@@ -31,12 +31,8 @@ use super::bulk::Bulk;
 use super::uniform::Uniform;
 use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
 
-const HOT: Param = Param::real(
-    "hot",
-    (0.000_001, 0.5),
-    Some("0.15"),
-    "central fraction of the pages that gets the share 1-hot of the commands",
-);
+const HOT: Param = Param::real("hot", (0.000_001, 0.5), Some("0.15"))
+    .help("central fraction of the pages that gets the share 1-hot of the commands");
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "normal",

@@ -33,17 +33,13 @@ use super::zipf::Zipf;
 use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
 
 const SET: Param =
-    Param::share("set", Some("0.05"), "share of the pages that are in the working set");
-const LENGTH: Param =
-    Param::integer("length", (1, 1 << 40), Some("100000"), "mean number of commands in a phase");
+    Param::share("set", Some("0.05")).help("share of the pages that are in the working set");
+const LENGTH: Param = Param::integer("length", (1, 1 << 40), Some("100000"))
+    .help("mean number of commands in a phase");
 const KEEP: Param =
-    Param::share("keep", Some("0.5"), "share of the working set that the next phase keeps");
-const THETA: Param = Param::real(
-    "theta",
-    (0.0, f64::INFINITY),
-    Some("0.8"),
-    "exponent of the popularity within the working set, 0 for uniform",
-);
+    Param::share("keep", Some("0.5")).help("share of the working set that the next phase keeps");
+const THETA: Param = Param::real("theta", (0.0, f64::INFINITY), Some("0.8"))
+    .help("exponent of the popularity within the working set, 0 for uniform");
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "phases",

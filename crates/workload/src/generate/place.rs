@@ -12,22 +12,16 @@ use crate::Op;
 
 /// The stream of a generator's writes.
 pub(super) const STREAM: Param =
-    Param::text("stream", Some("none"), "stream of the writes, from 0 to 254");
+    Param::text("stream", Some("none")).help("stream of the writes, from 0 to 254");
 
 /// The beginning of the generator's part of the drive, as a share of all pages. The first page of the
 /// part is the one whose number is nearest to the share, so parts that share a border share no page.
-pub(super) const FROM: Param = Param::share(
-    "from",
-    Some("0"),
-    "share of the logical pages before its part of the drive, rounded to a whole page",
-);
+pub(super) const FROM: Param = Param::share("from", Some("0"))
+    .help("share of the logical pages before its part of the drive, rounded to a whole page");
 
 /// The end of the generator's part of the drive, as a share of all pages, rounded like `FROM`.
-pub(super) const TO: Param = Param::share(
-    "to",
-    Some("1"),
-    "share of the logical pages up to the end of its part, rounded to a whole page",
-);
+pub(super) const TO: Param = Param::share("to", Some("1"))
+    .help("share of the logical pages up to the end of its part, rounded to a whole page");
 
 /// A part of a drive, and the stream of writes to it.
 #[derive(Clone, Copy, Debug)]

@@ -5,9 +5,9 @@ use flashgc_base::spec::{Param, Params, SpecError, count};
 use super::class::Class;
 
 pub(super) const PAGES: Param =
-    Param::text("pages", Some("20/80"), "pages of each class, as proportions");
+    Param::text("pages", Some("20/80")).help("pages of each class, as proportions");
 pub(super) const SHARES: Param =
-    Param::text("shares", Some("80/20"), "commands of each class, as proportions");
+    Param::text("shares", Some("80/20")).help("commands of each class, as proportions");
 
 /// The proportions of pages and of commands, one of each for every class.
 #[derive(Debug)]

@@ -18,13 +18,10 @@ use flashgc_base::spec::{Param, SpecError};
 
 use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
 
-const START: Param = Param::integer("start", (0, u32::MAX as u64), Some("0"), "first logical page");
-const STRIDE: Param = Param::integer(
-    "stride",
-    (1, u32::MAX as u64),
-    Some("1"),
-    "distance from one command to the next, in logical pages",
-);
+const START: Param =
+    Param::integer("start", (0, u32::MAX as u64), Some("0")).help("first logical page");
+const STRIDE: Param = Param::integer("stride", (1, u32::MAX as u64), Some("1"))
+    .help("distance from one command to the next, in logical pages");
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "sequential",

@@ -24,12 +24,8 @@ use flashgc_base::spec::{Param, SpecError};
 use super::uniform::Uniform;
 use super::{Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM, two_class};
 
-const H: Param = Param::real(
-    "h",
-    (0.001, 50.0),
-    Some("20"),
-    "percent of the addresses that get (100-h) percent of the commands",
-);
+const H: Param = Param::real("h", (0.001, 50.0), Some("20"))
+    .help("percent of the addresses that get (100-h) percent of the commands");
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "skew",

@@ -31,19 +31,11 @@ use super::proportions::{PAGES, Proportions, SHARES};
 use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
 
 const ACTIVE: Param =
-    Param::share("active", Some("0.1"), "share of each class that is requested at a time");
-const PERIOD: Param = Param::integer(
-    "period",
-    (1, 1 << 40),
-    Some("1000000"),
-    "commands in which a window moves through its class once",
-);
-const REGION: Param = Param::integer(
-    "region",
-    (1, u32::MAX as u64),
-    Some("64"),
-    "pages by which a window moves at a time",
-);
+    Param::share("active", Some("0.1")).help("share of each class that is requested at a time");
+const PERIOD: Param = Param::integer("period", (1, 1 << 40), Some("1000000"))
+    .help("commands in which a window moves through its class once");
+const REGION: Param = Param::integer("region", (1, u32::MAX as u64), Some("64"))
+    .help("pages by which a window moves at a time");
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "windows",

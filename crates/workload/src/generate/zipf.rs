@@ -28,7 +28,7 @@
 use std::sync::Arc;
 
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Kind, Param, SpecError};
+use flashgc_base::spec::{Param, SpecError};
 
 use super::alias::Alias;
 use super::bulk::Bulk;
@@ -36,13 +36,9 @@ use super::scatter::Scatter;
 use super::{BLOCK, Blocks, FROM, Generator, GeneratorInfo, READ, Random, STREAM, TO, TRIM};
 
 const THETA: Param =
-    Param::real("theta", (0.0, f64::INFINITY), Some("0.99"), "exponent, 0 for uniform");
-const SCATTER: Param = Param {
-    name: "scatter",
-    kind: Kind::Word(&["yes", "no"]),
-    default: Some("yes"),
-    help: "yes: popular pages are scattered over the drive; no: they are at its start",
-};
+    Param::real("theta", (0.0, f64::INFINITY), Some("0.99")).help("exponent, 0 for uniform");
+const SCATTER: Param = Param::word("scatter", &["yes", "no"], Some("yes"))
+    .help("yes: popular pages are scattered over the drive; no: they are at its start");
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "zipf",

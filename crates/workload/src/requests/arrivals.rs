@@ -51,22 +51,16 @@ pub struct ArrivalsInfo {
     pub params: &'static [Param],
 }
 
-const MEAN: Param = Param::text(
-    "mean",
-    None,
-    "mean time between arrivals, such as 3ms; or rate=N, arrivals a second",
-);
-const GAP: Param =
-    Param::text("gap", None, "distribution of the time between arrivals, such as uniform:1ms:5ms");
-const ON: Param = Param::text("on", None, "mean length of a burst");
-const OFF: Param = Param::text("off", None, "mean length of a pause");
+const MEAN: Param = Param::text("mean", None)
+    .help("mean time between arrivals, such as 3ms; or rate=N, arrivals a second");
+const GAP: Param = Param::text("gap", None)
+    .help("distribution of the time between arrivals, such as uniform:1ms:5ms");
+const ON: Param = Param::text("on", None).help("mean length of a burst");
+const OFF: Param = Param::text("off", None).help("mean length of a pause");
 const THREADS: Param =
-    Param::integer("threads", (1, 1 << 20), Some("1"), "requests under way at a time");
-const THINK: Param = Param::text(
-    "think",
-    Some("0us"),
-    "think time, from the end of a request to the thread's next request",
-);
+    Param::integer("threads", (1, 1 << 20), Some("1")).help("requests under way at a time");
+const THINK: Param = Param::text("think", Some("0us"))
+    .help("think time, from the end of a request to the thread's next request");
 
 /// The list of all arrival processes.
 static ARRIVALS: [ArrivalsInfo; 6] = [

@@ -42,21 +42,15 @@ pub(super) const SOURCE: &str = include_str!("disksim.rs");
 
 /// The parameters of the generator.
 pub const PARAMS: &[Param] = &[
-    Param::text("size", Some("exponential:32KiB"), "distribution of the size of a request"),
-    Param::text("gap", Some("exponential:3ms"), "distribution of the time between arrivals"),
-    Param::share(
-        "sequential",
-        Some("0.4"),
-        "probability that a request starts at the end of the previous one",
-    ),
-    Param::share("reads", Some("0.4"), "probability that a request is a read"),
-    Param::share("urgent", Some("0"), "probability that a request is urgent"),
-    Param::share(
-        "footprint",
-        Some("1"),
-        "share of the logical capacity that requests address, from its beginning",
-    ),
-    Param::text("unit", Some("4KiB"), "unit of sizes and offsets; all are multiples of it"),
+    Param::text("size", Some("exponential:32KiB")).help("distribution of the size of a request"),
+    Param::text("gap", Some("exponential:3ms")).help("distribution of the time between arrivals"),
+    Param::share("sequential", Some("0.4"))
+        .help("probability that a request starts at the end of the previous one"),
+    Param::share("reads", Some("0.4")).help("probability that a request is a read"),
+    Param::share("urgent", Some("0")).help("probability that a request is urgent"),
+    Param::share("footprint", Some("1"))
+        .help("share of the logical capacity that requests address, from its beginning"),
+    Param::text("unit", Some("4KiB")).help("unit of sizes and offsets; all are multiples of it"),
 ];
 
 /// The largest request in bytes.

@@ -45,19 +45,12 @@ use self::transactions::Transactions;
 use super::{Blocks, FROM, Generator, GeneratorInfo, Random, STREAM, TO};
 use crate::units::Quantity;
 
-const WAREHOUSES: Param = Param::integer(
-    "warehouses",
-    (0, 1 << 20),
-    Some("0"),
-    "warehouses; 0: as many as the drive holds",
-);
-const PAGE: Param = Param::text(
-    "page",
-    Some("16KiB"),
-    "size of a database page; it must equal the drive's page size",
-);
+const WAREHOUSES: Param = Param::integer("warehouses", (0, 1 << 20), Some("0"))
+    .help("warehouses; 0: as many as the drive holds");
+const PAGE: Param = Param::text("page", Some("16KiB"))
+    .help("size of a database page; it must equal the drive's page size");
 const FILL: Param =
-    Param::real("fill", (0.01, 1.0), Some("1"), "share of a page that is filled with rows");
+    Param::real("fill", (0.01, 1.0), Some("1")).help("share of a page that is filled with rows");
 
 pub(super) const INFO: GeneratorInfo = GeneratorInfo {
     name: "tpcc",
