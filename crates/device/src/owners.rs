@@ -158,7 +158,7 @@ impl<'a> Followed<'a> {
         }
         let low = low_of(&layout)?;
         let (geometry, count) = (layout.geometry, query.count);
-        let map = settings.victim.build_stepwise(PlaneLayout::one(layout));
+        let map = settings.victim.build(PlaneLayout::one(layout));
         let owned = Owned {
             copied_of: vec![0; usize::from(NO_STREAM) + 1],
             victims: vec![0; count],

@@ -478,7 +478,7 @@ mod tests {
         let geometry = Geometry::with_spare(20, 8, 0.3).unwrap();
         let layout = Layout { frontier: Frontier::Pool { low: 2 }, ..Layout::new(geometry) };
         let greedy = VictimSpec::parse("greedy").unwrap();
-        let mut store = greedy.build_stepwise(PlaneLayout::one(layout)).unwrap();
+        let mut store = greedy.build(PlaneLayout::one(layout)).unwrap();
         let mut restored = |format: u32| {
             let mut bytes = Vec::new();
             let mut to = Writer::new(&mut bytes);
@@ -500,7 +500,7 @@ mod tests {
         let layout = Layout { frontier: Frontier::Pool { low: 2 }, ..Layout::new(geometry) };
         for policy in ["greedy", "fifo", "d-choices:d=4", "cost-benefit", "windowed:w=4"] {
             let victim = VictimSpec::parse(policy).unwrap();
-            let make = || victim.build_stepwise(PlaneLayout::one(layout.clone())).unwrap();
+            let make = || victim.build(PlaneLayout::one(layout.clone())).unwrap();
             let mut store = make();
             let pages = geometry.logical_pages();
             for write in 0..4 * pages {

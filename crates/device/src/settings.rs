@@ -92,7 +92,7 @@ impl Settings {
     /// Returns the page store, empty.
     pub(crate) fn build(&self) -> Result<Box<dyn Stepwise>, DeviceError> {
         self.low()?;
-        let layer = self.victim.build_stepwise(PlaneLayout::one(self.layout.clone()));
+        let layer = self.victim.build(PlaneLayout::one(self.layout.clone()));
         layer.map_err(|error| invalid(error.to_string()))
     }
 

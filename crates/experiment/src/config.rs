@@ -243,7 +243,7 @@ impl Resolved {
 
     /// Makes a page map over planes, for a drive with a clock.
     pub(crate) fn stepwise(&self, layout: PlaneLayout) -> Result<Box<dyn Stepwise>, FtlError> {
-        self.victim()?.build_stepwise(layout)
+        self.victim()?.build(layout)
     }
 
     fn victim(&self) -> Result<&Victim, SpecError> {

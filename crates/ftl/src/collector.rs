@@ -105,17 +105,3 @@ static COLLECTORS: &[CollectorInfo] = &[
 pub fn collectors() -> &'static [CollectorInfo] {
     COLLECTORS
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{PlacementSpec, VictimSpec};
-
-    #[test]
-    fn collectors_are_what_the_registries_know() {
-        for collector in collectors() {
-            VictimSpec::parse(collector.victim).unwrap();
-            assert!(!PlacementSpec::parse(collector.placement).unwrap().is_none());
-        }
-    }
-}

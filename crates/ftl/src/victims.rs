@@ -16,8 +16,9 @@ use crate::track::Tracker;
 use crate::translation::Translation;
 use crate::victim::{self, ByPlacement, External, MakePick, VictimPolicy};
 
-/// The policies, in the order in which listings show them.
-static POLICIES: &[VictimInfo] = &[
+/// The policies, in the order in which listings show them. With a `static`, each test program of the crate
+/// would compile them all.
+const POLICIES: &[VictimInfo] = &[
     VictimInfo::of::<victim::fifo::Fifo>(include_str!("victim/fifo.rs")),
     VictimInfo::of::<victim::greedy::Greedy>(include_str!("victim/greedy.rs")),
     VictimInfo::of::<victim::random::Random>(include_str!("victim/random.rs")),
@@ -47,8 +48,8 @@ pub struct VictimInfo {
     pub params: &'static [Param],
     /// The policy's source file, whose `//!` header documents it.
     source: &'static str,
-    build: Build,
-    build_stepwise: BuildStepwise,
+    page_map: Build<Layout>,
+    plane_map: BuildPlanes,
     bytes: fn(&Params, &Geometry) -> Result<u64, SpecError>,
     /// The books that the policy asks for.
     asks: Asks,
@@ -59,9 +60,90 @@ pub struct VictimInfo {
     pick: PickFrom,
 }
 
-type Build = fn(&Params, Layout) -> Result<Box<dyn Translation>, FtlError>;
-type BuildStepwise = fn(&Params, PlaneLayout) -> Result<Box<dyn Stepwise>, FtlError>;
+type Build<L> = fn(&Params, L) -> Result<Box<<L as MapLayout>::Map>, FtlError>;
+type BuildPlanes = fn(&Params, PlaneLayout) -> Result<Box<dyn Stepwise>, FtlError>;
 type PickFrom = fn(&Params, &BlockTable, &[BlockId], u64) -> Result<Option<BlockId>, SpecError>;
+
+/// The layout of a page map, which says how the map is driven.
+pub trait MapLayout: Sized {
+    /// The page map, whatever its policy.
+    type Map: ?Sized;
+
+    /// The page map with policies that `make` makes.
+    ///
+    /// # Errors
+    /// Parts that do not go together, too little memory; those of `make`.
+    fn map<P: VictimPolicy>(
+        self,
+        make: impl FnMut(&mut BlockTable, &mut Stream) -> Result<P, FtlError>,
+    ) -> Result<Box<Self::Map>, FtlError>;
+
+    /// The page map whose victims `victim` picks.
+    ///
+    /// # Errors
+    /// The errors of [`MapLayout::map`]; those of an outside function.
+    fn map_with(self, victim: &Victim) -> Result<Box<Self::Map>, FtlError>;
+
+    /// Returns the function that builds such a map with the policy of `info`.
+    fn build(info: &VictimInfo) -> Build<Self>;
+}
+
+/// A map that is driven in batches.
+impl MapLayout for Layout {
+    type Map = dyn Translation;
+
+    fn map<P: VictimPolicy>(
+        self,
+        make: impl FnMut(&mut BlockTable, &mut Stream) -> Result<P, FtlError>,
+    ) -> Result<Box<Self::Map>, FtlError> {
+        Ok(Box::new(PageMap::with_policy(self, make)?))
+    }
+
+    fn map_with(self, victim: &Victim) -> Result<Box<Self::Map>, FtlError> {
+        map_with(self, victim)
+    }
+
+    fn build(info: &VictimInfo) -> Build<Self> {
+        info.page_map
+    }
+}
+
+/// A map over planes that is driven one step at a time.
+impl MapLayout for PlaneLayout<'_> {
+    type Map = dyn Stepwise;
+
+    fn map<P: VictimPolicy>(
+        self,
+        make: impl FnMut(&mut BlockTable, &mut Stream) -> Result<P, FtlError>,
+    ) -> Result<Box<Self::Map>, FtlError> {
+        Ok(Box::new(PlaneMap::with_policy(self, make)?))
+    }
+
+    fn map_with(self, victim: &Victim) -> Result<Box<Self::Map>, FtlError> {
+        map_with(self, victim)
+    }
+
+    fn build(info: &VictimInfo) -> Build<Self> {
+        info.plane_map
+    }
+}
+
+/// The page map whose victims `victim` picks. Only this crate has the code of its kinds.
+fn map_with<L: MapLayout>(layout: L, victim: &Victim) -> Result<Box<L::Map>, FtlError> {
+    match victim {
+        Victim::Registered(spec) => spec.build(layout),
+        Victim::External(_, make) => layout.map(|blocks, _| Ok(External::from_pick(make(blocks)?))),
+        Victim::Placement(_) => layout.map(|_, _| Ok(ByPlacement)),
+    }
+}
+
+/// The page map with policy `P`, which has these parameters.
+fn build<P: VictimPolicy, L: MapLayout>(
+    params: &Params,
+    layout: L,
+) -> Result<Box<L::Map>, FtlError> {
+    layout.map(|blocks, rng| Ok(P::new(params, blocks, rng)?))
+}
 
 impl VictimInfo {
     /// The entry of policy `P`, whose source file is `source`.
@@ -70,16 +152,8 @@ impl VictimInfo {
             name: P::NAME,
             params: P::PARAMS,
             source,
-            build: |params, layout| {
-                let make =
-                    |blocks: &mut BlockTable, rng: &mut Stream| Ok(P::new(params, blocks, rng)?);
-                Ok(Box::new(PageMap::<P>::with_policy(layout, make)?))
-            },
-            build_stepwise: |params, layout| {
-                let make =
-                    |blocks: &mut BlockTable, rng: &mut Stream| Ok(P::new(params, blocks, rng)?);
-                Ok(Box::new(PlaneMap::<P>::with_policy(layout, make)?))
-            },
+            page_map: |params, layout| build::<P, _>(params, layout),
+            plane_map: |params, layout| build::<P, _>(params, layout),
             asks: Asks::of::<P>(),
             draws: P::DRAWS,
             remembers: P::REMEMBERS,
@@ -126,6 +200,7 @@ impl VictimInfo {
 }
 
 /// Every registered policy, in the order in which listings show them.
+#[inline(never)] // else other crates compile the policies once more
 pub fn victim_policies() -> &'static [VictimInfo] {
     POLICIES
 }
@@ -172,17 +247,12 @@ impl VictimSpec {
             + (self.info.bytes)(&self.params, &layout.geometry)?)
     }
 
-    /// A page-mapped translation layer with this policy.
-    pub fn build(&self, layout: Layout) -> Result<Box<dyn Translation>, FtlError> {
-        (self.info.build)(&self.params, layout)
-    }
-
-    /// A page map over planes with this policy in each.
+    /// A page map with this policy.
     ///
     /// # Errors
-    /// The errors of [`PlaneMap::with_policy`].
-    pub fn build_stepwise(&self, layout: PlaneLayout) -> Result<Box<dyn Stepwise>, FtlError> {
-        (self.info.build_stepwise)(&self.params, layout)
+    /// The errors of [`MapLayout::map`].
+    pub fn build<L: MapLayout>(&self, layout: L) -> Result<Box<L::Map>, FtlError> {
+        L::build(self.info)(&self.params, layout)
     }
 }
 
@@ -229,36 +299,12 @@ impl Victim {
         }
     }
 
-    /// A page-mapped translation layer whose victims it picks.
+    /// A page map whose victims it picks.
     ///
     /// # Errors
-    /// Parts of `layout` that do not go together, too little memory; those of an outside function.
-    pub fn build(&self, layout: Layout) -> Result<Box<dyn Translation>, FtlError> {
-        match self {
-            Self::Registered(spec) => spec.build(layout),
-            Self::External(_, make) => Ok(Box::new(PageMap::with_policy(layout, |blocks, _| {
-                Ok(External::from_pick(make(blocks)?))
-            })?)),
-            Self::Placement(_) => {
-                Ok(Box::new(PageMap::with_policy(layout, |_, _| Ok(ByPlacement))?))
-            }
-        }
-    }
-
-    /// A page map over planes whose victims it picks.
-    ///
-    /// # Errors
-    /// The errors of [`Victim::build`], and blocks that do not divide among the planes.
-    pub fn build_stepwise(&self, layout: PlaneLayout) -> Result<Box<dyn Stepwise>, FtlError> {
-        match self {
-            Self::Registered(spec) => spec.build_stepwise(layout),
-            Self::External(_, make) => Ok(Box::new(PlaneMap::with_policy(layout, |blocks, _| {
-                Ok(External::from_pick(make(blocks)?))
-            })?)),
-            Self::Placement(_) => {
-                Ok(Box::new(PlaneMap::with_policy(layout, |_, _| Ok(ByPlacement))?))
-            }
-        }
+    /// The errors of [`MapLayout::map_with`].
+    pub fn build<L: MapLayout>(&self, layout: L) -> Result<Box<L::Map>, FtlError> {
+        layout.map_with(self)
     }
 
     /// Bytes of memory of a layer, without the unknown memory of a function from outside.

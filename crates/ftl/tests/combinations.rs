@@ -284,9 +284,9 @@ fn every_accepted_combination_on_planes_keeps_its_books() {
                 let context = format!("{victim} {layout:?}");
                 let layout =
                     PlaneLayout { layout, planes: PLANES, first: 0, home: &|page| page % PLANES };
-                let Ok(mut map) = victim.build_stepwise(layout.clone()) else { continue };
+                let Ok(mut map) = victim.build(layout.clone()) else { continue };
                 accepted += 1;
-                let mut other = victim.build_stepwise(layout).unwrap();
+                let mut other = victim.build(layout).unwrap();
                 saves += usize::from(in_steps(&context, &mut *map, &mut *other));
             }
         }
@@ -331,8 +331,8 @@ fn every_accepted_combination_with_an_slc_region_keeps_its_books() {
                 let context = format!("{victim} {layout:?}");
                 let layout =
                     PlaneLayout { layout, planes: PLANES, first: 0, home: &|page| page % PLANES };
-                let Ok(mut map) = victim.build_stepwise(layout.clone()) else { continue };
-                let mut other = victim.build_stepwise(layout).unwrap();
+                let Ok(mut map) = victim.build(layout.clone()) else { continue };
+                let mut other = victim.build(layout).unwrap();
                 map.slc_mut().unwrap().start(u32::MAX);
                 other.slc_mut().unwrap().start(u32::MAX);
                 accepted += 1;

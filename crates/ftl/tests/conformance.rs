@@ -4,7 +4,7 @@ use flashgc_base::rng::Stream;
 use flashgc_base::spec::{Params, Spec};
 use flashgc_ftl::{
     Allocation, BlockTable, External, Fill, Frontier, FtlErrorKind, Geometry, Layer, Layout,
-    Levelling, PageMap, PlacementSpec, Translation, VictimSpec, allocation_policies,
+    Levelling, PageMap, PlacementSpec, Translation, VictimSpec, allocation_policies, collectors,
     victim_policies,
 };
 
@@ -236,5 +236,13 @@ fn shapes_and_pages_out_of_range_are_refused() {
         let layout = Layout { frontier, seed: 1, ..Layout::new(geometry) };
         let error = VictimSpec::parse("greedy").unwrap().build(layout).err().unwrap().to_string();
         assert!(error.contains(&format!("keeps {blocks} blocks of 16 pages; hint:")), "{error}");
+    }
+}
+
+#[test]
+fn collectors_are_what_the_registries_know() {
+    for collector in collectors() {
+        VictimSpec::parse(collector.victim).unwrap();
+        assert!(!PlacementSpec::parse(collector.placement).unwrap().is_none());
     }
 }

@@ -12,7 +12,7 @@ const LOW: u32 = 2;
 
 fn made(victim: &str, layout: Layout) -> Box<dyn Stepwise> {
     let layout = Layout { frontier: Frontier::Pool { low: LOW }, fill: Fill::Empty, ..layout };
-    VictimSpec::parse(victim).unwrap().build_stepwise(PlaneLayout::one(layout)).unwrap()
+    VictimSpec::parse(victim).unwrap().build(PlaneLayout::one(layout)).unwrap()
 }
 
 fn layout(placement: &str, allocation: &str) -> Layout {

@@ -318,7 +318,7 @@ fn a_drive_whose_placement_goes_by_age_ends_its_life_with_its_data() {
             let victim = VictimSpec::parse("random").unwrap();
             let mut counting = victim.build(layout()).unwrap();
             let planes = PlaneLayout { layout: layout(), planes: 1, first: 0, home: &|_| 0 };
-            let mut steps = victim.build_stepwise(planes).unwrap();
+            let mut steps = victim.build(planes).unwrap();
             let mut stream = Stream::new(seed, "pages");
             while !counting.has_ended() {
                 let page = stream.below(96) * stream.below(96) / 96;

@@ -212,7 +212,7 @@ fn what_a_placement_sees_is_true_and_both_drives_show_the_same() {
     let greedy = Victim::Registered(VictimSpec::parse("greedy").unwrap());
     for (victim, picks) in [(greedy, false), (Victim::Placement("joint".to_string()), true)] {
         let mut whole = victim.build(layout(picks)).unwrap();
-        let mut steps = victim.build_stepwise(PlaneLayout::one(layout(picks))).unwrap();
+        let mut steps = victim.build(PlaneLayout::one(layout(picks))).unwrap();
         let commands = commands(whole.geometry().logical_pages());
         in_batches(&mut *whole, &commands);
         in_steps(&mut *steps, &commands);
@@ -250,7 +250,7 @@ fn one_scheme_picks_on_all_planes() {
     let victim = Victim::Placement("joint".to_string());
     let home = |page| page % PLANES;
     let planes = PlaneLayout { layout: layout(true), planes: PLANES, first: 0, home: &home };
-    let mut map = victim.build_stepwise(planes).unwrap();
+    let mut map = victim.build(planes).unwrap();
     let commands = commands(map.geometry().logical_pages());
     in_steps(&mut *map, &commands);
     map.audit().unwrap();

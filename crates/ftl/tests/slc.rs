@@ -19,7 +19,7 @@ use flashgc_ftl::{
 fn with_region(region: SlcRegion, policy: &str, layout: Layout) -> Box<dyn Stepwise> {
     let layout = Layout { frontier: Frontier::Pool { low: 2 }, slc: Some(region), ..layout };
     let victim = VictimSpec::parse(policy).unwrap();
-    let mut map = victim.build_stepwise(PlaneLayout::one(layout)).unwrap();
+    let mut map = victim.build(PlaneLayout::one(layout)).unwrap();
     map.slc_mut().unwrap().start(u32::MAX);
     map
 }
@@ -440,7 +440,7 @@ fn a_placement_hears_nothing_of_the_region() {
             ..Layout::new(Geometry::new(200, 24, 240).unwrap())
         };
         let victim = VictimSpec::parse("greedy").unwrap();
-        let mut map = victim.build_stepwise(PlaneLayout::one(layout)).unwrap();
+        let mut map = victim.build(PlaneLayout::one(layout)).unwrap();
         if let Some(slc) = map.slc_mut() {
             slc.start(u32::MAX);
         }

@@ -52,7 +52,7 @@ fn stepwise(
         first: 0,
         home: &|page| page % planes,
     };
-    VictimSpec::parse(policy).unwrap().build_stepwise(layout).unwrap()
+    VictimSpec::parse(policy).unwrap().build(layout).unwrap()
 }
 
 /// Nine writes in ten go to a tenth of the pages; one command in ten is a TRIM.
@@ -122,7 +122,7 @@ fn blocks_that_handles_leave_are_collected() {
             first: 0,
             home: &|page| page % 2,
         };
-        let mut steps = VictimSpec::parse(policy).unwrap().build_stepwise(layout).unwrap();
+        let mut steps = VictimSpec::parse(policy).unwrap().build(layout).unwrap();
         let (mut rng, mut left) = (Stream::new(5, "left"), 0);
         let mut held = HashSet::new();
         for (page, is_trim) in commands(20_000, geometry.logical_pages()) {
@@ -442,7 +442,7 @@ fn shapes_that_do_not_work_are_refused_with_a_reason() {
             first: 0,
             home: &|page| page % planes,
         };
-        VictimSpec::parse("greedy").unwrap().build_stepwise(layout).err().unwrap().to_string()
+        VictimSpec::parse("greedy").unwrap().build(layout).err().unwrap().to_string()
     };
     assert!(error(3, 1).contains("blocks=99"), "{}", error(3, 1));
     assert!(error(200, 1).contains("for 200 planes, expected a multiple of 200"));

@@ -16,7 +16,7 @@ use super::z_greedy::ZGreedy;
 use super::*;
 use crate::geometry::UNMAPPED;
 use crate::track::Origin;
-use crate::victims::VictimSpec;
+use flashgc_base::spec::Spec;
 
 /// Blocks and a policy's data about them, driven by hand.
 struct Hand<P: VictimPolicy> {
@@ -29,8 +29,8 @@ impl<P: VictimPolicy> Hand<P> {
     /// `count` erased blocks of four pages, none of them a candidate.
     fn new(spec: &str, count: u32) -> Self {
         let blocks = BlockTable::new(&Geometry::new(count, 4, 1).unwrap());
-        let spec = VictimSpec::parse(spec).unwrap();
-        let policy = P::new(spec.params(), &blocks, &mut Stream::new(0, "hand")).unwrap();
+        let params = Params::resolve(&Spec::parse(spec).unwrap(), P::PARAMS).unwrap();
+        let policy = P::new(&params, &blocks, &mut Stream::new(0, "hand")).unwrap();
         let tracker = policy.tracker(&blocks);
         Self { blocks, tracker, policy }
     }

@@ -123,7 +123,7 @@ impl Bench {
             home: &|page| homes[page as usize % homes.len()],
         };
         let policy = VictimSpec::parse("d-choices:d=10").expect("registered");
-        policy.build_stepwise(layout).expect("memory")
+        policy.build(layout).expect("memory")
     }
 
     fn requests(&self) -> Box<Random> {

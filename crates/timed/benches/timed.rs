@@ -129,7 +129,7 @@ fn measure<O: Observer>(
         first: 0,
         home: &|page| homes[page as usize % homes.len()],
     };
-    let layer = VictimSpec::parse("d-choices:d=10").expect("registered").build_stepwise(layout);
+    let layer = VictimSpec::parse("d-choices:d=10").expect("registered").build(layout);
     let stream = Stream::new(1, "requests");
     let workload = Uniform { stream, pages: pages as u32, reads };
     let mut drive =

@@ -40,6 +40,6 @@ pub fn shared() -> Shared<Silent> {
         first: 0,
         home: &|page| page % 2,
     };
-    let map = VictimSpec::parse("greedy").unwrap().build_stepwise(layout).unwrap();
+    let map = VictimSpec::parse("greedy").unwrap().build(layout).unwrap();
     Shared::new(Clock::new(1, 2), map, Silent)
 }

@@ -2,6 +2,7 @@
 
 mod timed;
 mod timed_chains;
+mod timed_channels;
 mod timed_common;
 mod timed_dependent;
 mod timed_devices;

@@ -6,16 +6,14 @@ use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::{
     Fill, Frontier, Geometry, Layout, PageBuffer, PlaneLayout, Stepwise, VictimSpec,
 };
+use flashgc_timed::{
+    Channels, Details, Idle, Meter, Order, Placement, Preemption, ReadRetry, Scheduling, Settings,
+    Stop, Suspend, TimedDrive, Totals, Unit, Until, WorstSoFar, are_apart,
+};
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
 
-use super::{Channels, are_apart};
-use crate::config::{
-    Details, Idle, Order, Placement, Preemption, ReadRetry, Scheduling, Settings, Suspend, Unit,
-};
-use crate::drive::{Stop, TimedDrive, Until};
-use crate::measure::{Meter, Totals, WorstSoFar};
-use crate::testing;
+use crate::timed_common::paper_hardware;
 
 /// Requests from a list.
 #[derive(State)]
@@ -57,7 +55,7 @@ impl Case {
     fn draw(seed: u64) -> Self {
         let mut stream = Stream::new(seed, "channels");
         let mut one = |of: &[u32]| of[stream.below(of.len() as u32) as usize];
-        let mut settings = testing::settings();
+        let mut settings = Settings::plain(paper_hardware());
         let hardware = &mut settings.hardware;
         hardware.channels = one(&[2, 3, 4]);
         hardware.ways = one(&[1, 2]);
@@ -137,7 +135,7 @@ impl Case {
             first: channel * planes,
             home: &|page| homes[page as usize % homes.len()],
         };
-        VictimSpec::parse(self.policy).unwrap().build_stepwise(layout).unwrap()
+        VictimSpec::parse(self.policy).unwrap().build(layout).unwrap()
     }
 
     fn requests(&self) -> Box<Listed> {
@@ -199,7 +197,7 @@ impl Case {
             Channels::new(&self.settings, self.pages(), self.requests(), threads, meter, layer)
                 .unwrap();
         // Chunks so short that many have nothing but requests on one page.
-        channels.source.get_mut().unwrap().at_a_time = [1, 2, 5, 16, 64][self.seed as usize % 5];
+        channels.read_at_a_time([1, 2, 5, 16, 64][self.seed as usize % 5]);
         channels
     }
 

@@ -60,7 +60,7 @@ fn one_die_dies_at_the_same_write_as_the_counting_drive() {
         settings.collecting.low += spec.kept_for_copies();
         settings.collecting.high += spec.kept_for_copies();
         let map = VictimSpec::parse(policy).unwrap();
-        let map = map.build_stepwise(PlaneLayout::one(layout)).unwrap();
+        let map = map.build(PlaneLayout::one(layout)).unwrap();
         let stream = Box::new(Listed::new(requests.clone()));
         let mut timed = TimedDrive::new(settings, map, stream, Silent).unwrap();
         assert_eq!(timed.run(Until::END).unwrap(), Stop::WornOut, "{context}");
@@ -100,7 +100,7 @@ fn a_drive_of_many_dies_ends_with_all_that_it_has_completed() {
         first: 0,
         home: &|page| homes[page as usize % homes.len()],
     };
-    let map = VictimSpec::parse("greedy").unwrap().build_stepwise(layout).unwrap();
+    let map = VictimSpec::parse("greedy").unwrap().build(layout).unwrap();
     let stream = Box::new(Listed::new(writes(400_000, geometry.logical_pages())));
     let mut timed = TimedDrive::new(settings, map, stream, Silent).unwrap();
     assert_eq!(timed.run(Until::END).unwrap(), Stop::WornOut);

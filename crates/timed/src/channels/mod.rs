@@ -25,8 +25,6 @@ mod order;
 mod source;
 mod split;
 mod sums;
-#[cfg(test)]
-mod tests;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -123,6 +121,11 @@ impl Channels {
             post: Post::new(hardware.channels),
             threads: threads.clamp(1, hardware.channels as usize),
         })
+    }
+
+    /// Sets the number of requests that are read at a time. All numbers give the same digits.
+    pub fn read_at_a_time(&mut self, requests: usize) {
+        lock(&self.source).at_a_time = requests;
     }
 
     /// Simulates until `until` requests are completed since the drive was made, or a little farther than `about` if

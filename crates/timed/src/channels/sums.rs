@@ -74,7 +74,6 @@ impl Channels {
     ///
     /// # Errors
     /// The first invariant that does not hold.
-    #[cfg(test)]
     pub fn audit(&mut self) -> Result<(), String> {
         self.drives().try_for_each(|drive| drive.audit())
     }

@@ -107,7 +107,7 @@ pub fn map_of(settings: &Settings, policy: &str, layout: Layout) -> Box<dyn Step
         first: 0,
         home: &|page| homes[page as usize % homes.len()],
     };
-    VictimSpec::parse(policy).unwrap().build_stepwise(layout).unwrap()
+    VictimSpec::parse(policy).unwrap().build(layout).unwrap()
 }
 
 /// Requests from a list.
