@@ -11,7 +11,8 @@ use proc_macro2::TokenStream as Code;
 use quote::quote;
 use syn::spanned::Spanned;
 use syn::{
-    Data, DeriveInput, Error, Fields, Ident, LitStr, Member, Result, parse_macro_input, parse_quote,
+    Data, DataEnum, DeriveInput, Error, Fields, Ident, LitStr, Member, Result, parse_macro_input,
+    parse_quote,
 };
 
 /// Derives `State`: the object is made anew from its configuration and then overwritten.
@@ -35,8 +36,11 @@ pub fn state(input: TokenStream) -> TokenStream {
 }
 
 /// Derives `Value`: the object is made from its bytes alone. Those of a struct are its fields in their
-/// order, those of an enum without fields the number of the variant in theirs.
-#[proc_macro_derive(Value)]
+/// order; a field with `#[snapshot(skip)]` is not among them and gets its default. The struct may have
+/// `#[snapshot(then = METHOD)]`, which completes and checks it. The bytes of an enum are the number of the
+/// variant in their order, then its fields. Variants with fewer fields than the longest one have defaults in
+/// place of the rest.
+#[proc_macro_derive(Value, attributes(snapshot))]
 pub fn value(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     value_of(&input).unwrap_or_else(Error::into_compile_error).into()
@@ -85,6 +89,7 @@ struct Parts {
     table: Vec<Member>,
     tables: Vec<Member>,
     states: Vec<Member>,
+    skipped: Vec<Member>,
 }
 
 impl Parts {
@@ -103,7 +108,7 @@ impl Parts {
                 Some("table") => parts.table.push(member),
                 Some("tables") => parts.tables.push(member),
                 Some("state") => parts.states.push(member),
-                Some("skip") => {}
+                Some("skip") => parts.skipped.push(member),
                 Some(_) => {
                     return Err(Error::new(word.span(), "expected table, tables, state or skip"));
                 }
@@ -118,7 +123,7 @@ fn state_of(input: &DeriveInput) -> Result<Code> {
         return Err(Error::new(input.ident.span(), "only a struct is a state by its fields"));
     };
     let Words { named, then, refused } = Words::of(input)?;
-    let Parts { values, table, tables, states } = Parts::of(&data.fields)?;
+    let Parts { values, table, tables, states, .. } = Parts::of(&data.fields)?;
     let mut generics = input.generics.clone();
     // A parameter of a state is a state, unless the struct says what it is.
     for (field, member) in data.fields.iter().zip(data.fields.members()) {
@@ -184,43 +189,28 @@ fn state_of(input: &DeriveInput) -> Result<Code> {
 fn value_of(input: &DeriveInput) -> Result<Code> {
     let (put, take) = match &input.data {
         Data::Struct(data) => {
-            let members: Vec<_> = data.fields.members().collect();
+            let Words { then, .. } = Words::of(input)?;
+            let Parts { values, skipped, .. } = Parts::of(&data.fields)?;
+            let then = then.iter();
             (
-                quote!(#(::flashgc_base::snapshot::Value::put(&self.#members, to);)*),
-                quote!(Ok(Self { #(#members: ::flashgc_base::snapshot::Value::take(from)?),* })),
-            )
-        }
-        Data::Enum(data) => {
-            if let Some(variant) =
-                data.variants.iter().find(|variant| !matches!(variant.fields, Fields::Unit))
-            {
-                return Err(Error::new(
-                    variant.span(),
-                    "the bytes of a variant with fields are its type's to say",
-                ));
-            }
-            let words: Vec<_> = data.variants.iter().map(|variant| &variant.ident).collect();
-            let numbers: Vec<_> = (0..=u8::MAX).take(words.len()).collect();
-            (
+                quote!(#(::flashgc_base::snapshot::Value::put(&self.#values, to);)*),
                 quote! {
-                    let number = match self { #(Self::#words => #numbers,)* };
-                    ::flashgc_base::snapshot::Value::put(&number, to);
-                },
-                quote! {
-                    match <u8 as ::flashgc_base::snapshot::Value>::take(from)? {
-                        #(#numbers => Ok(Self::#words),)*
-                        other => Err(::flashgc_base::snapshot::Fault::new(
-                            ::std::format!("{other} names no state"),
-                        )),
-                    }
+                    let mut object = Self {
+                        #(#values: ::flashgc_base::snapshot::Value::take(from)?,)*
+                        #(#skipped: ::core::default::Default::default(),)*
+                    };
+                    #(object.#then()?;)*
+                    Ok(object)
                 },
             )
         }
+        Data::Enum(data) => of_variants(&input.ident, data)?,
         Data::Union(_) => return Err(Error::new(input.ident.span(), "a union has no bytes")),
     };
     let (name, (params, of, bounds)) = (&input.ident, input.generics.split_for_impl());
     Ok(quote! {
         #[automatically_derived]
+        #[allow(unused_mut)]
         impl #params ::flashgc_base::snapshot::Value for #name #of #bounds {
             fn put(&self, to: &mut ::flashgc_base::snapshot::Writer<'_>) {
                 #put
@@ -233,4 +223,49 @@ fn value_of(input: &DeriveInput) -> Result<Code> {
             }
         }
     })
+}
+
+/// The code that puts and takes an enum of these variants.
+fn of_variants(name: &Ident, data: &DataEnum) -> Result<(Code, Code)> {
+    let longest = data.variants.iter().max_by_key(|variant| variant.fields.len());
+    let types: Vec<_> =
+        longest.iter().flat_map(|variant| &variant.fields).map(|field| &field.ty).collect();
+    let (mut puts, mut takes) = (Vec::new(), Vec::new());
+    for (number, variant) in (0..=u8::MAX).zip(&data.variants) {
+        let word = &variant.ident;
+        let fields: Vec<_> = variant.fields.iter().zip(["a", "b", "c", "d"]).collect();
+        if matches!(variant.fields, Fields::Named(_)) || fields.len() < variant.fields.len() {
+            return Err(Error::new(variant.span(), "expected at most four fields without names"));
+        }
+        let names: Vec<_> =
+            fields.iter().map(|(_, name)| Ident::new(name, variant.span())).collect();
+        let rest = &types[names.len()..];
+        let of = (!names.is_empty()).then(|| quote!((#(#names),*)));
+        puts.push(quote! {
+            Self::#word #of => {
+                ::flashgc_base::snapshot::Value::put(&#number, to);
+                #(::flashgc_base::snapshot::Value::put(#names, to);)*
+                #(<#rest as ::flashgc_base::snapshot::Value>::put(
+                    &::core::default::Default::default(), to);)*
+            }
+        });
+        takes.push(quote! {
+            #number => {
+                #(let #names = ::flashgc_base::snapshot::Value::take(from)?;)*
+                #(<#rest as ::flashgc_base::snapshot::Value>::take(from)?;)*
+                Ok(Self::#word #of)
+            }
+        });
+    }
+    let fault = format!("{{}} names no {name}");
+    let put = quote!(match self { #(#puts)* });
+    let take = quote! {
+        match <u8 as ::flashgc_base::snapshot::Value>::take(from)? {
+            #(#takes)*
+            other => Err(::flashgc_base::snapshot::Fault::new(
+                ::std::format!(#fault, other),
+            )),
+        }
+    };
+    Ok((put, take))
 }

@@ -7,7 +7,7 @@
 //! [`TakesStreams`], [`TakesHints`], [`ReportsMoves`]. Nothing has a default that does nothing.
 
 use flashgc_base::counts::Counts;
-use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
+use flashgc_base::snapshot::{State, Value};
 use flashgc_base::stream::StreamId;
 
 use crate::counters::{
@@ -181,24 +181,10 @@ pub trait ReportsMoves {
 }
 
 /// A change of where a page lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Change {
     /// The user of the layer wrote or discarded it.
     Written(u32),
     /// A collection moved it.
     Copied(u32),
-}
-
-impl Value for Change {
-    fn put(&self, to: &mut Writer<'_>) {
-        match *self {
-            Self::Written(page) => (false, page).put(to),
-            Self::Copied(page) => (true, page).put(to),
-        }
-    }
-
-    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        let (copied, page) = Value::take(from)?;
-        Ok(if copied { Self::Copied(page) } else { Self::Written(page) })
-    }
 }

@@ -1,7 +1,7 @@
 //! The observable events of a timed drive. Every method does nothing by default and costs nothing
 //! where it is not used: the drive is compiled for its observer.
 
-use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
+use flashgc_base::snapshot::Value;
 use flashgc_base::stream::StreamId;
 use flashgc_workload::Op;
 
@@ -101,7 +101,7 @@ pub enum Work {
 }
 
 /// The request or the collection that work is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Cause {
     /// The request of that number; several pages of one multi-plane operation count as the first. The
     /// largest number stands for operations that no request waits for: programs of the write cache,
@@ -134,24 +134,6 @@ pub struct Span {
     pub cause: Cause,
 }
 
-impl Value for Cause {
-    fn put(&self, to: &mut Writer<'_>) {
-        match *self {
-            Self::Request(number) => (0u8, number),
-            Self::Collection(number) => (1u8, number),
-        }
-        .put(to);
-    }
-
-    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        Ok(match <(u8, u64)>::take(from)? {
-            (0, number) => Self::Request(number),
-            (1, number) => Self::Collection(number),
-            (other, _) => return Err(Fault::new(format!("{other} is no Cause"))),
-        })
-    }
-}
-
 /// A bus or the cells of a die at work, as far as it is measured: work that follows on other work without a
 /// pause may be one with it. It is reported when it ends, or later for copies of a collection that nothing
 /// disturbs: at the latest when that collection ends or the drive stops.
@@ -168,12 +150,13 @@ pub struct Stint {
 }
 
 /// The detail that an observer follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Follows {
     /// Everything, each at its time.
     Steps,
     /// Requests, and the times at which buses and dies are busy ([`Observer::was_busy`]); not each copy of a
     /// page.
+    #[default]
     Work,
     /// Requests alone.
     Nothing,
@@ -310,83 +293,5 @@ pub struct Silent;
 impl Observer for Silent {
     fn follows(&self) -> Follows {
         Follows::Nothing
-    }
-}
-
-impl<O: Observer> Observer for &mut O {
-    fn follows(&self) -> Follows {
-        (**self).follows()
-    }
-
-    fn was_busy(&mut self, stint: &Stint) {
-        (**self).was_busy(stint);
-    }
-
-    fn was_programmed(&mut self, die: u32, times: [u64; 3]) {
-        (**self).was_programmed(die, times);
-    }
-
-    fn adds_up(&self) -> (u64, u64) {
-        (**self).adds_up()
-    }
-
-    fn was_busy_in_all(&mut self, between: (u64, u64), busy_ns: [u64; 2]) {
-        (**self).was_busy_in_all(between, busy_ns);
-    }
-
-    fn copied(&mut self, die: u32, pages: u64) {
-        (**self).copied(die, pages);
-    }
-
-    fn arrived(&mut self, number: u64, op: Op, now: u64) {
-        (**self).arrived(number, op, now);
-    }
-
-    fn dispatched(&mut self, number: u64, op: Op, page: u32) {
-        (**self).dispatched(number, op, page);
-    }
-
-    fn read(&mut self, number: u64, page: u32, from: Option<u32>) {
-        (**self).read(number, page, from);
-    }
-
-    fn programmed(&mut self, page: u32, ppn: u32, source: Source) {
-        (**self).programmed(page, ppn, source);
-    }
-
-    fn cached(&mut self, number: u64, page: u32) {
-        (**self).cached(number, page);
-    }
-
-    fn read_cached(&mut self, number: u64, page: u32) {
-        (**self).read_cached(number, page);
-    }
-
-    fn trimmed(&mut self, page: u32) {
-        (**self).trimmed(page);
-    }
-
-    fn erased(&mut self, block: u32) {
-        (**self).erased(block);
-    }
-
-    fn completed(&mut self, request: &Completion) {
-        (**self).completed(request);
-    }
-
-    fn not_suspended(&mut self, erases: bool, left_ns: u64) {
-        (**self).not_suspended(erases, left_ns);
-    }
-
-    fn worked(&mut self, span: &Span) {
-        (**self).worked(span);
-    }
-
-    fn collection(&mut self, now: u64, die: u32, number: u64, begins: bool) {
-        (**self).collection(now, die, number, begins);
-    }
-
-    fn erased_blocks(&mut self, now: u64, plane: u32, count: u32) {
-        (**self).erased_blocks(now, plane, count);
     }
 }

@@ -11,12 +11,12 @@ use crate::geometry::UNMAPPED;
 use crate::log_map::weigher::Weigher;
 use crate::scheme::{Action, ClassTable, Costs, Duplicates, Scheme, class_of};
 use flashgc_base::residency::Residency;
-use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
+use flashgc_base::snapshot::{State, Value};
 use flashgc_base::table::Table;
 use flashgc_base::table::{for_words, set_bits};
 
 /// The use of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub(crate) enum Role {
     /// Erased, in the pool.
     Free,
@@ -72,26 +72,6 @@ pub(crate) struct Hybrid {
     /// `true` if a block is programmed in page order.
     #[snapshot(skip)]
     pub(crate) strict_order: bool,
-}
-
-impl Value for Role {
-    fn put(&self, to: &mut Writer<'_>) {
-        match *self {
-            Self::Free => (0u8, 0u32),
-            Self::Data(lbn) => (1, lbn),
-            Self::Log => (2, 0),
-        }
-        .put(to);
-    }
-
-    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        match <(u8, u32)>::take(from)? {
-            (0, _) => Ok(Self::Free),
-            (1, lbn) => Ok(Self::Data(lbn)),
-            (2, _) => Ok(Self::Log),
-            (other, _) => Err(Fault::new(format!("{other} names no use of a block"))),
-        }
-    }
 }
 
 impl Hybrid {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
+use flashgc_base::snapshot::{Fault, State, Value};
 use flashgc_ftl::FtlError;
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 use flashgc_workload::{Op, WorkloadError};
@@ -40,23 +40,22 @@ pub struct Coming {
 }
 
 /// Requests that arrive one after another.
+#[derive(Value)]
+#[snapshot(then = check)]
 pub struct Chunk {
     pub requests: Vec<TimedRequest>,
     /// The chunk's requests by channel; `None` unless each of them is a request of the drive on one
-    /// channel.
+    /// channel. It is not stored: the desk goes through a chunk from a snapshot one by one.
+    #[snapshot(skip)]
     pub by_channel: Option<Arc<ByChannel>>,
 }
 
-/// A chunk is stored without its order by channel: the desk goes through such a chunk one by one.
-impl Value for Chunk {
-    fn put(&self, to: &mut Writer<'_>) {
-        self.requests.put(to);
-    }
-
-    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        let requests: Vec<TimedRequest> = Value::take(from)?;
-        from.check(!requests.is_empty(), "requests that follow one another are none")?;
-        Ok(Self { requests, by_channel: None })
+impl Chunk {
+    fn check(&self) -> Result<(), Fault> {
+        match self.requests.is_empty() {
+            true => Err(Fault::new("requests that follow one another are none")),
+            false => Ok(()),
+        }
     }
 }
 

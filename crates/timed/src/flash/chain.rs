@@ -13,7 +13,7 @@
 //! that follows each step has the events back. `tests/timed_chains.rs` holds both ways against each other at
 //! every stop.
 
-use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
+use flashgc_base::snapshot::{Fault, Value};
 
 use super::die::{Bus, Turns};
 use super::{Die, Flash, Job, Stage};
@@ -60,10 +60,12 @@ pub struct Chain {
 }
 
 /// The chains of a channel.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Value)]
+#[snapshot(then = complete)]
 pub struct Chains {
     pub(super) all: Vec<Chain>,
     /// The ends of their steps, in order.
+    #[snapshot(skip)]
     order: Vec<End>,
 }
 
@@ -100,18 +102,6 @@ impl End {
     }
 }
 
-impl Value for Chains {
-    fn put(&self, to: &mut Writer<'_>) {
-        self.all.put(to);
-    }
-
-    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        let mut chains = Self { all: Value::take(from)?, order: Vec::new() };
-        chains.put_in_order();
-        Ok(chains)
-    }
-}
-
 impl Chains {
     /// Returns the time at which the first of their steps ends, or [`NEVER`] if none is under way.
     #[inline(always)]
@@ -133,6 +123,11 @@ impl Chains {
         let chain = self.all.swap_remove(index);
         self.put_in_order();
         chain
+    }
+
+    fn complete(&mut self) -> Result<(), Fault> {
+        self.put_in_order();
+        Ok(())
     }
 
     fn put_in_order(&mut self) {

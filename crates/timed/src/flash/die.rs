@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
+use flashgc_base::snapshot::Value;
 
 use crate::clock::NEVER;
 use crate::config::{Hardware, ReadRetry, Settings, Slc};
@@ -11,7 +11,7 @@ use crate::page_times::PageTimes;
 
 /// The job of the cells or the bus of a die. A host operation has the number of the first of the
 /// page operations that go together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Job {
     Idle,
     Read(u32),
@@ -23,51 +23,13 @@ pub enum Job {
     Buffer(u32),
     CopyRead,
     CopyWrite,
-    /// All copies of a collection that nothing disturbs, one after another.
-    CopyAll,
     Erase,
     /// A look into the queue at a preemption point.
     Poll,
     /// The suspension of an operation of the cells.
     Suspend,
-}
-
-impl Value for Job {
-    fn put(&self, to: &mut Writer<'_>) {
-        match *self {
-            Self::Idle => (0u8, 0u32),
-            Self::Read(op) => (1u8, op),
-            Self::Write(op) => (2u8, op),
-            Self::ModifyRead(op) => (3u8, op),
-            Self::ModifyWrite(op) => (4u8, op),
-            Self::Buffer(op) => (5u8, op),
-            Self::CopyRead => (6u8, 0u32),
-            Self::CopyWrite => (7u8, 0u32),
-            Self::Erase => (8u8, 0u32),
-            Self::Poll => (9u8, 0u32),
-            Self::Suspend => (10u8, 0u32),
-            Self::CopyAll => (11u8, 0u32),
-        }
-        .put(to);
-    }
-
-    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        Ok(match <(u8, u32)>::take(from)? {
-            (0, _) => Self::Idle,
-            (1, op) => Self::Read(op),
-            (2, op) => Self::Write(op),
-            (3, op) => Self::ModifyRead(op),
-            (4, op) => Self::ModifyWrite(op),
-            (5, op) => Self::Buffer(op),
-            (6, _) => Self::CopyRead,
-            (7, _) => Self::CopyWrite,
-            (8, _) => Self::Erase,
-            (9, _) => Self::Poll,
-            (10, _) => Self::Suspend,
-            (11, _) => Self::CopyAll,
-            (other, _) => return Err(Fault::new(format!("{other} is no Job"))),
-        })
-    }
+    /// All copies of a collection that nothing disturbs, one after another.
+    CopyAll,
 }
 
 impl Job {

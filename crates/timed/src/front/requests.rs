@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
+use flashgc_base::snapshot::{State, Value};
 use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::{FtlError, FtlErrorKind, Stepwise};
 use flashgc_workload::requests::{RequestStream, TimedRequest};
@@ -22,7 +22,7 @@ const AHEAD: usize = 32;
 pub const PART: u64 = 1 << 63;
 
 /// The party that a request belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Party {
     /// The workload.
     Workload,
@@ -73,28 +73,6 @@ pub struct Request {
     pub party: Party,
     /// The number that a recording gives it, if others wait for it; else [`NOBODY`].
     pub waited: u64,
-}
-
-impl Value for Party {
-    fn put(&self, to: &mut Writer<'_>) {
-        match *self {
-            Self::Workload => (0u8, 0u32),
-            Self::Request(op) => (1u8, op),
-            Self::Cache => (2u8, 0u32),
-            Self::Hints => (3u8, 0u32),
-        }
-        .put(to);
-    }
-
-    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        Ok(match <(u8, u32)>::take(from)? {
-            (0, _) => Self::Workload,
-            (1, op) => Self::Request(op),
-            (2, _) => Self::Cache,
-            (3, _) => Self::Hints,
-            (other, _) => return Err(Fault::new(format!("{other} is no Party"))),
-        })
-    }
 }
 
 /// The time of a page operation by cause, without waiting for others, all 0 if it took none; and its

@@ -31,88 +31,36 @@ const AT_A_TIME: usize = 128;
 pub type TraceFile = TraceEvents<BufWriter<File>>;
 
 /// Collects the measurements.
+#[derive(Value)]
+#[snapshot(then = complete)]
 pub struct Meter {
     /// The number of the first measured request. Requests before it are warm-up.
     first: u64,
     /// The time at which the first measured request arrived.
     began_ns: Option<u64>,
-    /// The measured requests that are done and not noted in the fields below: fewer than [`AT_A_TIME`].
-    done: Vec<Done>,
     /// The time at which the last measured request was complete.
     ended_ns: u64,
     bytes: [u64; 3],
+    /// The measured requests that are done and not noted in the other fields: fewer than [`AT_A_TIME`].
+    done: Vec<Done>,
     latencies: Latencies,
     /// The latencies of each stream.
     streams: HashMap<StreamId, Latencies>,
     /// The measurements of each tenant, if several share the drive.
     tenants: ByTenant,
     series: Series,
+    #[snapshot(skip)]
     timeline: Option<Timeline>,
+    #[snapshot(skip)]
     trace: Option<Box<TraceFile>>,
     /// The detail that it follows, by the tables and drawings that it keeps.
+    #[snapshot(skip)]
     follows: Follows,
     worst: WorstSoFar,
     refused: Refused,
     /// The time at which the collection under way on each die began.
     collecting: Vec<Option<u64>>,
     arrived: u64,
-}
-
-/// A meter is stored without its timeline and trace events.
-impl Value for Meter {
-    fn put(&self, to: &mut Writer<'_>) {
-        let Self {
-            first,
-            began_ns,
-            done,
-            ended_ns,
-            bytes,
-            latencies,
-            streams,
-            tenants,
-            series,
-            timeline: _,
-            trace: _,
-            follows: _,
-            worst,
-            refused,
-            collecting,
-            arrived,
-        } = self;
-        (*first, *began_ns, *ended_ns, *bytes).put(to);
-        done.put(to);
-        latencies.put(to);
-        streams.put(to);
-        tenants.put(to);
-        series.put(to);
-        worst.put(to);
-        refused.put(to);
-        collecting.put(to);
-        arrived.put(to);
-    }
-
-    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        let (first, began_ns, ended_ns, bytes) = Value::take(from)?;
-        let meter = Self {
-            first,
-            began_ns,
-            done: Value::take(from)?,
-            ended_ns,
-            bytes,
-            latencies: Value::take(from)?,
-            streams: Value::take(from)?,
-            tenants: Value::take(from)?,
-            series: Value::take(from)?,
-            timeline: None,
-            trace: None,
-            follows: Follows::Work,
-            worst: Value::take(from)?,
-            refused: Value::take(from)?,
-            collecting: Value::take(from)?,
-            arrived: Value::take(from)?,
-        };
-        Ok(meter.following())
-    }
 }
 
 impl State for Meter {
@@ -170,11 +118,21 @@ impl Meter {
 
     /// Returns this meter with the detail that it follows.
     fn following(mut self) -> Self {
-        self.follows = match self.draws() || self.worst.keeps_operations() {
+        self.follows = self.detail();
+        self
+    }
+
+    fn complete(&mut self) -> Result<(), Fault> {
+        self.follows = self.detail();
+        Ok(())
+    }
+
+    /// Returns the detail that it follows, by what it keeps and draws.
+    fn detail(&self) -> Follows {
+        match self.draws() || self.worst.keeps_operations() {
             true => Follows::Steps,
             false => Follows::Work,
-        };
-        self
+        }
     }
 
     /// Returns `true` if it draws a timeline or writes trace events.

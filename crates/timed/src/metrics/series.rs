@@ -1,6 +1,6 @@
 //! Series over time: throughput, response times and busy times, in slices of equal length.
 
-use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
+use flashgc_base::snapshot::{Fault, Value};
 use flashgc_workload::Op;
 use serde::{Deserialize, Serialize};
 
@@ -53,32 +53,26 @@ impl Slice {
 const NO_SLICE: (u64, u64, usize) = (0, 0, 0);
 
 /// Series over time, collected from an origin on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
+#[snapshot(then = check)]
 pub struct Series {
     origin_ns: u64,
     resolution_ns: u64,
     most: u64,
     slices: Vec<Slice>,
     /// The slice that was looked for last: its begin, its end, and its number.
+    #[snapshot(skip)]
     last: (u64, u64, usize),
 }
 
-impl Value for Series {
-    fn put(&self, to: &mut Writer<'_>) {
-        let Self { origin_ns, resolution_ns, most, slices, last: _ } = self;
-        (*origin_ns, *resolution_ns, *most).put(to);
-        slices.put(to);
-    }
-
-    fn take(from: &mut Reader<'_>) -> Result<Self, Fault> {
-        let (origin_ns, resolution_ns, most) = Value::take(from)?;
-        from.check(resolution_ns > 0 && most > 0, "a series has slices of no length")?;
-        let slices = Value::take(from)?;
-        Ok(Self { origin_ns, resolution_ns, most, slices, last: NO_SLICE })
-    }
-}
-
 impl Series {
+    fn check(&self) -> Result<(), Fault> {
+        match self.resolution_ns > 0 && self.most > 0 {
+            true => Ok(()),
+            false => Err(Fault::new("a series has slices of no length")),
+        }
+    }
+
     /// Returns slices of `resolution_ns` nanoseconds (at least 1) from `origin_ns` on. When there would be
     /// more than `most`, neighbours become one slice of twice the length.
     pub fn new(origin_ns: u64, resolution_ns: u64, most: u32) -> Self {
