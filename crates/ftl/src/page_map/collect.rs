@@ -2,16 +2,15 @@
 
 use flashgc_base::residency::Residency;
 
-use super::{PLANE, PageMap};
+use super::{PLANE, PageMap, Sharing};
 use crate::error::FtlError;
 use crate::frontier::Frontier;
 use crate::geometry::UNMAPPED;
 use crate::layer::Layer;
-use crate::placement::{Class, Place};
+use crate::placement::Class;
 use crate::scheme::Action;
-use crate::store::{Active, HOST, MAP_AHEAD, Plane};
+use crate::store::{Active, HOST, Plane, Tables};
 use crate::victim::VictimPolicy;
-use flashgc_base::table::prefetch;
 
 /// The class of copies under the double and the compact frontier.
 const COPIES: Class = HOST + 1;
@@ -146,13 +145,13 @@ impl<P: VictimPolicy> PageMap<P> {
             if self.plane().pool.len() >= water + usize::from(needs_block) {
                 break;
             }
-            let Some(victim) = self.store.begin(PLANE)? else { return Ok(()) };
-            self.lift(victim, memory);
-            self.move_pages()?;
-            if !self.store.buffer.is_protected {
-                while self.store.program_copies(PLANE).is_some() {}
-            }
-            self.store.finish(PLANE);
+            let Self { store, sharing, moving, .. } = self;
+            let keep = |tables: &mut Tables, pages: &mut [u32]| match sharing {
+                Some(sharing) => sharing.keep(tables, pages, memory),
+                None => pages.len(),
+            };
+            let Some(moved) = store.collect(PLANE, moving, keep)? else { return Ok(()) };
+            (self.moving_len, self.moves_zombies) = moved;
             if self.has_ended() {
                 return Ok(());
             }
@@ -166,7 +165,10 @@ impl<P: VictimPolicy> PageMap<P> {
     /// Takes the valid pages of `victim` off it, except those that are left to memory.
     fn lift(&mut self, victim: u32, memory: &mut dyn Residency) {
         (self.moving_len, self.moves_zombies) = self.store.lift(PLANE, victim, &mut self.moving);
-        self.leave_out(memory);
+        if let Some(sharing) = &mut self.sharing {
+            let pages = &mut self.moving[..self.moving_len];
+            self.moving_len = sharing.keep(&mut self.store.tables, pages, memory);
+        }
     }
 
     /// Programs the pages on their way from `from` to `to` at the open block of `class`.
@@ -175,69 +177,44 @@ impl<P: VictimPolicy> PageMap<P> {
             self.store.set_down(PLANE, class, &self.moving[from..to], self.moves_zombies);
         }
     }
+}
 
-    /// Programs the pages on their way from the victim that is under way.
-    fn move_pages(&mut self) -> Result<(), FtlError> {
-        let count = self.moving_len;
-        let Some(victim) = &self.plane().under_way else { return Ok(()) };
-        let block = victim.block;
-        if let Some(class) = self.store.sorting.of_copies(victim.levels) {
-            let pages = &self.moving[..count];
-            return self.store.set_down_all(PLANE, class, pages, self.moves_zombies);
-        }
-        let sees_blocks = self.store.sorting.sees_blocks();
-        for index in 0..count {
-            if sees_blocks {
-                self.plane_mut().blocks.set_open_count(block, (count - index) as u32);
-            }
-            if let Some(&ahead) = self.moving.get(index + MAP_AHEAD) {
-                prefetch(&self.store.tables.map, ahead as usize);
-                self.store.sorting.prefetch(ahead);
-            }
-            let page = self.moving[index];
-            let zombie = self.moves_zombies && self.store.is_zombie(page);
-            let class = self.store.sorting.of_copy(page, block, zombie);
-            let class = self.store.room_for_copy(class, PLANE)?;
-            let to = Place { class, block: self.plane().open[usize::from(class)].block };
-            self.set_down(class, index, index + 1);
-            if sees_blocks {
-                self.plane_mut().blocks.set_open_count(block, (count - index - 1) as u32);
-            }
-            self.store.sorting.copied(page, block, to);
-        }
-        Ok(())
-    }
-
-    /// Takes from the pages on their way from a victim those that the scheme leaves to memory. Those
-    /// that it writes from memory stay: where their data come from changes nothing on flash.
-    fn leave_out(&mut self, memory: &mut dyn Residency) {
-        let Some(sharing) = &mut self.sharing else { return };
-        let b = self.store.tables.geometry.pages_per_block();
-        let table = sharing.scheme.table(&sharing.costs, b, memory);
+impl Sharing {
+    /// Takes from `pages`, on their way from a victim, those that the scheme leaves to memory. Those that it
+    /// writes from memory stay: where their data come from changes nothing on flash. Returns how many are
+    /// left, at the front.
+    fn keep(
+        &mut self,
+        tables: &mut Tables,
+        pages: &mut [u32],
+        memory: &mut dyn Residency,
+    ) -> usize {
+        let b = tables.geometry.pages_per_block();
+        let table = self.scheme.table(&self.costs, b, memory);
         let mut kept = 0;
-        for index in 0..self.moving_len {
-            let page = self.moving[index];
+        for index in 0..pages.len() {
+            let page = pages[index];
             let state = memory.lookup(page);
             match table.action(state) {
                 Action::Copy => {}
                 Action::Flush => {
                     memory.set_dirty(page, false);
-                    sharing.duplicates.flushed += 1;
+                    self.duplicates.flushed += 1;
                 }
                 Action::Skip => {
-                    self.store.tables.map[page as usize] = UNMAPPED;
+                    tables.map[page as usize] = UNMAPPED;
                     if state.is_some_and(|state| state.dirty) {
-                        sharing.duplicates.left_dirty += 1;
+                        self.duplicates.left_dirty += 1;
                     } else {
                         memory.set_dirty(page, true);
-                        sharing.duplicates.made_dirty += 1;
+                        self.duplicates.made_dirty += 1;
                     }
                     continue;
                 }
             }
-            self.moving[kept] = page;
+            pages[kept] = page;
             kept += 1;
         }
-        self.moving_len = kept;
+        kept
     }
 }

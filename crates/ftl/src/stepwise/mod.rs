@@ -197,19 +197,11 @@ pub trait Stepwise: Layer {
     ///
     /// # Errors
     /// The errors of [`Stepwise::copy`].
-    fn copy_pages(&mut self, plane: PlaneId, count: u32) -> Result<(), FtlError> {
-        for _ in 0..count {
-            self.next_move(plane);
-            self.copy(plane)?;
-        }
-        Ok(())
-    }
+    fn copy_pages(&mut self, plane: PlaneId, count: u32) -> Result<(), FtlError>;
 
     /// Returns `true` if the copies of a plane mean nothing to the other planes, and to nobody else: they may
     /// be made later than those of another plane that come after them.
-    fn copies_on_its_own(&self) -> bool {
-        false
-    }
+    fn copies_on_its_own(&self) -> bool;
 
     /// Programs new data of a page from the host in place of a copy as [`Stepwise::copy`] makes it. This counts
     /// as a host write. It goes to the place of a copy of the page, as if it were no zombie. Returns the new
@@ -268,16 +260,7 @@ pub trait Stepwise: Layer {
     ///
     /// # Errors
     /// The errors of the single steps.
-    fn collect_at_once(&mut self, plane: PlaneId) -> Result<(), FtlError> {
-        if let Some(victim) = self.begin_collection(plane)? {
-            self.copy_pages(plane, victim.valid)?;
-            if !self.buffer().is_protected {
-                while self.program_copies(plane).is_some() {}
-            }
-            self.erase(plane);
-        }
-        Ok(())
-    }
+    fn collect_at_once(&mut self, plane: PlaneId) -> Result<(), FtlError>;
 }
 
 /// A layer with an SLC region in every plane: the host writes there first, and full blocks are folded.

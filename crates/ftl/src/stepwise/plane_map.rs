@@ -413,6 +413,16 @@ impl<P: VictimPolicy> Stepwise for PlaneMap<P> {
         self.store.set_down_all(plane, class, &pages[..count], with_zombies)
     }
 
+    fn collect_at_once(&mut self, plane: PlaneId) -> Result<(), FtlError> {
+        if self.closes_host(plane) {
+            self.plane_mut(plane).close_class(HOST);
+        }
+        let b = self.plane(plane).blocks.pages_per_block();
+        let mut pages = vec![0; room_for_a_block(b)];
+        self.store.collect(plane, &mut pages, |_, pages| pages.len())?;
+        Ok(())
+    }
+
     fn copies_on_its_own(&self) -> bool {
         let PageStore { sorting, gathering, wear, zombies, changes, .. } = &self.store;
         !sorting.follows_writes()

@@ -2,6 +2,7 @@
 //! one by one, and it ends with the erase.
 
 use super::plane::{Plane, Steps, UnderWay};
+use super::tables::Tables;
 use super::zombies::{Fate, is_marked};
 use super::{MAP_AHEAD, PageStore, ZOMBIE};
 use crate::blocks::BlockId;
@@ -219,6 +220,70 @@ impl<P: VictimPolicy> PageStore<P> {
         if !rest.is_empty() {
             self.open_next(class, plane)?;
             self.set_down(plane, class, rest, with_zombies);
+        }
+        Ok(())
+    }
+
+    /// Does a whole collection of `plane`. The valid pages of its victim come into the front of `pages`, and
+    /// `keep` leaves there those that are copied. Returns how many these are, and whether any may be a zombie;
+    /// `None` where the drive's life ends with the pick, and nothing is moved.
+    ///
+    /// # Errors
+    /// The errors of [`PageStore::begin`]; no erased block is left for a copy.
+    pub(crate) fn collect(
+        &mut self,
+        plane: PlaneId,
+        pages: &mut [u32],
+        keep: impl FnOnce(&mut Tables, &mut [u32]) -> usize,
+    ) -> Result<Option<(usize, bool)>, FtlError> {
+        let Some(block) = self.begin(plane)? else { return Ok(None) };
+        let levels = self.planes[plane as usize].under_way.as_ref().is_some_and(|it| it.levels);
+        let (count, with_zombies) = self.lift(plane, block, pages);
+        let kept = keep(&mut self.tables, &mut pages[..count]);
+        let kept = &pages[..kept];
+        match self.sorting.of_copies(levels) {
+            Some(class) => self.set_down_all(plane, class, kept, with_zombies)?,
+            None => self.set_down_sorted(plane, block, kept, with_zombies)?,
+        }
+        if !self.buffer.is_protected {
+            while self.program_copies(plane).is_some() {}
+        }
+        self.finish(plane);
+        Ok(Some((kept.len(), with_zombies)))
+    }
+
+    /// Programs `pages`, lifted from the victim `block` of `plane`, each at the open block of its class.
+    ///
+    /// # Errors
+    /// No erased block is left for one.
+    fn set_down_sorted(
+        &mut self,
+        plane: PlaneId,
+        block: BlockId,
+        pages: &[u32],
+        with_zombies: bool,
+    ) -> Result<(), FtlError> {
+        let sees_blocks = self.sorting.sees_blocks();
+        let from = self.planes[plane as usize].first_block + block;
+        for (index, &page) in pages.iter().enumerate() {
+            let left = (pages.len() - index) as u32;
+            if sees_blocks {
+                self.planes[plane as usize].blocks.set_open_count(block, left);
+            }
+            if let Some(&ahead) = pages.get(index + MAP_AHEAD) {
+                prefetch(&self.tables.map, ahead as usize);
+                self.sorting.prefetch(ahead);
+            }
+            let zombie = with_zombies && self.is_zombie(page);
+            let class = self.sorting.of_copy(page, from, zombie);
+            let class = self.room_for_copy(class, plane)?;
+            let plane_state = &self.planes[plane as usize];
+            let open = plane_state.first_block + plane_state.open[usize::from(class)].block;
+            self.set_down(plane, class, &[page], with_zombies);
+            if sees_blocks {
+                self.planes[plane as usize].blocks.set_open_count(block, left - 1);
+            }
+            self.sorting.copied(page, from, Place { class, block: open });
         }
         Ok(())
     }
