@@ -15,6 +15,7 @@ use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 use crate::extent::Pass;
 
 /// A workload that can be opened once for each run.
+#[allow(unused_variables)] // the names say what an implementation is told
 pub trait Source: Send + Sync {
     /// Returns the workload in full, as results record it.
     fn canonical(&self) -> String;
@@ -40,7 +41,6 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// A workload with sizes of its own; a size that does not fit the pages.
     fn check_request_size(&self, space: &Space) -> Result<(), SpecError> {
-        let _ = space;
         Err(SpecError::new(
             format!(
                 "{} only applies to generators of pages, and {} has sizes of its own",
@@ -53,7 +53,6 @@ pub trait Source: Send + Sync {
 
     /// Checks that it suits pages of `bytes` bytes.
     fn check_page_size(&self, bytes: u32) -> Result<(), SpecError> {
-        let _ = bytes;
         Ok(())
     }
 

@@ -173,6 +173,7 @@ pub enum Source {
 
 /// An observer of a drive. Page operations are numbered in the order of dispatch. Those of a map on flash are
 /// among them: their pages are behind the host's.
+#[allow(unused_variables)] // the names say what an implementation is told
 pub trait Observer {
     /// Returns the detail that it follows. A drive is faster if nobody follows each step.
     fn follows(&self) -> Follows {
@@ -182,9 +183,7 @@ pub trait Observer {
     /// Notes that a bus or a die has done some work. If the observer follows [work](Follows::Work), this
     /// takes the place of [`Observer::worked`] for requests, and for copies of collections that nothing
     /// disturbs.
-    fn was_busy(&mut self, stint: &Stint) {
-        let _ = stint;
-    }
+    fn was_busy(&mut self, stint: &Stint) {}
 
     /// Notes that a page of the host came over the bus from the first of these times to the second, and that
     /// its die then programmed it until the third.
@@ -202,88 +201,56 @@ pub trait Observer {
 
     /// Notes the time for which buses and dies have worked in all, between the times that
     /// [`Observer::adds_up`] returned before.
-    fn was_busy_in_all(&mut self, between: (u64, u64), busy_ns: [u64; 2]) {
-        let _ = (between, busy_ns);
-    }
+    fn was_busy_in_all(&mut self, between: (u64, u64), busy_ns: [u64; 2]) {}
 
     /// Notes that a collection that nothing disturbs has programmed `pages` pages on a die, whose work was
     /// reported.
-    fn copied(&mut self, die: u32, pages: u64) {
-        let _ = (die, pages);
-    }
+    fn copied(&mut self, die: u32, pages: u64) {}
 
     /// Notes that a die has its turn: it begins everything that it can begin now.
-    fn looked_at(&mut self, die: u32) {
-        let _ = die;
-    }
+    fn looked_at(&mut self, die: u32) {}
 
     /// Notes that request `number` arrived at `now`; a flush command has the number of the request before it.
-    fn arrived(&mut self, number: u64, op: Op, now: u64) {
-        let _ = (number, op, now);
-    }
+    fn arrived(&mut self, number: u64, op: Op, now: u64) {}
 
     /// Notes that page operation number `number` on `page` was dispatched. All later ones on this page must
     /// find its effect.
-    fn dispatched(&mut self, number: u64, op: Op, page: u32) {
-        let _ = (number, op, page);
-    }
+    fn dispatched(&mut self, number: u64, op: Op, page: u32) {}
 
     /// Notes that page operation `number` read its page from ppn `from`, or from the buffer with the same
     /// data; `None` if the page has no data.
-    fn read(&mut self, number: u64, page: u32, from: Option<u32>) {
-        let _ = (number, page, from);
-    }
+    fn read(&mut self, number: u64, page: u32, from: Option<u32>) {}
 
     /// Notes that `page` was programmed at `ppn`.
-    fn programmed(&mut self, page: u32, ppn: u32, source: Source) {
-        let _ = (page, ppn, source);
-    }
+    fn programmed(&mut self, page: u32, ppn: u32, source: Source) {}
 
     /// Notes that page operation `number`, a write, went into the write cache.
-    fn cached(&mut self, number: u64, page: u32) {
-        let _ = (number, page);
-    }
+    fn cached(&mut self, number: u64, page: u32) {}
 
     /// Notes that page operation `number` read its page from the write cache.
-    fn read_cached(&mut self, number: u64, page: u32) {
-        let _ = (number, page);
-    }
+    fn read_cached(&mut self, number: u64, page: u32) {}
 
     /// Notes that `page` was discarded.
-    fn trimmed(&mut self, page: u32) {
-        let _ = page;
-    }
+    fn trimmed(&mut self, page: u32) {}
 
     /// Notes that a block was erased.
-    fn erased(&mut self, block: u32) {
-        let _ = block;
-    }
+    fn erased(&mut self, block: u32) {}
 
     /// Notes that a request was completed.
-    fn completed(&mut self, request: &Completion) {
-        let _ = request;
-    }
+    fn completed(&mut self, request: &Completion) {}
 
     /// Notes that an operation waits for the end of an erase (`true`) or a program with `left_ns` left: it would
     /// be suspended, had it not been suspended as often as it may be. Each such erase or program is told once.
-    fn not_suspended(&mut self, erases: bool, left_ns: u64) {
-        let _ = (erases, left_ns);
-    }
+    fn not_suspended(&mut self, erases: bool, left_ns: u64) {}
 
     /// Notes that a bus or a die has done some work.
-    fn worked(&mut self, span: &Span) {
-        let _ = span;
-    }
+    fn worked(&mut self, span: &Span) {}
 
     /// Notes that collection `number` began (`true`) or ended on a die, at `now`.
-    fn collection(&mut self, now: u64, die: u32, number: u64, begins: bool) {
-        let _ = (now, die, number, begins);
-    }
+    fn collection(&mut self, now: u64, die: u32, number: u64, begins: bool) {}
 
     /// Notes that `count` blocks of a plane are erased, when a collection begins and ends there, at `now`.
-    fn erased_blocks(&mut self, now: u64, plane: u32, count: u32) {
-        let _ = (now, plane, count);
-    }
+    fn erased_blocks(&mut self, now: u64, plane: u32, count: u32) {}
 }
 
 /// An observer that watches nothing.

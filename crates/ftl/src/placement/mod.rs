@@ -76,6 +76,7 @@ pub struct Collected {
 /// The drive asks [`host`](Placement::host) and [`copy`](Placement::copy) as often as it likes before it
 /// programs a page; what happened it tells through the other methods. A rule that asks for more than
 /// the clock and the page's own state may not change its answers while a block is copied.
+#[allow(unused_variables)] // the names say what an implementation is told
 pub trait Placement: State + Send {
     /// The number of classes: 1 or more.
     fn classes(&self) -> usize;
@@ -94,9 +95,7 @@ pub trait Placement: State + Send {
     }
 
     /// Asks the processor to load what it keeps of `page`, which it will soon be asked for.
-    fn prefetch(&self, page: u32) {
-        let _ = page;
-    }
+    fn prefetch(&self, page: u32) {}
 
     /// The class of `page`, which the host writes now, as data of `stream` if it says so. Its data until
     /// now are at `old`; `None` if it has none.
@@ -105,7 +104,6 @@ pub trait Placement: State + Send {
     /// The class of all host writes of `stream`, if nothing else decides and no copy goes there: the stream is
     /// a placement handle. `None` for any other stream.
     fn of_handle(&self, stream: StreamId) -> Option<Class> {
-        let _ = stream;
         None
     }
 
@@ -114,35 +112,23 @@ pub trait Placement: State + Send {
 
     /// The drive has data of `page` at `place` from the beginning: first contents, or what a stored
     /// drive found after a crash.
-    fn holds(&mut self, page: u32, place: Place, now: Now) {
-        let _ = (page, place, now);
-    }
+    fn holds(&mut self, page: u32, place: Place, now: Now) {}
 
     /// The host has written `page`, whose data were at `from` and are at `to`; both clocks count it. A
     /// drive with a clock may write new data in place of a copy: `to` is then the place of that copy.
-    fn wrote(&mut self, page: u32, from: Option<Place>, to: Place, now: Now) {
-        let _ = (page, from, to, now);
-    }
+    fn wrote(&mut self, page: u32, from: Option<Place>, to: Place, now: Now) {}
 
     /// The host has discarded `page`, whose data were at `from`.
-    fn trimmed(&mut self, page: u32, from: Place, now: Now) {
-        let _ = (page, from, now);
-    }
+    fn trimmed(&mut self, page: u32, from: Place, now: Now) {}
 
     /// A collection has copied `page` from `from` to `to`.
-    fn copied(&mut self, page: u32, from: Place, to: Place, now: Now) {
-        let _ = (page, from, to, now);
-    }
+    fn copied(&mut self, page: u32, from: Place, to: Place, now: Now) {}
 
     /// An erased block was opened for a class: `place` has both.
-    fn opened(&mut self, place: Place, now: Now) {
-        let _ = (place, now);
-    }
+    fn opened(&mut self, place: Place, now: Now) {}
 
     /// A block was picked; its pages are copied next.
-    fn collected(&mut self, block: Collected, now: Now) {
-        let _ = (block, now);
-    }
+    fn collected(&mut self, block: Collected, now: Now) {}
 
     /// The capability to look at the blocks; `None` if it does not.
     fn blocks(&mut self) -> Option<&mut dyn SeesBlocks> {
@@ -169,6 +155,7 @@ pub trait Placement: State + Send {
 /// The drive then does page by page what it does in batches otherwise. So counts are current whenever
 /// the placement is asked or told something: a page that was written over is no longer valid, and of a block
 /// that is being collected the pages still to be copied are.
+#[allow(unused_variables)] // the names say what an implementation is told
 pub trait SeesBlocks {
     /// The table of a plane, called once for each before anything is on its blocks. Its columns stay in
     /// their place, and who [lends](BlockTable::lend) them may read them for ever.
@@ -178,9 +165,7 @@ pub trait SeesBlocks {
     fn begin(&mut self, blocks: &mut BlockTable) -> Result<(), FtlError>;
 
     /// A block of this table is picked next.
-    fn look(&mut self, blocks: &BlockTable) {
-        let _ = blocks;
-    }
+    fn look(&mut self, blocks: &BlockTable) {}
 }
 
 /// A placement that picks the victims, too, where the drive leaves that to it.

@@ -122,6 +122,7 @@ impl Course {
 }
 
 /// A policy's data about the blocks, and its score made from them. The largest score is picked.
+#[allow(unused_variables)] // the names say what an implementation is told
 pub trait Score: State + Send {
     /// `true` if the tree must call [`Score::programmed`].
     const FOLLOWS_PROGRAMS: bool = false;
@@ -131,7 +132,6 @@ pub trait Score: State + Send {
     const FOLLOWS_ZOMBIES: bool = false;
     /// Bytes that [`Score::start`] makes room for on a drive of this shape.
     fn bytes(&self, shape: &Geometry) -> u64 {
-        let _ = shape;
         0
     }
 
@@ -140,24 +140,17 @@ pub trait Score: State + Send {
 
     /// Returns the heritage of a page, as [`Tracker::heritage`] does.
     fn heritage(&self, block: BlockId, copied: bool, time: u64) -> u64 {
-        let _ = (block, copied, time);
         0
     }
 
     /// Takes over a heritage, as [`Tracker::inherited`] does. The block is open.
-    fn inherited(&mut self, block: BlockId, heritage: Option<u64>, copied: bool, time: u64) {
-        let _ = (block, heritage, copied, time);
-    }
+    fn inherited(&mut self, block: BlockId, heritage: Option<u64>, copied: bool, time: u64) {}
 
     /// An SLC block is folded, as [`Tracker::folded`] says.
-    fn folded(&mut self, block: BlockId) {
-        let _ = block;
-    }
+    fn folded(&mut self, block: BlockId) {}
 
     /// Makes room for the blocks of this table.
-    fn start(&mut self, blocks: &BlockTable) {
-        let _ = blocks;
-    }
+    fn start(&mut self, blocks: &BlockTable) {}
 
     /// The score of a candidate that was closed at `closed`. 0 for a block without an invalid page;
     /// never negative, never falling with time.
@@ -166,21 +159,16 @@ pub trait Score: State + Send {
     /// The order of equal scores, least first; wear decides after it.
     #[inline(always)]
     fn tie(&self, blocks: &BlockTable, block: BlockId) -> u16 {
-        let _ = (blocks, block);
         0
     }
 
     /// A page died. May run for some pages before the courses of any are asked for.
     #[inline(always)]
-    fn lost(&mut self, blocks: &BlockTable, block: BlockId, offset: u32, time: u64) {
-        let _ = (blocks, block, offset, time);
-    }
+    fn lost(&mut self, blocks: &BlockTable, block: BlockId, offset: u32, time: u64) {}
 
     /// Fetches the data of a block whose course will soon be asked for. Any number may come.
     #[inline(always)]
-    fn fetch(&self, block: usize) {
-        let _ = block;
-    }
+    fn fetch(&self, block: usize) {}
 
     /// Returns `true` if a dead page may lower its block's score or its growth.
     #[inline(always)]
@@ -189,23 +177,16 @@ pub trait Score: State + Send {
     }
 
     /// Pages from `offset` on were programmed in this order, the last of them now.
-    fn programmed(&mut self, blocks: &BlockTable, block: BlockId, offset: u32, count: u32) {
-        let _ = (blocks, block, offset, count);
-    }
+    fn programmed(&mut self, blocks: &BlockTable, block: BlockId, offset: u32, count: u32) {}
 
     /// `block` became a candidate.
-    fn closed(&mut self, blocks: &BlockTable, block: BlockId) {
-        let _ = (blocks, block);
-    }
+    fn closed(&mut self, blocks: &BlockTable, block: BlockId) {}
 
     /// `block` was picked, and will be erased before the next pick if it was ever programmed.
-    fn taken(&mut self, blocks: &BlockTable, block: BlockId) {
-        let _ = (blocks, block);
-    }
+    fn taken(&mut self, blocks: &BlockTable, block: BlockId) {}
 
     /// A pick comes next. Whether the scores of blocks changed that nothing happened to.
     fn settle(&mut self, blocks: &BlockTable) -> bool {
-        let _ = blocks;
         false
     }
 }

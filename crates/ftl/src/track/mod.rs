@@ -44,15 +44,14 @@ impl Origin {
 ///
 /// SLC blocks never become candidates. A tracker hears nothing of programs and deaths of their pages.
 /// Pages hand on through them what they inherited, and [`Tracker::folded`] says when a fold begins.
+#[allow(unused_variables)] // the names say what an implementation is told
 pub trait Tracker: State + Send {
     /// `true` if the engine must call [`Tracker::pages_lost`]: the hot path costs nothing otherwise.
     const FOLLOWS_PAGES: bool = false;
 
     /// Pages died in these blocks, in this order, a block once for every page. The table holds
     /// the counts after all of them; open blocks occur too. Called before the next collection.
-    fn pages_lost(&mut self, blocks: &BlockTable, lost: &[BlockId]) {
-        let _ = (blocks, lost);
-    }
+    fn pages_lost(&mut self, blocks: &BlockTable, lost: &[BlockId]) {}
 
     /// `true` if the engine must call [`Tracker::pages_died`].
     const FOLLOWS_DEATHS: bool = false;
@@ -60,17 +59,13 @@ pub trait Tracker: State + Send {
     /// The pages at the ppns `old` died, the k-th when the clock was `since` + k; where one is
     /// [`UNMAPPED`](crate::geometry::UNMAPPED) none did. The table holds the state after all of
     /// them; pages of open blocks occur too. Called before the next collection.
-    fn pages_died(&mut self, blocks: &BlockTable, old: &[u32], since: u64) {
-        let _ = (blocks, old, since);
-    }
+    fn pages_died(&mut self, blocks: &BlockTable, old: &[u32], since: u64) {}
 
     /// `true` if the engine must call [`Tracker::pages_programmed`].
     const FOLLOWS_PROGRAMS: bool = false;
 
     /// `count` pages of one block were programmed, from ppn `first` on; the last of them now.
-    fn pages_programmed(&mut self, blocks: &BlockTable, first: u32, count: u32) {
-        let _ = (blocks, first, count);
-    }
+    fn pages_programmed(&mut self, blocks: &BlockTable, first: u32, count: u32) {}
 
     /// `true` if the engine must ask for [`Tracker::heritage`] and call [`Tracker::inherited`].
     const FOLLOWS_ORIGINS: bool = false;
@@ -78,55 +73,39 @@ pub trait Tracker: State + Send {
     /// Returns the heritage that the page at `ppn` leaves, when the clock is `time`, to the page that
     /// takes its place: a copy of it if `copied`, new data of the host otherwise.
     fn heritage(&self, ppn: u32, copied: bool, time: u64) -> u64 {
-        let _ = (ppn, copied, time);
         0
     }
 
     /// The page at `ppn`, programmed when the clock was `time`, takes the place of one with this
     /// heritage; `None` if there was none. Called for every page that is programmed, in order, before
     /// the deaths of those pages are told.
-    fn inherited(&mut self, ppn: u32, heritage: Option<u64>, origin: Origin, time: u64) {
-        let _ = (ppn, heritage, origin, time);
-    }
+    fn inherited(&mut self, ppn: u32, heritage: Option<u64>, origin: Origin, time: u64) {}
 
     /// The SLC block `block` is folded from now on, and then erased. Called if it follows origins.
-    fn folded(&mut self, block: BlockId) {
-        let _ = block;
-    }
+    fn folded(&mut self, block: BlockId) {}
 
     /// `true` if the engine must keep zombies, and call [`Tracker::zombie_marked`] and
     /// [`Tracker::zombie_revived`].
     const FOLLOWS_ZOMBIES: bool = false;
 
     /// A page of a candidate has become a zombie; the table counts it.
-    fn zombie_marked(&mut self, blocks: &BlockTable, block: BlockId) {
-        let _ = (blocks, block);
-    }
+    fn zombie_marked(&mut self, blocks: &BlockTable, block: BlockId) {}
 
     /// A zombie on a candidate is live again, not dead; the table no longer counts it.
-    fn zombie_revived(&mut self, blocks: &BlockTable, block: BlockId) {
-        let _ = (blocks, block);
-    }
+    fn zombie_revived(&mut self, blocks: &BlockTable, block: BlockId) {}
 
     /// `block` became a candidate.
-    fn closed(&mut self, blocks: &BlockTable, block: BlockId) {
-        let _ = (blocks, block);
-    }
+    fn closed(&mut self, blocks: &BlockTable, block: BlockId) {}
 
     /// A pick comes next: the time to finish postponed work.
-    fn settle(&mut self, blocks: &BlockTable) {
-        let _ = blocks;
-    }
+    fn settle(&mut self, blocks: &BlockTable) {}
 
     /// `block` was picked, by the policy or to level wear, and is no longer a candidate. It is not
     /// yet erased.
-    fn taken(&mut self, blocks: &BlockTable, block: BlockId) {
-        let _ = (blocks, block);
-    }
+    fn taken(&mut self, blocks: &BlockTable, block: BlockId) {}
 
     /// Checks that the kept data agree with the table; the text names a difference.
     fn audit(&self, blocks: &BlockTable) -> Result<(), String> {
-        let _ = blocks;
         Ok(())
     }
 }

@@ -50,6 +50,7 @@ impl<S: Scored> VictimPolicy for S {
 }
 
 /// A score that weighs a block's age and its present counts, and remembers nothing else.
+#[allow(unused_variables)] // the names say what an implementation is told
 pub trait Aged: State + Send {
     /// `true` if the score depends on zombies, as [`Score::FOLLOWS_ZOMBIES`] says.
     const HAS_ZOMBIES: bool = false;
@@ -66,7 +67,6 @@ pub trait Aged: State + Send {
     /// Returns the order of equal scores, as [`Score::tie`] does.
     #[inline(always)]
     fn order(&self, blocks: &BlockTable, block: BlockId) -> u16 {
-        let _ = (blocks, block);
         0
     }
 }

@@ -31,6 +31,7 @@ use outlet::{Ahead, Outlet};
 use streams::{PageStreams, StreamOrigin};
 
 /// A cache that writes back. It sends the commands that it needs to the drive.
+#[allow(unused_variables)] // the names say what an implementation is told
 trait Cache: State + Send {
     /// Lets `ns` pass before the next request.
     fn pass(&mut self, ns: u64, out: &mut Outlet);
@@ -49,9 +50,7 @@ trait Cache: State + Send {
 
     /// Lets the host be idle before the drive's clock starts, if the cache is to start clean: it writes
     /// all dirty pages.
-    fn rest(&mut self, out: &mut Outlet) {
-        let _ = out;
-    }
+    fn rest(&mut self, out: &mut Outlet) {}
 
     /// Gives the clock to the drive. From now on time passes by [`Cache::advance`] alone, and only the
     /// drive knows the time of writes.
