@@ -100,6 +100,17 @@ pub enum Kind {
     Text,
 }
 
+/// Returns an error from the function if the condition holds. After the condition come the hint, and the message
+/// with all that [`format!`] puts into it.
+#[macro_export]
+macro_rules! refuse_if {
+    ($condition:expr, $hint:expr, $($message:tt)+) => {
+        if $condition {
+            return Err($crate::spec::SpecError::new(format!($($message)+), $hint).into());
+        }
+    };
+}
+
 /// One parameter of a policy, frontier or workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
@@ -182,6 +193,19 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// Returns the entry of this name in `entries`, a list of what `kind` says.
+    pub fn entry<'a, T>(
+        &self,
+        kind: &str,
+        entries: &'a [T],
+        name: impl Fn(&T) -> &'static str,
+    ) -> Result<&'a T, SpecError> {
+        entries.iter().find(|entry| name(entry) == self.name).ok_or_else(|| {
+            let known = entries.iter().map(name);
+            SpecError::new(format!("unknown {kind} '{}'", self.name), suggest(&self.name, known))
+        })
+    }
+
     /// Splits `text`; names the fault where it is not `name:key=value,...`.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let (name, rest) = match text.split_once(':') {

@@ -2,6 +2,7 @@
 //! requests on a given drive.
 
 use flashgc_base::naming::{choice, option, subject};
+use flashgc_base::refuse_if;
 use flashgc_base::spec::{SpecError, count};
 use serde::{Deserialize, Serialize};
 
@@ -150,12 +151,11 @@ impl Pass {
         let of = |extent: Extent| if extent.unit == Unit::Commands { 0 } else { extent.amount };
         let (before, after) = (of(warmup), of(measured));
         let needed = before.saturating_add(after);
-        if needed > 0 && self.writes == 0 {
-            return Err(SpecError::new(
-                "the trace has no page writes on the pages of the drive",
-                choice("paging", "covered"),
-            ));
-        }
+        refuse_if!(
+            needed > 0 && self.writes == 0,
+            choice("paging", "covered"),
+            "the trace has no page writes on the pages of the drive"
+        );
         let Err(replays) = self.replays_of(needed, self.commands, MOST_FOR_WRITES) else {
             return Ok(());
         };
@@ -252,21 +252,18 @@ impl Plan {
             measured.unit == Unit::Commands && measured.amount.is_multiple_of(*pass)
         });
         let passes = whole.map(|pass| measured.amount / pass);
-        if warmup == Warmup::Auto && passes == Some(1) && !matches!(length, Length::Settled(_)) {
-            return Err(SpecError::new(
-                format!(
-                    "{} auto takes at least one pass of a trace, and the run has one",
-                    subject("warmup")
-                ),
-                format!("leave {} out, or give more", option("passes")),
-            ));
-        }
-        if measured.amount == 0 {
-            return Err(SpecError::new(
-                format!("{}: the run has 0 pages, expected at least 1", subject("writes")),
-                format!("give {}", choice("writes", "20x")),
-            ));
-        }
+        refuse_if!(
+            warmup == Warmup::Auto && passes == Some(1) && !matches!(length, Length::Settled(_)),
+            format!("leave {} out, or give more", option("passes")),
+            "{} auto takes at least one pass of a trace, and the run has one",
+            subject("warmup")
+        );
+        refuse_if!(
+            measured.amount == 0,
+            format!("give {}", choice("writes", "20x")),
+            "{}: the run has 0 pages, expected at least 1",
+            subject("writes")
+        );
         pass.map_or(Ok(()), |pass| pass.check(before, measured))?;
         let rule = match (length, pass) {
             (Length::Settled(most), Some(pass)) => Some(rule(warmup, pass, *most, logical_pages)),

@@ -3,6 +3,7 @@
 
 use flashgc_base::Residency;
 use flashgc_base::naming::{choice, subject};
+use flashgc_base::refuse_if;
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::SpecError;
 use flashgc_ftl::Moment;
@@ -43,23 +44,19 @@ impl SwapSpec {
         mapping.check_scheme(self.scheme)?;
         // A page cache as large as its drive is built once more than needed, to fail before any run.
         self.cache.build(logical_pages, self.cache_pages)?;
-        if plan.warmup.unit != Unit::Commands && plan.warmup.amount > 0
-            || plan.measured.unit != Unit::Commands
-        {
-            return Err(SpecError::new(
-                format!(
-                    "{} needs a length and a warm-up in references, found page writes: the run of a program is as \
-                     long as its references to memory",
-                    subject("vm_page_cache")
-                ),
-                format!(
-                    "{}, or {} of a trace, and {}",
-                    choice("requests", 10_000_000),
-                    choice("passes", 1),
-                    choice("warmup", "1/3")
-                ),
-            ));
-        }
+        refuse_if!(
+            plan.warmup.unit != Unit::Commands && plan.warmup.amount > 0
+                || plan.measured.unit != Unit::Commands,
+            format!(
+                "{}, or {} of a trace, and {}",
+                choice("requests", 10_000_000),
+                choice("passes", 1),
+                choice("warmup", "1/3")
+            ),
+            "{} needs a length and a warm-up in references, found page writes: the run of a \
+             program is as long as its references to memory",
+            subject("vm_page_cache")
+        );
         Ok(())
     }
 

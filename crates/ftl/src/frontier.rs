@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use flashgc_base::spec::{Param, Params, Spec, SpecError, suggest};
+use flashgc_base::spec::{Param, Params, Spec, SpecError};
 
 /// The write frontier of a drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,12 +85,7 @@ impl Frontier {
     /// Reads `text`, for example `double` or `pool:low=4`.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let spec = Spec::parse(text)?;
-        let Some(info) = FRONTIERS.iter().find(|info| info.name == spec.name) else {
-            return Err(SpecError::new(
-                format!("unknown write frontier '{}'", spec.name),
-                suggest(&spec.name, FRONTIERS.iter().map(|info| info.name)),
-            ));
-        };
+        let info = spec.entry("write frontier", FRONTIERS, |info| info.name)?;
         let params = Params::resolve(&spec, info.params)?;
         Ok(match info.name {
             "single" => Self::Single,

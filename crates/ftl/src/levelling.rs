@@ -28,7 +28,7 @@ use crate::counters::Levelled;
 use crate::frontier::Frontier;
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
+use flashgc_base::spec::{Param, Params, Spec, SpecError, header};
 use flashgc_base::table::{bytes_of, tree_levels};
 
 /// The entry of one way to level wear in listings and help texts.
@@ -91,12 +91,7 @@ impl Levelling {
     /// Reads `text`, for example `static:threshold=50,interval=10`; `None` for `none`.
     pub fn parse(text: &str) -> Result<Option<Self>, SpecError> {
         let spec = Spec::parse(text)?;
-        let Some(info) = LEVELLINGS.iter().find(|info| info.name == spec.name) else {
-            return Err(SpecError::new(
-                format!("unknown wear levelling '{}'", spec.name),
-                suggest(&spec.name, LEVELLINGS.iter().map(|info| info.name)),
-            ));
-        };
+        let info = spec.entry("wear levelling", LEVELLINGS, |info| info.name)?;
         let params = Params::resolve(&spec, info.params)?;
         Ok((info.name == "static").then(|| Self {
             threshold: params.integer("threshold") as u32,

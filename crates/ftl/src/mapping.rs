@@ -10,7 +10,7 @@ use crate::layout::Layout;
 use crate::log_map;
 use crate::scheme::Scheme;
 use crate::translation::{MakePageMap, Translation};
-use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
+use flashgc_base::spec::{Param, Params, Spec, SpecError, header};
 
 type Build = fn(&Params, Layout, MakePageMap<'_>) -> Result<Box<dyn Translation>, FtlError>;
 
@@ -112,12 +112,7 @@ impl Mapping {
     /// Reads `text`, for example `fast:log_blocks=32`.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let spec = Spec::parse(text)?;
-        let Some(info) = MAPPINGS.iter().find(|info| info.name == spec.name) else {
-            return Err(SpecError::new(
-                format!("unknown mapping '{}'", spec.name),
-                suggest(&spec.name, MAPPINGS.iter().map(|info| info.name)),
-            ));
-        };
+        let info = spec.entry("mapping", MAPPINGS, |info| info.name)?;
         let params = Params::resolve(&spec, info.params)?;
         if info.params.iter().any(|param| param.name == "window") {
             log_map::LogWindow::parse(params.text("window"))?;

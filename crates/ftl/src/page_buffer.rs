@@ -10,6 +10,7 @@
 //! collection erases the block that it copied from. The rest of such a page is *padding*.
 
 use flashgc_base::naming::{choice, subject};
+use flashgc_base::refuse_if;
 use flashgc_base::spec::SpecError;
 
 use crate::frontier::Frontier;
@@ -61,22 +62,15 @@ impl PageBuffer {
         if self.is_protected || !self.gathers() {
             return Ok(());
         }
-        if !placement.is_none() {
-            return Err(SpecError::new(
-                format!(
-                    "{} {} does not go with {}: pages are padded before an erase, and padding would take the \
-                     room that copies of a class need",
-                    subject("placement"),
-                    placement.name(),
-                    choice("power_protection", "no")
-                ),
-                format!(
-                    "{}, or {}",
-                    choice("placement", "none"),
-                    choice("power_protection", "yes")
-                ),
-            ));
-        }
+        refuse_if!(
+            !placement.is_none(),
+            format!("{}, or {}", choice("placement", "none"), choice("power_protection", "yes")),
+            "{} {} does not go with {}: pages are padded before an erase, and padding would take \
+             the room that copies of a class need",
+            subject("placement"),
+            placement.name(),
+            choice("power_protection", "no")
+        );
         if frontier.has_pool() {
             return Ok(());
         }

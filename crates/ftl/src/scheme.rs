@@ -12,7 +12,7 @@ use flashgc_base::mutants::{self, Mutant};
 use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::residency::{Cached, Region, Residency};
 use flashgc_base::snapshot::Value;
-use flashgc_base::spec::{Param, Params, Spec, SpecError, suggest};
+use flashgc_base::spec::{Param, Params, Spec, SpecError};
 
 /// The costs of operations in nanoseconds. A scheme weighs them; they are no clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,12 +201,7 @@ impl Scheme {
     /// Reads `text`, for example `lda-gc5` or `ba-gc:below=0.5`.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let spec = Spec::parse(text)?;
-        let Some(info) = SCHEMES.iter().find(|info| info.name == spec.name) else {
-            return Err(SpecError::new(
-                format!("unknown scheme '{}'", spec.name),
-                suggest(&spec.name, SCHEMES.iter().map(|info| info.name)),
-            ));
-        };
+        let info = spec.entry("scheme", SCHEMES, |info| info.name)?;
         let params = Params::resolve(&spec, info.params)?;
         let rule = match info.rule {
             Rule::WrittenBack { .. } => Rule::WrittenBack { below: params.real("below") },

@@ -11,6 +11,7 @@
 //! Without a region all this is one branch a write.
 
 use flashgc_base::naming::{choice, option, subject};
+use flashgc_base::refuse_if;
 use flashgc_base::spec::SpecError;
 
 use crate::frontier::Frontier;
@@ -92,23 +93,20 @@ impl SlcRegion {
         placement: &PlacementSpec,
         frontier: Frontier,
     ) -> Result<(), SpecError> {
-        if self.bits_per_cell < 2 || self.pages(pages, units) == 0 {
-            return Err(SpecError::new(
-                format!(
-                    "{} is {}, expected 2 to the {} pages of a block",
-                    subject("bits_per_cell"),
-                    self.bits_per_cell,
-                    pages / units
-                ),
-                "3 for TLC, 4 for QLC",
-            ));
-        }
-        if self.blocks == SlcBlocks::Static(0) {
-            return Err(SpecError::new(
-                format!("{} has no block in a plane", subject("slc")),
-                format!("more blocks, or leave {} out", option("slc")),
-            ));
-        }
+        refuse_if!(
+            self.bits_per_cell < 2 || self.pages(pages, units) == 0,
+            "3 for TLC, 4 for QLC",
+            "{} is {}, expected 2 to the {} pages of a block",
+            subject("bits_per_cell"),
+            self.bits_per_cell,
+            pages / units
+        );
+        refuse_if!(
+            self.blocks == SlcBlocks::Static(0),
+            format!("more blocks, or leave {} out", option("slc")),
+            "{} has no block in a plane",
+            subject("slc")
+        );
         // A placement adds a block for each of its classes but one.
         let least = if placement.is_none() { RESERVED_WITH_SLC } else { 1 };
         if !matches!(frontier, Frontier::Pool { low } if low >= least) {

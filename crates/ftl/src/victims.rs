@@ -2,7 +2,7 @@
 //! them. The policies are in [`victim`](crate::victim).
 
 use flashgc_base::rng::Stream;
-use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
+use flashgc_base::spec::{Param, Params, Spec, SpecError, header};
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::error::FtlError;
@@ -216,12 +216,7 @@ impl VictimSpec {
     /// Reads `text`, for example `d-choices:d=10,c=1`.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let spec = Spec::parse(text)?;
-        let Some(info) = POLICIES.iter().find(|info| info.name == spec.name) else {
-            return Err(SpecError::new(
-                format!("unknown victim policy '{}'", spec.name),
-                suggest(&spec.name, POLICIES.iter().map(|info| info.name)),
-            ));
-        };
+        let info = spec.entry("victim policy", POLICIES, |info| info.name)?;
         Ok(Self { info, params: Params::resolve(&spec, info.params)? })
     }
 

@@ -1,5 +1,6 @@
 //! The drive: its rooms, and the loop over events.
 
+use flashgc_base::refuse_if;
 use flashgc_base::snapshot::{Fault, State, Value};
 use flashgc_base::spec::SpecError;
 use flashgc_drive::error::DriveError;
@@ -110,16 +111,13 @@ impl<O: Observer> TimedDrive<O> {
     ) -> Result<Self, SpecError> {
         settings.check()?;
         let hardware = settings.hardware;
-        if layer.planes() != hardware.all_planes() {
-            return Err(SpecError::new(
-                format!(
-                    "the map has {} planes, the hardware {}",
-                    layer.planes(),
-                    hardware.all_planes()
-                ),
-                "make the map for the same hardware",
-            ));
-        }
+        refuse_if!(
+            layer.planes() != hardware.all_planes(),
+            "make the map for the same hardware",
+            "the map has {} planes, the hardware {}",
+            layer.planes(),
+            hardware.all_planes()
+        );
         let clock = Clock::new(hardware.channels, hardware.all_dies());
         Ok(Self {
             front: FrontEnd::new(&settings, requests, layer.geometry().logical_pages()),
@@ -164,12 +162,11 @@ impl<O: Observer> TimedDrive<O> {
     /// A map of another size.
     pub fn mapped(mut self, cache: MapCache) -> Result<Self, SpecError> {
         let (pages, expected) = (self.shared.map.geometry().logical_pages(), cache.pages_below());
-        if pages != expected {
-            return Err(SpecError::new(
-                format!("the map below has {pages} pages, expected {expected}"),
-                "make it with the pages of the map on flash",
-            ));
-        }
+        refuse_if!(
+            pages != expected,
+            "make it with the pages of the map on flash",
+            "the map below has {pages} pages, expected {expected}"
+        );
         let pages = cache.pages();
         let mapping = Mapping::new(cache, &mut *self.shared.map);
         self.front.put_before(mapping, pages);

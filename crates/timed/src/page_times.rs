@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use flashgc_base::refuse_if;
 use flashgc_base::spec::SpecError;
 use flashgc_workload::units::Quantity;
 
@@ -43,12 +44,12 @@ impl PageTimes {
     /// More kinds than a cell has pages; a time without its unit.
     pub fn parse(name: &str, text: &str, hint: &str) -> Result<Self, SpecError> {
         let parts: Vec<&str> = text.split('/').map(str::trim).collect();
-        if parts.len() > MOST_KINDS {
-            return Err(SpecError::new(
-                format!("{name}={text} has {} times, expected at most {MOST_KINDS}", parts.len()),
-                "one time for each page of a cell, for example read=48us/76us/135us/228us",
-            ));
-        }
+        refuse_if!(
+            parts.len() > MOST_KINDS,
+            "one time for each page of a cell, for example read=48us/76us/135us/228us",
+            "{name}={text} has {} times, expected at most {MOST_KINDS}",
+            parts.len()
+        );
         let read = |part: &&str| Ok(Quantity::Time.parse(name, part, hint)?.round() as u64);
         let times = parts.iter().map(read).collect::<Result<Vec<u64>, SpecError>>()?;
         Ok(Self::of_kinds(&times))

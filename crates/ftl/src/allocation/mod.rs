@@ -11,7 +11,7 @@ use crate::frontier::Frontier;
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Params, Spec, SpecError, header, suggest};
+use flashgc_base::spec::{Params, Spec, SpecError, header};
 use flashgc_base::table::bytes_of;
 
 /// A pool of erased blocks that says in which order they are used.
@@ -108,12 +108,7 @@ impl Allocation {
     /// Reads a policy's name.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let spec = Spec::parse(text)?;
-        let Some(info) = POLICIES.iter().find(|info| info.name == spec.name) else {
-            return Err(SpecError::new(
-                format!("unknown block allocation '{}'", spec.name),
-                suggest(&spec.name, POLICIES.iter().map(|info| info.name)),
-            ));
-        };
+        let info = spec.entry("block allocation", POLICIES, |info| info.name)?;
         Params::resolve(&spec, &[])?;
         Ok(Self(info))
     }

@@ -47,6 +47,7 @@ use crate::layout::Layout;
 use crate::translation::{FollowsReads, MakePageMap, SharesMemory, Translation};
 use crate::wear::Wear;
 use flashgc_base::naming::{choice, subject};
+use flashgc_base::refuse_if;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError, count};
 
@@ -103,17 +104,14 @@ pub fn endless(most: u64) -> FtlError {
 
 /// Checks that DFTL can be made with this layout.
 pub(crate) fn check(params: &Params, layout: &Layout) -> Result<(), SpecError> {
-    if layout.frontier == Frontier::Single {
-        return Err(SpecError::new(
-            format!(
-                "{} dftl needs a frontier that keeps copies apart, found {}: every block would be full of pages \
-                 whose moves change as much of the map on flash as they free",
-                subject("mapping"),
-                choice("frontier", "single")
-            ),
-            format!("{}, or {}", choice("frontier", "double"), choice("frontier", "pool")),
-        ));
-    }
+    refuse_if!(
+        layout.frontier == Frontier::Single,
+        format!("{}, or {}", choice("frontier", "double"), choice("frontier", "pool")),
+        "{} dftl needs a frontier that keeps copies apart, found {}: every block would be full of \
+         pages whose moves change as much of the map on flash as they free",
+        subject("mapping"),
+        choice("frontier", "single")
+    );
     let (map_pages, inner) = inner_geometry(params, &layout.geometry)?;
     let with_map = Layout { geometry: inner, ..layout.clone() };
     with_map.check_spare().map_err(|error| on_flash(map_pages, &error))

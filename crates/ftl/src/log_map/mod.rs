@@ -22,6 +22,7 @@ use crate::scheme::{Costs, Scheme};
 use crate::translation::{FollowsReads, SharesMemory, Translation};
 use crate::wear::Wear;
 use flashgc_base::naming::{choice, option, subject};
+use flashgc_base::refuse_if;
 use flashgc_base::residency::{NotCached, Residency};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError, count};
@@ -133,17 +134,14 @@ pub(crate) fn log_blocks(params: &Params, geometry: &Geometry) -> Result<u32, Sp
         0 => room.max(needed),
         number => number,
     };
-    if number < needed {
-        return Err(SpecError::new(
-            format!(
-                "{} {}: log_blocks={number}, expected at least {needed}: one for random and one for \
-                 sequential writes",
-                subject("mapping"),
-                params.owner()
-            ),
-            format!("log_blocks={needed}, or sequential=0"),
-        ));
-    }
+    refuse_if!(
+        number < needed,
+        format!("log_blocks={needed}, or sequential=0"),
+        "{} {}: log_blocks={number}, expected at least {needed}: one for random and one for \
+         sequential writes",
+        subject("mapping"),
+        params.owner()
+    );
     if number > room {
         // Of this many blocks; rounded up, so that it is enough when typed.
         let least = (f64::from(number + RESERVE) / f64::from(geometry.blocks()) * 1e4).ceil() / 1e4;
@@ -172,48 +170,36 @@ pub(crate) fn check(params: &Params, layout: &Layout) -> Result<(), SpecError> {
     log_blocks(params, &layout.geometry)?;
     LogWindow::parse(params.text("window"))?;
     let name = params.owner();
-    if layout.fill == Fill::Random {
-        return Err(SpecError::new(
-            format!(
-                "{} random does not go with {}, which keeps the pages of a data block in order",
-                subject("fill"),
-                choice("mapping", name)
-            ),
-            format!("{}, or {}", choice("fill", "sequential"), choice("fill", "empty")),
-        ));
-    }
-    if layout.levelling.is_some() {
-        return Err(SpecError::new(
-            format!(
-                "{} does not go with {}: levelling moves pages to a block of its own, and each page of a data \
-                 block has its place",
-                subject("wear_levelling"),
-                choice("mapping", name)
-            ),
-            format!("{}, or {}", choice("wear_levelling", "none"), choice("mapping", "page")),
-        ));
-    }
-    if !layout.placement.is_none() {
-        return Err(SpecError::new(
-            format!(
-                "{} {} does not go with {}, which chooses its own blocks",
-                subject("placement"),
-                layout.placement.name(),
-                choice("mapping", name)
-            ),
-            format!("{}, or {}", choice("placement", "none"), choice("mapping", "page")),
-        ));
-    }
-    if layout.lifespan.is_some() {
-        return Err(SpecError::new(
-            format!(
-                "{} does not go with {}, which has no other block in place of a bad one",
-                subject("endurance"),
-                choice("mapping", name)
-            ),
-            format!("leave {} out, or {}", option("endurance"), choice("mapping", "page")),
-        ));
-    }
+    refuse_if!(
+        layout.fill == Fill::Random,
+        format!("{}, or {}", choice("fill", "sequential"), choice("fill", "empty")),
+        "{} random does not go with {}, which keeps the pages of a data block in order",
+        subject("fill"),
+        choice("mapping", name)
+    );
+    refuse_if!(
+        layout.levelling.is_some(),
+        format!("{}, or {}", choice("wear_levelling", "none"), choice("mapping", "page")),
+        "{} does not go with {}: levelling moves pages to a block of its own, and each page of a \
+         data block has its place",
+        subject("wear_levelling"),
+        choice("mapping", name)
+    );
+    refuse_if!(
+        !layout.placement.is_none(),
+        format!("{}, or {}", choice("placement", "none"), choice("mapping", "page")),
+        "{} {} does not go with {}, which chooses its own blocks",
+        subject("placement"),
+        layout.placement.name(),
+        choice("mapping", name)
+    );
+    refuse_if!(
+        layout.lifespan.is_some(),
+        format!("leave {} out, or {}", option("endurance"), choice("mapping", "page")),
+        "{} does not go with {}, which has no other block in place of a bad one",
+        subject("endurance"),
+        choice("mapping", name)
+    );
     Ok(())
 }
 

@@ -6,6 +6,7 @@ mod collect;
 mod write;
 
 use flashgc_base::naming::{choice, option, subject};
+use flashgc_base::refuse_if;
 use flashgc_base::residency::{NotCached, Residency};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, State};
@@ -83,13 +84,12 @@ impl<P: VictimPolicy> PageMap<P> {
         mut make: impl FnMut(&mut BlockTable, &mut Stream) -> Result<P, FtlError>,
     ) -> Result<Self, FtlError> {
         layout.check()?;
-        if layout.slc.is_some() {
-            return Err(SpecError::new(
-                format!("{} needs idle time, which only a drive with a clock has", subject("slc")),
-                choice("kind", "timed"),
-            )
-            .into());
-        }
+        refuse_if!(
+            layout.slc.is_some(),
+            choice("kind", "timed"),
+            "{} needs idle time, which only a drive with a clock has",
+            subject("slc")
+        );
         let (frontier, b) = (layout.frontier, layout.geometry.pages_per_block() as usize);
         let mut store = PageStore::new(&PlaneLayout::one(layout), &mut make)?;
         store.bytes += buffer_bytes(&store.tables.geometry);
@@ -206,21 +206,19 @@ impl<P: VictimPolicy> SharesMemory for PageMap<P> {
     ) -> Result<(), SpecError> {
         scheme.check_page_map()?;
         let sorts = self.store.sorting.has_rule() || self.store.zombies.is_some();
-        if !scheme.is_unaware() && sorts {
-            return Err(SpecError::new(
-                format!(
-                    "{} {scheme} does not go with {} or hints: the pages that it leaves to memory are in no class",
-                    subject("scheme"),
-                    option("placement")
-                ),
-                format!(
-                    "{}, or {} and a {} that uses no hints",
-                    choice("scheme", "du-gc"),
-                    choice("placement", "none"),
-                    option("victim")
-                ),
-            ));
-        }
+        refuse_if!(
+            !scheme.is_unaware() && sorts,
+            format!(
+                "{}, or {} and a {} that uses no hints",
+                choice("scheme", "du-gc"),
+                choice("placement", "none"),
+                option("victim")
+            ),
+            "{} {scheme} does not go with {} or hints: the pages that it leaves to memory are in \
+             no class",
+            subject("scheme"),
+            option("placement")
+        );
         let duplicates = Duplicates::default();
         self.sharing = (!scheme.is_unaware()).then_some(Sharing { scheme, costs, duplicates });
         Ok(())

@@ -25,6 +25,7 @@
 //! units of copies.
 
 use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, StreamId};
+use flashgc_base::refuse_if;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, Spec, SpecError};
 
@@ -71,15 +72,12 @@ pub(super) fn read(spec: &Spec) -> Result<Params, SpecError> {
     }
     let params = Params::resolve(spec, INFO.params)?;
     let Handles { count, persistent } = handles(&params);
-    if persistent > count {
-        return Err(SpecError::new(
-            format!(
-                "fdp: found persistent={persistent} and handles={count}, expected at most as many \
-                 persistently isolated handles as handles"
-            ),
-            format!("persistent={count} isolates all of them"),
-        ));
-    }
+    refuse_if!(
+        persistent > count,
+        format!("persistent={count} isolates all of them"),
+        "fdp: found persistent={persistent} and handles={count}, expected at most as many \
+         persistently isolated handles as handles"
+    );
     Ok(params)
 }
 

@@ -35,7 +35,7 @@ use crate::streams::Streams;
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::spec::{Param, Params, Spec, SpecError, header, suggest};
+use flashgc_base::spec::{Param, Params, Spec, SpecError, header};
 use flashgc_base::stream::StreamId;
 
 /// The time of a decision, on two clocks. First contents of a drive count on neither.
@@ -292,12 +292,7 @@ impl PlacementSpec {
     /// Reads `text`, for example `dac:regions=3,zombie-block=yes`.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let spec = Spec::parse(text)?;
-        let Some(info) = POLICIES.iter().find(|info| info.name == spec.name) else {
-            return Err(SpecError::new(
-                format!("unknown placement '{}'", spec.name),
-                suggest(&spec.name, POLICIES.iter().map(|info| info.name)),
-            ));
-        };
+        let info = spec.entry("placement", POLICIES, |info| info.name)?;
         let params = match info.name == fdp::INFO.name {
             true => fdp::read(&spec)?,
             false => Params::resolve(&spec, info.params)?,

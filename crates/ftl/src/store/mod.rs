@@ -35,9 +35,9 @@ pub(crate) use zombies::{Fate, ZOMBIE};
 
 use flashgc_base::counts::Counts;
 use flashgc_base::naming::{choice, option, subject};
+use flashgc_base::refuse_if;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::SpecError;
 use flashgc_base::stream::{NO_STREAM, StreamId};
 
 use crate::blocks::{BlockId, BlockTable};
@@ -140,22 +140,18 @@ impl<P: VictimPolicy> PageStore<P> {
         layout.check()?;
         let mut sorting = Sorting::new(layout)?;
         let asks = Asks::of::<P>();
-        if P::BY_PLACEMENT && sorting.picker().is_none() {
-            return Err(SpecError::new(
-                format!(
-                    "{} leaves the victims to {}, which has no method for it",
-                    subject("victim"),
-                    option("placement")
-                ),
-                format!(
-                    "{}, or one object for {} and {}",
-                    choice("victim", "greedy"),
-                    option("victim"),
-                    option("placement")
-                ),
-            )
-            .into());
-        }
+        refuse_if!(
+            P::BY_PLACEMENT && sorting.picker().is_none(),
+            format!(
+                "{}, or one object for {} and {}",
+                choice("victim", "greedy"),
+                option("victim"),
+                option("placement")
+            ),
+            "{} leaves the victims to {}, which has no method for it",
+            subject("victim"),
+            option("placement")
+        );
         let keeps_history = asks.history || sorting.sees_blocks();
         let keeps_zombies = sorting.asks_for_zombies() || asks.zombies;
         if keeps_zombies {

@@ -17,6 +17,7 @@
 use super::{VictimPolicy, draw};
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
+use flashgc_base::refuse_if;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
@@ -47,15 +48,12 @@ impl VictimPolicy for DChoices {
 
     fn new(params: &Params, blocks: &BlockTable, rng: &mut Stream) -> Result<Self, SpecError> {
         let memory = params.integer("c") as usize;
-        if memory as u64 >= u64::from(blocks.len()) {
-            return Err(SpecError::new(
-                format!(
-                    "d-choices: c={memory}, expected less than the number of blocks, {}",
-                    blocks.len()
-                ),
-                "a smaller c, or greedy, which knows every block",
-            ));
-        }
+        refuse_if!(
+            memory as u64 >= u64::from(blocks.len()),
+            "a smaller c, or greedy, which knows every block",
+            "d-choices: c={memory}, expected less than the number of blocks, {}",
+            blocks.len()
+        );
         let mut stored = Vec::with_capacity(memory);
         while stored.len() < memory {
             let block = rng.below(blocks.len());

@@ -27,9 +27,10 @@ mod three_region;
 
 use std::fmt;
 
+use flashgc_base::refuse_if;
 use flashgc_base::residency::{Region, Residency};
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Param, Params, Spec, SpecError, count, header, suggest};
+use flashgc_base::spec::{Param, Params, Spec, SpecError, count, header};
 
 pub use lru::Lru;
 pub use three_region::ThreeRegion;
@@ -157,12 +158,7 @@ impl PageCacheSpec {
     /// The name or a parameter is unknown, or a value is out of range.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let spec = Spec::parse(text)?;
-        let Some(info) = POLICIES.iter().find(|info| info.name == spec.name) else {
-            return Err(SpecError::new(
-                format!("unknown page cache policy '{}'", spec.name),
-                suggest(&spec.name, POLICIES.iter().map(|info| info.name)),
-            ));
-        };
+        let info = spec.entry("page cache policy", POLICIES, |info| info.name)?;
         let params = Params::resolve(&spec, info.params)?;
         (info.check)(&params)?;
         Ok(Self { info, params })
@@ -180,25 +176,19 @@ impl PageCacheSpec {
     /// 2^31.
     pub fn build(&self, pages: u32, capacity: u32) -> Result<Box<dyn PageCache>, SpecError> {
         let fewest = self.info.fewest;
-        if capacity < fewest {
-            return Err(SpecError::new(
-                format!(
-                    "page cache: found a capacity of {}, expected at least {fewest}",
-                    count(capacity.into(), "page"),
-                ),
-                "a page cache of 4MiB has 2048 pages of 2KiB",
-            ));
-        }
+        refuse_if!(
+            capacity < fewest,
+            "a page cache of 4MiB has 2048 pages of 2KiB",
+            "page cache: found a capacity of {}, expected at least {fewest}",
+            count(capacity.into(), "page")
+        );
         const MOST: u32 = 1 << 31;
-        if pages == 0 || pages > MOST {
-            return Err(SpecError::new(
-                format!(
-                    "page cache: found a swap space of {}, expected 1 to {MOST}",
-                    count(pages.into(), "page"),
-                ),
-                "",
-            ));
-        }
+        refuse_if!(
+            pages == 0 || pages > MOST,
+            "",
+            "page cache: found a swap space of {}, expected 1 to {MOST}",
+            count(pages.into(), "page")
+        );
         Ok((self.info.build)(&self.params, pages, capacity))
     }
 }

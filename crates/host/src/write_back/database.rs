@@ -19,6 +19,7 @@
 //! are; PostgreSQL's background writer also adapts its rounds to the demand; Lee et al., IEEE
 //! Trans. on Computers 64(4), 2015, section 4.3.2 (a database that tells of what is dirty).
 
+use flashgc_base::refuse_if;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
 
@@ -60,12 +61,11 @@ struct Settings {
 
 fn settings(params: &Params) -> Result<Settings, SpecError> {
     let delay_ns = time(params, "delay")?;
-    if delay_ns == 0 {
-        return Err(SpecError::new(
-            "buffer-cache: found delay=0s, expected more than 0s",
-            "to switch the background writer off, write pages=0, for example delay=200ms,pages=0",
-        ));
-    }
+    refuse_if!(
+        delay_ns == 0,
+        "to switch the background writer off, write pages=0, for example delay=200ms,pages=0",
+        "buffer-cache: found delay=0s, expected more than 0s"
+    );
     Ok(Settings {
         checkpoint_ns: time(params, "checkpoint")?,
         completion: params.real("completion"),

@@ -6,9 +6,10 @@ use std::ops::Range;
 
 use flashgc_base::counts::Counts;
 use flashgc_base::naming::{choice, option, subject};
+use flashgc_base::refuse_if;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::spec::{Param, Params, Spec, SpecError, suggest};
+use flashgc_base::spec::{Param, Params, Spec, SpecError};
 
 use super::pages::Pages;
 use super::time;
@@ -126,12 +127,7 @@ impl HintsSpec {
     /// Reads `text`, for example `piggyback:lost=5%`.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let spec = Spec::parse(text)?;
-        let Some(info) = WAYS.iter().find(|info| info.name == spec.name) else {
-            return Err(SpecError::new(
-                format!("unknown way of hinting '{}'", spec.name),
-                suggest(&spec.name, WAYS.iter().map(|info| info.name)),
-            ));
-        };
+        let info = spec.entry("way of hinting", WAYS, |info| info.name)?;
         let params = Params::resolve(&spec, info.params)?;
         let way = match info.name {
             "none" => Way::None,
@@ -148,15 +144,12 @@ impl HintsSpec {
         };
         let spec = Self { way, cost_ns, params };
         let faulty = spec.share("lost") + spec.share("wrong") + spec.share("adverse");
-        if faulty > 1.0 {
-            return Err(SpecError::new(
-                format!(
-                    "{text}: the shares of lost, wrong and adverse hints sum to {faulty}, \
-                         expected at most 1"
-                ),
-                "make one of them smaller",
-            ));
-        }
+        refuse_if!(
+            faulty > 1.0,
+            "make one of them smaller",
+            "{text}: the shares of lost, wrong and adverse hints sum to {faulty}, expected at most \
+             1"
+        );
         Ok(spec)
     }
 
@@ -229,25 +222,19 @@ impl HintsSpec {
             return Ok(u32::MAX);
         }
         let sectors = page_size / SECTOR;
-        if !page_size.is_multiple_of(SECTOR) || sectors > u8::MAX.into() || sectors == 0 {
-            return Err(SpecError::new(
-                format!(
-                    "{} piggyback: found pages of {page_size} bytes, expected 1 to 255 sectors of {SECTOR} \
-                     bytes",
-                    subject("hints")
-                ),
-                format!("{}, or another {}", choice("hints", "perfect"), option("page_size")),
-            ));
-        }
-        if u64::from(pages) * u64::from(sectors) > 1 << 32 {
-            return Err(SpecError::new(
-                format!(
-                    "{} piggyback: {pages} pages of {page_size} bytes are more than 2^32 sectors",
-                    subject("hints")
-                ),
-                format!("{}, or a drive of at most 2 TiB", choice("hints", "perfect")),
-            ));
-        }
+        refuse_if!(
+            !page_size.is_multiple_of(SECTOR) || sectors > u8::MAX.into() || sectors == 0,
+            format!("{}, or another {}", choice("hints", "perfect"), option("page_size")),
+            "{} piggyback: found pages of {page_size} bytes, expected 1 to 255 sectors of {SECTOR} \
+             bytes",
+            subject("hints")
+        );
+        refuse_if!(
+            u64::from(pages) * u64::from(sectors) > 1 << 32,
+            format!("{}, or a drive of at most 2 TiB", choice("hints", "perfect")),
+            "{} piggyback: {pages} pages of {page_size} bytes are more than 2^32 sectors",
+            subject("hints")
+        );
         Ok(u32::from(u8::MAX) / sectors)
     }
 

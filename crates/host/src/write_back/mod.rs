@@ -17,8 +17,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use flashgc_base::counts::{Counts, Listed};
 use flashgc_base::naming::{choice, option, subject};
+use flashgc_base::refuse_if;
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
-use flashgc_base::spec::{Param, Params, Spec, SpecError, count, header, suggest};
+use flashgc_base::spec::{Param, Params, Spec, SpecError, count, header};
 use flashgc_base::stream::StreamId;
 use flashgc_workload::units::Quantity;
 use flashgc_workload::{Batch, Op, StreamRanges, Workload, WorkloadError};
@@ -153,12 +154,7 @@ impl HostSpec {
     /// `piggyback`.
     pub fn parse(cache: &str, hints: &str) -> Result<Self, SpecError> {
         let spec = Spec::parse(cache)?;
-        let Some(info) = CACHES.iter().find(|info| info.name == spec.name) else {
-            return Err(SpecError::new(
-                format!("unknown cache '{}'", spec.name),
-                suggest(&spec.name, CACHES.iter().map(|info| info.name)),
-            ));
-        };
+        let info = spec.entry("cache", CACHES, |info| info.name)?;
         let params = Params::resolve(&spec, info.params)?;
         let hints = HintsSpec::parse(hints)?;
         let spec = Self { cache: info, params, hints, streams: StreamOrigin::default() };
@@ -210,26 +206,23 @@ impl HostSpec {
     fn capacity(&self, page_size: u32, pages: u32) -> Result<u32, SpecError> {
         let size = self.params.text("size");
         let capacity = (self.bytes()? / f64::from(page_size)).floor();
-        if capacity < 1.0 {
-            return Err(SpecError::new(
-                format!("{} of {size} holds no page of {page_size} bytes", subject("host_cache")),
-                format!(
-                    "a larger one, for example {}",
-                    choice("host_cache", format!("{}:size=64MiB", self.cache.name))
-                ),
-            ));
-        }
-        if capacity > f64::from(pages) {
-            return Err(SpecError::new(
-                format!(
-                    "{} of {size} holds {capacity} pages, the logical capacity is only {}: everything \
-                     would stay in memory",
-                    subject("host_cache"),
-                    count(pages.into(), "page")
-                ),
-                format!("a smaller one, or more {}", option("blocks")),
-            ));
-        }
+        refuse_if!(
+            capacity < 1.0,
+            format!(
+                "a larger one, for example {}",
+                choice("host_cache", format!("{}:size=64MiB", self.cache.name))
+            ),
+            "{} of {size} holds no page of {page_size} bytes",
+            subject("host_cache")
+        );
+        refuse_if!(
+            capacity > f64::from(pages),
+            format!("a smaller one, or more {}", option("blocks")),
+            "{} of {size} holds {capacity} pages, the logical capacity is only {}: everything \
+             would stay in memory",
+            subject("host_cache"),
+            count(pages.into(), "page")
+        );
         Ok(capacity as u32)
     }
 

@@ -1,6 +1,7 @@
 //! The parts of real drives beside flash and buses: kinds of pages, reads that are repeated, and the
 //! link to the host. All are off by default.
 
+use flashgc_base::refuse_if;
 use flashgc_base::spec::SpecError;
 use flashgc_workload::units::Quantity;
 
@@ -35,12 +36,11 @@ impl Details {
         program: PageTimes,
     ) -> Result<Option<(PageTimes, PageTimes)>, SpecError> {
         let fastest = [read, program].iter().flat_map(|it| it.times().to_vec()).min();
-        if fastest == Some(0) {
-            return Err(SpecError::new(
-                "times: a kind of page takes no time",
-                "write read=48us/76us, each more than 0",
-            ));
-        }
+        refuse_if!(
+            fastest == Some(0),
+            "write read=48us/76us, each more than 0",
+            "times: a kind of page takes no time"
+        );
         Ok((read.kinds().max(program.kinds()) > 1).then_some((read, program)))
     }
 }
@@ -100,9 +100,7 @@ impl ReadRetry {
             (None, _) => return Err(half("each", "after")),
             (_, None) => return Err(half("after", "each")),
         };
-        if erases.is_none() && age_ns.is_none() {
-            return Err(SpecError::new(format!("read_retry: no rule in '{text}'"), HINT));
-        }
+        refuse_if!(erases.is_none() && age_ns.is_none(), HINT, "read_retry: no rule in '{text}'");
         if erases.is_some_and(|it| it.1 == 0) || age_ns.is_some_and(|it| it.1 == 0) || most == 0 {
             let message = format!("read_retry: found a 0 for every, each or most in '{text}'");
             return Err(SpecError::new(message, HINT));

@@ -1,5 +1,6 @@
 //! The flash and its buses: the number of each part, and the times of operations.
 
+use flashgc_base::refuse_if;
 use flashgc_base::spec::SpecError;
 
 /// Channels, packages, dies and planes, and their times in nanoseconds.
@@ -74,27 +75,24 @@ impl Hardware {
             ("planes", self.planes),
         ];
         for (name, count) in counts {
-            if count == 0 || count > 1024 {
-                return Err(SpecError::new(
-                    format!("{name}: found {count}, expected 1 to 1024"),
-                    format!("for example {name}=2"),
-                ));
-            }
+            refuse_if!(
+                count == 0 || count > 1024,
+                format!("for example {name}=2"),
+                "{name}: found {count}, expected 1 to 1024"
+            );
         }
         let planes = counts.iter().map(|&(_, count)| u64::from(count)).product::<u64>();
-        if planes > 1 << 16 {
-            return Err(SpecError::new(
-                format!("the drive has {planes} planes in all, expected at most {}", 1 << 16),
-                "fewer channels, ways, dies or planes",
-            ));
-        }
-        if self.page_bytes == 0 || self.units_per_page == 0 {
-            return Err(SpecError::new(
-                "page size: found 0, expected at least 1 byte",
-                "for example \
-                 4096",
-            ));
-        }
+        refuse_if!(
+            planes > 1 << 16,
+            "fewer channels, ways, dies or planes",
+            "the drive has {planes} planes in all, expected at most {}",
+            1 << 16
+        );
+        refuse_if!(
+            self.page_bytes == 0 || self.units_per_page == 0,
+            "for example 4096",
+            "page size: found 0, expected at least 1 byte"
+        );
         const HOUR: u64 = 3_600_000_000_000;
         let times = [
             ("read time", self.read_ns, 1),
@@ -104,12 +102,11 @@ impl Hardware {
             ("command time", self.command_ns, 0),
         ];
         for (name, time, least) in times {
-            if time < least || time > HOUR {
-                return Err(SpecError::new(
-                    format!("{name}: found {time} ns, expected {least} ns to an hour"),
-                    "for example 25us, 200us or 1.5ms",
-                ));
-            }
+            refuse_if!(
+                time < least || time > HOUR,
+                "for example 25us, 200us or 1.5ms",
+                "{name}: found {time} ns, expected {least} ns to an hour"
+            );
         }
         Ok(())
     }

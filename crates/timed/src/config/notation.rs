@@ -1,5 +1,6 @@
 //! The notation of a timed drive's values: times, numbers of blocks, parts with keys.
 
+use flashgc_base::refuse_if;
 use flashgc_base::spec::{SpecError, suggest};
 use flashgc_workload::units::Quantity;
 
@@ -70,15 +71,16 @@ pub(super) fn parts<'a>(
                 ));
             }
         };
-        if !known.contains(&key) {
-            return Err(SpecError::new(
-                format!("{what}: unknown '{key}' in '{text}'"),
-                suggest(key, known.iter().copied()),
-            ));
-        }
-        if entries.iter().any(|(earlier, _)| *earlier == key) {
-            return Err(SpecError::new(format!("{what}: '{key}' is given twice in '{text}'"), ""));
-        }
+        refuse_if!(
+            !known.contains(&key),
+            suggest(key, known.iter().copied()),
+            "{what}: unknown '{key}' in '{text}'"
+        );
+        refuse_if!(
+            entries.iter().any(|(earlier, _)| *earlier == key),
+            "",
+            "{what}: '{key}' is given twice in '{text}'"
+        );
         entries.push((key, value));
     }
     Ok(entries)

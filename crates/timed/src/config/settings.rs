@@ -1,6 +1,7 @@
 //! The settings of a timed drive: hardware, placement, scheduling, collections and the host's side.
 
 use flashgc_base::naming::{choice, option, subject};
+use flashgc_base::refuse_if;
 use flashgc_base::spec::SpecError;
 use flashgc_ftl::stepwise::RESERVED_BLOCKS;
 use flashgc_workload::requests::Arrivals;
@@ -280,33 +281,27 @@ impl Settings {
         self.hardware.check()?;
         let Collecting { low, high, hard, unit, preemption, paces_writes, .. } = self.collecting;
         let least = if unit == Unit::Plane { RESERVED_BLOCKS } else { 0 };
-        if low < least {
-            return Err(SpecError::new(
-                format!(
-                    "{} is {low} blocks, expected at least {least}: a collection needs an erased block for the \
-                     pages it moves",
-                    subject("gc_low")
-                ),
-                choice("gc_low", least),
-            ));
-        }
-        if high < low || hard > low {
-            return Err(SpecError::new(
-                format!(
-                    "{}: found hard {hard}, low {low}, high {high}, expected hard <= low <= high: collections \
-                     start at low, stop above high, and writes wait below hard",
-                    subject(if hard > low { "gc_hard" } else { "gc_high" })
-                ),
-                match hard > low {
-                    true => {
-                        format!("a lower {}, or a higher {}", option("gc_hard"), option("gc_low"))
-                    }
-                    false => {
-                        format!("a higher {}, or a lower {}", option("gc_high"), option("gc_low"))
-                    }
-                },
-            ));
-        }
+        refuse_if!(
+            low < least,
+            choice("gc_low", least),
+            "{} is {low} blocks, expected at least {least}: a collection needs an erased block for \
+             the pages it moves",
+            subject("gc_low")
+        );
+        refuse_if!(
+            high < low || hard > low,
+            match hard > low {
+                true => {
+                    format!("a lower {}, or a higher {}", option("gc_hard"), option("gc_low"))
+                }
+                false => {
+                    format!("a higher {}, or a lower {}", option("gc_high"), option("gc_low"))
+                }
+            },
+            "{}: found hard {hard}, low {low}, high {high}, expected hard <= low <= high: \
+             collections start at low, stop above high, and writes wait below hard",
+            subject(if hard > low { "gc_hard" } else { "gc_high" })
+        );
         if self.collecting.copy_back
             && matches!(self.collecting.preemption, Preemption::Semi { merge: true, .. })
         {
@@ -320,77 +315,63 @@ impl Settings {
                 format!("{}, or {}", choice("copy_back", "no"), choice("preemption", "pgc")),
             ));
         }
-        if paces_writes && preemption == Preemption::None {
-            return Err(SpecError::new(
-                format!(
-                    "{} needs preemption pgc or suspend, found {}: paced writes go between the steps of a \
-                     collection",
-                    subject("write_pacing"),
-                    choice("preemption", "none")
-                ),
-                format!("{}, or {}", choice("preemption", "pgc"), choice("write_pacing", "no")),
-            ));
-        }
-        if paces_writes && !matches!(unit, Unit::Plane | Unit::Die) {
-            return Err(SpecError::new(
-                format!(
-                    "{} needs the GC domain plane or die, found {}: a die without a collection of its own would \
-                     not be paced",
-                    subject("write_pacing"),
-                    unit.name()
-                ),
-                format!("{}, or {}", choice("gc_domain", "die"), choice("write_pacing", "no")),
-            ));
-        }
-        if self.collecting.idle.is_some_and(|idle| idle.below < high) {
-            return Err(SpecError::new(
-                format!(
-                    "{} begins below {high} erased blocks, expected at least the number at which collections stop",
-                    subject("idle")
-                ),
-                format!("a larger below in {}, or a lower {}", option("idle"), option("gc_high")),
-            ));
-        }
+        refuse_if!(
+            paces_writes && preemption == Preemption::None,
+            format!("{}, or {}", choice("preemption", "pgc"), choice("write_pacing", "no")),
+            "{} needs preemption pgc or suspend, found {}: paced writes go between the steps of a \
+             collection",
+            subject("write_pacing"),
+            choice("preemption", "none")
+        );
+        refuse_if!(
+            paces_writes && !matches!(unit, Unit::Plane | Unit::Die),
+            format!("{}, or {}", choice("gc_domain", "die"), choice("write_pacing", "no")),
+            "{} needs the GC domain plane or die, found {}: a die without a collection of its own \
+             would not be paced",
+            subject("write_pacing"),
+            unit.name()
+        );
+        refuse_if!(
+            self.collecting.idle.is_some_and(|idle| idle.below < high),
+            format!("a larger below in {}, or a lower {}", option("idle"), option("gc_high")),
+            "{} begins below {high} erased blocks, expected at least the number at which \
+             collections stop",
+            subject("idle")
+        );
         if let Some(slc) = self.slc {
-            if unit != Unit::Plane {
-                return Err(SpecError::new(
-                    format!(
-                        "{} needs the GC domain plane, found {}: a fold stays inside its plane",
-                        subject("slc"),
-                        unit.name()
-                    ),
-                    choice("gc_domain", "plane"),
-                ));
-            }
-            if self.collecting.idle.is_some_and(|idle| idle.after_ns != slc.after_ns) {
-                return Err(SpecError::new(
-                    format!(
-                        "{} and {} have two idle times, expected one: a die takes both from its idle time",
-                        subject("idle"),
-                        option("slc")
-                    ),
-                    "the same after= in both",
-                ));
-            }
+            refuse_if!(
+                unit != Unit::Plane,
+                choice("gc_domain", "plane"),
+                "{} needs the GC domain plane, found {}: a fold stays inside its plane",
+                subject("slc"),
+                unit.name()
+            );
+            refuse_if!(
+                self.collecting.idle.is_some_and(|idle| idle.after_ns != slc.after_ns),
+                "the same after= in both",
+                "{} and {} have two idle times, expected one: a die takes both from its idle time",
+                subject("idle"),
+                option("slc")
+            );
         }
-        if self.queue_depth == 0 {
-            return Err(SpecError::new(
-                format!("{} is 0, expected at least 1", subject("queue_depth")),
-                choice("queue_depth", 1),
-            ));
-        }
+        refuse_if!(
+            self.queue_depth == 0,
+            choice("queue_depth", 1),
+            "{} is 0, expected at least 1",
+            subject("queue_depth")
+        );
         if matches!(self.host, Loop::Closed { threads: 0, .. }) {
             return Err(SpecError::new(
                 format!("{} has threads=0, expected at least 1", subject("arrivals")),
                 choice("arrivals", "closed:threads=1"),
             ));
         }
-        if self.suspend.most == 0 && (self.suspend.erase || self.suspend.program) {
-            return Err(SpecError::new(
-                format!("{} has most=0, expected at least 1", subject("suspend")),
-                format!("most=8, or {}", choice("preemption", "pgc")),
-            ));
-        }
+        refuse_if!(
+            self.suspend.most == 0 && (self.suspend.erase || self.suspend.program),
+            format!("most=8, or {}", choice("preemption", "pgc")),
+            "{} has most=0, expected at least 1",
+            subject("suspend")
+        );
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! The SLC region as people write it: `static:blocks=16,full=direct,after=100ms`.
 
 use flashgc_base::naming::{choice, option, subject};
+use flashgc_base::refuse_if;
 use flashgc_base::spec::{SpecError, suggest};
 use flashgc_ftl::{PlacementSpec, SlcBlocks, SlcRegion};
 
@@ -46,12 +47,11 @@ pub fn parse_times(text: &str) -> Result<[u64; 3], SpecError> {
     let hint = "write read=25us,program=200us,erase=2ms";
     let known = ["read", "program", "erase"];
     let entries = parts("slc_times", text, "read", &known)?;
-    if entries.len() < known.len() {
-        return Err(SpecError::new(
-            format!("slc_times: found '{text}', expected the times of read, program and erase"),
-            hint,
-        ));
-    }
+    refuse_if!(
+        entries.len() < known.len(),
+        hint,
+        "slc_times: found '{text}', expected the times of read, program and erase"
+    );
     let mut times = [0; 3];
     for (key, value) in entries {
         let place = known.iter().position(|&name| name == key).expect("a known key");
@@ -98,12 +98,11 @@ pub fn parse_slc(text: &str) -> Result<SlcPlan, SpecError> {
         times: [0; 3],
         after_ns: AFTER_NS,
     };
-    if !is_dynamic && given.iter().all(|&(key, _)| key != "blocks") {
-        return Err(SpecError::new(
-            format!("slc: 'blocks' is missing in '{text}'"),
-            "write static:blocks=16 or static:blocks=5%",
-        ));
-    }
+    refuse_if!(
+        !is_dynamic && given.iter().all(|&(key, _)| key != "blocks"),
+        "write static:blocks=16 or static:blocks=5%",
+        "slc: 'blocks' is missing in '{text}'"
+    );
     for (key, value) in given {
         match key {
             "full" => plan.waits = waits(value)?,

@@ -1,5 +1,6 @@
 //! The words that people write of a timed drive: thresholds, ways of preemption, times, units.
 
+use flashgc_base::refuse_if;
 use flashgc_base::spec::{SpecError, suggest};
 use flashgc_workload::units::Quantity;
 
@@ -46,9 +47,7 @@ pub fn parse_window(text: &str) -> Result<Window, SpecError> {
         return Err(SpecError::new(format!("window: '{text}' is not two times"), form));
     };
     let (from_ns, to_ns) = (read(from)?, read(to)?);
-    if from_ns >= to_ns {
-        return Err(SpecError::new(format!("window: '{text}' ends before it begins"), form));
-    }
+    refuse_if!(from_ns >= to_ns, form, "window: '{text}' ends before it begins");
     Ok(Window::Fixed { from_ns, to_ns })
 }
 

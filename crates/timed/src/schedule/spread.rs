@@ -1,6 +1,7 @@
 //! Dynamic placement: a write goes to the die with the least to do.
 
 use flashgc_base::naming::option;
+use flashgc_base::refuse_if;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::SpecError;
 use flashgc_ftl::Stepwise;
@@ -59,28 +60,22 @@ impl Spread {
         let blocks = geometry.blocks() / planes;
         let most_valid =
             u64::from(blocks.saturating_sub(kept)) * u64::from(geometry.pages_per_block());
-        if is_dynamic && most_valid * u64::from(planes) < geometry.logical_pages().into() {
-            return Err(SpecError::new(
-                format!(
-                    "planes of {blocks} blocks, of which {kept} stay erased or open, cannot hold \
-                     the logical capacity of {} pages",
-                    geometry.logical_pages()
-                ),
-                format!("more spare space, more blocks, or a lower {}", option("gc_low")),
-            ));
-        }
+        refuse_if!(
+            is_dynamic && most_valid * u64::from(planes) < geometry.logical_pages().into(),
+            format!("more spare space, more blocks, or a lower {}", option("gc_low")),
+            "planes of {blocks} blocks, of which {kept} stay erased or open, cannot hold the \
+             logical capacity of {} pages",
+            geometry.logical_pages()
+        );
         // Collections go on until more than `high` blocks are erased, even if the data lie densely.
         let each = u64::from(geometry.logical_pages().div_ceil(planes));
         let goes_on = settings.collecting.high > settings.collecting.low;
-        if !is_dynamic && unit == 1 && goes_on && most_valid <= each {
-            return Err(SpecError::new(
-                format!(
-                    "planes of {blocks} blocks, of which {kept} are erased or open before collections stop, \
-                     have no room to collect beside {each} pages of data",
-                ),
-                format!("a lower {}, more spare space, or more blocks", option("gc_high")),
-            ));
-        }
+        refuse_if!(
+            !is_dynamic && unit == 1 && goes_on && most_valid <= each,
+            format!("a lower {}, more spare space, or more blocks", option("gc_high")),
+            "planes of {blocks} blocks, of which {kept} are erased or open before collections \
+             stop, have no room to collect beside {each} pages of data"
+        );
         let size = |count: u32| if is_dynamic { count as usize } else { 0 };
         Ok(Self {
             planes_per_die: hardware.planes,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use flashgc_base::refuse_if;
 use flashgc_base::spec::{SpecError, count, suggest};
 use flashgc_drive::source;
 use flashgc_workload::requests::{Arrivals, Space};
@@ -158,12 +159,12 @@ impl ClassWeights {
                 ));
             };
             let weight = whole(NAMES[place], weight.trim(), 256)?;
-            if weights[place].replace(weight).is_some() {
-                return Err(SpecError::new(
-                    format!("'{}' is given twice in '{text}'", NAMES[place]),
-                    "give each once",
-                ));
-            }
+            refuse_if!(
+                weights[place].replace(weight).is_some(),
+                "give each once",
+                "'{}' is given twice in '{text}'",
+                NAMES[place]
+            );
         }
         Ok(Self(weights.map(|weight| weight.unwrap_or(1))))
     }
@@ -229,12 +230,11 @@ impl Part {
             }
             None => Self::Next(Measure::parse(text)?),
         };
-        if matches!(part, Self::Next(Measure::Share(0.0) | Measure::Bytes(0))) {
-            return Err(SpecError::new(
-                format!("space={text} is nothing"),
-                "for example space=25%",
-            ));
-        }
+        refuse_if!(
+            matches!(part, Self::Next(Measure::Share(0.0) | Measure::Bytes(0))),
+            "for example space=25%",
+            "space={text} is nothing"
+        );
         Ok(part)
     }
 }
@@ -283,12 +283,11 @@ impl TenantSpec {
                 ));
             };
             let (name, value) = (check_key(key.trim(), value.trim())?, value.trim());
-            if given.iter().any(|(earlier, _)| *earlier == name) {
-                return Err(SpecError::new(
-                    format!("'{name}' is given twice"),
-                    "give each key once",
-                ));
-            }
+            refuse_if!(
+                given.iter().any(|(earlier, _)| *earlier == name),
+                "give each key once",
+                "'{name}' is given twice"
+            );
             given.push((name, value));
         }
         let find = |key: &str| given.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
@@ -391,12 +390,11 @@ fn whole(name: &str, text: &str, most: u32) -> Result<u32, SpecError> {
 fn size(name: &str, text: &str) -> Result<u64, SpecError> {
     let bytes = Quantity::Size.parse(name, text, &format!("for example {name}=64KiB"))?;
     let most = if name == "request_size" { f64::from(u32::MAX) } else { f64::MAX };
-    if bytes.fract() != 0.0 || bytes > most || (bytes < 1.0 && name == "request_size") {
-        return Err(SpecError::new(
-            format!("{name}={text} is not a whole number of bytes below 4GiB"),
-            format!("for example {name}=64KiB"),
-        ));
-    }
+    refuse_if!(
+        bytes.fract() != 0.0 || bytes > most || (bytes < 1.0 && name == "request_size"),
+        format!("for example {name}=64KiB"),
+        "{name}={text} is not a whole number of bytes below 4GiB"
+    );
     Ok(bytes as u64)
 }
 
@@ -422,25 +420,22 @@ pub fn lay_out(specs: &[TenantSpec], space: Space) -> Result<Vec<Range<u32>>, Sp
             None => (behind, behind + left / open as f64),
         };
         behind = end;
-        if end > all + 0.5 {
-            return Err(SpecError::new(
-                format!(
-                    "tenant {}: its part ends at {} of the {} of the drive",
-                    spec.name,
-                    percent(end / all),
-                    count(u64::from(space.logical_pages), "page")
-                ),
-                "parts of at most 100% in all",
-            ));
-        }
+        refuse_if!(
+            end > all + 0.5,
+            "parts of at most 100% in all",
+            "tenant {}: its part ends at {} of the {} of the drive",
+            spec.name,
+            percent(end / all),
+            count(u64::from(space.logical_pages), "page")
+        );
         // Rounding to whole pages leaves at most half a page unused.
         let part = begin.round() as u32..(end.round() as u32).min(space.logical_pages);
-        if part.is_empty() {
-            return Err(SpecError::new(
-                format!("tenant {}: its part of the drive has no page", spec.name),
-                "a larger space for it, or smaller ones for the others",
-            ));
-        }
+        refuse_if!(
+            part.is_empty(),
+            "a larger space for it, or smaller ones for the others",
+            "tenant {}: its part of the drive has no page",
+            spec.name
+        );
         let other = parts.iter().position(|other| part.start < other.end && other.start < part.end);
         if let Some(other) = other {
             return Err(SpecError::new(
