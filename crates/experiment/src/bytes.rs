@@ -7,6 +7,8 @@ use flashgc_drive::stats::Interval;
 use flashgc_ftl::{Counters, Packing};
 use serde::{Deserialize, Serialize};
 
+use crate::counted::Counted;
+
 /// Counts up to a moment: the pages written, and the host's commands. Bytes follow from their
 /// differences.
 #[derive(Clone, Copy, Default, Value)]
@@ -25,6 +27,10 @@ impl Written {
     ) -> Self {
         let programs = counters.programs() + packing.map_or(0, |packing| packing.padding);
         Self { host_pages: counters.host_pages, commands, programs }
+    }
+
+    pub(crate) fn of(counted: &Counted) -> Self {
+        Self::new(&counted.counters, counted.commands, counted.layer.packing)
     }
 
     /// Returns the bytes written since `earlier`, in pages of `unit` bytes.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use flashgc_base::snapshot::Value;
+use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
 use flashgc_drive::host_commands::HostCommands;
 use flashgc_drive::stats::Interval;
 use flashgc_ftl::{Cause, Moment};
@@ -66,26 +66,25 @@ pub(crate) struct Life {
     pub(crate) system_failure: Option<((Moment, HostCommands), Cause)>,
 }
 
-/// The remains of a run with a clock.
-#[derive(Value)]
-pub(crate) struct TimedFinished {
-    /// The counts that every drive has.
-    pub(crate) finished: Finished,
-    pub(crate) timings: Timings,
-}
-
 /// The remains of a run, and the measurements of its clock if it has one.
-pub(crate) type Remains = (Finished, Option<Timings>);
-
-impl From<Finished> for Remains {
-    fn from(finished: Finished) -> Self {
-        (finished, None)
-    }
+pub(crate) struct Remains {
+    pub(crate) finished: Finished,
+    pub(crate) timings: Option<Timings>,
 }
 
-impl From<TimedFinished> for Remains {
-    fn from(TimedFinished { finished, timings }: TimedFinished) -> Self {
-        (finished, Some(timings))
+impl Remains {
+    pub(crate) fn put(&self, to: &mut Writer<'_>) {
+        self.finished.put(to);
+        if let Some(timings) = &self.timings {
+            timings.put(to);
+        }
+    }
+
+    /// Reads the remains of a run, which has a clock or not.
+    pub(crate) fn take(from: &mut Reader<'_>, has_clock: bool) -> Result<Self, Fault> {
+        let finished = Finished::take(from)?;
+        let timings = has_clock.then(|| Timings::take(from)).transpose()?;
+        Ok(Self { finished, timings })
     }
 }
 

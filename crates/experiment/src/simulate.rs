@@ -10,15 +10,15 @@ use flashgc_ftl::FtlError;
 use rayon::prelude::*;
 
 use crate::checkpoint::{Keeper, Restored, Turns};
-use crate::clocked::ClockedRun;
 use crate::config::Resolved;
+use crate::control::Caller;
+pub use crate::control::{Control, Poll};
 use crate::findings::{self, Finding};
 use crate::finished::Remains;
 use crate::measured::kept;
 use crate::memory::threads_that_fit;
 use crate::result::RunResult;
-pub use crate::run::{Control, Poll};
-use crate::run::{Lengthened, Run};
+use crate::run::Run;
 use crate::summary::{half_width, summarise};
 
 /// The multiple of the cores above which more threads only cost memory.
@@ -111,171 +111,137 @@ fn simulate_one(
     keeper: Option<&Keeper>,
     threads: usize,
 ) -> Result<RunResult, DriveError> {
-    let (runs, missed) = match &resolved.timed {
-        Some(timed) => {
-            // The content of a checkpoint must not depend on the threads.
-            let by_channel = threads > 1 || keeper.is_some();
-            let threads = by_channel.then_some(threads);
-            let make = |index| ClockedRun::new(resolved, timed, index, threads);
-            all_runs(resolved, control, poll, keeper, &make)?
-        }
-        None => all_runs(resolved, control, poll, keeper, &|index| Run::new(resolved, index))?,
-    };
+    // The content of a checkpoint must not depend on the threads.
+    let threads = (threads > 1 || keeper.is_some()).then_some(threads);
+    let (runs, missed) = Runs { resolved, control, keeper, threads }.carry_out(poll)?;
     let mut result = summarise(resolved, runs, control.is_cancelled());
     result.findings.extend(missed);
     Ok(result)
 }
 
-/// The remains of all runs, and the finding that they are not as precise as they should be.
-type Left = (Vec<Remains>, Option<Finding>);
+/// The runs of one configuration.
+struct Runs<'a> {
+    resolved: &'a Resolved,
+    control: &'a Control,
+    keeper: Option<&'a Keeper>,
+    /// The threads of each run, if it may have threads.
+    threads: Option<usize>,
+}
 
-fn all_runs<R: Lengthened>(
-    resolved: &Resolved,
-    control: &Control,
-    mut poll: Option<Poll<'_>>,
-    keeper: Option<&Keeper>,
-    make: &(impl Fn(u32) -> Result<R, DriveError> + Sync),
-) -> Result<Left, DriveError> {
-    let Some(precision) = resolved.config.precision else {
-        let runs = each_run(resolved, control, poll, &|index, poll| {
-            complete(resolved, index, control, poll, keeper, make)
-        });
-        return Ok((runs?, None));
-    };
-    let lent = poll.as_mut().map(|poll| &mut **poll as Poll<'_>);
-    let runs = each_run(resolved, control, lent, &|index, poll| {
-        start(resolved, index, control, poll, keeper, make)
-    });
-    lengthen(resolved, runs?, precision, control, keeper, |runs| {
-        let advance = |index, run: &mut R, poll: Option<Poll<'_>>| {
-            run.advance(resolved, control, poll, &mut Turns::new(keeper, index))
+impl<'a> Runs<'a> {
+    /// Carries out the runs. Returns their remains, and the finding that they are not as precise as they should be.
+    fn carry_out(
+        &self,
+        mut poll: Option<Poll<'_>>,
+    ) -> Result<(Vec<Remains>, Option<Finding>), DriveError> {
+        let Self { resolved, control, keeper, .. } = self;
+        let Some(precision) = resolved.config.precision else {
+            return Ok((self.each(poll, &|index, poll| self.complete(index, poll))?, None));
         };
-        let each = (0..).zip(runs);
-        match &mut poll {
-            Some(poll) => each.map(|(index, run)| advance(index, run, Some(&mut **poll))).collect(),
+        let lent = poll.as_mut().map(|poll| &mut **poll as Poll<'_>);
+        let mut runs = self.each(lent, &|index, poll| self.start(index, poll))?;
+        let mut rounds = keeper.map_or(1, |keeper| keeper.rounds().max(1));
+        let mut reached = is_precise(resolved, &runs, precision);
+        let ended = |runs: &[Run]| {
+            runs.iter().all(Run::has_ended) || runs.iter().any(|run| run.is_longest(resolved))
+        };
+        while !reached && rounds < MOST_ROUNDS && !control.is_cancelled() && !ended(&runs) {
+            match &mut poll {
+                Some(poll) => (0..).zip(&mut runs).try_for_each(|(index, run)| {
+                    run.advance(resolved, &mut self.caller(index, Some(&mut **poll))).map(drop)
+                })?,
+                None => runs.par_iter_mut().enumerate().try_for_each(|(index, run)| {
+                    run.advance(resolved, &mut self.caller(index as u32, None)).map(drop)
+                })?,
+            }
+            rounds += 1;
+            reached = is_precise(resolved, &runs, precision);
+        }
+        for (index, run) in (0..).zip(&runs) {
+            run.store_done(&mut Turns::new(*keeper, index));
+        }
+        let missed = (!reached && !control.is_cancelled())
+            .then(|| findings::precision_missed(u64::from(rounds)));
+        Ok((runs.into_iter().map(|run| run.finish(resolved)).collect(), missed))
+    }
+
+    /// Returns what `of` makes of the number of each run: on the calling thread with `poll`, side by side without. After
+    /// a cancel, a million runs to come cost nothing.
+    fn each<T: Send>(
+        &self,
+        poll: Option<Poll<'_>>,
+        of: &(impl Fn(u32, Option<Poll<'_>>) -> Result<T, DriveError> + Sync),
+    ) -> Result<Vec<T>, DriveError> {
+        let indices = 0..self.resolved.config.runs;
+        match poll {
+            Some(poll) => {
+                let indices = indices.take_while(|_| !self.control.is_cancelled());
+                indices.map(|index| of(index, Some(&mut *poll))).collect()
+            }
             None => {
-                let each = each.collect::<Vec<_>>().into_par_iter();
-                each.map(|(index, run)| advance(index, run, None)).collect()
+                let indices = indices.into_par_iter();
+                let indices = indices.take_any_while(|_| !self.control.is_cancelled());
+                indices.map(|index| of(index, None)).collect()
             }
         }
-    })
-}
-
-/// Returns what `of` makes of the number of each run: on the calling thread with `poll`, side by side without. After
-/// a cancel, a million runs to come cost nothing.
-fn each_run<T: Send>(
-    resolved: &Resolved,
-    control: &Control,
-    poll: Option<Poll<'_>>,
-    of: &(impl Fn(u32, Option<Poll<'_>>) -> Result<T, DriveError> + Sync),
-) -> Result<Vec<T>, DriveError> {
-    let indices = 0..resolved.config.runs;
-    match poll {
-        Some(poll) => {
-            let indices = indices.take_while(|_| !control.is_cancelled());
-            indices.map(|index| of(index, Some(&mut *poll))).collect()
-        }
-        None => {
-            let indices = indices.into_par_iter().take_any_while(|_| !control.is_cancelled());
-            indices.map(|index| of(index, None)).collect()
-        }
     }
-}
 
-/// Makes run number `index` and advances it as its plan says, as many times as any run of the keeper was.
-fn start<R: Lengthened>(
-    resolved: &Resolved,
-    index: u32,
-    control: &Control,
-    mut poll: Option<Poll<'_>>,
-    keeper: Option<&Keeper>,
-    make: &impl Fn(u32) -> Result<R, DriveError>,
-) -> Result<R, DriveError> {
-    let mut run = make(index)?;
-    let mut rounds = 1;
-    if let Some(keeper) = keeper {
-        if let Restored::Done = keeper.restore(index, &mut run)? {
-            return Err(DriveError::checkpoint(
-                "checkpoint: a run to lengthen is done".to_string(),
-            ));
-        }
-        // Other runs may have been lengthened together with this one; those by a rule replay their trace on
-        // their own.
+    fn caller<'p>(&self, index: u32, poll: Option<Poll<'p>>) -> Caller<'a, 'p> {
+        Caller { control: self.control, poll, turns: Turns::new(self.keeper, index) }
+    }
+
+    /// Makes run number `index` and advances it as its plan says, as many times as any run of the keeper was.
+    fn start(&self, index: u32, poll: Option<Poll<'_>>) -> Result<Run, DriveError> {
+        let Self { resolved, control, .. } = self;
+        let mut run = Run::new(resolved, index, self.threads)?;
+        // Runs by a rule replay their trace on their own; others may have been lengthened together.
         let alone = resolved.plan.rule.is_some() || resolved.plan.doubling.is_some();
-        rounds = if alone { 1 } else { keeper.rounds().max(1) };
+        let mut rounds = 1;
+        if let Some(keeper) = self.keeper {
+            if let Restored::Done = keeper.restore(index, &mut run)? {
+                return Err(DriveError::checkpoint(
+                    "checkpoint: a run to lengthen is done".to_string(),
+                ));
+            }
+            rounds = if alone { 1 } else { keeper.rounds().max(1) };
+        }
+        let mut caller = self.caller(index, poll);
+        let mut goes_on = run.is_due(rounds);
+        while goes_on {
+            let reached = run.advance(resolved, &mut caller)?;
+            let goes_on_to_fail = reached && run.has_erased();
+            goes_on = !control.is_cancelled()
+                && match alone {
+                    _ if resolved.until_failure => goes_on_to_fail,
+                    true => reached && run.needs_another(resolved),
+                    false => run.is_due(rounds),
+                };
+        }
+        Ok(run)
     }
-    let mut turns = Turns::new(keeper, index);
-    let mut goes_on = run.is_due(rounds);
-    while goes_on {
-        // `as_deref_mut` would lend the callback for the whole of the run.
-        let polled = poll.as_mut().map(|poll| &mut **poll as Poll<'_>);
-        let reached = run.advance(resolved, control, polled, &mut turns)?;
-        let goes_on_to_fail = reached && run.may_fail();
-        goes_on = !control.is_cancelled()
-            && match resolved.plan.rule.is_some() || resolved.plan.doubling.is_some() {
-                _ if resolved.until_failure => goes_on_to_fail,
-                true => reached && run.needs_another(resolved),
-                false => run.is_due(rounds),
-            };
+
+    /// Makes run number `index`, carries out its plan and frees its drive.
+    fn complete(&self, index: u32, poll: Option<Poll<'_>>) -> Result<Remains, DriveError> {
+        let Self { resolved, control, keeper, .. } = self;
+        if let Some(keeper) = keeper
+            && let Some(remains) = keeper.done(index, resolved.timed.is_some())?
+        {
+            control.done.fetch_add(Control::RUN, Ordering::Relaxed);
+            return Ok(remains);
+        }
+        let run = self.start(index, poll)?;
+        let stopped = run.is_due(1);
+        let remains = run.finish(resolved);
+        if let Some(keeper) = keeper
+            && !stopped
+        {
+            keeper.keep_done(index, &remains);
+        }
+        Ok(remains)
     }
-    Ok(run)
 }
 
-/// Makes run number `index`, carries out its plan and frees its drive.
-fn complete<R: Lengthened>(
-    resolved: &Resolved,
-    index: u32,
-    control: &Control,
-    poll: Option<Poll<'_>>,
-    keeper: Option<&Keeper>,
-    make: &impl Fn(u32) -> Result<R, DriveError>,
-) -> Result<Remains, DriveError> {
-    if let Some(keeper) = keeper
-        && let Some(finished) = keeper.done::<R::Done>(index)?
-    {
-        control.done.fetch_add(Control::RUN, Ordering::Relaxed);
-        return Ok(finished.into());
-    }
-    let run = start(resolved, index, control, poll, keeper, make)?;
-    let stopped = run.is_due(1);
-    let finished = run.finish(resolved);
-    if let Some(keeper) = keeper
-        && !stopped
-    {
-        keeper.keep_done(index, &finished);
-    }
-    Ok(finished.into())
-}
-
-/// Lengthens the runs until the precision asked for is reached. Returns their remains, and a
-/// finding if it was not reached.
-fn lengthen<R: Lengthened>(
-    resolved: &Resolved,
-    mut runs: Vec<R>,
-    precision: f64,
-    control: &Control,
-    keeper: Option<&Keeper>,
-    mut advance: impl FnMut(&mut [R]) -> Result<Vec<bool>, DriveError>,
-) -> Result<Left, DriveError> {
-    let mut rounds = keeper.map_or(1, |keeper| keeper.rounds().max(1));
-    let mut reached = is_precise(resolved, &runs, precision);
-    let ended = |runs: &[R]| {
-        runs.iter().all(R::has_ended) || runs.iter().any(|run| run.is_longest(resolved))
-    };
-    while !reached && rounds < MOST_ROUNDS && !control.is_cancelled() && !ended(&runs) {
-        advance(&mut runs)?;
-        rounds += 1;
-        reached = is_precise(resolved, &runs, precision);
-    }
-    for (index, run) in (0..).zip(&runs) {
-        run.store_done(&mut Turns::new(keeper, index));
-    }
-    let missed = (!reached && !control.is_cancelled())
-        .then(|| findings::precision_missed(u64::from(rounds)));
-    Ok((runs.into_iter().map(|run| run.finish(resolved).into()).collect(), missed))
-}
-
-fn is_precise<R: Lengthened>(resolved: &Resolved, runs: &[R], precision: f64) -> bool {
+fn is_precise(resolved: &Resolved, runs: &[Run], precision: f64) -> bool {
     let measured: Vec<Vec<Interval>> =
         runs.iter().map(|run| kept(resolved, run.measured())).collect();
     let values: Vec<f64> =
@@ -286,7 +252,7 @@ fn is_precise<R: Lengthened>(resolved: &Resolved, runs: &[R], precision: f64) ->
     };
     let half = half_width(resolved, &measured, &values, levels.as_deref());
     // Before anything was erased, nothing varies yet.
-    runs.iter().any(R::has_erased) && half.is_some_and(|half| half <= precision * mean(&values))
+    runs.iter().any(Run::has_erased) && half.is_some_and(|half| half <= precision * mean(&values))
 }
 
 #[cfg(test)]

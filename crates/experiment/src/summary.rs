@@ -392,7 +392,8 @@ impl<'a> Summary<'a> {
 
 /// Puts the runs of one configuration together.
 pub(crate) fn summarise(resolved: &Resolved, runs: Vec<Remains>, interrupted: bool) -> RunResult {
-    let (finished, timings): (Vec<Finished>, Vec<Option<Timings>>) = runs.into_iter().unzip();
+    let parts = runs.into_iter().map(|Remains { finished, timings }| (finished, timings));
+    let (finished, timings): (Vec<Finished>, Vec<Option<Timings>>) = parts.unzip();
     let timings = timings.into_iter().flatten().collect();
     Summary::new(resolved, &finished, timings, interrupted).result()
 }

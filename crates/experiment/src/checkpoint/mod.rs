@@ -15,17 +15,19 @@ mod file;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use flashgc_base::naming::option;
-use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
+use flashgc_base::snapshot::{Fault, Reader, State, Writer};
+use flashgc_base::sync::lock;
 use flashgc_drive::error::DriveError;
 use serde::{Deserialize, Serialize};
 
 use self::file::{Slot, SlotKind, Stored, digest_of};
 use crate::VERSION;
 use crate::config::Resolved;
+use crate::finished::Remains;
 use crate::options::RunConfig;
 
 /// The runs that a checkpoint belongs to. Only runs with an equal subject may go on from it.
@@ -204,7 +206,7 @@ impl Keeper {
     }
 
     fn stored(&self) -> MutexGuard<'_, Stored> {
-        self.stored.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.stored)
     }
 
     /// Returns the highest multiple of its length that any stored run was lengthened to, or was being
@@ -234,17 +236,18 @@ impl Keeper {
         Ok(Restored::UnderWay)
     }
 
-    /// Returns the remains of run `index`; `None` if it is not done.
+    /// Returns the remains of run `index`, which has a clock or not; `None` if it is not done.
     ///
     /// # Errors
     /// Fails if the stored data are no such remains.
-    pub(crate) fn done<T: Value>(&self, index: u32) -> Result<Option<T>, DriveError> {
+    pub(crate) fn done(&self, index: u32, has_clock: bool) -> Result<Option<Remains>, DriveError> {
         let mut stored = self.stored();
         let is_done = |slot: &Slot| slot.index == index && slot.kind == SlotKind::Done;
         if !stored.slots().iter().any(is_done) {
             return Ok(None);
         }
-        stored.read(index, T::take).map(Some).map_err(|why| fault(&self.path, why))
+        let read = stored.read(index, |from: &mut Reader<'_>| Remains::take(from, has_clock));
+        read.map(Some).map_err(|why| fault(&self.path, why))
     }
 
     /// Stores run `index`, which is under way and has been lengthened to `rounds` times its length.
@@ -253,8 +256,8 @@ impl Keeper {
     }
 
     /// Stores the remains of run `index`, which is done.
-    pub(crate) fn keep_done(&self, index: u32, left: &impl Value) {
-        self.store(Slot::new(index, SlotKind::Done, 1), &|to| left.put(to));
+    pub(crate) fn keep_done(&self, index: u32, remains: &Remains) {
+        self.store(Slot::new(index, SlotKind::Done, 1), &|to| remains.put(to));
     }
 
     fn store(&self, slot: Slot, save: &dyn Fn(&mut Writer<'_>)) {
@@ -262,7 +265,7 @@ impl Keeper {
         match stored.rewritten(&self.path, &self.subject, Some((slot, save))) {
             Ok(next) => *stored = next,
             Err(error) => {
-                let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut failed = lock(&self.failed);
                 failed.get_or_insert_with(|| {
                     format!(
                         "checkpoint {}: {error}; the last complete checkpoint stays",
@@ -276,7 +279,7 @@ impl Keeper {
     /// Returns the reason why a checkpoint could not be written for the first time; `None` if all were
     /// written.
     pub(crate) fn failed(&self) -> Option<String> {
-        self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.failed).clone()
     }
 }
 

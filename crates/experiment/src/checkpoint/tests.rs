@@ -10,10 +10,10 @@ use flashgc_workload::requests::Requests;
 
 use super::file::{Slot, SlotKind, Stored};
 use super::*;
-use crate::clocked::ClockedRun;
+use crate::control::{Caller, Control};
 use crate::options::{HostConfig, SwapConfig, TimedConfig};
-use crate::run::{Control, Lengthened, Run};
-use flashgc_base::snapshot::FORMAT;
+use crate::run::Run;
+use flashgc_base::snapshot::{FORMAT, Value};
 
 /// Writes a checkpoint of three runs in `folder`.
 fn three(path: &Path) -> Stored {
@@ -118,13 +118,12 @@ fn a_checkpoint_that_cannot_be_written_leaves_the_last() {
 }
 
 /// The state of a run at its end: the bytes that it has, and their XXH3.
-fn state_of<R: Lengthened>(
-    resolved: &Resolved,
-    mut run: R,
-    elapsed: fn(&mut R) -> &mut Duration,
-) -> (u64, u64) {
-    run.advance(resolved, &Control::default(), None, &mut Turns::new(None, 0)).unwrap();
-    *elapsed(&mut run) = Duration::ZERO;
+fn state_of(resolved: &Resolved) -> (u64, u64) {
+    let mut run = Run::new(resolved, 0, None).unwrap();
+    let control = Control::default();
+    let mut caller = Caller { control: &control, poll: None, turns: Turns::new(None, 0) };
+    run.advance(resolved, &mut caller).unwrap();
+    run.elapsed = Duration::ZERO;
     let mut bytes = Vec::new();
     let mut to = Writer::new(&mut bytes);
     run.save(&mut to);
@@ -200,16 +199,7 @@ fn the_bytes_of_a_state_change_with_the_format_alone() {
             ..timed
         },
     ];
-    let digests = drives.map(|config| {
-        let resolved = resolved(&config);
-        match &resolved.timed {
-            None => state_of(&resolved, Run::new(&resolved, 0).unwrap(), |run| &mut run.elapsed),
-            Some(timed) => {
-                let run = ClockedRun::new(&resolved, timed, 0, None).unwrap();
-                state_of(&resolved, run, |run| &mut run.elapsed)
-            }
-        }
-    });
+    let digests = drives.map(|config| state_of(&resolved(&config)));
     let recorded = [
         (45_912, 0x5b8d1e7fa1160b5c),
         (53_644, 0x2db37293172fc8e9),

@@ -13,25 +13,29 @@ const BETWEEN_LOOKS: u64 = 8192;
 /// The requests between two looks if threads must be made anew after each, and requests have few pages.
 const BETWEEN_LOOKS_OF_THREADS: u64 = 4 * BETWEEN_LOOKS;
 
+/// Does the same with the drive in either way.
+macro_rules! both {
+    ($simulated:expr, $drive:ident => $call:expr) => {
+        match $simulated {
+            Self::Whole($drive) => $call,
+            Self::ByChannel($drive) => $call,
+        }
+    };
+}
+
 /// A drive that is simulated in one of the two ways.
-pub(super) enum Simulated {
+pub(crate) enum Simulated {
     Whole(Box<TimedDrive<Meter>>),
     ByChannel(Box<Channels>),
 }
 
 impl State for Simulated {
     fn save(&self, to: &mut Writer<'_>) {
-        match self {
-            Self::Whole(drive) => drive.save(to),
-            Self::ByChannel(drive) => drive.save(to),
-        }
+        both!(self, drive => drive.save(to))
     }
 
     fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
-        match self {
-            Self::Whole(drive) => drive.restore(from),
-            Self::ByChannel(drive) => drive.restore(from),
-        }
+        both!(self, drive => drive.restore(from))
     }
 }
 
@@ -54,10 +58,7 @@ impl Simulated {
 
     /// Returns the shape of requests on pages.
     pub fn shape(&self) -> &Shape {
-        match self {
-            Self::Whole(drive) => drive.shape(),
-            Self::ByChannel(drive) => drive.shape(),
-        }
+        both!(self, drive => drive.shape())
     }
 
     /// Carries out `requests` before the clock starts, until the drive has written `most` pages or its life
@@ -108,10 +109,7 @@ impl Simulated {
 
     /// Returns the nanoseconds since the start.
     pub fn now(&self) -> u64 {
-        match self {
-            Self::Whole(drive) => drive.now(),
-            Self::ByChannel(drive) => drive.now(),
-        }
+        both!(self, drive => drive.now())
     }
 
     /// Returns the number of requests completed.
@@ -148,18 +146,12 @@ impl Simulated {
 
     /// Returns the counts of the map.
     pub fn counters(&mut self) -> Counters {
-        match self {
-            Self::Whole(drive) => drive.counters(),
-            Self::ByChannel(drive) => drive.counters(),
-        }
+        both!(self, drive => drive.counters())
     }
 
     /// Returns the counts that only some drives keep.
     pub fn counts(&mut self) -> LayerCounts {
-        match self {
-            Self::Whole(drive) => drive.counts(),
-            Self::ByChannel(drive) => drive.counts(),
-        }
+        both!(self, drive => drive.counts())
     }
 
     /// Returns a digest of every decision so far.
@@ -172,18 +164,12 @@ impl Simulated {
 
     /// Returns the bytes of memory that the drive needs for its map.
     pub fn map_bytes(&mut self) -> u64 {
-        match self {
-            Self::Whole(drive) => drive.map_bytes(),
-            Self::ByChannel(drive) => drive.map_bytes(),
-        }
+        both!(self, drive => drive.map_bytes())
     }
 
     /// Returns the counts of the host's commands beside the pages that it wrote.
     pub fn commands(&mut self) -> HostCommands {
-        match self {
-            Self::Whole(drive) => drive.commands(),
-            Self::ByChannel(drive) => drive.commands(),
-        }
+        both!(self, drive => drive.commands())
     }
 
     /// Returns the totals.

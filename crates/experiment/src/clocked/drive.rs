@@ -1,0 +1,358 @@
+//! A drive with a clock in its run: the writes without the clock that bring the drive into its state, then
+//! requests, and the figures of the clock.
+
+use flashgc_base::counts::Counts;
+use flashgc_base::rng::Stream;
+use flashgc_base::snapshot::State;
+use flashgc_drive::error::DriveError;
+use flashgc_drive::preparation::Preparation;
+use flashgc_drive::settling::Reach;
+use flashgc_drive::stats::Interval;
+use flashgc_timed::{CollectionResult, Overload, Stop, Totals, Utilisation, WorstResult};
+use flashgc_workload::Op;
+use flashgc_workload::requests::RequestStream;
+
+use super::make;
+use super::parts::open_before;
+use super::simulated::Simulated;
+use crate::bytes::Written;
+use crate::clock::Timed;
+use crate::config::Resolved;
+use crate::counted::Counted;
+use crate::finished::{Cached, Cut, Pace, Timings};
+
+/// The number of requests in a row that may write nothing to the drive before the clock. After more, no write is
+/// expected: a database makes fewer requests between two checkpoints.
+const MOST_WITHOUT_WRITE: u64 = 1 << 24;
+
+/// Returns the most requests that are drawn for `pages` page writes before the clock: a thousand for each. The most
+/// ever take half a minute.
+fn most_before(pages: u64) -> u64 {
+    pages.saturating_mul(1000).clamp(1 << 24, 1 << 30)
+}
+
+/// The requests in the system at the last arrival above which a run was overloaded, if they are also
+/// more than a share of all: this is no burst, since it is the end of the run.
+const LEAST_BEHIND: u64 = 1000;
+const SHARE_BEHIND: u64 = 10;
+
+/// A drive with a clock. Its run saves the public values.
+#[derive(State)]
+pub(crate) struct Clocked {
+    #[snapshot(state)]
+    pub(crate) drive: Simulated,
+    #[snapshot(state)]
+    precondition: Option<Precondition>,
+    /// `true` if the drive had not settled at the end of these.
+    #[snapshot(skip)]
+    pub(crate) is_unsettled: bool,
+    /// The time and the totals at the beginning of the measured part.
+    #[snapshot(skip)]
+    pub(crate) start: (u64, Totals),
+    #[snapshot(skip)]
+    pub(crate) paces: Vec<Pace>,
+    /// The requests completed at the end of the last interval, and its time.
+    #[snapshot(skip)]
+    pub(crate) paced: Pace,
+    #[snapshot(skip)]
+    pub(crate) stop: Stop,
+    #[snapshot(skip)]
+    pub(crate) completed: u64,
+    /// The bytes of a mapping unit.
+    #[snapshot(skip)]
+    unit: u32,
+    /// The number of the run.
+    #[snapshot(skip)]
+    index: u32,
+    /// `true` if the writes before the clock end when the drive has settled.
+    #[snapshot(skip)]
+    settles: bool,
+    /// The reach of the writes before the clock that shows a steady state; `None` for a trace, whose parts differ.
+    #[snapshot(skip)]
+    reach: Option<Reach>,
+    /// The changes of the slowest requests that the caller knows of.
+    #[snapshot(skip)]
+    changes: u64,
+}
+
+/// The writes that come before the requests: those of the same workload, with other random numbers.
+#[derive(State)]
+struct Precondition {
+    #[snapshot(state)]
+    stream: Box<dyn RequestStream>,
+    left: u64,
+    without_write: u64,
+    /// The requests so far.
+    drawn: u64,
+    /// The course of write amplification, and the counts at the end of its last interval.
+    course: Preparation,
+    last: Written,
+}
+
+impl Clocked {
+    /// Makes the drive of run number `index`, at its beginning. With `threads`, its channels may be simulated one
+    /// by one, by this number of threads.
+    pub(crate) fn new(
+        resolved: &Resolved,
+        timed: &Timed,
+        index: u32,
+        threads: Option<usize>,
+    ) -> Result<Self, DriveError> {
+        let drive = make::drive(resolved, timed, index, threads)?;
+        let precondition = match timed.precondition {
+            0 => None,
+            left => {
+                // It draws from streams of its own: the requests that follow are those of a run without
+                // it.
+                let seed = Stream::new(resolved.seed(index), "precondition").bits();
+                let stream = open_before(resolved, timed, seed)?;
+                Some(Precondition {
+                    stream,
+                    left,
+                    without_write: 0,
+                    drawn: 0,
+                    course: Preparation::new(resolved.geometry.logical_pages()),
+                    last: Written::default(),
+                })
+            }
+        };
+        Ok(Self {
+            drive,
+            precondition,
+            is_unsettled: false,
+            start: (0, Totals::default()),
+            paces: Vec::new(),
+            paced: Pace::default(),
+            stop: Stop::Reached,
+            completed: 0,
+            unit: resolved.config.unit(),
+            index,
+            settles: timed.settles,
+            reach: resolved.has_no_end().then(|| resolved.reach()),
+            changes: 0,
+        })
+    }
+
+    /// Makes some of the writes that come before the requests, of which there are at most `pages`. Returns the
+    /// number of them that are done, or `None` when there are no more.
+    pub(crate) fn prepare(&mut self, pages: u64) -> Result<Option<u64>, DriveError> {
+        let mut requests = Vec::new();
+        // A workload of reads, or one whose writes all stay in the cache, changes nothing.
+        if let Some(writes) = &mut self.precondition
+            && writes.left > 0
+            && writes.without_write < MOST_WITHOUT_WRITE
+            && writes.drawn < most_before(pages)
+            && !self.drive.has_ended()
+        {
+            let most = writes.course.interval().min(self.drive.between_looks());
+            writes.stream.fill(&mut requests, most as usize)?;
+            if !requests.is_empty() {
+                let written = self.drive.prepare(&requests, writes.left)?;
+                for request in requests.iter().filter(|request| request.op == Op::Write) {
+                    writes.course.touched().add_pages(self.drive.shape().pages_of(request)?);
+                }
+                writes.left -= written;
+                writes.drawn += requests.len() as u64;
+                writes.without_write =
+                    if written == 0 { writes.without_write + requests.len() as u64 } else { 0 };
+                let done = pages - writes.left;
+                self.settle();
+                return Ok(Some(done));
+            }
+        }
+        if self.precondition.is_some() {
+            self.drive.rest()?;
+        }
+        self.paced = Pace { requests: 0, ns: self.drive.now() };
+        Ok(None)
+    }
+
+    /// Records an interval of the writes before the clock when it is complete, and ends them once the drive has
+    /// settled, if that is their end.
+    fn settle(&mut self) {
+        let now = Written::of(&self.counted());
+        let (reach, is_end) = (self.reach, self.settles);
+        let Some(writes) = &mut self.precondition else { return };
+        let since = now.since(&writes.last, self.unit);
+        if since.host_pages < writes.course.interval() && writes.left > 0 {
+            return;
+        }
+        writes.last = now;
+        if (writes.course.add(since) || writes.left == 0) && (is_end || reach.is_some()) {
+            self.is_unsettled = !writes.course.has_settled(reach.unwrap_or(Reach::NONE));
+            if is_end && !self.is_unsettled {
+                writes.left = 0;
+            }
+        }
+    }
+
+    /// Goes on until the next look at whether to stop, or until `target` requests are completed. Returns `false`
+    /// if it cannot go on, or if they are.
+    pub(crate) fn step(&mut self, target: u64) -> Result<bool, DriveError> {
+        if self.has_ended() || self.completed >= target {
+            return Ok(false);
+        }
+        let next = target.min(self.completed + self.drive.between_looks());
+        self.stop = self.drive.run(target, next)?;
+        self.completed = self.drive.completed();
+        Ok(true)
+    }
+
+    /// Notes that the measured part begins.
+    pub(crate) fn begin(&mut self) {
+        self.start = (self.drive.now(), self.drive.totals());
+    }
+
+    /// Notes that an interval ends, which is measured or belongs to the warm-up.
+    pub(crate) fn end_interval(&mut self, is_measured: bool) {
+        let now = Pace { requests: self.completed, ns: self.drive.now() };
+        if is_measured && !self.drive.has_open_loop() {
+            let requests = now.requests - self.paced.requests;
+            self.paces.push(Pace { requests, ns: now.ns - self.paced.ns });
+        }
+        self.paced = now;
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.stop != Stop::Reached
+    }
+
+    pub(crate) fn counted(&mut self) -> Counted {
+        Counted {
+            counters: self.drive.counters(),
+            commands: self.drive.commands(),
+            layer: self.drive.counts(),
+            host: self.drive.whole().and_then(|drive| drive.host_counts()),
+            swapping: None,
+        }
+    }
+
+    /// Returns the slowest request so far, if another one became that since the last call.
+    pub(crate) fn new_worst(&mut self) -> Option<WorstResult> {
+        let (changes, slowest) = self.drive.slowest_since(self.changes)?;
+        self.changes = changes;
+        Some(WorstResult::of(&slowest, self.index))
+    }
+
+    /// Returns the erase counts of all blocks of the drive.
+    pub(crate) fn erase_counts(&mut self) -> Vec<u32> {
+        let mut erases = Vec::new();
+        self.drive.each_map(|map| {
+            let planes = (0..map.planes()).map(|plane| map.blocks(plane).erase_counts());
+            erases.extend(planes.flatten());
+        });
+        erases
+    }
+
+    /// Returns the figures of the clock, and frees the drive. A run that was cancelled before anything was
+    /// measured has not begun. `settling` are the intervals of its warm-up.
+    pub(crate) fn finish(
+        self,
+        resolved: &Resolved,
+        has_begun: bool,
+        settling: &[Interval],
+    ) -> Timings {
+        let Self { mut drive, start, stop, precondition, .. } = self;
+        let now = drive.now();
+        let is_open = drive.has_open_loop();
+        let note = drive.whole().and_then(|drive| {
+            drive.observer_mut().finish(now);
+            drive.observer_mut().end_trace(now)
+        });
+        let end = drive.totals();
+        let (begin, start) = if has_begun { start } else { (now, end.clone()) };
+        let ns = now - begin;
+        // Nobody looked at the requests before the measured ones.
+        let unseen = || Preparation::unseen(resolved.geometry.logical_pages(), settling);
+        let unsettled = match (&precondition, self.reach) {
+            (Some(writes), reach) if self.is_unsettled => {
+                Some(writes.course.left(reach.unwrap_or(Reach::NONE)))
+            }
+            (None, Some(reach)) => Some(unseen().left(reach)),
+            _ => None,
+        };
+        let wanted = resolved.timed.as_ref().map_or(0, |timed| timed.precondition);
+        // A drive whose life ended, or a run that was stopped, is no such workload.
+        let hardly_writes = |writes: &Precondition| {
+            writes.without_write >= MOST_WITHOUT_WRITE || writes.drawn >= most_before(wanted)
+        };
+        let cut = precondition.filter(|writes| writes.left > 0);
+        let cut = cut.filter(hardly_writes);
+        let cut = cut.map(|Precondition { left, drawn, .. }| Cut { left, drawn });
+        Timings {
+            collecting: CollectionResult::between(&start, &end),
+            joined_programs: end.joined_programs - start.joined_programs,
+            cached: Cached::between(&start, &end),
+            slc: end.slc.since(&start.slc),
+            utilisation: Utilisation::between(&start, &end, ns),
+            ns,
+            completed: end.completed - start.completed,
+            request_ns: end.request_ns - start.request_ns,
+            overload: match stop {
+                Stop::Overload => Some(overload(&start, &end, ns)),
+                _ => left_behind(&end, now, is_open),
+            },
+            paces: self.paces,
+            unsettled,
+            cut,
+            note,
+            meter: drive.measured(),
+        }
+    }
+}
+
+/// Returns the overload of the drive: the arrivals a second, and the requests served a second.
+fn overload(start: &Totals, end: &Totals, ns: u64) -> Overload {
+    let seconds = ns as f64 / 1e9;
+    let rate = |from: u64, to: u64| (to - from) as f64 / seconds;
+    Overload {
+        offered_per_second: rate(start.arrived, end.arrived),
+        sustainable_per_second: rate(start.completed, end.completed),
+        outstanding: end.arrived - end.completed,
+        is_cut_short: true,
+    }
+}
+
+/// Returns the overload of a run that came to its end, if enough of its requests were in the system at
+/// the last arrival to show that it was far behind. Rates are of the whole run.
+fn left_behind(totals: &Totals, now: u64, is_open: bool) -> Option<Overload> {
+    let outstanding = totals.at_last_arrival;
+    let is_behind = outstanding > LEAST_BEHIND && outstanding > totals.arrived / SHARE_BEHIND;
+    let rate = |amount: u64, ns: u64| amount as f64 * 1e9 / ns.max(1) as f64;
+    (is_open && is_behind).then(|| Overload {
+        offered_per_second: rate(totals.arrived, totals.last_arrival_ns),
+        sustainable_per_second: rate(totals.completed, now),
+        outstanding,
+        is_cut_short: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn behind(outstanding: u64, arrived: u64, is_open: bool) -> Option<Overload> {
+        let totals = Totals {
+            at_last_arrival: outstanding,
+            arrived,
+            completed: arrived,
+            last_arrival_ns: 2_000_000_000,
+            ..Totals::default()
+        };
+        left_behind(&totals, 4_000_000_000, is_open)
+    }
+
+    #[test]
+    fn a_run_is_left_behind_by_more_than_a_thousand_requests_and_more_than_a_tenth() {
+        assert_eq!(behind(1000, 2000, true), None);
+        assert!(behind(1001, 2000, true).is_some());
+        assert_eq!(behind(1001, 10_010, true), None);
+        assert!(behind(1002, 10_010, true).is_some());
+        // A closed loop waits for its drive and sends no faster.
+        assert_eq!(behind(1500, 2000, false), None);
+        // 3000 come in 2 s and are served in 4 s.
+        let overload = behind(1500, 3000, true).unwrap();
+        assert_eq!((overload.offered_per_second, overload.sustainable_per_second), (1500.0, 750.0));
+        assert_eq!((overload.outstanding, overload.is_cut_short), (1500, false));
+    }
+}
