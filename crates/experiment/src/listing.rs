@@ -22,22 +22,37 @@ use serde_json::{Value, json};
 
 use crate::options::{ALTERNATIVES, OptionInfo, Section, Words};
 
+/// Lists what is documented in its file.
+macro_rules! documented {
+    ($list:expr) => {
+        $list
+            .iter()
+            .map(|info| entry(info.name, &info.summary(), &info.doc(), info.params))
+            .collect::<Vec<_>>()
+    };
+}
+
+/// Lists what has a summary and no more.
+macro_rules! summarised {
+    ($list:expr) => {
+        $list
+            .iter()
+            .map(|info| entry(info.name, info.summary, info.summary, info.params))
+            .collect::<Vec<_>>()
+    };
+}
+
 /// Returns everything that has a name and can be chosen, with parameters and documentation.
 pub fn everything() -> Value {
     json!({
-        "policies": victim_policies().iter().map(|info| entry(
-            info.name, &info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
-        "frontiers": frontiers().iter().map(|info| entry(
-            info.name, info.summary, info.summary, info.params)).collect::<Vec<_>>(),
+        "policies": documented!(victim_policies()),
+        "frontiers": summarised!(frontiers()),
         "allocations": allocation_policies().iter().map(|info| entry(
             info.name, &info.summary(), &info.doc(), &[])).collect::<Vec<_>>(),
-        "wear_levellings": wear_levellings().iter().map(|info| entry(
-            info.name, &info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
+        "wear_levellings": documented!(wear_levellings()),
         "placements": placement_policies().iter().map(placement).collect::<Vec<_>>(),
-        "caches": write_back_caches().iter().map(|info| entry(
-            info.name, &info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
-        "hints": hint_ways().iter().map(|info| entry(
-            info.name, info.summary, info.summary, info.params)).collect::<Vec<_>>(),
+        "caches": documented!(write_back_caches()),
+        "hints": summarised!(hint_ways()),
         "gc_presets": collectors().iter().map(|info| json!({
             "name": info.name,
             "summary": info.summary,
@@ -45,16 +60,11 @@ pub fn everything() -> Value {
             "placement": info.placement,
         })).collect::<Vec<_>>(),
         "mappings": mappings().iter().map(mapping).collect::<Vec<_>>(),
-        "schemes": schemes().iter().map(|info| entry(
-            info.name, info.summary, info.summary, info.params)).collect::<Vec<_>>(),
-        "page_caches": page_caches().iter().map(|info| entry(
-            info.name, &info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
-        "endurances": endurance_laws().iter().map(|info| entry(
-            info.name, info.summary, info.summary, info.params)).collect::<Vec<_>>(),
-        "generators": generators().iter().map(|info| entry(
-            info.name, info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
-        "request_generators": request_generators().iter().map(|info| entry(
-            info.name, info.summary(), &info.doc(), info.params)).collect::<Vec<_>>(),
+        "schemes": summarised!(schemes()),
+        "page_caches": documented!(page_caches()),
+        "endurances": summarised!(endurance_laws()),
+        "generators": documented!(generators()),
+        "request_generators": documented!(request_generators()),
         "arrivals": arrivals().iter().map(|info| entry(
             info.name, info.summary, info.doc, info.params)).collect::<Vec<_>>(),
         "counts": counts(),
@@ -119,11 +129,11 @@ fn option(info: &OptionInfo) -> Value {
         "section": info.section.name(),
         "key": info.key,
         "flag": info.flag_name(),
-        "kind": info.kind.name(),
+        "kind": info.kind,
         "metavar": info.metavar,
         "default": info.default,
         "cases": info.cases.iter().map(|(case, value)| json!({
-            "name": case.name(),
+            "name": case,
             "words": case.words(),
             "value": value,
         })).collect::<Vec<_>>(),
@@ -140,7 +150,7 @@ fn option(info: &OptionInfo) -> Value {
         "listing": info.listing,
         "words": words,
         "list": list,
-        "holder": info.holder.name(),
+        "holder": info.holder,
         "field": info.field,
     })
 }

@@ -1,5 +1,7 @@
 //! The properties of options: sections, kinds of values, drives, words and circumstances.
 
+use serde::Serialize;
+
 /// A section of an experiment file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Section {
@@ -59,7 +61,8 @@ impl Section {
 }
 
 /// The kind of a value, and its unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A whole number.
     Count,
@@ -68,6 +71,7 @@ pub enum Kind {
     /// A size in bytes, with its unit.
     Size,
     /// The size of a page: a power of two.
+    #[serde(rename = "size")]
     PageSize,
     /// A size in bytes, with its unit, or a number of pages.
     Pages,
@@ -88,23 +92,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns the name in the listing.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Count => "count",
-            Self::Amount => "amount",
-            Self::Size | Self::PageSize => "size",
-            Self::Pages => "pages",
-            Self::Share => "share",
-            Self::Number => "number",
-            Self::YesNo => "yes-no",
-            Self::Word => "word",
-            Self::Time => "time",
-            Self::Spec => "spec",
-            Self::Text => "text",
-        }
-    }
-
     /// Returns `true` if the value is a text, which its own reader checks.
     pub fn is_text(self) -> bool {
         matches!(
@@ -152,9 +139,11 @@ impl Drives {
 }
 
 /// The struct that the value is a field of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Holder {
     /// No struct: the value becomes part of others.
+    #[serde(rename = "")]
     None,
     /// [`RunConfig`](super::RunConfig).
     Run,
@@ -166,20 +155,6 @@ pub enum Holder {
     Swap,
     /// [`TimedConfig`](super::TimedConfig).
     Timed,
-}
-
-impl Holder {
-    /// Returns the name in the listing.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "",
-            Self::Run => "run",
-            Self::Trace => "trace",
-            Self::Host => "host",
-            Self::Swap => "swap",
-            Self::Timed => "timed",
-        }
-    }
 }
 
 /// The words that complete an option, and that its help may list as `{words}`.
@@ -194,7 +169,8 @@ pub enum Words {
 }
 
 /// A circumstance in which the default is another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Case {
     /// The drive has a clock.
     Timed,
@@ -215,20 +191,6 @@ pub enum Case {
 }
 
 impl Case {
-    /// Returns the name in the listing.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Timed => "timed",
-            Self::Generator => "generator",
-            Self::Trace => "trace",
-            Self::TimedTrace => "timed-trace",
-            Self::Swap => "swap",
-            Self::SwapTrace => "swap-trace",
-            Self::UntilFailure => "until-failure",
-            Self::Compare => "compare",
-        }
-    }
-
     /// Returns the circumstance in words for people.
     pub fn words(self) -> &'static str {
         match self {
