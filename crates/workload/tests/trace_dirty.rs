@@ -6,8 +6,7 @@ use std::path::Path;
 use crate::trace_common::{read, row};
 use flashgc_workload::requests::{Arrivals, RequestStream, TimedRequest, TimedTrace};
 use flashgc_workload::trace::{
-    ConvertOptions, NativeFile, PagingOptions, ReadOptions, Replay, SourceOptions, TraceSource,
-    convert,
+    ConvertOptions, PagingOptions, ReadOptions, Replay, SourceOptions, TraceSource, convert,
 };
 use flashgc_workload::{Batch, Op, Workload};
 
@@ -213,10 +212,6 @@ fn files_of_earlier_versions_are_read() {
     let requests = read(&old).unwrap();
     assert_eq!((requests.len(), requests[0].op), (1, Op::Dirty));
     assert_eq!(requests, read(&dirty).unwrap());
-    std::fs::write(&path, &old).unwrap();
-    let mut block = Vec::new();
-    NativeFile::open(&path).unwrap().read_block(0, &mut block).unwrap();
-    assert_eq!(block, requests);
 }
 
 /// Records of a pgbench run on PostgreSQL 15, recorded for this project: the first, and a commit.

@@ -3,8 +3,8 @@
 use crate::trace_common::{corpus, csv, fuzz_folder, read, reader};
 use flashgc_workload::Op;
 use flashgc_workload::trace::{
-    ConvertOptions, Declared, DeviceNumbers, Fault, NativeFile, NativeWriter, PagingOptions,
-    Property, ReadOptions, Request, TraceReader, TraceStat, TraceWriter, convert,
+    ConvertOptions, Declared, DeviceNumbers, Fault, NativeWriter, PagingOptions, Property,
+    ReadOptions, Request, TraceReader, TraceStat, TraceWriter, convert,
 };
 use proptest::prelude::*;
 
@@ -226,7 +226,7 @@ fn what_killed_processes_left_is_removed_and_nothing_else() {
 }
 
 #[test]
-fn any_request_of_a_native_file_is_found_by_number_and_time() {
+fn the_index_of_a_native_file_has_the_place_of_every_block() {
     let requests: Vec<Request> = (0..10_000u64)
         .map(|i| Request {
             time_ns: i * 1000,
@@ -241,22 +241,23 @@ fn any_request_of_a_native_file_is_found_by_number_and_time() {
     let mut writer = TraceWriter::create(&path, None).unwrap();
     writer.write(&requests).unwrap();
     writer.finish().unwrap();
-    let mut file = NativeFile::open(&path).unwrap();
-    // 10,000 requests in blocks of 4096.
-    assert_eq!((file.requests(), file.blocks()), (10_000, 3));
-    let mut out = Vec::new();
-    for number in [0, 1, 4095, 4096, 8191, 8192, 9999] {
-        file.read_from(number, &mut out).unwrap();
-        let end = ((number / 4096 + 1) * 4096).min(10_000);
-        assert_eq!(out, requests[number as usize..end as usize], "{number}");
+    let bytes = std::fs::read(&path).unwrap();
+    let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    let (trailer, mut next) = (bytes.len() - 40, 32);
+    let index = u64_at(trailer) as usize;
+    // 10,000 requests in blocks of 4096: places in the table of the page of formats.
+    assert_eq!((u64_at(trailer + 8), u64_at(trailer + 16)), (10_000, 3));
+    for block in 0..3 {
+        let entry = index + 16 + 24 * block;
+        assert_eq!(u64_at(entry), next as u64);
+        let header = &bytes[next..next + 32];
+        assert_eq!(header[..4], *b"BLK\0");
+        assert_eq!(bytes[entry + 8..entry + 24], header[12..28]);
+        assert_eq!(u64_at(entry + 8), 4096 * block as u64);
+        assert_eq!(u64_at(entry + 16), 4_096_000 * block as u64);
+        next += 32 + u32::from_le_bytes(header[4..8].try_into().unwrap()) as usize;
     }
-    file.read_from(10_000, &mut out).unwrap();
-    assert!(out.is_empty());
-    assert_eq!(file.block_of(4096), Some(1));
-    assert_eq!(file.block_of(10_000), None);
-    assert_eq!(file.block_at_time(4_095_999), 0);
-    assert_eq!(file.block_at_time(4_096_000), 1);
-    assert_eq!(file.block_at_time(u64::MAX), 2);
+    assert_eq!(next, index);
     // Rows of 53 bytes as text; here two bytes of tag and time, some three of offset.
     assert!(std::fs::metadata(&path).unwrap().len() < 60_000);
 }

@@ -1,9 +1,10 @@
 //! Requests that are pushed while a drive runs.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use flashgc_base::snapshot::State;
+use flashgc_base::sync::lock;
 
 use super::{RequestStream, TimedRequest};
 use crate::WorkloadError;
@@ -42,13 +43,13 @@ impl LiveRequests {
 
     /// Adds a request, which may not arrive before those already pushed.
     pub fn push(&self, request: TimedRequest) {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).push_back(request);
+        lock(&self.queue).push_back(request);
     }
 }
 
 impl RequestStream for LiveRequests {
     fn fill(&mut self, batch: &mut Vec<TimedRequest>, limit: usize) -> Result<(), WorkloadError> {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = lock(&self.queue);
         let count = limit.min(queue.len());
         batch.clear();
         batch.extend(queue.drain(..count));

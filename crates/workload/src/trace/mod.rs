@@ -50,7 +50,7 @@ pub use address_map::{AddressMap, MapFull, Numbering, PageRange, Paging, PagingO
 pub use convert::{ConvertOptions, Converted, Property, convert, join};
 pub use disorder::Disorder;
 pub use error::{Fault, Place, TraceError, smaller_blocks};
-pub use format::native::{NativeFile, NativeWriter};
+pub use format::native::NativeWriter;
 pub use format::{DeviceNumbers, ReadOptions, operation_of};
 pub use given::GivenPages;
 pub use input::is_compressed;

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use flashgc_base::naming::{choice, option};
 use flashgc_base::spec::SpecError;
+use flashgc_base::sync::lock;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::address_map::{Numbering, PagingOptions};
@@ -362,7 +363,7 @@ impl TraceReader {
 
     /// Returns the notes on how the file was read.
     pub fn reading(&self) -> Vec<String> {
-        let notes = self.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let notes = lock(&self.notes);
         notes.iter().cloned().chain(self.decoder.note()).chain(self.unseen()).collect()
     }
 

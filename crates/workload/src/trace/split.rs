@@ -9,8 +9,9 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use flashgc_base::sync::lock;
 use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -352,7 +353,7 @@ impl Volumes {
     }
 
     fn read(&self, at: u64, bytes: &mut [u8]) -> io::Result<()> {
-        let mut spool = self.spool.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spool = lock(&self.spool);
         spool.seek(SeekFrom::Start(at))?;
         spool.read_exact(bytes)
     }

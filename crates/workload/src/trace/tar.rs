@@ -5,6 +5,8 @@
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex};
 
+use flashgc_base::sync::lock;
+
 const RECORD: usize = 512;
 
 /// Returns `true` if the data begin with a tar header whose checksum fits.
@@ -99,7 +101,7 @@ impl<R: Read> Members<R> {
                 "the tar archive was cut short: {held} NUL bytes at its end are taken as padding, \
                  {missing} bytes of the member are missing"
             );
-            self.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(note);
+            lock(&self.notes).push(note);
             self.held = 0;
             self.ended = true;
         }

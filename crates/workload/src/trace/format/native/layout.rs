@@ -203,14 +203,6 @@ impl IndexEntry {
         bytes[16..].copy_from_slice(&self.first_time.to_le_bytes());
         bytes
     }
-
-    pub fn parse(bytes: &[u8]) -> Self {
-        Self {
-            byte: u64_at(bytes, 0),
-            first_index: u64_at(bytes, 8),
-            first_time: u64_at(bytes, 16),
-        }
-    }
 }
 
 pub(crate) fn index_header(blocks: u64) -> [u8; INDEX_HEADER] {

@@ -3,12 +3,10 @@
 //! A file is a header, blocks, an index of the blocks, and a trailer. `docs/trace-formats.md` lays them
 //! out byte by byte; `layout` has the same as code.
 
-mod file;
 pub(crate) mod layout;
 mod stream;
 mod writer;
 
-pub use file::NativeFile;
 pub use writer::NativeWriter;
 
 use super::Format;
