@@ -22,13 +22,9 @@ mod directives;
 mod fabrics;
 mod fdp;
 mod fdp_commands;
-#[cfg(test)]
-mod fdp_layout;
 mod fdp_logs;
 mod features;
 mod identify;
-#[cfg(test)]
-mod layout;
 mod link;
 mod lists;
 mod log_pages;
@@ -37,6 +33,8 @@ pub mod pdu;
 mod replies;
 mod structures;
 mod subsystem;
+#[cfg(test)]
+mod tests;
 
 use std::io::{self, BufReader, Read, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
