@@ -11,7 +11,7 @@ import pytest
 
 import flashgc
 from conftest import Command
-from flashgc_papers.zombie.example import TRACE
+from flashgc_papers.zombie.figures import TRACE
 
 #: Three blocks of two records, in the form of pg_waldump.
 WAL = "".join(

@@ -8,8 +8,15 @@ import pytest
 
 from flashgc.results import Result, WearPoint
 from flashgc_papers.bsgc import experiment, readings
-from flashgc_papers.bsgc.experiment import HOT, READINGS, TABLE, WITH_SFL, Agreement
-from flashgc_papers.bsgc.traces import density, half_width
+from flashgc_papers.bsgc.experiment import (
+    HOT,
+    READINGS,
+    TABLE,
+    WITH_SFL,
+    Agreement,
+    density,
+    half_width,
+)
 from flashgc_papers.claims import Claim, claims
 from flashgc_papers.reproduce.execute import programs
 from flashgc_papers.reproduce.runner import Measured, Outcome, Size, runner_of

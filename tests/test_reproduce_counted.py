@@ -14,12 +14,11 @@ from flashgc import ConfigError
 from flashgc.results import Result
 from flashgc_papers.claims import Claim, Input, Kind, claims
 from flashgc_papers.command.claims import STYLES, show_claims
-from flashgc_papers.reproduce import fits as fits_module
+from flashgc_papers.reproduce import grading as fits_module
 from flashgc_papers.reproduce.document import Reproduction, rows_table
-from flashgc_papers.reproduce.fits import Fit, fits, parse
-from flashgc_papers.reproduce.markdown import markdown
+from flashgc_papers.reproduce.folder import MEANINGS, markdown, page
+from flashgc_papers.reproduce.grading import Fit, fits, parse
 from flashgc_papers.reproduce.mutants import Mutant, compared, weighed
-from flashgc_papers.reproduce.page import MEANINGS, page
 from flashgc_papers.reproduce.readings import readings_of
 from flashgc_papers.reproduce.runner import (
     Measured,
@@ -30,8 +29,8 @@ from flashgc_papers.reproduce.runner import (
     conclude,
     row,
 )
+from flashgc_papers.reproduce.statements import UNCOUNTED, Sentence
 from flashgc_papers.reproduce.steadiness import Runs, runs_of
-from flashgc_papers.reproduce.summary import UNCOUNTED, Sentence
 from flashgc_papers.reproduce.verdicts import Judgement, Value, Verdict
 from outcomes import empty, whole
 from papers import result_of

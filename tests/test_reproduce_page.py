@@ -113,6 +113,6 @@ def test_the_page_needs_nothing_beside_it(report: Path) -> None:
 
 
 def test_texts_are_escaped() -> None:
-    from flashgc_papers.reproduce.page import typeset
+    from flashgc_papers.reproduce.folder import typeset
 
     assert typeset("<b>S_f</b>") == "&lt;b&gt;<i>S</i><sub>f</sub>&lt;/b&gt;"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flashgc.plot import Panel, Series, panels
-from flashgc_papers.bars import Bars, bars
-from flashgc_papers.published import LABEL, Point, marked, ranged
+from flashgc_papers.published import LABEL, Bars, Point, bars, marked, ranged
 
 #: Names of the published markers, as matplotlib has them.
 VALUE, BELOW, ABOVE = "D", "v", "^"

@@ -10,8 +10,8 @@ from flashgc.results import Result
 from flashgc_papers.claims import Claim, Input, Kind, Paper
 from flashgc_papers.reproduce import readings, runner
 from flashgc_papers.reproduce.document import Reproduction, rows_table
+from flashgc_papers.reproduce.folder import page
 from flashgc_papers.reproduce.mutants import Mutant, compared, weighed
-from flashgc_papers.reproduce.page import page
 from flashgc_papers.reproduce.readings import Reading, runner_under, under_chosen
 from flashgc_papers.reproduce.runner import (
     Computation,

@@ -11,8 +11,7 @@ import pytest
 from flashgc import ConfigError
 from flashgc_papers.claims import claims
 from flashgc_papers.reproduce.runner import Outcome, Row, Size
-from flashgc_papers.reproduce.selection import Rows
-from flashgc_papers.reproduce.statements import UNCLAIMED, Line, parse, statements, table
+from flashgc_papers.reproduce.statements import UNCLAIMED, Line, Rows, parse, statements, table
 from flashgc_papers.reproduce.verdicts import Value, Verdict
 from outcomes import as_published, empty, invented, whole
 

@@ -9,8 +9,7 @@ import pytest
 
 from flashgc_papers.claims import claims
 from flashgc_papers.reproduce.runner import Outcome, Row
-from flashgc_papers.reproduce.selection import Rows
-from flashgc_papers.reproduce.summary import Sentence, paragraph, reading_line, summaries
+from flashgc_papers.reproduce.statements import Rows, Sentence, paragraph, reading_line, summaries
 from flashgc_papers.reproduce.verdicts import Value, Verdict
 from outcomes import as_published, empty, invented, whole
 

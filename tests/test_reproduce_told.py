@@ -11,8 +11,7 @@ import pytest
 from flashgc_papers.claims import claims
 from flashgc_papers.command.claims import show_claims
 from flashgc_papers.reproduce.document import Reproduction
-from flashgc_papers.reproduce.markdown import markdown
-from flashgc_papers.reproduce.page import page
+from flashgc_papers.reproduce.folder import markdown, page
 from flashgc_papers.reproduce.runner import (
     Figure,
     Measured,

@@ -17,8 +17,8 @@ from flashgc_papers.reproduce.execute import Work, programs
 from flashgc_papers.reproduce.runner import Measured, Outcome, Row, Size, Task, runner_of
 from flashgc_papers.reproduce.verdicts import Value, Verdict
 from flashgc_papers.zombie import experiment, wrong
-from flashgc_papers.zombie.example import BOUNDS, TRACE
 from flashgc_papers.zombie.experiment import CHOSEN, READINGS, micro
+from flashgc_papers.zombie.figures import BOUNDS, TRACE
 from flashgc_papers.zombie.readings import CHANGES, POINTS, STATEMENTS
 from flashgc_papers.zombie.timed import transactions
 from flashgc_papers.zombie.waits import EVENTS, mean_wait

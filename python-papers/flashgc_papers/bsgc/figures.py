@@ -7,12 +7,10 @@ import math
 from typing import Any
 
 from flashgc.described import Simulation
-from flashgc_papers.bars import Bars, bars
-from flashgc_papers.bsgc import experiment, policies
-from flashgc_papers.bsgc.experiment import FIGURES, HOT, TABLE, WITH_SFL, Agreement
-from flashgc_papers.bsgc.traces import traces
+from flashgc_papers.bsgc import experiment
+from flashgc_papers.bsgc.experiment import FIGURES, HOT, TABLE, WITH_SFL, Agreement, traces
 from flashgc_papers.claims import Claim
-from flashgc_papers.published import Drawing
+from flashgc_papers.published import Bars, Drawing, bars
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import Reading, UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (
@@ -28,6 +26,32 @@ from flashgc_papers.reproduce.runner import (
     row,
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
+
+#: In turn, and the least worn block first.
+PAIRS = (("FIFO+BSGC", "FIFO+EIGC"), ("SFL+BSGC", "LIF+EIGC"))
+CLAIMS = ("bsgc.fig6", "bsgc.fig7")
+
+
+def allocated_rows(claim: Claim, measured: Measured, figure: str) -> list[Row]:
+    """A row for each trace and pair, of the claims that have them."""
+    if claim.id not in CLAIMS:
+        return []
+    return [_below(claim, measured, figure, trace, *pair) for trace in HOT for pair in PAIRS]
+
+
+def _below(claim: Claim, measured: Measured, figure: str, trace: str, less: str, more: str) -> Row:
+    published = experiment.published(claim, trace)
+
+    def judge() -> tuple[Value, Judgement]:
+        ours, theirs = (experiment.samples(measured, figure, trace, name) for name in (less, more))
+        pairs = zip(ours, theirs, strict=True)
+        value = Value.of([100 * (1 - low / high) for low, high in pairs])
+        means = (Value.of(each).mean for each in (ours, theirs))
+        return value, verdicts.true(value.low > 0, " and ".join(f"{mean:.4g}" for mean in means))
+
+    percent = 100 * (1 - published[less] / published[more])
+    return row(f"{trace}, {less} below {more}, %", round(percent, 1), judge)
+
 
 #: The units that the paper prints.
 PRINTED = {
@@ -95,7 +119,7 @@ class _PerTrace:
                 for pair in ALLOCATED
                 for row in self._allocated(claim, measured, trace, *pair)
             ]
-        rows += policies.rows(claim, measured, self._figure)
+        rows += allocated_rows(claim, measured, self._figure)
         figures = [self._drawn(claim, measured)]
         if claim.id == "bsgc.fig5.system-failure" and measured.results:
             figures += _survival(measured)

@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from flashgc.described import Simulation, simulation
 from flashgc.results import WearPoint
 from flashgc_papers.bsgc import experiment
-from flashgc_papers.bsgc.experiment import DRIVE, HOT, LOW, TABLE, Agreement
-from flashgc_papers.bsgc.traces import hot_of_deviation
+from flashgc_papers.bsgc.experiment import DRIVE, HOT, LOW, TABLE, Agreement, hot_of_deviation
 from flashgc_papers.claims import Claim, claims
 from flashgc_papers.published import Drawing
 from flashgc_papers.reproduce.runner import (

@@ -1,18 +1,19 @@
-"""Lee et al.: sweeps of synthetic requests."""
+"""Lee et al.: the worked example, sweeps of synthetic requests, and the variation of bandwidth."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from flashgc.described import Simulation
+from flashgc.described import Simulation, simulation
 from flashgc_papers.claims import Claim, claims
-from flashgc_papers.pgc.example import TIMES
 from flashgc_papers.pgc.experiment import (
     FOOTPRINT,
     LENGTH,
+    clock,
     falls,
     figures,
     mean,
@@ -34,8 +35,133 @@ from flashgc_papers.reproduce.runner import (
     Task,
     conclude,
     row,
+    runner,
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
+
+#: Operations of the worked example.
+TIMES = {"read": 0.025, "program": 0.2, "erase": 1.5}
+_EXAMPLE = {
+    "kind": "timed",
+    "times": "read=25us,program=200us,erase=1.5ms",
+    "blocks": 256,
+    "pages_per_block": 64,
+    "spare": "15%",
+    "victim": "greedy",
+    "gc_low": "4",
+}
+
+
+@runner("pgc.cost")
+class Cost:
+    """The worked example: two reads, two programs, an erase."""
+
+    def task(self, claim: Claim, size: Size) -> Task:
+        """A drive whose collections are timed."""
+        del claim, size
+        return Task(
+            {"run": simulation(workload="uniform", **_EXAMPLE, requests=20000, runs=1)},
+            settings="one plane, no bus, 20 000 writes; at every size the same",
+        )
+
+    def judge(self, claim: Claim, measured: Measured) -> Outcome:
+        """Judge the mean time of a collection with two copies: that of more is subtracted."""
+
+        def judge() -> tuple[Value, Judgement]:
+            result = measured.result("run")
+            timing = clock(result)
+            spent = timing.utilisation.collection * timing.simulated_seconds * 1e3
+            copy = TIMES["read"] + TIMES["program"]
+            beyond = (result.copied_pages - 2 * result.erases) * copy
+            # The clock has nanoseconds: what is beyond six digits of a millisecond is rounding.
+            value = Value(round((spent - beyond) / result.erases, 6))
+            return value, verdicts.equal(value, claim.only_value, claim.tolerance)
+
+        label = "time of all collections, less the copies above two in each"
+        return conclude(claim, measured, [row(label, claim.only_value, judge)])
+
+
+#: The states of the paper, each as a configuration that reaches it.
+_STATES: dict[int, dict[str, Any]] = {
+    0: {"preemption": "pgc", "warmup": "0", "requests": 1000},
+    1: {"preemption": "pgc"},
+    2: {"preemption": "pgc", "gc_hard": "4"},
+    3: {"preemption": "pgc", "gc_hard": "4"},
+}
+
+
+@runner("pgc.states")
+class States:
+    """The levels of allowed preemption."""
+
+    def task(self, claim: Claim, size: Size) -> Task:
+        """A run in each state; requests are so far apart that none waits for another."""
+        del claim, size
+        simulations = {}
+        for state, options in _STATES.items():
+            urgent = 1 if state == 3 else 0
+            simulations[str(state)] = simulation(
+                **{
+                    "workload": "disksim:size=constant:4KiB,gap=constant:3ms,sequential=0,"
+                    f"reads=0.3,urgent={urgent}",
+                    **_EXAMPLE,
+                    # Reads do not queue behind the writes that have waited for state 2 to end.
+                    "scheduling": "reads-first",
+                    "requests": 20000,
+                    "runs": 1,
+                    **options,
+                }
+            )
+        return Task(simulations, settings="one plane, 20 000 requests 3 ms apart")
+
+    def judge(self, claim: Claim, measured: Measured) -> Outcome:
+        """Judge who waited for a collection for no more than one operation of it."""
+        rows = [self._row(measured, state, expected) for state, expected in claim.rows]
+        rows.append(self._longest(measured))
+        return conclude(claim, measured, rows, heading="state")
+
+    def _row(self, measured: Measured, state: Any, expected: Any) -> Row:
+        def judge() -> tuple[str, Judgement]:
+            return self._judge(measured, int(state), expected)
+
+        return row(f"state {state:g}", str(expected), judge)
+
+    @staticmethod
+    def _longest(measured: Measured) -> Row:
+        """The longest read: a collection lets it in between two operations, not inside an erase."""
+        most = TIMES["erase"] + TIMES["program"] + TIMES["read"]
+
+        def judge() -> tuple[Value, Judgement]:
+            longest = Value(figures(measured.result("1"), "read").max / 1e3)
+            return longest, verdicts.within(longest, TIMES["erase"], most)
+
+        label = "state 1, the longest read, in ms: it waits for the erase under way"
+        return row(label, f"{TIMES['erase']:g} to {most:g}", judge)
+
+    @staticmethod
+    def _judge(measured: Measured, state: int, expected: Any) -> tuple[str, Judgement]:
+        result = measured.result(str(state))
+        counts = clock(result).collecting
+        # A request that may preempt waits for one operation, an erase at most, and is then served;
+        # but a read waits for an earlier write of its page, as one in hundreds does where writes
+        # wait: so of a hundred 99.
+        bound = 1e3 * (TIMES["erase"] + max(TIMES["read"], TIMES["program"]))
+        longest = {
+            side: met.p99
+            for side in ("read", "write")
+            if (met := figures(result, side).during_collection)
+        }
+        may = [f"{side}s" for side, us in longest.items() if us <= bound]
+        text = " and ".join(may) or "nothing" if counts.started else "no collection"
+        entered = {2: counts.entered_s2, 3: counts.entered_s3}
+        why = ", ".join(
+            f"99 of 100 {side}s that met a collection took at most {us:.0f} us"
+            for side, us in longest.items()
+        )
+        if state in entered:
+            why += f"; state {state} was entered {entered[state]} times"
+        return text, verdicts.true(text == expected, why or "nothing was collected")
+
 
 #: The paper's four parameters, and the one that it leaves open: their values in the order in which
 #: the gain is said to grow, and how they are written.
@@ -250,3 +376,143 @@ def _draw(data: Table, printed: Mapping[str, Sequence[Point]]) -> Drawing:
 def left_out(size: Size) -> str:
     """Return the parts of the published experiments that a size leaves out."""
     return "" if size is Size.FULL else "the drive's full size and long runs"
+
+
+#: Shares of writes and depths of the queue of the measured drives.
+WRITES, DEPTHS = (20, 40, 60, 80), (8, 64)
+#: Slices in which bandwidth is measured: some 100 requests of a busy drive.
+SLICE = "20ms"
+
+
+@runner_under("pgc.variability")
+class Variability(UnderReading):
+    """The variation of bandwidth without preemption."""
+
+    def task(self, claim: Claim, size: Size) -> Task:
+        """Threads that always have a request of 1 MB each under way, as the paper measured."""
+        del claim
+        simulations: dict[str, Simulation] = {}
+        for writes in WRITES:
+            for depth in DEPTHS:
+                requests = workload(size="constant:1MiB", sequential="0%", reads=f"{100 - writes}%")
+                simulations |= timed(
+                    f"{writes} {depth}",
+                    requests,
+                    size,
+                    self.reading,
+                    arrivals=f"closed:threads={depth}",
+                    requests=max(LENGTH[size][0] // 4, 1000),
+                    resolution=SLICE,
+                )
+        return Task(
+            simulations,
+            {},
+            f"{settings(size)}; a quarter of the requests, of 1 MB, from 8 and 64 threads; "
+            f"bandwidth in slices of {SLICE}",
+            left_out(size),
+        )
+
+    def judge(self, claim: Claim, measured: Measured) -> Outcome:
+        """Coefficients of variation."""
+        rows = [self._by_writes(measured, depth) for depth in DEPTHS]
+        rows += [self._by_depth(measured, writes) for writes in WRITES]
+        notes = (
+            "The paper measured drives on the market, whose insides are not known. Eight requests "
+            "of 1 MB already keep every channel of this one busy.",
+        )
+        figures = self._figures(measured) + self._normalised(measured)
+        return conclude(claim, measured, rows, figures=figures, notes=notes)
+
+    @staticmethod
+    def _figures(measured: Measured) -> list[Figure]:
+        """Bandwidth over time by share of writes, of the first run at the smallest depth."""
+        lines: list[tuple[float | str | None, ...]] = []
+        for writes in WRITES:
+            try:
+                series = clock(measured.runs(f"{writes} {DEPTHS[0]}")[0]).over_time
+            except NotMeasuredError:
+                continue
+            both = zip(series.read.bytes_per_second, series.write.bytes_per_second, strict=True)
+            lines += [
+                (writes, at * series.resolution_seconds, (read + write) / 1e6)
+                for at, (read, write) in enumerate(both)
+            ]
+        data = Table(("writes (%)", "seconds", "MB/s"), tuple(lines))
+        caption = f"Bandwidth over time without preemption, {DEPTHS[0]} threads, one run"
+        return [Figure("pgc.variability", caption, data, functools.partial(_draw_bandwidth, data))]
+
+    @staticmethod
+    def _normalised(measured: Measured) -> list[Figure]:
+        """Write bandwidth in standard deviations from its mean, by depth, of the first run."""
+        cells: list[tuple[float | str | None, ...]] = []
+        for depth in DEPTHS:
+            try:
+                run = measured.runs(f"{WRITES[-1]} {depth}")[0]
+            except NotMeasuredError:
+                continue
+            whole = np.array(clock(run).over_time.write.bytes_per_second)[1:-1]
+            if not np.std(whole) > 0:
+                continue
+            z = np.sort((whole - np.mean(whole)) / np.std(whole))
+            shares = (np.arange(len(z)) + 1) / len(z)
+            cells += [(depth, float(x), float(y)) for x, y in zip(z, shares, strict=True)]
+        data = Table(("queue depth", "z", "share of the slices"), tuple(cells))
+        caption = (
+            f"Write bandwidth of slices of {SLICE} in standard deviations from its mean, "
+            f"{WRITES[-1]}% writes without preemption: the share of the slices up to each"
+        )
+        return [Figure("pgc.depth", caption, data, functools.partial(_draw_normalised, data))]
+
+    @staticmethod
+    def _varies(measured: Measured, writes: int, depth: int) -> Value:
+        coefficients = []
+        for result in measured.runs(f"{writes} {depth}"):
+            series = clock(result).over_time
+            sides = [np.array(side.bytes_per_second) for side in (series.read, series.write)]
+            whole = (sides[0] + sides[1])[1:-1]  # the ends are not whole
+            coefficients.append(float(np.std(whole) / np.mean(whole)))
+        return Value.of(coefficients)
+
+    def _by_writes(self, measured: Measured, depth: int) -> Row:
+        def judge() -> tuple[str, Judgement]:
+            values = [self._varies(measured, writes, depth) for writes in WRITES]
+            text = ", ".join(f"{value.mean:.3f}" for value in values)
+            return text, verdicts.rising(values, [f"{writes}%" for writes in WRITES])
+
+        joined = ", ".join(f"{writes}%" for writes in WRITES)
+        return row(f"queue depth {depth}, writes {joined}", "varies more", judge)
+
+    def _by_depth(self, measured: Measured, writes: int) -> Row:
+        def judge() -> tuple[str, Judgement]:
+            values = [self._varies(measured, writes, depth) for depth in DEPTHS]
+            text = ", ".join(f"{value.mean:.3f}" for value in values)
+            return text, verdicts.rising(values, [f"depth {depth}" for depth in DEPTHS])
+
+        return row(f"{writes}% writes, queue depth 8, 64", "varies more", judge)
+
+
+def _curves(data: Table, label: str) -> list[Any]:
+    """A line for each value of the first column: the third column over the second."""
+    from flashgc import plot
+
+    cells = np.array(data.rows, np.float64)
+    return [
+        plot.Series(label.format(value), part[:, 1], part[:, 2], kind="line")
+        for value in np.unique(cells[:, 0])
+        for part in [cells[cells[:, 0] == value]]
+    ]
+
+
+def _draw_bandwidth(data: Table) -> Drawing:
+    from flashgc import plot
+
+    series = _curves(data, "{:g}% writes")
+    return plot.against(series, x_label="seconds", y_label="bandwidth (MB/s)")
+
+
+def _draw_normalised(data: Table) -> Drawing:
+    from flashgc import plot
+
+    x_label = "write bandwidth, standard deviations from its mean"
+    series = _curves(data, "queue depth {:g}")
+    return plot.against(series, x_label=x_label, y_label=data.columns[2])

@@ -16,8 +16,7 @@ from flashgc_papers.claims import Claim, Paper
 from flashgc_papers.engine import Json, dumps
 from flashgc_papers.reproduce.readings import Reading, readings_of
 from flashgc_papers.reproduce.runner import Measured, Outcome, Row, Size, Table, met
-from flashgc_papers.reproduce.statements import COLUMNS, Line, table
-from flashgc_papers.reproduce.summary import paragraph, reading_line, whole
+from flashgc_papers.reproduce.statements import COLUMNS, Line, paragraph, reading_line, table, whole
 from flashgc_papers.reproduce.verdicts import Value, Verdict
 
 

@@ -19,7 +19,7 @@ from flashgc.described import Simulation, flags
 from flashgc.results import Result
 from flashgc_papers.claims import Claim
 from flashgc_papers.reproduce import grading
-from flashgc_papers.reproduce.fits import fitted
+from flashgc_papers.reproduce.grading import fitted
 from flashgc_papers.reproduce.steadiness import Noted, Runs, noting
 from flashgc_papers.reproduce.verdicts import (
     AS_PUBLISHED,

@@ -1,23 +1,130 @@
-"""Every statement of the papers in one table: published, measured, verdict, and why it is missed.
+"""Every statement of the papers in one table, and a paragraph on each paper for those who know it.
 
 ``statements.toml`` lists what the papers state, each with the claim and the rows that check it, or
-with the reason why nothing does. Figures and verdicts are those of outcomes.
+with the reason why nothing does. Figures and verdicts are those of outcomes. ``summaries.toml`` has
+the sentences of the paragraphs. A sentence names the rows that it is about and the verdicts that it
+rests on. It is left out where a verdict or a figure is another one in this run, so that no sentence
+of a summary is false.
 """
 
 from __future__ import annotations
 
+import fnmatch
 import functools
-from collections.abc import Sequence
-from dataclasses import dataclass
+import string
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from flashgc import ConfigError
-from flashgc_papers.claims import Input, claims
+from flashgc_papers.claims import Claim, Input, claims
 from flashgc_papers.engine import suggest
-from flashgc_papers.entries import entries, text_of
-from flashgc_papers.reproduce.runner import NotMeasuredError, Row
-from flashgc_papers.reproduce.selection import Outcomes, Rows
+from flashgc_papers.entries import document, entries, text_of
+from flashgc_papers.reproduce.grading import verdict_of
+from flashgc_papers.reproduce.runner import NotMeasuredError, Outcome, Row, held
 from flashgc_papers.reproduce.verdicts import COUNTED, Value, Verdict
 from flashgc_papers.reproduce.words import lines
+
+#: Outcomes by the id of their claims.
+Outcomes = Mapping[str, Outcome]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows of a claim under the chosen reading."""
+
+    claim: Claim
+    rows: tuple[Row, ...]
+
+    @classmethod
+    def of(cls, outcomes: Outcomes, claim: str, patterns: Sequence[str] = ()) -> Rows:
+        """The rows whose labels match one of ``patterns`` (``*`` is anything); all without any.
+
+        Raises :class:`NotMeasuredError` where the claim was not asked for or has no such row.
+        """
+        if claim not in outcomes:
+            raise NotMeasuredError(f"{claim} was not asked for")
+        outcome = outcomes[claim]
+        rows = tuple(
+            row
+            for row in outcome.chosen
+            if not patterns or any(fnmatch.fnmatchcase(row.label, pattern) for pattern in patterns)
+        )
+        if not rows:
+            missing = "no such row at this size" if outcome.rows else outcome.why
+            raise NotMeasuredError(missing)
+        return cls(outcome.claim, rows)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on all of them together."""
+        return verdict_of(self.claim, self.rows)
+
+    @property
+    def holds(self) -> bool:
+        """True if each is as published, whether it counts or not."""
+        return self.held == self.of_all
+
+    @property
+    def fails(self) -> bool:
+        """True if each was run, and none is met."""
+        return all(row.verdict is Verdict.MISSED for row in self.rows)
+
+    @property
+    def held(self) -> int:
+        """Return the number of them that are as published, whether they count or not."""
+        return held(self.rows)
+
+    @property
+    def of_all(self) -> int:
+        """Return the number of them."""
+        return len(self.rows)
+
+    @property
+    def means(self) -> list[float]:
+        """Return their measured numbers; raises :class:`NotMeasuredError` if one has none."""
+        values = [row.measured for row in self.rows]
+        if not all(isinstance(value, Value) for value in values):
+            raise NotMeasuredError("no number was measured")
+        return [value.mean for value in values if isinstance(value, Value)]
+
+    @property
+    def mean(self) -> float:
+        """Return the measured number of the only row."""
+        (mean,) = self.means
+        return mean
+
+    @property
+    def least(self) -> float:
+        """Return the least measured number."""
+        return min(self.means)
+
+    @property
+    def most(self) -> float:
+        """Return the largest measured number."""
+        return max(self.means)
+
+    @property
+    def off(self) -> float:
+        """Return the largest distance from a published number, in percent of it."""
+        shares = [row.difference for row in self.rows]
+        if None in shares:
+            raise NotMeasuredError("no number to compare")
+        return 100 * max(abs(share) for share in shares if share is not None)
+
+    @property
+    def said(self) -> str:
+        """Return the measured words of the only row."""
+        (row,) = self.rows
+        if not isinstance(row.measured, str):
+            raise NotMeasuredError("no words were measured")
+        return row.measured
+
+    @property
+    def published(self) -> float | str:
+        """Return the published value of the only row."""
+        (row,) = self.rows
+        return row.published
+
 
 #: The word for a statement that no claim checks.
 UNCLAIMED = "not measured"
@@ -185,3 +292,125 @@ def _cause(statement: Statement, rows: Rows, verdict: Verdict, reading: str) -> 
     few = list(whys)[:2]
     more = f"; and {len(whys) - len(few)} more" if len(whys) > len(few) else ""
     return "; ".join(few) + more
+
+
+#: A claim, and patterns of the labels of its rows; without patterns all of its rows.
+Place = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence on outcomes.
+
+    ``text`` has fields as ``str.format`` has them: ``{gain.mean:.1f}`` is the measured number of
+    the rows named ``gain``, and :class:`Rows` has what else there is.
+
+    >>> Sentence("The gain is {gain.mean:.1f}%.", {"gain": ("zombie.fig5", "*h = 6*")}).filled({})
+    ''
+    """
+
+    text: str
+    #: The rows that it is about, by the name that ``text`` has for them.
+    about: Mapping[str, Place] = field(default_factory=dict)
+    #: Names of rows that must be as published, each. If some of these, or of those with a figure in
+    #: ``text``, do not count, a remark after the sentence says so.
+    met: Sequence[str] = ()
+    #: Names of rows that must be missed, each.
+    missed: Sequence[str] = ()
+    #: Names of rows of which at least one must not be as published.
+    partly: Sequence[str] = ()
+    #: Names of rows that must be measured on stand-ins, each.
+    stand_ins: Sequence[str] = ()
+    #: Two figures of rows, as fields of ``text``; the first must be greater.
+    greater: Sequence[str] = ()
+    #: The reading that must be the chosen one; empty for any.
+    under: str = ""
+
+    def filled(self, outcomes: Outcomes) -> str:
+        """The sentence with its figures, or nothing where it does not hold of ``outcomes``."""
+        if self.under and not any(
+            _chosen(outcome.under) == self.under for outcome in outcomes.values()
+        ):
+            return ""
+        try:
+            rows = {
+                name: Rows.of(outcomes, claim, labels)
+                for name, (claim, *labels) in self.about.items()
+            }
+            holds = (
+                all(rows[name].holds for name in self.met)
+                and all(rows[name].fails for name in self.missed)
+                and not any(rows[name].holds for name in self.partly)
+                and all(row.stand_in for name in self.stand_ins for row in rows[name].rows)
+            )
+            if self.greater:
+                first, second = (float(f"{{{field}}}".format_map(rows)) for field in self.greater)
+                holds = holds and first > second
+            shown = {name for name in self._fields() | {*self.met} if name in rows}
+            text = self.text.format_map(rows) + remark(rows[name] for name in shown)
+            return text if holds else ""
+        except NotMeasuredError:
+            return ""
+
+    def _fields(self) -> set[str]:
+        """The names of the rows with a figure in the text."""
+        parts = (field for _, field, _, _ in string.Formatter().parse(self.text) if field)
+        return {part.partition(".")[0] for part in parts}
+
+
+#: The verdicts of rows that are as published and do not count.
+UNCOUNTED = (Verdict.FITTED, Verdict.UNSTEADY)
+
+
+def remark(about: Iterable[Rows]) -> str:
+    """The remark on rows that are as published and do not count, or nothing."""
+    verdicts = [row.verdict for some in about for row in some.rows]
+    parts = [
+        str(verdict) if set(verdicts) == {verdict} else f"in part {verdict}"
+        for verdict in UNCOUNTED
+        if verdict in verdicts
+    ]
+    return f" [{' and '.join(parts)}: not counted as met]" if parts else ""
+
+
+def _chosen(under: Mapping[str, object]) -> str:
+    return next(iter(under), "")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The sentences of a paper."""
+
+    #: The chosen reading, and what in it is a fit: one line.
+    reading: Sentence
+    sentences: Sequence[Sentence]
+
+
+@functools.cache
+def summaries() -> Mapping[str, Summary]:
+    """The summaries of all papers by their names."""
+    return {
+        paper: Summary(
+            Sentence(entry["reading"], under=entry.get("under", "")),
+            [Sentence(**sentence) for sentence in entry["sentence"]],
+        )
+        for paper, entry in document("summaries.toml")["paper"].items()
+    }
+
+
+def whole(paper: str, outcomes: Outcomes) -> bool:
+    """True if all claims of a paper are among ``outcomes``: of a part there is no summary."""
+    return all(claim.id in outcomes for claim in claims().select((paper,)))
+
+
+def reading_line(paper: str, outcomes: Outcomes) -> str:
+    """The line on the chosen reading of a paper, or nothing."""
+    return summaries()[paper].reading.filled(outcomes) if whole(paper, outcomes) else ""
+
+
+def paragraph(paper: str, outcomes: Outcomes) -> str:
+    """The paragraph on a paper, or nothing where only a part of it was asked for."""
+    if not whole(paper, outcomes):
+        return ""
+    texts = (sentence.filled(outcomes) for sentence in summaries()[paper].sentences)
+    return " ".join(filter(None, texts))

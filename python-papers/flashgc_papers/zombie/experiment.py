@@ -1,6 +1,6 @@
 """Zombie Chasing's drive, host and micro-benchmark as simulations, and what is read from them.
 
-The claims themselves are in the modules ``figures``, ``reads``, ``notices``, ``tpcc`` and
+The claims themselves are in the modules ``figures``, ``waits``, ``tpcc`` and
 ``waits``; what becomes of them when one answer of the chosen reading is another is in ``readings``.
 
 The micro-benchmark runs on the drive with a clock: sixteen threads, each with one request under

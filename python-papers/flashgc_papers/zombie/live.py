@@ -10,9 +10,8 @@ from typing import Any
 
 from flashgc.device.live.plan import MIB, Plan
 from flashgc.progress import Show
-from flashgc_papers.bars import Bars, bars
 from flashgc_papers.claims import Claim
-from flashgc_papers.published import Drawing
+from flashgc_papers.published import Bars, Drawing, bars
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.runner import (
     Figure,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flashgc.device.live.plan import MIB, Clock, Plan
-from flashgc_papers.bars import bars
 from flashgc_papers.claims import Claim
+from flashgc_papers.published import bars
 from flashgc_papers.reproduce.runner import (
     Figure,
     Measured,

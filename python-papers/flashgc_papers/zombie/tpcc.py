@@ -7,9 +7,8 @@ import math
 import statistics
 
 from flashgc.described import Simulation, simulation
-from flashgc_papers.bars import Bars, bars
 from flashgc_papers.claims import Claim
-from flashgc_papers.published import Drawing
+from flashgc_papers.published import Bars, Drawing, bars
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.readings import Reading, UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (

@@ -12,8 +12,8 @@ from typing import Any
 
 from flashgc.device.live.plan import LATE, MIB, Clock, Plan, is_valid
 from flashgc.progress import Show
-from flashgc_papers.bars import Bars, bars
 from flashgc_papers.claims import Claim
+from flashgc_papers.published import Bars, bars
 from flashgc_papers.reproduce import verdicts
 from flashgc_papers.reproduce.runner import (
     Figure,

@@ -1,12 +1,15 @@
-"""Zombie Chasing's database: how long it waits (Table 5), and how soon it writes what is dirty."""
+"""Zombie Chasing on a clock: waits (Table 5), reads (Figure 8), what the drive knows (Table 3)."""
 
 from __future__ import annotations
+
+import statistics
 
 from flashgc.described import Simulation
 from flashgc.results import Result
 from flashgc_papers.claims import Claim
+from flashgc_papers.published import Point
 from flashgc_papers.reproduce import verdicts
-from flashgc_papers.reproduce.readings import UnderReading, runner_under
+from flashgc_papers.reproduce.readings import Reading, UnderReading, runner_under
 from flashgc_papers.reproduce.runner import (
     Measured,
     NotMeasuredError,
@@ -19,16 +22,256 @@ from flashgc_papers.reproduce.runner import (
     seeded,
 )
 from flashgc_papers.reproduce.verdicts import Judgement, Value
-from flashgc_papers.zombie.experiment import BANKS, PAIRS, host_of
-from flashgc_papers.zombie.figures import FOUR
-from flashgc_papers.zombie.timed import transactions
-from flashgc_papers.zombie.tpcc import (
-    RATE,
-    SPARES,
-    database,
-    database_left_out,
-    database_settings,
+from flashgc_papers.zombie.drawings import Axis, Saving, figure
+from flashgc_papers.zombie.experiment import (
+    BANKS,
+    PAIRS,
+    amplification,
+    host_of,
+    key,
+    known,
+    left_out,
+    micro,
+    settings,
 )
+from flashgc_papers.zombie.figures import FOUR
+from flashgc_papers.zombie.timed import saved, transactions
+from flashgc_papers.zombie.tpcc import RATE, SPARES, database, database_left_out, database_settings
+
+#: Reads a write of Table 3 and Figure 8.
+READS = (0, 0.2, 0.5, 1, 2)
+
+
+def over_reads(size: Size, reading: Reading, names: tuple[str, ...]) -> dict[str, Simulation]:
+    """The runs of each collector and share of reads, h = 6."""
+    simulations: dict[str, Simulation] = {}
+    for name in names:
+        for reads in READS:
+            simulations |= seeded(
+                key(name, 6, 4, reads), micro(size, reading, name, 6, reads=reads)
+            )
+    return simulations
+
+
+@runner_under("zombie.fig8")
+class Reads(UnderReading):
+    """Figure 8: write amplification and elapsed time over the share of reads."""
+
+    def task(self, _claim: Claim, size: Size) -> Task:
+        """A drive a collector and share of reads."""
+        simulations = over_reads(size, self.reading, FOUR)
+        return Task(simulations, settings=settings(size), left_out=left_out(size))
+
+    def judge(self, claim: Claim, measured: Measured) -> Outcome:
+        """ZGC's falls, and most time is saved with few reads."""
+        printed = [self._printed(measured, *map(float, map(str, row))) for row in claim.rows]
+        printed += [self._between(claim, measured, reads) for reads in READS[1:-1]]
+        falls = [self._falls(measured, name) for name in ("ZGC-CB", "ZGC-GD")]
+        best = [self._best(measured, claim.facts["best_time"], *pair) for pair in PAIRS]
+        caption = (
+            "Write amplification over reads a write, h = 6, cache 4 GiB, and the time that hints "
+            "save. Published: ZGC-CB without reads and with two a write"
+        )
+        axis = Axis("reads a write", READS, self._key, log=False)
+        points = [Point(float(reads), float(value), of="ZGC-CB") for reads, value in claim.rows]
+        savings = [Saving("elapsed time saved, %", PAIRS, saved)]
+        figures = [
+            figure(measured, "zombie.fig8", caption, FOUR, axis, published=points, savings=savings)
+        ]
+        return conclude(claim, measured, [*printed, *falls, *best], figures=figures)
+
+    @staticmethod
+    def _key(name: str, reads: float) -> str:
+        return key(name, 6, 4, reads)
+
+    def _printed(self, measured: Measured, reads: float, published: float) -> Row:
+        def judge() -> tuple[Value, Judgement]:
+            value = amplification(measured, self._key("ZGC-CB", reads))
+            return value, verdicts.true(value.low > 1, "")
+
+        label = f"waf(ZGC-CB), {reads:g} reads a write"
+        return row(label, published, judge, base=1.0)
+
+    def _between(self, claim: Claim, measured: Measured, reads: float) -> Row:
+        """A row between the two printed points, as what falls throughout is."""
+        low, high = sorted(float(str(value)) for _, value in claim.rows)
+
+        def judge() -> tuple[Value, Judgement]:
+            value = amplification(measured, self._key("ZGC-CB", reads))
+            return value, verdicts.within(value, low, high)
+
+        return row(f"waf(ZGC-CB), {reads:g} reads a write", f"{low:g} to {high:g}", judge)
+
+    def _falls(self, measured: Measured, name: str) -> Row:
+        def judge() -> tuple[str, Judgement]:
+            values = [amplification(measured, self._key(name, reads)) for reads in READS]
+            text = ", ".join(f"{value.mean:.2f}" for value in values)
+            return text, verdicts.falling(values, [f"{reads:g}" for reads in READS])
+
+        return row(f"waf({name}) from 0 to 2 reads a write", "falls", judge)
+
+    def _best(self, measured: Measured, published: float, less: str, more: str) -> Row:
+        def judge() -> tuple[Value, Judgement]:
+            gains = [
+                saved(measured, self._key(less, reads), self._key(more, reads)) for reads in READS
+            ]
+            means = [value.mean for value in gains]
+            best = READS[means.index(max(means))]
+            each = ", ".join(f"{value.mean:.1f}" for value in gains)
+            why = f"{less} saves {each}% at 0, 0.2, 0.5, 1, 2"
+            return Value(best), verdicts.true(best == published, why)
+
+        return row(f"{less}, reads a write at which most time is saved", published, judge)
+
+
+@runner_under("zombie.table3")
+class Knowledge(UnderReading):
+    """Table 3: what the drive knows of what is dirty."""
+
+    def task(self, _claim: Claim, size: Size) -> Task:
+        """A drive a share of reads."""
+        simulations = over_reads(size, self.reading, ("ZGC-GD",))
+        return Task(simulations, settings=settings(size), left_out=left_out(size))
+
+    def judge(self, claim: Claim, measured: Measured) -> Outcome:
+        """The share rises, and comes near all; so does the volume."""
+        rows = [self._share(claim, measured, at) for at in range(len(claim.rows))]
+        rows += [self._volume(claim, measured, at) for at in range(len(claim.rows))]
+        rows += [self._rises(measured, at, what) for at, what in enumerate(("MB", "share, %"))]
+        return conclude(claim, measured, rows, heading="reads a write")
+
+    @staticmethod
+    def _known(measured: Measured, reads: float) -> tuple[Value, Value]:
+        """Zombies that the drive knows of: MB, and percent of what is dirty."""
+        each = [known(run) for run in measured.runs(key("ZGC-GD", 6, 4, reads))]
+        volume, share = zip(*each, strict=True)
+        return Value.of(volume), Value.of(share)
+
+    def _share(self, claim: Claim, measured: Measured, at: int) -> Row:
+        reads = float(str(claim.column("reads a write")[at]))
+        published = float(str(claim.column("share")[at]))
+        above, start = claim.facts["above"], claim.facts["from"]
+
+        def judge() -> tuple[Value, Judgement]:
+            share = self._known(measured, reads)[1]
+            return share, verdicts.true((share.mean > above) == (reads >= start), "")
+
+        wanted = "above" if reads >= start else "below"
+        return row(f"{reads:g}, share known, %, {wanted} {above:g}", published, judge)
+
+    def _volume(self, claim: Claim, measured: Measured, at: int) -> Row:
+        reads = float(str(claim.column("reads a write")[at]))
+        published = float(str(claim.column("MB")[at]))
+
+        def judge() -> tuple[Value, Judgement]:
+            volume, share = self._known(measured, reads)
+            dirty = 100 * volume.mean / share.mean
+            return volume, verdicts.true(volume.low > 0, f"{dirty:.0f} MB are dirty")
+
+        return row(f"{reads:g}, zombies known, MB", published, judge)
+
+    def _rises(self, measured: Measured, at: int, what: str) -> Row:
+        def judge() -> tuple[str, Judgement]:
+            each = [self._known(measured, reads)[at] for reads in READS]
+            text = ", ".join(f"{value.mean:.1f}" for value in each)
+            return text, verdicts.rising(each, [f"{reads:g}" for reads in READS])
+
+        return row(f"0 to 2, {what}", "rises", judge)
+
+
+def _above(saving: Value) -> Value:
+    """By how many percent more time is taken, where ``saving`` says how many less."""
+    return Value(-saving.mean, saving.ci95)
+
+
+@runner_under("zombie.notification")
+class Notices(UnderReading):
+    """Section 5.2.5: what it costs to tell the drive."""
+
+    WAYS = (
+        ("ZGC-GD", "piggyback"),
+        ("ZGC-GD", "perfect"),
+        ("ZGC-GD", "command"),
+        ("GC-GD", "none"),
+        ("GC-GD", "piggyback"),
+    )
+
+    def task(self, _claim: Claim, size: Size) -> Task:
+        """Drives that get one knowledge by three ways, and drives that do not heed it."""
+        simulations: dict[str, Simulation] = {}
+        for name, way in self.WAYS:
+            simulation = micro(size, self.reading, name, 6, hints=way)
+            simulations |= seeded(f"{name} {way}", simulation)
+        return Task(simulations, settings=settings(size), left_out=left_out(size))
+
+    def judge(self, claim: Claim, measured: Measured) -> Outcome:
+        """Judge what each way costs, what it is worth, and what it asks of the bus."""
+        rows = [
+            self._riding(measured),
+            self._nothing_gained(measured),
+            self._longer(measured, claim.facts["longer"]),
+            self._worth(measured),
+            self._commands(measured),
+        ]
+        return conclude(claim, measured, rows)
+
+    @staticmethod
+    def _riding(measured: Measured) -> Row:
+        def judge() -> tuple[Value, Judgement]:
+            more = _above(saved(measured, "GC-GD piggyback", "GC-GD none"))
+            inside = max(abs(more.low), abs(more.high)) <= 1
+            return more, verdicts.true(inside, "GC-GD, which heeds no hints")
+
+        return row("elapsed, riding above none sent, %", "within 1", judge)
+
+    @staticmethod
+    def _nothing_gained(measured: Measured) -> Row:
+        def judge() -> tuple[Value, Judgement]:
+            left = saved(measured, "ZGC-GD command", "GC-GD none")
+            whole = saved(measured, "ZGC-GD piggyback", "GC-GD none")
+            why = f"of GC-GD's time; riding saves {whole.mean:.1f}%"
+            return left, verdicts.true(left.low <= 0, why)
+
+        return row("elapsed, saved with a command each, %", "no improvement", judge)
+
+    @staticmethod
+    def _longer(measured: Measured, longer: float) -> Row:
+        def judge() -> tuple[Value, Judgement]:
+            more = _above(saved(measured, "ZGC-GD command", "GC-GD none"))
+            riding = _above(saved(measured, "ZGC-GD command", "ZGC-GD piggyback"))
+            why = f"above GC-GD without hints; above riding {riding.mean:.1f}%"
+            return more, verdicts.over(more, longer, why)
+
+        label = "elapsed, a command each above no hints, %"
+        return row(label, f"over {longer:g} in some cases", judge, least=longer)
+
+    @staticmethod
+    def _worth(measured: Measured) -> Row:
+        def judge() -> tuple[Value, Judgement]:
+            riding, perfect = (
+                amplification(measured, f"ZGC-GD {way}") for way in ("piggyback", "perfect")
+            )
+            more = 100 * (riding.mean / perfect.mean - 1)
+            why = f"riding {riding.mean:.3f}, perfect knowledge {perfect.mean:.3f}"
+            return Value(more), verdicts.true(more <= 1, why)
+
+        return row("write amplification, riding above perfect knowledge, %", "at most 1", judge)
+
+    @staticmethod
+    def _commands(measured: Measured) -> Row:
+        def judge() -> tuple[Value, Judgement]:
+            hosts = [host_of(run) for run in measured.runs("ZGC-GD command")]
+            commands, due = (
+                sum(getattr(host.hints, name) for host in hosts) for name in ("commands", "due")
+            )
+            share = statistics.fmean(
+                100 * host.hints.commands / (host.drive_reads + host.drive_writes) for host in hosts
+            )
+            why = f"{commands} of them, {due} pages became dirty"
+            return Value(share), verdicts.true(commands == due, why)
+
+        return row("commands for hints alone, % of reads and writes", "one a dirty page", judge)
+
 
 #: The events of the table, with the counts of the waits that are theirs.
 EVENTS = {
