@@ -8,6 +8,17 @@
 // Derives name this crate from outside, and its own types have them too.
 extern crate self as flashgc_base;
 
+/// Returns an error with this text from the function if the condition holds. The error is a `String`, or is made
+/// of one.
+#[macro_export]
+macro_rules! fail_if {
+    ($condition:expr, $($message:tt)+) => {
+        if $condition {
+            return Err(format!($($message)+).into());
+        }
+    };
+}
+
 pub mod counts;
 pub mod cpu;
 pub mod mutants;

@@ -100,6 +100,22 @@ pub enum Kind {
     Text,
 }
 
+/// An entry of a list whose source file documents it in its `//!` header.
+pub trait Documented {
+    /// The text of the file.
+    fn source(&self) -> &'static str;
+
+    /// The documentation in Markdown: summary, description, rule, cost and source.
+    fn doc(&self) -> String {
+        header(self.source())
+    }
+
+    /// The first line of the documentation.
+    fn summary(&self) -> String {
+        self.doc().lines().next().unwrap_or_default().to_string()
+    }
+}
+
 /// Returns an error from the function if the condition holds. After the condition come the hint, and the message
 /// with all that [`format!`] puts into it.
 #[macro_export]

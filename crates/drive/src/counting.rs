@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use flashgc_base::fail_if;
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::stream::StreamId;
 use flashgc_ftl::{FtlError, Translation};
@@ -179,9 +180,7 @@ impl CountingDrive {
             || self.shortened > short.len()
             || self.flushed > flushes.len()
             || self.served > served.len();
-        if is_beyond {
-            return Err(Fault::new("more hints or flush commands are done than there are"));
-        }
+        fail_if!(is_beyond, "more hints or flush commands are done than there are");
         self.layer.audit().map_err(Fault)
     }
 

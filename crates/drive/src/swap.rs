@@ -3,9 +3,9 @@
 
 use flashgc_base::Residency;
 use flashgc_base::naming::{choice, subject};
-use flashgc_base::refuse_if;
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::SpecError;
+use flashgc_base::{fail_if, refuse_if};
 use flashgc_ftl::Moment;
 use flashgc_ftl::{Costs, FtlError, Mapping, Scheme, Translation};
 use flashgc_host::{Evicted, PageCache, PageCacheSpec};
@@ -122,9 +122,10 @@ impl SwapDrive {
         }
         for page in 0..self.layer.geometry().logical_pages() {
             let clean = self.cache.lookup(page).is_some_and(|state| !state.dirty);
-            if clean && self.layer.locate(page).is_none() {
-                return Err(format!("page {page} is clean in memory and not on flash"));
-            }
+            fail_if!(
+                clean && self.layer.locate(page).is_none(),
+                "page {page} is clean in memory and not on flash"
+            );
         }
         Ok(())
     }

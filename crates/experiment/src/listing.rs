@@ -1,7 +1,7 @@
 //! Listings of all that can be chosen, from the registries of the other crates.
 
 use flashgc_base::counts::{Count, Listed};
-use flashgc_base::spec::{Kind, Param};
+use flashgc_base::spec::{Documented, Kind, Param};
 use flashgc_drive::swapping::Swapping;
 use flashgc_ftl::endurance::endurance_laws;
 use flashgc_ftl::frontier::frontiers;

@@ -1,6 +1,7 @@
 //! The history of blocks: the class for which each was opened and the time at which it was closed. It is
 //! kept only for policies that ask for it.
 
+use flashgc_base::fail_if;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 
 use flashgc_base::table::bytes_of;
@@ -71,12 +72,11 @@ impl History {
                 return Err(format!("block {block} has class {known}, the table says {class}"));
             }
             let (at, at_host) = (self.closed_at[block], self.closed_at_host[block]);
-            if at > clock || at_host > host_clock || at_host > at {
-                return Err(format!(
-                    "block {block} was closed at {at}, by the host's clock {at_host}; the clocks \
-                     stand at {clock} and {host_clock}"
-                ));
-            }
+            fail_if!(
+                at > clock || at_host > host_clock || at_host > at,
+                "block {block} was closed at {at}, by the host's clock {at_host}; the clocks stand \
+                 at {clock} and {host_clock}"
+            );
         }
         if self.host_clock > host_clock {
             let last = self.host_clock;

@@ -26,9 +26,10 @@ use std::fmt;
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::Levelled;
 use crate::frontier::Frontier;
+use flashgc_base::fail_if;
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Param, Params, Spec, SpecError, header};
+use flashgc_base::spec::{Documented, Param, Params, Spec, SpecError};
 use flashgc_base::table::{bytes_of, tree_levels};
 
 /// The entry of one way to level wear in listings and help texts.
@@ -41,15 +42,9 @@ pub struct LevellingInfo {
     doc: &'static str,
 }
 
-impl LevellingInfo {
-    /// The documentation in Markdown: summary, description, rule, cost and source.
-    pub fn doc(&self) -> String {
-        header(self.doc)
-    }
-
-    /// The first line of the documentation.
-    pub fn summary(&self) -> String {
-        self.doc().lines().next().unwrap_or_default().to_string()
+impl Documented for LevellingInfo {
+    fn source(&self) -> &'static str {
+        self.doc
     }
 }
 
@@ -195,17 +190,18 @@ impl Leveller {
     pub(crate) fn audit(&self, blocks: &BlockTable, levelled: u32) -> Result<(), String> {
         let erases = &blocks.erase_counts()[..levelled as usize];
         let most = erases.iter().copied().max().unwrap_or_default();
-        if most != self.most_erases {
-            return Err(format!("the most erases are {most}, kept as {}", self.most_erases));
-        }
+        fail_if!(
+            most != self.most_erases,
+            "the most erases are {most}, kept as {}",
+            self.most_erases
+        );
         let candidates = (0..blocks.len()).filter(|&block| blocks.is_candidate(block));
         let least = candidates.min_by_key(|&block| (blocks.erase_count(block), block));
-        if least != self.least.first() {
-            return Err(format!(
-                "the least erased candidate is {least:?}, kept as {:?}",
-                self.least.first()
-            ));
-        }
+        fail_if!(
+            least != self.least.first(),
+            "the least erased candidate is {least:?}, kept as {:?}",
+            self.least.first()
+        );
         Ok(())
     }
 }

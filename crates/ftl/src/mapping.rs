@@ -10,7 +10,7 @@ use crate::layout::Layout;
 use crate::log_map;
 use crate::scheme::Scheme;
 use crate::translation::{MakePageMap, Translation};
-use flashgc_base::spec::{Param, Params, Spec, SpecError, header};
+use flashgc_base::spec::{Documented, Param, Params, Spec, SpecError};
 
 type Build = fn(&Params, Layout, MakePageMap<'_>) -> Result<Box<dyn Translation>, FtlError>;
 
@@ -33,15 +33,9 @@ pub struct MappingInfo {
     build: Build,
 }
 
-impl MappingInfo {
-    /// The documentation in Markdown.
-    pub fn doc(&self) -> String {
-        header(self.source)
-    }
-
-    /// The first line of the documentation.
-    pub fn summary(&self) -> String {
-        self.doc().lines().next().unwrap_or_default().to_string()
+impl Documented for MappingInfo {
+    fn source(&self) -> &'static str {
+        self.source
     }
 }
 

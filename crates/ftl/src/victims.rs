@@ -2,7 +2,7 @@
 //! them. The policies are in [`victim`](crate::victim).
 
 use flashgc_base::rng::Stream;
-use flashgc_base::spec::{Param, Params, Spec, SpecError, header};
+use flashgc_base::spec::{Documented, Param, Params, Spec, SpecError};
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::error::FtlError;
@@ -176,16 +176,6 @@ impl VictimInfo {
         }
     }
 
-    /// The documentation in Markdown: summary, description, formula, cost and source.
-    pub fn doc(&self) -> String {
-        header(self.source)
-    }
-
-    /// The first line of the documentation.
-    pub fn summary(&self) -> String {
-        self.doc().lines().next().unwrap_or_default().to_string()
-    }
-
     /// The policy's pick from a hand-built table. Its blocks were closed in the order `closed`,
     /// with b pages programmed before each. The random stream is made from `seed`.
     pub fn pick_from(
@@ -196,6 +186,12 @@ impl VictimInfo {
         seed: u64,
     ) -> Result<Option<BlockId>, SpecError> {
         (self.pick)(params, blocks, closed, seed)
+    }
+}
+
+impl Documented for VictimInfo {
+    fn source(&self) -> &'static str {
+        self.source
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use flashgc_base::fail_if;
 use flashgc_base::snapshot::{State, Value};
 
 use crate::blocks::BlockId;
@@ -206,18 +207,16 @@ impl Wear {
         for (number, (plane, bad)) in self.planes.iter().zip(parts).enumerate() {
             let bad = &bad[..(blocks - set_aside) as usize];
             let bad = bad.iter().filter(|&&bad| bad).count() as u32;
-            if bad != plane.bad_blocks {
-                return Err(format!(
-                    "plane {number}: {bad} bad blocks, {} counted",
-                    plane.bad_blocks
-                ));
-            }
-            if bad > plane.reserve && self.system_failure.is_none() {
-                return Err(format!(
-                    "plane {number}: {bad} blocks are bad, its reserve is {}, without a failure",
-                    plane.reserve
-                ));
-            }
+            fail_if!(
+                bad != plane.bad_blocks,
+                "plane {number}: {bad} bad blocks, {} counted",
+                plane.bad_blocks
+            );
+            fail_if!(
+                bad > plane.reserve && self.system_failure.is_none(),
+                "plane {number}: {bad} blocks are bad, its reserve is {}, without a failure",
+                plane.reserve
+            );
         }
         Ok(())
     }

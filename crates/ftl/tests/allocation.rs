@@ -1,5 +1,6 @@
 //! Block allocation: what every registered policy must do, and what each picks.
 
+use flashgc_base::spec::Documented;
 use flashgc_ftl::allocation::Pool;
 use flashgc_ftl::{
     Allocation, BlockId, Frontier, Geometry, Layout, Translation, VictimSpec, allocation_policies,

@@ -1,7 +1,7 @@
 //! The contract of every registered victim policy. A new policy is tested here without a new line.
 
 use flashgc_base::rng::Stream;
-use flashgc_base::spec::{Params, Spec};
+use flashgc_base::spec::{Documented, Params, Spec};
 use flashgc_ftl::{
     Allocation, BlockTable, External, Fill, Frontier, FtlErrorKind, Geometry, Layer, Layout,
     Levelling, PageMap, PlacementSpec, Translation, VictimSpec, allocation_policies, collectors,

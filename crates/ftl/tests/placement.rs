@@ -3,6 +3,7 @@
 
 use crate::hinting::Hinting;
 use flashgc_base::rng::Stream;
+use flashgc_base::spec::Documented;
 use flashgc_ftl::{
     EndOfLife, Endurance, Fill, Frontier, Geometry, Layout, Lifespan, PlacementSpec, Translation,
     VictimSpec, placement_policies, victim_policies,

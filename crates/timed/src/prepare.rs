@@ -4,12 +4,14 @@
 use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::FtlError;
+use flashgc_ftl::dftl::MapCache;
 use flashgc_host::{ClockedHost, Leaving};
 use flashgc_workload::requests::TimedRequest;
 use flashgc_workload::{Batch, Op};
 
 use super::drive::TimedDrive;
 use super::front::Shape;
+use super::mapping::BeforeTheClock;
 use super::observer::Observer;
 use super::ops::Kind;
 
@@ -70,10 +72,9 @@ impl<O: Observer> TimedDrive<O> {
             if has_streams {
                 self.shared.name(page, streams.get(index).copied().unwrap_or(NO_STREAM))?;
             }
-            let map = &mut *self.shared.map;
-            let is_written = match self.front.mapping_mut() {
-                Some(mapping) => mapping.write_at_once(map, &self.scheduler, page)?,
-                None => self.scheduler.write_at_once(map, page)?,
+            let is_written = match self.map_on_flash() {
+                Some((cache, mut below)) => cache.write_at_once(&mut below, page)?,
+                None => self.scheduler.write_at_once(&mut *self.shared.map, page)?,
             };
             if !is_written {
                 break;
@@ -87,30 +88,34 @@ impl<O: Observer> TimedDrive<O> {
         if self.shared.map.has_ended() {
             return Ok(());
         }
-        let map = &mut *self.shared.map;
-        match self.front.mapping_mut() {
-            Some(mapping) => mapping.trim_at_once(map, &self.scheduler, page),
-            None => map.trim(page).map(drop),
+        match self.map_on_flash() {
+            Some((cache, mut below)) => cache.trim_at_once(&mut below, page).map(drop),
+            None => self.shared.map.trim(page).map(drop),
         }
     }
 
     /// A read changes the part of a map on flash that is in memory, and nothing else.
     fn read_at_once(&mut self, page: u32) -> Result<(), FtlError> {
-        let map = &mut *self.shared.map;
-        match self.front.mapping_mut() {
-            Some(mapping) => mapping.read_page_at_once(map, &self.scheduler, page),
+        match self.map_on_flash() {
+            Some((cache, mut below)) => cache.read_at_once(&mut below, page),
             None => Ok(()),
         }
     }
 
     /// Takes hints on `pages`, or takes them back.
     fn hint_at_once(&mut self, pages: &[u32], is_taken_back: bool) -> Result<(), FtlError> {
-        let Some(mapping) = self.front.mapping_mut() else {
+        let Some((cache, mut below)) = self.map_on_flash() else {
             let kind = if is_taken_back { Kind::Clean } else { Kind::Hint };
             return self.shared.take(kind, pages);
         };
-        let (map, dies) = (&mut *self.shared.map, &self.scheduler);
-        pages.iter().try_for_each(|&page| mapping.hint_at_once(map, dies, page, is_taken_back))
+        pages.iter().try_for_each(|&page| cache.hint_at_once(&mut below, page, is_taken_back))
+    }
+
+    /// Returns the map entries in memory of a map on flash, and the page map below; `None` where the map is in
+    /// memory.
+    fn map_on_flash(&mut self) -> Option<(&mut MapCache, BeforeTheClock<'_>)> {
+        let below = BeforeTheClock { map: &mut *self.shared.map, dies: &self.scheduler };
+        self.front.mapping_mut().map(|mapping| (mapping.cache_mut(), below))
     }
 
     /// Programs what waits in the page buffers, unless their power is protected.

@@ -63,6 +63,12 @@ impl Fault {
     }
 }
 
+impl From<String> for Fault {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
 /// The tag of a section: FNV-1a of its name, folded.
 fn tag(name: &str) -> u32 {
     let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {

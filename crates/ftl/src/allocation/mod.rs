@@ -11,7 +11,7 @@ use crate::frontier::Frontier;
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Params, Spec, SpecError, header};
+use flashgc_base::spec::{Documented, Params, Spec, SpecError};
 use flashgc_base::table::bytes_of;
 
 /// A pool of erased blocks that says in which order they are used.
@@ -51,15 +51,9 @@ pub struct AllocationInfo {
     make: fn(usize, Stream) -> Box<dyn Pool>,
 }
 
-impl AllocationInfo {
-    /// The documentation in Markdown: summary, description, rule, cost and source.
-    pub fn doc(&self) -> String {
-        header(self.source)
-    }
-
-    /// The first line of the documentation.
-    pub fn summary(&self) -> String {
-        self.doc().lines().next().unwrap_or_default().to_string()
+impl Documented for AllocationInfo {
+    fn source(&self) -> &'static str {
+        self.source
     }
 }
 

@@ -1,6 +1,7 @@
 //! The map of DFTL in memory: which entries are cached, and which differ from the map on flash. No
 //! I/O: it says which translation pages must be read and programmed, and is told when they were.
 
+use flashgc_base::fail_if;
 use flashgc_base::snapshot::{Fault, State};
 
 use crate::counters::MapTraffic;
@@ -250,22 +251,27 @@ impl MapCache {
     ) -> Result<(), String> {
         for page in 0..self.pages {
             let entry = self.slot(page).map(|slot| self.entries[slot as usize]);
-            if entry.is_some_and(|other| other != page) {
-                return Err(format!("the entry of page {page} is another page's"));
-            }
+            fail_if!(
+                entry.is_some_and(|other| other != page),
+                "the entry of page {page} is another page's"
+            );
             let changed = self.is_changed(page);
-            if changed && !self.is_cached(page) && !will_be_written(self.number_of(page)) {
-                return Err(format!("the entry of page {page} is changed and not cached"));
-            }
+            fail_if!(
+                changed && !self.is_cached(page) && !will_be_written(self.number_of(page)),
+                "the entry of page {page} is changed and not cached"
+            );
             let (stored, place) = (self.stored[page as usize], place(page).unwrap_or(NONE));
-            if stored != place && !changed {
-                return Err(format!("the map on flash has page {page} at {stored}, not {place}"));
-            }
+            fail_if!(
+                stored != place && !changed,
+                "the map on flash has page {page} at {stored}, not {place}"
+            );
         }
         let cached = self.slots.iter().filter(|&&slot| slot != NONE).count() as u32;
-        if cached != self.order.len() || cached > self.capacity {
-            return Err(format!("{cached} entries cached, {} in order", self.order.len()));
-        }
+        fail_if!(
+            cached != self.order.len() || cached > self.capacity,
+            "{cached} entries cached, {} in order",
+            self.order.len()
+        );
         Ok(())
     }
 

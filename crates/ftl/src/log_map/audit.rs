@@ -3,6 +3,7 @@
 use crate::blocks::BlockId;
 use crate::geometry::UNMAPPED;
 use crate::log_map::hybrid::{Hybrid, NO_BLOCK, Role};
+use flashgc_base::fail_if;
 use flashgc_base::residency::{NotCached, Residency};
 
 /// Checks the state against itself; `logs` are the buffer's log blocks and how far each is
@@ -13,12 +14,14 @@ pub(super) fn audit(hybrid: &Hybrid, logs: &[(BlockId, u32)]) -> Result<(), Stri
     let mut mapped = vec![0u32; geometry.blocks() as usize];
     for (page, &ppn) in (0u32..).zip(&*hybrid.map).filter(|&(_, &ppn)| ppn != UNMAPPED) {
         let (block, offset) = (ppn >> bits, ppn & ((1 << bits) - 1));
-        if block >= geometry.blocks() || offset >= b {
-            return Err(format!("page {page} is mapped to {ppn:#x}, outside the drive"));
-        }
-        if !hybrid.is_live(block, offset) || hybrid.page_at(block, offset) != page {
-            return Err(format!("page {page} is mapped to block {block} page {offset}, not there"));
-        }
+        fail_if!(
+            block >= geometry.blocks() || offset >= b,
+            "page {page} is mapped to {ppn:#x}, outside the drive"
+        );
+        fail_if!(
+            !hybrid.is_live(block, offset) || hybrid.page_at(block, offset) != page,
+            "page {page} is mapped to block {block} page {offset}, not there"
+        );
         if let Role::Data(lbn) = hybrid.roles[block as usize]
             && (lbn, offset) != (page / b, page % b)
         {
@@ -29,26 +32,30 @@ pub(super) fn audit(hybrid: &Hybrid, logs: &[(BlockId, u32)]) -> Result<(), Stri
     for block in 0..geometry.blocks() {
         let live = (0..b).filter(|&offset| hybrid.is_live(block, offset)).count() as u32;
         let counted = u32::from(hybrid.blocks.valid(block));
-        if live != mapped[block as usize] || live != counted {
-            return Err(format!(
-                "block {block} has {live} live pages, {} mapped, {counted} counted",
-                mapped[block as usize]
-            ));
-        }
-        if (0..b).any(|at| hybrid.is_live(block, at) && !hybrid.is_written(block, at)) {
-            return Err(format!("block {block} has a live page that was never programmed"));
-        }
+        fail_if!(
+            live != mapped[block as usize] || live != counted,
+            "block {block} has {live} live pages, {} mapped, {counted} counted",
+            mapped[block as usize]
+        );
+        fail_if!(
+            (0..b).any(|at| hybrid.is_live(block, at) && !hybrid.is_written(block, at)),
+            "block {block} has a live page that was never programmed"
+        );
     }
     audit_roles(hybrid, logs)?;
     let erases: u64 = hybrid.blocks.erase_counts().iter().map(|&count| u64::from(count)).sum();
-    if erases != hybrid.counters.erases {
-        return Err(format!("{erases} erases of blocks, {} counted", hybrid.counters.erases));
-    }
+    fail_if!(
+        erases != hybrid.counters.erases,
+        "{erases} erases of blocks, {} counted",
+        hybrid.counters.erases
+    );
     let merges = hybrid.merges;
     let kinds = merges.switch + merges.partial + merges.full + merges.dead;
-    if kinds != hybrid.counters.collections {
-        return Err(format!("{kinds} merges, {} collections", hybrid.counters.collections));
-    }
+    fail_if!(
+        kinds != hybrid.counters.collections,
+        "{kinds} merges, {} collections",
+        hybrid.counters.collections
+    );
     Ok(())
 }
 
@@ -69,29 +76,29 @@ fn audit_roles(hybrid: &Hybrid, logs: &[(BlockId, u32)]) -> Result<(), String> {
             }
             Role::Log => (0, 0, 1),
         };
-        if (in_pool, as_data, log) != expected {
-            return Err(format!(
-                "block {block} is {in_pool} times in the pool, {as_data} times a data block, \
-                 {log} times a log block; expected {expected:?}"
-            ));
-        }
+        fail_if!(
+            (in_pool, as_data, log) != expected,
+            "block {block} is {in_pool} times in the pool, {as_data} times a data block, {log} \
+             times a log block; expected {expected:?}"
+        );
         let written = (0..b).filter(|&offset| hybrid.is_written(block, offset)).count() as u32;
-        if in_pool == 1 && (written > 0 || hybrid.blocks.is_programmed(block)) {
-            return Err(format!("block {block} is in the pool but not erased"));
-        }
+        fail_if!(
+            in_pool == 1 && (written > 0 || hybrid.blocks.is_programmed(block)),
+            "block {block} is in the pool but not erased"
+        );
         let full = logs.iter().any(|&(other, next)| other == block && next == b);
-        if hybrid.blocks.is_candidate(block) && !full {
-            return Err(format!("block {block} may be collected but is no full log block"));
-        }
+        fail_if!(
+            hybrid.blocks.is_candidate(block) && !full,
+            "block {block} may be collected but is no full log block"
+        );
     }
     for &(block, next) in logs {
-        if (0..b).any(|offset| hybrid.is_written(block, offset) != (offset < next)) {
-            return Err(format!("log block {block} is not programmed in order up to {next}"));
-        }
+        fail_if!(
+            (0..b).any(|offset| hybrid.is_written(block, offset) != (offset < next)),
+            "log block {block} is not programmed in order up to {next}"
+        );
     }
-    if pool.is_empty() {
-        return Err("no erased block is left for a merge".to_string());
-    }
+    fail_if!(pool.is_empty(), "no erased block is left for a merge");
     match hybrid.data.iter().filter(|&&block| block != NO_BLOCK).count() + logs.len() + pool.len() {
         all if all == hybrid.geometry.blocks() as usize => Ok(()),
         all => Err(format!("{all} blocks in use or in the pool")),

@@ -6,11 +6,11 @@ mod collect;
 mod write;
 
 use flashgc_base::naming::{choice, option, subject};
-use flashgc_base::refuse_if;
 use flashgc_base::residency::{NotCached, Residency};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::SpecError;
+use flashgc_base::{fail_if, refuse_if};
 
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::Counters;
@@ -144,9 +144,10 @@ impl<P: VictimPolicy> Layer for PageMap<P> {
 
     fn audit(&self) -> Result<(), String> {
         let plane = self.plane();
-        if !self.frontier.has_pool() && !plane.pool.is_empty() {
-            return Err("a frontier without a pool has blocks in it".to_string());
-        }
+        fail_if!(
+            !self.frontier.has_pool() && !plane.pool.is_empty(),
+            "a frontier without a pool has blocks in it"
+        );
         self.store.audit()
     }
 }

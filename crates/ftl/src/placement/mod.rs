@@ -35,7 +35,7 @@ use crate::streams::Streams;
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::spec::{Param, Params, Spec, SpecError, header};
+use flashgc_base::spec::{Documented, Param, Params, Spec, SpecError, header};
 use flashgc_base::stream::StreamId;
 
 /// The time of a decision, on two clocks. First contents of a drive count on neither.
@@ -221,21 +221,6 @@ impl From<&Geometry> for Shape {
 }
 
 impl PlacementInfo {
-    /// The documentation in Markdown: summary, description, rule, cost with the memory, and source.
-    pub fn doc(&self) -> String {
-        let source = "\n\n# Source\n";
-        let memory = format!(
-            "\n\nMemory with the usual parameters: {:.3} bytes a logical page of 2^20.{source}",
-            self.bytes_a_page()
-        );
-        header(self.source).replace(source, &memory)
-    }
-
-    /// The first line of the documentation.
-    pub fn summary(&self) -> String {
-        self.doc().lines().next().unwrap_or_default().to_string()
-    }
-
     /// Bytes of memory a logical page with the usual parameters, on a drive of 2^20 logical pages
     /// and 4661 blocks of 256, a spare factor of 12%. On larger drives they are no more, but for tables whose lengths are powers of two.
     pub fn bytes_a_page(&self) -> f64 {
@@ -244,6 +229,21 @@ impl PlacementInfo {
         let usual = PlacementSpec::parse(self.name).expect("the defaults fit");
         let streams = if self.needs_streams { Streams::bytes(pages as u32) } else { 0 };
         ((self.bytes)(&usual.params, shape) + streams) as f64 / pages as f64
+    }
+}
+
+impl Documented for PlacementInfo {
+    fn source(&self) -> &'static str {
+        self.source
+    }
+
+    fn doc(&self) -> String {
+        let source = "\n\n# Source\n";
+        let memory = format!(
+            "\n\nMemory with the usual parameters: {:.3} bytes a logical page of 2^20.{source}",
+            self.bytes_a_page()
+        );
+        header(self.source).replace(source, &memory)
     }
 }
 

@@ -35,6 +35,7 @@
 //! least `(1 - u)/(u hotness)`; here any victim policy may be used.
 
 use super::{Class, Now, Place, Placement, PlacementInfo, Remembers, Shape, StreamId};
+use flashgc_base::fail_if;
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::{Param, Params};
 use flashgc_base::table::prefetch;
@@ -213,9 +214,10 @@ impl Sfs {
         let free = self.free.iter().take(self.frees as usize);
         let count = self.segments.len();
         let mut numbers = of_pages.chain(&self.open).chain(free);
-        if self.frees as usize > count || numbers.any(|&number| number as usize >= count) {
-            return Err(Fault::new("a page is on a segment that there is not"));
-        }
+        fail_if!(
+            self.frees as usize > count || numbers.any(|&number| number as usize >= count),
+            "a page is on a segment that there is not"
+        );
         self.segments.fill(Segment::default());
         for page in 0..self.segment_of.len() as u32 {
             if self.segment_of[page as usize] != NONE {

@@ -1,6 +1,7 @@
 //! The page map over planes: how a drive with a clock drives the [page store](crate::store), one
 //! operation at a time.
 
+use flashgc_base::fail_if;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::stream::StreamId;
@@ -483,11 +484,10 @@ impl<P: VictimPolicy> Layer for PlaneMap<P> {
             let full = plane_state.blocks.pages_per_block() as u16;
             let counts = plane_state.blocks.masked_counts().iter().filter(|&&count| count <= full);
             let dead: u64 = counts.map(|&count| u64::from(full - count)).sum();
-            if self.reclaimable_pages(plane) != dead {
-                return Err(format!(
-                    "plane {plane}: {dead} pages of candidates are dead, miscounted"
-                ));
-            }
+            fail_if!(
+                self.reclaimable_pages(plane) != dead,
+                "plane {plane}: {dead} pages of candidates are dead, miscounted"
+            );
         }
         self.store.audit()
     }

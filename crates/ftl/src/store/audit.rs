@@ -1,6 +1,7 @@
 //! The checks of a store. One that was read names what there is; the audit checks every invariant by plain
 //! counting.
 
+use flashgc_base::fail_if;
 use flashgc_base::snapshot::Fault;
 
 use super::{Active, PageStore, Plane, Region, Tables, UnderWay};
@@ -29,17 +30,13 @@ impl<P: VictimPolicy> PageStore<P> {
                 && plane.wanted.is_none_or(|class| usize::from(class) < plane.open.len())
                 && plane.pool.blocks().into_iter().all(is_block)
                 && plane.under_way.as_ref().is_none_or(steps);
-            if !holds {
-                return Err(Fault::new("a plane names a block that there is not"));
-            }
+            fail_if!(!holds, "a plane names a block that there is not");
         }
-        if self.zombies.is_some()
-            == self.planes.iter().all(|plane| plane.blocks.zombie_counts().is_empty())
-        {
-            return Err(Fault::new(
-                "zombies are kept where they should not be, or the other way round",
-            ));
-        }
+        fail_if!(
+            self.zombies.is_some()
+                == self.planes.iter().all(|plane| plane.blocks.zombie_counts().is_empty()),
+            "zombies are kept where they should not be, or the other way round"
+        );
         Ok(())
     }
 
@@ -72,18 +69,16 @@ impl<P: VictimPolicy> PageStore<P> {
         for page in 0..geometry.logical_pages() {
             let Some(ppn) = self.locate(page) else { continue };
             let (block, offset) = tables.place_of(ppn);
-            if block >= geometry.blocks() || offset >= geometry.pages_per_block() {
-                return Err(format!("page {page} is mapped to {ppn:#x}, outside the drive"));
-            }
-            if !tables.is_live(ppn) {
-                return Err(format!(
-                    "page {page} is mapped to block {block} page {offset}: not live"
-                ));
-            }
+            fail_if!(
+                block >= geometry.blocks() || offset >= geometry.pages_per_block(),
+                "page {page} is mapped to {ppn:#x}, outside the drive"
+            );
+            fail_if!(
+                !tables.is_live(ppn),
+                "page {page} is mapped to block {block} page {offset}: not live"
+            );
             let holder = tables.pages_of(block)[offset as usize];
-            if holder != page {
-                return Err(format!("page {page} is mapped where page {holder} lies"));
-            }
+            fail_if!(holder != page, "page {page} is mapped where page {holder} lies");
             mapped += 1;
         }
         // Every mapped page has a live bit of its own, so equal totals leave no live bit unmapped.
@@ -105,17 +100,14 @@ impl<P: VictimPolicy> PageStore<P> {
                 let (erases, limit) =
                     (plane.blocks.erase_count(block), wear.limits()[number as usize]);
                 let is_bad = wear.is_bad(number);
-                if erases > limit || (erases == limit) != is_bad {
-                    return Err(format!(
-                        "block {number} bears {limit} erases and had {erases}; bad: {is_bad}"
-                    ));
-                }
+                fail_if!(
+                    erases > limit || (erases == limit) != is_bad,
+                    "block {number} bears {limit} erases and had {erases}; bad: {is_bad}"
+                );
                 bad += u32::from(is_bad);
             }
         }
-        if bad != wear.bad_blocks() {
-            return Err(format!("{bad} blocks are bad, {} counted", wear.bad_blocks()));
-        }
+        fail_if!(bad != wear.bad_blocks(), "{bad} blocks are bad, {} counted", wear.bad_blocks());
         wear.audit()
     }
 }
@@ -129,20 +121,20 @@ fn audit_plane<P: VictimPolicy>(
     let pool = plane.pool.blocks();
     let mut waiting = vec![0u32; plane.blocks.len() as usize];
     pool.iter().for_each(|&block| waiting[block as usize] += 1);
-    if waiting.iter().any(|&times| times > 1) || pool.len() != plane.pool.len() {
-        return Err("a block waits in the pool twice, or the pool miscounts".to_string());
-    }
+    fail_if!(
+        waiting.iter().any(|&times| times > 1) || pool.len() != plane.pool.len(),
+        "a block waits in the pool twice, or the pool miscounts"
+    );
     let (mut valid_pages, mut candidates) = (0, 0);
     for block in 0..plane.blocks.len() {
         let first = tables.first_ppn(plane.first_block + block);
         let valid = (0..b).filter(|offset| tables.is_live(first | offset)).count();
         valid_pages += valid as u64;
-        if valid != usize::from(plane.blocks.valid(block)) {
-            return Err(format!(
-                "block {block} holds {valid} live pages, the table says {}",
-                plane.blocks.valid(block)
-            ));
-        }
+        fail_if!(
+            valid != usize::from(plane.blocks.valid(block)),
+            "block {block} holds {valid} live pages, the table says {}",
+            plane.blocks.valid(block)
+        );
         let is_open = plane.open.iter().any(|active| active.block == block);
         let in_pool = waiting[block as usize] == 1;
         let is_candidate = plane.blocks.is_candidate(block);
@@ -151,31 +143,35 @@ fn audit_plane<P: VictimPolicy>(
         candidates += u32::from(is_candidate);
         let in_region = plane.region.as_ref().is_some_and(|region| region.holds(block));
         let states = [is_open, in_pool, is_candidate, is_victim, is_bad, in_region];
-        if states.into_iter().filter(|&state| state).count() != 1 {
-            return Err(format!(
-                "block {block} is open: {is_open}, in the pool: {in_pool}, a candidate: \
-                 {is_candidate}, the victim: {is_victim}, bad: {is_bad}, in the SLC region: \
-                 {in_region}; expected exactly one"
-            ));
-        }
-        if is_bad && valid > 0 {
-            return Err(format!("block {block} is bad and holds {valid} live pages"));
-        }
-        if in_pool && (valid > 0 || plane.blocks.is_programmed(block)) {
-            return Err(format!("block {block} is in the pool but not erased"));
-        }
+        fail_if!(
+            states.into_iter().filter(|&state| state).count() != 1,
+            "block {block} is open: {is_open}, in the pool: {in_pool}, a candidate: \
+             {is_candidate}, the victim: {is_victim}, bad: {is_bad}, in the SLC region: \
+             {in_region}; expected exactly one"
+        );
+        fail_if!(is_bad && valid > 0, "block {block} is bad and holds {valid} live pages");
+        fail_if!(
+            in_pool && (valid > 0 || plane.blocks.is_programmed(block)),
+            "block {block} is in the pool but not erased"
+        );
     }
-    if candidates != plane.blocks.candidates() {
-        return Err(format!("{candidates} candidates, counted as {}", plane.blocks.candidates()));
-    }
-    if valid_pages != plane.valid_pages {
-        return Err(format!("{valid_pages} live pages, counted as {}", plane.valid_pages));
-    }
+    fail_if!(
+        candidates != plane.blocks.candidates(),
+        "{candidates} candidates, counted as {}",
+        plane.blocks.candidates()
+    );
+    fail_if!(
+        valid_pages != plane.valid_pages,
+        "{valid_pages} live pages, counted as {}",
+        plane.valid_pages
+    );
     audit_open(tables, plane)?;
     let erases: u64 = plane.blocks.erase_counts().iter().map(|&count| u64::from(count)).sum();
-    if erases != plane.counters.erases {
-        return Err(format!("{erases} erases of blocks, {} counted", plane.counters.erases));
-    }
+    fail_if!(
+        erases != plane.counters.erases,
+        "{erases} erases of blocks, {} counted",
+        plane.counters.erases
+    );
     let apart = plane.region.as_ref().map_or(0, Region::set_aside);
     let levelled = plane.blocks.len() - apart;
     plane.leveller.as_ref().map_or(Ok(()), |leveller| leveller.audit(&plane.blocks, levelled))?;
@@ -189,9 +185,11 @@ fn audit_open<P: VictimPolicy>(tables: &Tables, plane: &Plane<P>) -> Result<(), 
         plane.open.iter().copied().filter(|active| active.is_some()).collect();
     for active in &open {
         let first = tables.first_ppn(plane.first_block + active.block);
-        if active.next > b || (active.next..b).any(|offset| tables.is_live(first | offset)) {
-            return Err(format!("block {} has live pages beyond its frontier", active.block));
-        }
+        fail_if!(
+            active.next > b || (active.next..b).any(|offset| tables.is_live(first | offset)),
+            "block {} has live pages beyond its frontier",
+            active.block
+        );
     }
     open.sort_unstable_by_key(|active| active.block);
     match open.windows(2).find(|pair| pair[0].block == pair[1].block) {

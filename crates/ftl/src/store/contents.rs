@@ -4,6 +4,7 @@
 //! Policies and trackers begin anew. They see blocks closed in the order given, b pages apart on both
 //! clocks.
 
+use flashgc_base::fail_if;
 use flashgc_base::snapshot::Fault;
 
 use super::{Active, PageStore, Tables};
@@ -78,11 +79,10 @@ impl Contents<'_> {
                 let was_taken = std::mem::replace(taken, true);
                 !was_taken
             });
-            if !is_free || *next > b {
-                return Err(Fault::new(format!(
-                    "block {block} is open for class {class} at page {next}: no such place, or taken"
-                )));
-            }
+            fail_if!(
+                !is_free || *next > b,
+                "block {block} is open for class {class} at page {next}: no such place, or taken"
+            );
         }
         Ok(states)
     }
@@ -92,9 +92,10 @@ impl Contents<'_> {
         let blocks = tables.geometry.blocks() as usize;
         let pages = tables.geometry.logical_pages() as usize;
         let mapped = self.map.map_or(pages, <[u32]>::len);
-        if (mapped, self.erases.len(), self.classes.len()) != (pages, blocks, blocks) {
-            return Err(Fault::new("contents of a drive of another shape"));
-        }
+        fail_if!(
+            (mapped, self.erases.len(), self.classes.len()) != (pages, blocks, blocks),
+            "contents of a drive of another shape"
+        );
         if let Some(class) = self.classes.iter().find(|&&class| usize::from(class) >= classes) {
             return Err(Fault::new(format!("there is no class {class}")));
         }
@@ -116,9 +117,10 @@ impl<P: VictimPolicy> PageStore<P> {
     pub(crate) fn hold(&mut self, contents: &Contents<'_>) -> Result<(), Fault> {
         let classes = self.sorting.classes();
         let is_new = self.planes[0].pool.len() == self.tables.geometry.blocks() as usize;
-        if self.planes.len() != 1 || !is_new {
-            return Err(Fault::new("only a new store of one plane takes over contents"));
-        }
+        fail_if!(
+            self.planes.len() != 1 || !is_new,
+            "only a new store of one plane takes over contents"
+        );
         contents.check(&self.tables, classes)?;
         let states = contents.states(&self.tables, classes)?;
         self.sorting.hold(&contents.counters, contents.classes);
@@ -145,12 +147,11 @@ impl<P: VictimPolicy> PageStore<P> {
             let (block, offset) = self.tables.place_of(ppn);
             let state = states.get(block as usize);
             let is_programmed = matches!(state, Some(&State::Programmed(next)) if offset < next);
-            if !is_programmed || self.tables.is_live(ppn) {
-                return Err(Fault::new(format!(
-                    "page {page} is mapped to block {block} page {offset}, which is not programmed \
-                     or holds another page"
-                )));
-            }
+            fail_if!(
+                !is_programmed || self.tables.is_live(ppn),
+                "page {page} is mapped to block {block} page {offset}, which is not programmed or \
+                 holds another page"
+            );
             self.tables.program(block, offset, &[page]);
             plane.blocks.program(block, 1);
             plane.valid_pages += 1;

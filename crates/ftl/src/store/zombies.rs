@@ -4,6 +4,7 @@
 //! They are kept where the victim policy or the placement asks: a mark in the map entry, which is
 //! looked at with every write anyway, and a count a block in the block table.
 
+use flashgc_base::fail_if;
 use flashgc_base::mutants::{self, Mutant};
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::spec::SpecError;
@@ -220,9 +221,7 @@ impl<P: VictimPolicy> PageStore<P> {
             return Err(format!("block {block} holds {counted} zombies, the table says {kept}"));
         }
         let known: u64 = counted.iter().map(|&count| u64::from(count)).sum();
-        if known != counts.known {
-            return Err(format!("{known} zombies, {} counted", counts.known));
-        }
+        fail_if!(known != counts.known, "{known} zombies, {} counted", counts.known);
         Ok(())
     }
 }

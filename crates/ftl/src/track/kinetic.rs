@@ -1,6 +1,7 @@
 //! The candidate with the best score where scores grow with time: exact, without a look at every
 //! block at every pick.
 
+use flashgc_base::fail_if;
 use flashgc_base::snapshot::{State, Value};
 
 use super::{Origin, Tracker};
@@ -492,13 +493,11 @@ impl<S: Score> Tracker for Kinetic<S> {
                 let last = ((index + 1) * span).min(blocks.len());
                 let best = self.best_of(blocks, index * span..last, now);
                 let best = best.map_or(NONE, |(block, _)| block);
-                if best != node.winner {
-                    return Err(format!(
-                        "block {best} is the best under node {index} of level {height}, which \
-                         names {}",
-                        node.winner
-                    ));
-                }
+                fail_if!(
+                    best != node.winner,
+                    "block {best} is the best under node {index} of level {height}, which names {}",
+                    node.winner
+                );
             }
         }
         Ok(())

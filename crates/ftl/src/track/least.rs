@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use super::Tracker;
 use crate::blocks::{BlockId, BlockTable, NOT_A_CANDIDATE};
 use crate::geometry::Geometry;
+use flashgc_base::fail_if;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::Param;
 use flashgc_base::table::{bytes_of, tree_levels};
@@ -355,16 +356,15 @@ impl<R: Rank> Least<R> {
 
     /// Checks that every node is the least of its children, and the tree not empty without reason.
     pub(super) fn audit_nodes(&self, blocks: &BlockTable) -> Result<(), String> {
-        if self.is_empty() && (0..blocks.len()).any(|block| self.holds(block)) {
-            return Err("the tree is empty though blocks take part".to_string());
-        }
+        fail_if!(
+            self.is_empty() && (0..blocks.len()).any(|block| self.holds(block)),
+            "the tree is empty though blocks take part"
+        );
         let spans = self.tie.len().div_ceil(FAN);
         let mut below: Vec<u64> = (0..spans).map(|span| self.least_of_span(blocks, span)).collect();
         for level in [&self.leaves].into_iter().chain(&self.upper) {
             below.resize(level.len(), u64::MAX);
-            if *level != below {
-                return Err("a node of the tree is not the least of its children".to_string());
-            }
+            fail_if!(*level != below, "a node of the tree is not the least of its children");
             below = level.chunks(FAN).map(least).collect();
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! Candidates in two regions, cold and normal, and in each the one with the fewest valid pages.
 
+use flashgc_base::fail_if;
 use flashgc_base::snapshot::State;
 
 use super::{Least, Origin, Ties, Tracker};
@@ -77,9 +78,10 @@ impl Tracker for Regions {
             let held = [self.normal.holds(block), self.cold.holds(block)];
             let copied = self.copied[block as usize];
             let is_candidate = blocks.is_candidate(block);
-            if held != [is_candidate && !copied, is_candidate && copied] {
-                return Err(format!("block {block} is not in its region"));
-            }
+            fail_if!(
+                held != [is_candidate && !copied, is_candidate && copied],
+                "block {block} is not in its region"
+            );
         }
         self.normal.audit_nodes(blocks)?;
         self.cold.audit_nodes(blocks)

@@ -1,5 +1,6 @@
 //! Candidates in the order in which they were closed, passed by a hand that takes the emptier ones.
 
+use flashgc_base::fail_if;
 use flashgc_base::snapshot::{Fault, State};
 
 use super::Tracker;
@@ -108,9 +109,10 @@ impl Tracker for SecondChance {
     fn audit(&self, blocks: &BlockTable) -> Result<(), String> {
         let count = self.order.iter().filter(|&block| blocks.is_candidate(block)).count();
         let names = self.hand.into_iter().chain(self.choice);
-        if names.into_iter().any(|block| !blocks.is_candidate(block)) {
-            return Err("the hand names a block that is no candidate".to_string());
-        }
+        fail_if!(
+            names.into_iter().any(|block| !blocks.is_candidate(block)),
+            "the hand names a block that is no candidate"
+        );
         if count == self.order.len() && count == blocks.candidates() as usize {
             return Ok(());
         }

@@ -1,5 +1,6 @@
 //! The w candidates that were closed first, and which of them has the fewest valid pages.
 
+use flashgc_base::fail_if;
 use flashgc_base::snapshot::State;
 
 use super::order::Order;
@@ -73,13 +74,12 @@ impl Tracker for Window {
 
     fn audit(&self, blocks: &BlockTable) -> Result<(), String> {
         let members = (0..blocks.len()).filter(|&block| self.least.holds(block)).count();
-        if members != self.members || members + self.waiting.len() != blocks.candidates() as usize {
-            return Err(format!(
-                "{members} in the window, {} behind it, {} candidates",
-                self.waiting.len(),
-                blocks.candidates()
-            ));
-        }
+        fail_if!(
+            members != self.members || members + self.waiting.len() != blocks.candidates() as usize,
+            "{members} in the window, {} behind it, {} candidates",
+            self.waiting.len(),
+            blocks.candidates()
+        );
         self.least.audit_nodes(blocks)
     }
 }

@@ -22,18 +22,15 @@ use flashgc_base::residency::Region;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params};
 
-use super::regions::Regions;
-use super::{Evicted, PageCache, Policy, by_regions};
+use super::Policy;
+use super::regions::{Hit, Regions};
 
 /// Weight of the last epoch in the update probabilities, the default of `3-region`.
 const GAIN: f64 = 0.25;
 
 /// The policy `lru`. See the module's text.
 #[derive(State)]
-#[snapshot(named = "page cache")]
-pub struct Lru {
-    #[snapshot(state)]
-    regions: Regions,
+pub(super) struct Lru {
     /// The largest number of pages in the MRU region.
     #[snapshot(skip)]
     recent: u32,
@@ -44,65 +41,28 @@ impl Policy for Lru {
     const PARAMS: &'static [Param] = &[Param::integer("parts", (1, 1 << 20), Some("3"))
         .help("number of equal parts of the cache; the LRU region is one of them")];
     const FEWEST: u32 = 1;
+    const FIRST: Region = Region::Mru;
 
-    fn new(params: &Params, pages: u32, capacity: u32) -> Self {
+    fn new(params: &Params, capacity: u32) -> Self {
         let lru = (capacity / params.integer("parts") as u32).max(1);
-        Self { regions: Regions::new(pages, capacity, GAIN), recent: capacity - lru }
-    }
-}
-
-impl Lru {
-    #[inline]
-    fn settle(&mut self) {
-        while self.regions.lengths[Region::Mru as usize] > self.recent {
-            self.regions.age(Region::Mru);
-        }
-    }
-}
-
-by_regions!(Lru);
-
-impl PageCache for Lru {
-    fn capacity(&self) -> u32 {
-        self.regions.capacity
+        Self { recent: capacity - lru }
     }
 
-    fn len(&self) -> u32 {
-        self.regions.len()
+    fn gain(_: &Params) -> f64 {
+        GAIN
     }
 
     #[inline]
-    fn touch(&mut self, page: u32, write: bool) -> bool {
-        match self.regions.touch(page, write) {
-            None => false,
-            Some(hit) => {
-                if hit.region != Region::Mru {
-                    self.settle();
-                }
-                true
-            }
+    fn touched(&mut self, hit: Hit, regions: &mut Regions) {
+        if hit.region != Region::Mru {
+            self.settle(regions);
         }
     }
 
-    fn make_room(&mut self) -> Option<Evicted> {
-        if self.regions.len() < self.regions.capacity {
-            return None;
+    #[inline]
+    fn settle(&mut self, regions: &mut Regions) {
+        while regions.lengths[Region::Mru as usize] > self.recent {
+            regions.age(Region::Mru);
         }
-        self.regions.evict().map(|(page, dirty)| Evicted { page, dirty })
-    }
-
-    fn insert(&mut self, page: u32, write: bool) {
-        if self.regions.insert(Region::Mru, page, write) {
-            self.regions.close_epoch();
-        }
-        self.settle();
-    }
-
-    fn region_lengths(&self) -> [u32; 3] {
-        self.regions.lengths
-    }
-
-    fn region_pages(&self, region: Region) -> Vec<u32> {
-        self.regions.pages_of(region)
     }
 }

@@ -28,12 +28,13 @@ mod three_region;
 use std::fmt;
 
 use flashgc_base::refuse_if;
-use flashgc_base::residency::{Region, Residency};
+use flashgc_base::residency::{Cached, Region, Residency};
 use flashgc_base::snapshot::State;
-use flashgc_base::spec::{Param, Params, Spec, SpecError, count, header};
+use flashgc_base::spec::{Documented, Param, Params, Spec, SpecError, count};
 
-pub use lru::Lru;
-pub use three_region::ThreeRegion;
+use lru::Lru;
+use regions::{Hit, Regions};
+use three_region::ThreeRegion;
 
 /// A page that left the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,18 +79,107 @@ pub trait PageCache: Residency + State + Send {
     fn region_pages(&self, region: Region) -> Vec<u32>;
 }
 
-/// A page cache policy, as [`page_caches`] registers it.
-trait Policy: PageCache + Sized + 'static {
+/// A page cache policy, as [`page_caches`] registers it: the sizes of the regions.
+trait Policy: State + Send + Sized + 'static {
     const NAME: &'static str;
     const PARAMS: &'static [Param];
     /// The smallest capacity that the policy can manage, in pages.
     const FEWEST: u32;
+    /// The region that a page comes to first.
+    const FIRST: Region;
 
-    fn new(params: &Params, pages: u32, capacity: u32) -> Self;
+    fn new(params: &Params, capacity: u32) -> Self;
+
+    /// Returns the weight of the last epoch in the update probabilities.
+    fn gain(params: &Params) -> f64;
 
     /// Checks for faults that only the parameters together can have.
     fn check(_: &Params) -> Result<(), SpecError> {
         Ok(())
+    }
+
+    /// Notes that a page was touched, which had this place.
+    fn touched(&mut self, hit: Hit, regions: &mut Regions);
+
+    /// Moves pages that overflow their region to the LRU region.
+    fn settle(&mut self, regions: &mut Regions);
+
+    /// Ends the epoch.
+    fn close_epoch(&mut self, regions: &mut Regions) {
+        regions.close_epoch();
+    }
+}
+
+/// The cache with policy `P`.
+#[derive(State)]
+#[snapshot(named = "page cache")]
+struct Cache<P: Policy> {
+    #[snapshot(state)]
+    policy: P,
+    #[snapshot(state)]
+    regions: Regions,
+}
+
+impl<P: Policy> Residency for Cache<P> {
+    #[inline]
+    fn lookup(&self, page: u32) -> Option<Cached> {
+        self.regions.lookup(page)
+    }
+
+    #[inline]
+    fn set_dirty(&mut self, page: u32, dirty: bool) {
+        self.regions.set_dirty(page, dirty);
+    }
+
+    #[inline]
+    fn update_probability(&self, region: Region) -> f64 {
+        self.regions.update_probability(region)
+    }
+
+    fn follow_changes(&mut self) {
+        self.regions.follow_changes();
+    }
+
+    fn drain_changes(&mut self, pages: &mut Vec<u32>) {
+        self.regions.drain_changes(pages);
+    }
+}
+
+impl<P: Policy> PageCache for Cache<P> {
+    fn capacity(&self) -> u32 {
+        self.regions.capacity
+    }
+
+    fn len(&self) -> u32 {
+        self.regions.len()
+    }
+
+    #[inline]
+    fn touch(&mut self, page: u32, write: bool) -> bool {
+        let hit = self.regions.touch(page, write);
+        hit.map(|hit| self.policy.touched(hit, &mut self.regions)).is_some()
+    }
+
+    fn make_room(&mut self) -> Option<Evicted> {
+        if self.regions.len() < self.regions.capacity {
+            return None;
+        }
+        self.regions.evict().map(|(page, dirty)| Evicted { page, dirty })
+    }
+
+    fn insert(&mut self, page: u32, write: bool) {
+        if self.regions.insert(P::FIRST, page, write) {
+            self.policy.close_epoch(&mut self.regions);
+        }
+        self.policy.settle(&mut self.regions);
+    }
+
+    fn region_lengths(&self) -> [u32; 3] {
+        self.regions.lengths
+    }
+
+    fn region_pages(&self, region: Region) -> Vec<u32> {
+        self.regions.pages_of(region)
     }
 }
 
@@ -107,37 +197,33 @@ pub struct PageCacheInfo {
 }
 
 impl PageCacheInfo {
-    /// Returns the documentation in Markdown: summary, description, formula, cost and source.
-    pub fn doc(&self) -> String {
-        header(self.source)
-    }
-
-    /// Returns the first line of the documentation.
-    pub fn summary(&self) -> String {
-        self.doc().lines().next().unwrap_or_default().to_string()
+    /// Returns the entry of policy `P`, whose source file is `source`.
+    const fn of<P: Policy>(source: &'static str) -> Self {
+        Self {
+            name: P::NAME,
+            params: P::PARAMS,
+            source,
+            fewest: P::FEWEST,
+            check: P::check,
+            build: |params, pages, capacity| {
+                let regions = Regions::new(pages, capacity, P::gain(params));
+                Box::new(Cache { policy: P::new(params, capacity), regions })
+            },
+        }
     }
 }
 
-macro_rules! policies {
-    ($($policy:ty = $file:literal),+ $(,)?) => {
-        static POLICIES: &[PageCacheInfo] = &[$(PageCacheInfo {
-            name: <$policy as Policy>::NAME,
-            params: <$policy as Policy>::PARAMS,
-            source: include_str!($file),
-            fewest: <$policy as Policy>::FEWEST,
-            check: <$policy as Policy>::check,
-            build: |params, pages, capacity| {
-                Box::new(<$policy as Policy>::new(params, pages, capacity))
-            },
-        }),+];
-    };
+impl Documented for PageCacheInfo {
+    fn source(&self) -> &'static str {
+        self.source
+    }
 }
 
 // The list of policies: a new one is one file and one line here.
-policies! {
-    ThreeRegion = "three_region.rs",
-    Lru = "lru.rs",
-}
+static POLICIES: &[PageCacheInfo] = &[
+    PageCacheInfo::of::<ThreeRegion>(include_str!("three_region.rs")),
+    PageCacheInfo::of::<Lru>(include_str!("lru.rs")),
+];
 
 /// Returns every registered page cache policy, the default first.
 pub fn page_caches() -> &'static [PageCacheInfo] {
@@ -205,37 +291,6 @@ impl fmt::Debug for PageCacheSpec {
         write!(f, "PageCacheSpec({self})")
     }
 }
-
-/// Implements [`Residency`] for a policy by its field `regions`.
-macro_rules! by_regions {
-    ($policy:ty) => {
-        impl flashgc_base::residency::Residency for $policy {
-            #[inline]
-            fn lookup(&self, page: u32) -> Option<flashgc_base::residency::Cached> {
-                self.regions.lookup(page)
-            }
-
-            #[inline]
-            fn set_dirty(&mut self, page: u32, dirty: bool) {
-                self.regions.set_dirty(page, dirty);
-            }
-
-            #[inline]
-            fn update_probability(&self, region: flashgc_base::residency::Region) -> f64 {
-                self.regions.update_probability(region)
-            }
-
-            fn follow_changes(&mut self) {
-                self.regions.follow_changes();
-            }
-
-            fn drain_changes(&mut self, pages: &mut Vec<u32>) {
-                self.regions.drain_changes(pages);
-            }
-        }
-    };
-}
-use by_regions;
 
 #[cfg(test)]
 mod tests {

@@ -33,18 +33,15 @@ use flashgc_base::residency::Region;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
 
-use super::regions::Regions;
-use super::{Evicted, PageCache, Policy, by_regions};
+use super::Policy;
+use super::regions::{Hit, Regions};
 
 /// The least share of the cache that a region keeps.
 const FLOOR: f64 = 1.0 / 16.0;
 
 /// The policy `3-region`. See the module's text.
 #[derive(State)]
-#[snapshot(named = "page cache")]
-pub struct ThreeRegion {
-    #[snapshot(state)]
-    regions: Regions,
+pub(super) struct ThreeRegion {
     /// The largest numbers of pages in the initial and in the MRU region.
     sizes: [u32; 2],
     #[snapshot(skip)]
@@ -74,6 +71,7 @@ impl Policy for ThreeRegion {
             .help("weight of the last epoch in the update probabilities"),
     ];
     const FEWEST: u32 = 4;
+    const FIRST: Region = Region::Initial;
 
     fn check(params: &Params) -> Result<(), SpecError> {
         let (initial, lru) = (params.real("initial"), params.real("lru"));
@@ -90,11 +88,10 @@ impl Policy for ThreeRegion {
         ))
     }
 
-    fn new(params: &Params, pages: u32, capacity: u32) -> Self {
+    fn new(params: &Params, capacity: u32) -> Self {
         let share = |name| ((params.real(name) * f64::from(capacity)) as u32).max(1);
         let (initial, lru) = (share("initial"), share("lru"));
         Self {
-            regions: Regions::new(pages, capacity, params.real("g")),
             sizes: [initial, capacity - initial - lru],
             floor: (capacity / 16).max(1),
             step: (capacity / 32).max(1),
@@ -104,38 +101,47 @@ impl Policy for ThreeRegion {
             came: [0; 2],
         }
     }
-}
 
-impl ThreeRegion {
-    /// Returns the largest numbers of pages of the initial and the MRU region. The LRU region gets the
-    /// rest.
-    pub fn sizes(&self) -> [u32; 2] {
-        self.sizes
+    fn gain(params: &Params) -> f64 {
+        params.real("g")
+    }
+
+    #[inline]
+    fn touched(&mut self, hit: Hit, regions: &mut Regions) {
+        match hit.region {
+            Region::Mru => {
+                self.mru_hits += 1;
+                return;
+            }
+            Region::Lru => self.lru_hits[usize::from(!hit.from_initial)] += 1,
+            Region::Initial => {}
+        }
+        self.settle(regions);
     }
 
     /// Moves pages that overflow from the initial and the MRU region to the LRU region.
     #[inline]
-    fn settle(&mut self) {
+    fn settle(&mut self, regions: &mut Regions) {
         for (origin, region) in [Region::Initial, Region::Mru].into_iter().enumerate() {
-            while self.regions.lengths[region as usize] > self.sizes[origin] {
-                self.regions.age(region);
+            while regions.lengths[region as usize] > self.sizes[origin] {
+                regions.age(region);
                 self.came[origin] += 1;
             }
         }
     }
 
     /// Ends the epoch: updates the update probabilities and sizes, and resets the counters.
-    fn close_epoch(&mut self) {
-        self.regions.close_epoch();
+    fn close_epoch(&mut self, regions: &mut Regions) {
+        regions.close_epoch();
         if self.resize {
-            let lru = self.regions.capacity - self.sizes[0] - self.sizes[1];
+            let lru = regions.capacity - self.sizes[0] - self.sizes[1];
             self.sizes = resized(
                 self.sizes,
                 lru,
                 self.floor,
                 self.step,
                 &Epoch {
-                    lengths: self.regions.lengths,
+                    lengths: regions.lengths,
                     mru_hits: self.mru_hits,
                     lru_hits: self.lru_hits,
                     came: self.came,
@@ -186,53 +192,4 @@ fn resized(
         give(&mut mru, &mut lru);
     }
     [initial, mru]
-}
-
-by_regions!(ThreeRegion);
-
-impl PageCache for ThreeRegion {
-    fn capacity(&self) -> u32 {
-        self.regions.capacity
-    }
-
-    fn len(&self) -> u32 {
-        self.regions.len()
-    }
-
-    #[inline]
-    fn touch(&mut self, page: u32, write: bool) -> bool {
-        let Some(hit) = self.regions.touch(page, write) else { return false };
-        match hit.region {
-            Region::Mru => {
-                self.mru_hits += 1;
-                return true;
-            }
-            Region::Lru => self.lru_hits[usize::from(!hit.from_initial)] += 1,
-            Region::Initial => {}
-        }
-        self.settle();
-        true
-    }
-
-    fn make_room(&mut self) -> Option<Evicted> {
-        if self.regions.len() < self.regions.capacity {
-            return None;
-        }
-        self.regions.evict().map(|(page, dirty)| Evicted { page, dirty })
-    }
-
-    fn insert(&mut self, page: u32, write: bool) {
-        if self.regions.insert(Region::Initial, page, write) {
-            self.close_epoch();
-        }
-        self.settle();
-    }
-
-    fn region_lengths(&self) -> [u32; 3] {
-        self.regions.lengths
-    }
-
-    fn region_pages(&self, region: Region) -> Vec<u32> {
-        self.regions.pages_of(region)
-    }
 }

@@ -19,7 +19,7 @@ use flashgc_base::counts::{Counts, Listed};
 use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::refuse_if;
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
-use flashgc_base::spec::{Param, Params, Spec, SpecError, count, header};
+use flashgc_base::spec::{Documented, Param, Params, Spec, SpecError, count};
 use flashgc_base::stream::StreamId;
 use flashgc_workload::units::Quantity;
 use flashgc_workload::{Batch, Op, StreamRanges, Workload, WorkloadError};
@@ -97,15 +97,9 @@ pub struct CacheInfo {
 
 type Make = fn(&Params, &Room) -> Result<Box<dyn Cache>, SpecError>;
 
-impl CacheInfo {
-    /// Returns the documentation in Markdown: summary, description, cost and source.
-    pub fn doc(&self) -> String {
-        header(self.source)
-    }
-
-    /// Returns the first line of the documentation.
-    pub fn summary(&self) -> String {
-        self.doc().lines().next().unwrap_or_default().to_string()
+impl Documented for CacheInfo {
+    fn source(&self) -> &'static str {
+        self.source
     }
 }
 

@@ -3,6 +3,8 @@
 
 mod at_once;
 
+pub use at_once::BeforeTheClock;
+
 use std::collections::VecDeque;
 
 use flashgc_base::snapshot::{State, Value};
@@ -74,6 +76,12 @@ impl Mapping {
     /// Returns the number of pages of the host; those of the map come behind them.
     pub fn pages(&self) -> u32 {
         self.cache.pages()
+    }
+
+    /// Returns the map entries in memory, for commands before the clock starts: translation pages are then read
+    /// and programmed at once, with [`BeforeTheClock`] below.
+    pub fn cache_mut(&mut self) -> &mut MapCache {
+        &mut self.cache
     }
 
     /// Returns the counts of the map's traffic.
