@@ -50,9 +50,13 @@ impl Completion {
         self.completed_ns - self.arrived_ns
     }
 
-    /// Returns the time from dispatch to completion.
-    pub fn service_ns(&self) -> u64 {
-        self.completed_ns - self.dispatched_ns
+    /// Returns the kind of the request, in a word.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self.op {
+            Op::Read => "read",
+            Op::Write => "write",
+            _ => "trim",
+        }
     }
 }
 
@@ -98,6 +102,19 @@ pub enum Work {
     Poll,
     /// The time to let go of a suspended operation.
     Suspend,
+}
+
+impl Work {
+    /// Returns the work in a word.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Program => "program",
+            Self::Erase => "erase",
+            Self::Poll => "poll",
+            Self::Suspend => "suspend",
+        }
+    }
 }
 
 /// The request or the collection that work is for.

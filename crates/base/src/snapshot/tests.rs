@@ -19,6 +19,30 @@ struct Entry {
     pair: (u32, Option<u64>),
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Value)]
+enum Order {
+    Stop,
+    Go(u8),
+    Turn(u8, u32),
+}
+
+#[derive(Debug, PartialEq, Value)]
+#[snapshot(then = complete)]
+struct Course {
+    orders: Vec<Order>,
+    #[snapshot(skip)]
+    turns: usize,
+    length: u32,
+}
+
+impl Course {
+    fn complete(&mut self) -> Result<(), Fault> {
+        self.turns = self.orders.iter().filter(|order| matches!(order, Order::Turn(..))).count();
+        crate::fail_if!(self.length == 0, "a course of no length");
+        Ok(())
+    }
+}
+
 #[derive(Clone, State)]
 #[snapshot(named = "part")]
 struct Part {
@@ -148,4 +172,30 @@ fn what_cannot_be_saved_is_said_at_the_end() {
     7u32.put(&mut to);
     assert_eq!(to.finish().unwrap_err().to_string(), "no");
     assert!(bytes.is_empty());
+}
+
+#[test]
+fn variants_are_as_long_as_the_longest_and_skipped_fields_are_completed() {
+    let bytes_of = |value: &dyn Fn(&mut Writer<'_>)| {
+        let mut bytes = Vec::new();
+        let mut to = Writer::new(&mut bytes);
+        value(&mut to);
+        to.finish().unwrap();
+        bytes
+    };
+    let orders = [Order::Go(7), Order::Stop, Order::Turn(8, 9)];
+    let by_hand = [(1u8, 7u8, 0u32), (0, 0, 0), (2, 8, 9)];
+    for (order, hand) in orders.iter().zip(by_hand) {
+        assert_eq!(bytes_of(&|to| order.put(to)), bytes_of(&|to| hand.put(to)));
+    }
+    let taken = |length: u32| {
+        let course = Course { orders: orders.to_vec(), turns: 5, length };
+        let bytes = bytes_of(&|to| course.put(to));
+        Course::take(&mut Reader::new(&mut &bytes[..], bytes.len() as u64))
+    };
+    assert_eq!(taken(4).unwrap(), Course { orders: orders.to_vec(), turns: 1, length: 4 });
+    assert_eq!(taken(0), Err(Fault::new("a course of no length")));
+    let unknown = bytes_of(&|to| (3u8, 0u8, 0u32).put(to));
+    let unknown = Order::take(&mut Reader::new(&mut &unknown[..], unknown.len() as u64));
+    assert_eq!(unknown, Err(Fault::new("3 names no Order")));
 }

@@ -85,7 +85,7 @@ trait Policy: State + Send + Sized + 'static {
     const PARAMS: &'static [Param];
     /// The smallest capacity that the policy can manage, in pages.
     const FEWEST: u32;
-    /// The region that a page comes to first.
+    /// The region of a page that comes in.
     const FIRST: Region;
 
     fn new(params: &Params, capacity: u32) -> Self;

@@ -58,11 +58,6 @@ impl Hardware {
         die / self.dies_per_channel()
     }
 
-    /// Returns the time that `bytes` take on a bus that moves a byte in `picoseconds_per_byte`.
-    pub fn transfer_time(bytes: u32, picoseconds_per_byte: u64) -> u64 {
-        (u64::from(bytes) * picoseconds_per_byte).div_ceil(1000)
-    }
-
     /// Checks that a drive can have this hardware.
     ///
     /// # Errors

@@ -1,10 +1,9 @@
 //! The slowest requests in the form of results: in microseconds.
 
-use flashgc_workload::Op;
 use serde::{Deserialize, Serialize};
 
 use super::worst::{Worst, WorstSoFar, kind_of};
-use crate::observer::{Cause, Held, Place, Span, Work};
+use crate::observer::{Cause, Held, Place, Span};
 
 /// The slowest request of its kind, with the work that held it. Times are in microseconds; moments
 /// are since the start of the run.
@@ -100,13 +99,6 @@ impl OperationResult {
             Place::Bus => "bus",
             Place::Cells => "cells",
         };
-        let work = match span.work {
-            Work::Read => "read",
-            Work::Program => "program",
-            Work::Erase => "erase",
-            Work::Poll => "poll",
-            Work::Suspend => "suspend",
-        };
         let (request, collection) = match span.cause {
             Cause::Request(u64::MAX) => (None, None),
             Cause::Request(number) => (Some(number), None),
@@ -116,7 +108,7 @@ impl OperationResult {
             began_us: us(span.begin_ns),
             ended_us: us(span.end_ns),
             place: place.to_string(),
-            work: work.to_string(),
+            work: span.work.name().to_string(),
             request,
             collection,
         }
@@ -127,13 +119,8 @@ impl WorstResult {
     /// Returns the result of `worst` in run `run`.
     pub fn of(worst: &Worst, run: u32) -> Self {
         let request = &worst.request;
-        let kind = match request.op {
-            Op::Read => "read",
-            Op::Write => "write",
-            _ => "trim",
-        };
         Self {
-            kind: kind.to_string(),
+            kind: request.kind().to_string(),
             number: request.number,
             run,
             offset: request.offset,

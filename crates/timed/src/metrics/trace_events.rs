@@ -251,18 +251,13 @@ impl<W: Write> TraceEvents<W> {
         self.free.push(Reverse(lane));
         let track = (HOST, FIRST_LANE + lane);
         self.track(track, &format!("requests {lane}"));
-        let what = match request.op {
-            Op::Read => "read",
-            Op::Write => "write",
-            _ => "trim",
-        };
         let args = json!({
             "number": request.number, "offset": request.offset, "bytes": request.bytes,
             "queue_us": us(request.queue_ns), "collection_us": us(request.blocked_ns),
             "bus_us": us(request.bus_ns), "cell_us": us(request.cell_ns),
         });
         let (from_ns, to_ns) = (request.arrived_ns, request.completed_ns);
-        self.slice(track, what, "request", (from_ns, to_ns), args);
+        self.slice(track, request.kind(), "request", (from_ns, to_ns), args);
         if let Some(&(held, die)) = held
             && (self.from_ns..self.full_ns.unwrap_or(self.to_ns)).contains(&held.began_ns)
         {
@@ -378,11 +373,7 @@ fn word(span: &Span) -> &'static str {
         (Place::Bus, Work::Read) => "transfer out",
         (Place::Bus, Work::Program) => "transfer in",
         (Place::Bus, _) => "command",
-        (Place::Cells, Work::Read) => "read",
-        (Place::Cells, Work::Program) => "program",
-        (Place::Cells, Work::Erase) => "erase",
-        (Place::Cells, Work::Poll) => "poll",
-        (Place::Cells, Work::Suspend) => "suspend",
+        (Place::Cells, work) => work.name(),
     }
 }
 
