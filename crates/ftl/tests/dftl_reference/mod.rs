@@ -17,7 +17,7 @@ pub struct NaiveDftl {
     /// Cached entries, used least recently first, and whether the map on flash does not have them.
     entries: Vec<(u32, bool)>,
     stored: BTreeMap<u32, (usize, usize)>,
-    /// Pages as collections copy them.
+    /// Pages in the order in which collections program them.
     heard: Rc<RefCell<Vec<u32>>>,
     /// The heard pages that are not cached and not yet in the map on flash.
     moved: Vec<u32>,
@@ -28,10 +28,7 @@ impl NaiveDftl {
     pub fn new(mut flash: Reference, pages: u32, per_page: u32, capacity: usize) -> Self {
         let heard = Rc::new(RefCell::new(Vec::new()));
         let copies = heard.clone();
-        flash.copied = Some(Box::new(move |page| {
-            copies.borrow_mut().push(page);
-            true
-        }));
+        flash.moved = Some(Box::new(move |page| copies.borrow_mut().push(page)));
         let stored = flash.map.range(..pages).map(|(&page, &place)| (page, place)).collect();
         Self {
             flash,

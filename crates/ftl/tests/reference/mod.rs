@@ -50,6 +50,8 @@ pub struct Reference {
     pub zombies: BTreeSet<u32>,
     /// Hears of each valid page of a victim and says whether it is copied, rather than left out.
     pub copied: Option<Box<dyn FnMut(u32) -> bool>>,
+    /// Hears of each page that is programmed as a copy.
+    pub moved: Option<Box<dyn FnMut(u32)>>,
     pub frontier: Frontier,
     pub programs: u64,
     pub victims: Vec<(usize, usize)>,
@@ -149,6 +151,7 @@ impl Reference {
             placed: None,
             zombies: BTreeSet::new(),
             copied: None,
+            moved: None,
             frontier,
             programs: 0,
             victims: Vec::new(),
@@ -265,6 +268,9 @@ impl Reference {
     fn program(&mut self, block: usize, page: u32) {
         let from = self.map.get(&page).map_or(block, |&(from, _)| from);
         self.program_from(block, page, Origin::Copy(from));
+        if let Some(moved) = &mut self.moved {
+            moved(page);
+        }
     }
 
     fn program_from(&mut self, block: usize, page: u32, origin: Origin) {
