@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::frontier::Frontier;
-use flashgc_base::naming::{choice, subject};
+use flashgc_base::naming::subject;
 use flashgc_base::rng::Stream;
 use flashgc_base::spec::{Param, Params, Spec, SpecError, suggest};
 
@@ -193,18 +193,10 @@ pub struct Lifespan {
 impl Lifespan {
     /// Checks that a drive with this frontier can put another block in the place of a bad one.
     pub(crate) fn check(self, frontier: Frontier) -> Result<(), SpecError> {
-        if frontier.has_pool() {
-            return Ok(());
-        }
-        Err(SpecError::new(
-            format!(
-                "{} needs the pool or mixed frontier, found {}: without a pool no erased block can replace a \
-                 bad one",
-                subject("endurance"),
-                choice("frontier", frontier)
-            ),
-            choice("frontier", "pool"),
-        ))
+        frontier.check_pool(
+            subject("endurance"),
+            "without a pool no erased block can replace a bad one",
+        )
     }
 }
 

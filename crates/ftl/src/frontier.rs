@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use flashgc_base::naming::choice;
+use flashgc_base::refuse_if;
 use flashgc_base::spec::{Param, Params, Spec, SpecError};
 
 /// The write frontier of a drive.
@@ -94,6 +96,20 @@ impl Frontier {
             "mixed" => Self::Mixed { low: params.integer("low") as u32 },
             _ => Self::Pool { low: params.integer("low") as u32 },
         })
+    }
+
+    /// Checks that erased blocks wait in a pool, which `user` needs for this reason.
+    ///
+    /// # Errors
+    /// A frontier without a pool.
+    pub(crate) fn check_pool(self, user: impl fmt::Display, reason: &str) -> Result<(), SpecError> {
+        refuse_if!(
+            !self.has_pool(),
+            choice("frontier", "pool"),
+            "{user} needs the pool or mixed frontier, found {}: {reason}",
+            choice("frontier", self)
+        );
+        Ok(())
     }
 
     /// Returns `true` if erased blocks wait in a pool.

@@ -27,7 +27,7 @@ use crate::blocks::{BlockId, BlockTable};
 use crate::counters::Levelled;
 use crate::frontier::Frontier;
 use flashgc_base::fail_if;
-use flashgc_base::naming::{choice, subject};
+use flashgc_base::naming::subject;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Documented, Param, Params, Spec, SpecError};
 use flashgc_base::table::{bytes_of, tree_levels};
@@ -96,18 +96,10 @@ impl Levelling {
 
     /// Checks that a drive with this frontier has blocks to level with.
     pub(crate) fn check(self, frontier: Frontier) -> Result<(), SpecError> {
-        if frontier.has_pool() {
-            return Ok(());
-        }
-        Err(SpecError::new(
-            format!(
-                "{} static needs the pool or mixed frontier, found {}: without a pool no worn block is free \
-                 for the cold data",
-                subject("wear_levelling"),
-                choice("frontier", frontier)
-            ),
-            choice("frontier", "pool"),
-        ))
+        frontier.check_pool(
+            format!("{} static", subject("wear_levelling")),
+            "without a pool no worn block is free for the cold data",
+        )
     }
 }
 

@@ -526,6 +526,10 @@ impl Tracker for Noting {
     const FOLLOWS_PROGRAMS: bool = true;
     const FOLLOWS_ORIGINS: bool = true;
 
+    fn bytes(_: &Geometry) -> u64 {
+        0
+    }
+
     fn pages_died(&mut self, _: &BlockTable, old: &[u32], _: u64) {
         let dead = old.iter().filter(|&&ppn| ppn != UNMAPPED);
         self.0.lock().unwrap().extend(dead.map(|&ppn| Note::Died(ppn)));
@@ -560,10 +564,6 @@ impl VictimPolicy for Noting {
 
     fn new(_: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         Ok(Self::default())
-    }
-
-    fn bytes(&self, _: &Geometry) -> u64 {
-        0
     }
 
     fn tracker(&self, _: &BlockTable) -> Self {

@@ -8,7 +8,7 @@ mod sfl;
 
 use crate::blocks::BlockId;
 use crate::frontier::Frontier;
-use flashgc_base::naming::{choice, subject};
+use flashgc_base::naming::subject;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Documented, Params, Spec, SpecError};
@@ -120,18 +120,13 @@ impl Allocation {
     /// Checks that a drive with this frontier has erased blocks to choose from, unless the policy
     /// is the default.
     pub(crate) fn check(self, frontier: Frontier) -> Result<(), SpecError> {
-        if self.is_default() || frontier.has_pool() {
+        if self.is_default() {
             return Ok(());
         }
-        Err(SpecError::new(
-            format!(
-                "{} {self} needs the pool or mixed frontier, found {}: without a pool the erased victim is \
-                 used next, so there is no choice",
-                subject("allocation"),
-                choice("frontier", frontier)
-            ),
-            choice("frontier", "pool"),
-        ))
+        frontier.check_pool(
+            format!("{} {self}", subject("allocation")),
+            "without a pool the erased victim is used next, so there is no choice",
+        )
     }
 
     /// An empty pool with room for `room` blocks; its random numbers come from `seed`.

@@ -20,11 +20,6 @@ impl CloseOrder {
         Self { order: Order::new(blocks.len()) }
     }
 
-    /// Bytes that it keeps on a drive of this shape.
-    pub fn bytes(shape: &Geometry) -> u64 {
-        Order::bytes(shape.blocks())
-    }
-
     /// The candidate that was closed first.
     #[inline]
     pub fn oldest(&self) -> Option<BlockId> {
@@ -33,6 +28,10 @@ impl CloseOrder {
 }
 
 impl Tracker for CloseOrder {
+    fn bytes(shape: &Geometry) -> u64 {
+        Order::bytes(shape.blocks())
+    }
+
     fn closed(&mut self, _: &BlockTable, block: BlockId) {
         self.order.push(block);
     }

@@ -263,12 +263,6 @@ impl<S: Score> Kinetic<S> {
         Self { score, closed: vec![0; blocks.len() as usize], levels, offset_bits }
     }
 
-    /// Bytes that it keeps with this score on a drive of this shape.
-    pub fn bytes(score: &S, shape: &Geometry) -> u64 {
-        let nodes = tree_levels(shape.blocks(), FAN).iter().sum();
-        bytes_of::<u64>(shape.blocks() as usize) + bytes_of::<Node>(nodes) + score.bytes(shape)
-    }
-
     /// The best candidate, once the tree is settled.
     pub fn first(&self) -> Option<BlockId> {
         let root = self.levels.last()?[0];
@@ -413,6 +407,12 @@ impl<S: Score> Tracker for Kinetic<S> {
     const FOLLOWS_PROGRAMS: bool = S::FOLLOWS_PROGRAMS;
     const FOLLOWS_ORIGINS: bool = S::FOLLOWS_ORIGINS;
     const FOLLOWS_ZOMBIES: bool = S::FOLLOWS_ZOMBIES;
+
+    /// Leaves out those of the score.
+    fn bytes(shape: &Geometry) -> u64 {
+        let nodes = tree_levels(shape.blocks(), FAN).iter().sum();
+        bytes_of::<u64>(shape.blocks() as usize) + bytes_of::<Node>(nodes)
+    }
 
     fn pages_died(&mut self, blocks: &BlockTable, old: &[u32], since: u64) {
         let bits = self.offset_bits;

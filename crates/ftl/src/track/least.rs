@@ -150,12 +150,6 @@ impl<R: Rank> Least<R> {
         }
     }
 
-    /// Bytes that it keeps on a drive of this shape.
-    pub fn bytes(shape: &Geometry) -> u64 {
-        let ties = bytes_of::<u32>(shape.blocks() as usize);
-        ties + bytes_of::<u64>(Self::levels(shape.blocks()).sum())
-    }
-
     /// Keys on each level, padded; there is one above the leaves at the least.
     fn levels(blocks: u32) -> impl Iterator<Item = usize> {
         let leaves = (blocks as usize).div_ceil(FAN);
@@ -385,6 +379,11 @@ fn least(keys: &[u64]) -> u64 {
 impl<R: Rank> Tracker for Least<R> {
     const FOLLOWS_PAGES: bool = true;
     const FOLLOWS_ZOMBIES: bool = R::FOLLOWS_ZOMBIES;
+
+    fn bytes(shape: &Geometry) -> u64 {
+        let ties = bytes_of::<u32>(shape.blocks() as usize);
+        ties + bytes_of::<u64>(Self::levels(shape.blocks()).sum())
+    }
 
     fn pages_lost(&mut self, blocks: &BlockTable, lost: &[BlockId]) {
         self.decrement_members::<true>(blocks, lost);

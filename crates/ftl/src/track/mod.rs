@@ -21,6 +21,7 @@ pub use window::Window;
 use flashgc_base::snapshot::State;
 
 use crate::blocks::{BlockId, BlockTable};
+use crate::geometry::Geometry;
 
 /// The way in which a page came to its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,9 @@ impl Origin {
 /// Pages hand on through them what they inherited, and [`Tracker::folded`] says when a fold begins.
 #[allow(unused_variables)] // the names say what an implementation is told
 pub trait Tracker: State + Send {
+    /// Bytes that it keeps on a drive of this shape.
+    fn bytes(shape: &Geometry) -> u64;
+
     /// `true` if the engine must call [`Tracker::pages_lost`]: the hot path costs nothing otherwise.
     const FOLLOWS_PAGES: bool = false;
 
@@ -111,4 +115,8 @@ pub trait Tracker: State + Send {
 }
 
 /// Keeps nothing.
-impl Tracker for () {}
+impl Tracker for () {
+    fn bytes(_: &Geometry) -> u64 {
+        0
+    }
+}

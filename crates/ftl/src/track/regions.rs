@@ -37,11 +37,6 @@ impl Regions {
         }
     }
 
-    /// Bytes that it keeps on a drive of this shape.
-    pub fn bytes(shape: &Geometry) -> u64 {
-        2 * <Least>::bytes(shape) + bytes_of::<bool>(shape.blocks() as usize)
-    }
-
     /// The first candidate of a region in order of valid pages and the rule for ties.
     pub fn first(&self, blocks: &BlockTable, region: Region) -> Option<BlockId> {
         if region { self.cold.first(blocks) } else { self.normal.first(blocks) }
@@ -55,6 +50,10 @@ impl Regions {
 impl Tracker for Regions {
     const FOLLOWS_PAGES: bool = true;
     const FOLLOWS_ORIGINS: bool = true;
+
+    fn bytes(shape: &Geometry) -> u64 {
+        2 * <Least>::bytes(shape) + bytes_of::<bool>(shape.blocks() as usize)
+    }
 
     fn pages_lost(&mut self, blocks: &BlockTable, lost: &[BlockId]) {
         self.normal.decrement_members::<false>(blocks, lost);

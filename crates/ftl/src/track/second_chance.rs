@@ -45,11 +45,6 @@ impl SecondChance {
         Self { order, hand: None, steps: 0, bound: FIRST, gained: 0, choice: None }
     }
 
-    /// Bytes that it keeps on a drive of this shape.
-    pub fn bytes(shape: &Geometry) -> u64 {
-        Order::bytes(shape.blocks())
-    }
-
     /// Checks that the block at the hand and the victim found are in the order.
     fn check(&self) -> Result<(), Fault> {
         let mut names = self.hand.into_iter().chain(self.choice);
@@ -66,6 +61,10 @@ impl SecondChance {
 }
 
 impl Tracker for SecondChance {
+    fn bytes(shape: &Geometry) -> u64 {
+        Order::bytes(shape.blocks())
+    }
+
     fn closed(&mut self, _: &BlockTable, block: BlockId) {
         self.order.push(block);
         self.hand = self.hand.or(Some(block));

@@ -28,11 +28,6 @@ impl Window {
         Self { size: size as usize, members: 0, least, waiting: Order::new(blocks.len()) }
     }
 
-    /// Bytes that it keeps on a drive of this shape.
-    pub fn bytes(shape: &Geometry) -> u64 {
-        <Least>::bytes(shape) + Order::bytes(shape.blocks())
-    }
-
     /// The first member in order of valid pages and the rule for ties.
     pub fn first(&self, blocks: &BlockTable) -> Option<BlockId> {
         self.least.first(blocks)
@@ -46,6 +41,10 @@ impl Window {
 
 impl Tracker for Window {
     const FOLLOWS_PAGES: bool = true;
+
+    fn bytes(shape: &Geometry) -> u64 {
+        <Least>::bytes(shape) + Order::bytes(shape.blocks())
+    }
 
     fn pages_lost(&mut self, blocks: &BlockTable, lost: &[BlockId]) {
         self.least.decrement_members::<false>(blocks, lost);

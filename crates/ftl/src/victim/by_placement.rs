@@ -3,7 +3,6 @@
 
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
-use crate::geometry::Geometry;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
@@ -23,10 +22,6 @@ impl VictimPolicy for ByPlacement {
 
     fn new(_: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         Ok(Self)
-    }
-
-    fn bytes(&self, _: &Geometry) -> u64 {
-        0
     }
 
     fn tracker(&self, _: &BlockTable) {}

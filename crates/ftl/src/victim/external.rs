@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
 use crate::error::FtlError;
-use crate::geometry::Geometry;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_base::spec::{Param, Params, SpecError};
@@ -51,10 +50,6 @@ impl VictimPolicy for External {
 
     fn new(_: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         Err(SpecError::new("an external policy is made from a function, not from a name", ""))
-    }
-
-    fn bytes(&self, _: &Geometry) -> u64 {
-        0
     }
 
     fn tracker(&self, _: &BlockTable) {}

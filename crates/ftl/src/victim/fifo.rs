@@ -14,7 +14,6 @@
 
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
-use crate::geometry::Geometry;
 use crate::track::CloseOrder;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
@@ -32,10 +31,6 @@ impl VictimPolicy for Fifo {
 
     fn new(_: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         Ok(Self)
-    }
-
-    fn bytes(&self, shape: &Geometry) -> u64 {
-        CloseOrder::bytes(shape)
     }
 
     fn tracker(&self, blocks: &BlockTable) -> CloseOrder {

@@ -17,7 +17,6 @@
 
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
-use crate::geometry::Geometry;
 use crate::track::{Least, Ties};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
@@ -38,10 +37,6 @@ impl VictimPolicy for Greedy {
 
     fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         Ok(Self { ties: Ties::named(params.text("ties")) })
-    }
-
-    fn bytes(&self, shape: &Geometry) -> u64 {
-        <Least>::bytes(shape)
     }
 
     fn tracker(&self, blocks: &BlockTable) -> Least {

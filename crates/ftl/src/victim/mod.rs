@@ -69,7 +69,9 @@ pub trait VictimPolicy: State + Send + Sized + 'static {
     fn new(params: &Params, blocks: &BlockTable, rng: &mut Stream) -> Result<Self, SpecError>;
 
     /// Bytes that the policy and its tracker keep on a drive of this shape.
-    fn bytes(&self, shape: &Geometry) -> u64;
+    fn bytes(&self, shape: &Geometry) -> u64 {
+        Self::Tracker::bytes(shape)
+    }
 
     /// The tracker, before any block is a candidate.
     fn tracker(&self, blocks: &BlockTable) -> Self::Tracker;

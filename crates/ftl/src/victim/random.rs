@@ -13,7 +13,6 @@
 
 use super::{VictimPolicy, draw};
 use crate::blocks::{BlockId, BlockTable};
-use crate::geometry::Geometry;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
@@ -30,10 +29,6 @@ impl VictimPolicy for Random {
 
     fn new(_: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         Ok(Self)
-    }
-
-    fn bytes(&self, _: &Geometry) -> u64 {
-        0
     }
 
     fn tracker(&self, _: &BlockTable) {}

@@ -7,7 +7,7 @@ use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
 use crate::geometry::Geometry;
 use crate::remembers::Remembers;
-use crate::track::{Ages, Course, Kinetic, Score};
+use crate::track::{Ages, Course, Kinetic, Score, Tracker};
 use flashgc_base::snapshot::State;
 
 /// A policy that is a score and nothing else: the largest is picked.
@@ -37,7 +37,7 @@ impl<S: Scored> VictimPolicy for S {
     }
 
     fn bytes(&self, shape: &Geometry) -> u64 {
-        Kinetic::bytes(self, shape)
+        Self::Tracker::bytes(shape) + Score::bytes(self, shape)
     }
 
     fn tracker(&self, blocks: &BlockTable) -> Kinetic<S> {

@@ -21,7 +21,6 @@
 
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
-use crate::geometry::Geometry;
 use crate::track::SecondChance;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
@@ -39,10 +38,6 @@ impl VictimPolicy for TwoRFifo {
 
     fn new(_: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         Ok(Self)
-    }
-
-    fn bytes(&self, shape: &Geometry) -> u64 {
-        SecondChance::bytes(shape)
     }
 
     fn tracker(&self, blocks: &BlockTable) -> SecondChance {

@@ -20,7 +20,6 @@
 
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
-use crate::geometry::Geometry;
 use crate::track::{Region, Regions, Ties};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
@@ -45,10 +44,6 @@ impl VictimPolicy for TwoRGreedy {
 
     fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         Ok(Self { ties: Ties::named(params.text("ties")), region: None, gained: 0 })
-    }
-
-    fn bytes(&self, shape: &Geometry) -> u64 {
-        Regions::bytes(shape)
     }
 
     fn tracker(&self, blocks: &BlockTable) -> Regions {

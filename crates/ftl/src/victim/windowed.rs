@@ -15,7 +15,6 @@
 
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
-use crate::geometry::Geometry;
 use crate::track::Window;
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
@@ -37,10 +36,6 @@ impl VictimPolicy for Windowed {
 
     fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         Ok(Self { size: params.integer("w") as u32 })
-    }
-
-    fn bytes(&self, shape: &Geometry) -> u64 {
-        Window::bytes(shape)
     }
 
     fn tracker(&self, blocks: &BlockTable) -> Window {

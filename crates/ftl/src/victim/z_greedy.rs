@@ -18,7 +18,6 @@
 
 use super::VictimPolicy;
 use crate::blocks::{BlockId, BlockTable};
-use crate::geometry::Geometry;
 use crate::track::{Least, Rank, Ties};
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
@@ -39,10 +38,6 @@ impl VictimPolicy for ZGreedy {
 
     fn new(params: &Params, _: &BlockTable, _: &mut Stream) -> Result<Self, SpecError> {
         Ok(Self { ties: Ties::named(params.text("ties")) })
-    }
-
-    fn bytes(&self, shape: &Geometry) -> u64 {
-        Least::<Benefit>::bytes(shape)
     }
 
     fn tracker(&self, blocks: &BlockTable) -> Least<Benefit> {
