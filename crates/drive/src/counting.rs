@@ -5,8 +5,7 @@ use std::ops::Range;
 use flashgc_base::fail_if;
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::stream::StreamId;
-use flashgc_ftl::{FtlError, Translation};
-use flashgc_ftl::{Moment, Wear};
+use flashgc_ftl::{FtlError, Moment, Translation, Wear};
 use flashgc_workload::{Batch, Op, Workload};
 
 use crate::error::DriveError;

@@ -1,13 +1,11 @@
 //! The drive under a virtual memory system. Page references go through a page cache, and dirty
 //! pages that leave it are written to flash. Collections there may know the pages in memory.
 
-use flashgc_base::Residency;
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::spec::SpecError;
-use flashgc_base::{fail_if, refuse_if};
-use flashgc_ftl::Moment;
-use flashgc_ftl::{Costs, FtlError, Mapping, Scheme, Translation};
+use flashgc_base::{Residency, fail_if, refuse_if};
+use flashgc_ftl::{Costs, FtlError, Mapping, Moment, Scheme, Translation};
 use flashgc_host::{Evicted, PageCache, PageCacheSpec};
 use flashgc_workload::{Batch, Op, Workload};
 

@@ -6,14 +6,12 @@ use crate::allocation::Pool;
 use crate::blocks::{BlockId, BlockTable};
 use crate::counters::{Counters, Merges};
 use crate::error::{FtlError, FtlErrorKind};
-use crate::geometry::Geometry;
-use crate::geometry::UNMAPPED;
+use crate::geometry::{Geometry, UNMAPPED};
 use crate::log_map::weigher::Weigher;
 use crate::scheme::{Action, ClassTable, Costs, Duplicates, Scheme, class_of};
 use flashgc_base::residency::Residency;
 use flashgc_base::snapshot::{State, Value};
-use flashgc_base::table::Table;
-use flashgc_base::table::{for_words, set_bits};
+use flashgc_base::table::{Table, for_words, set_bits};
 
 /// The use of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]

@@ -3,8 +3,7 @@
 //! pages. Weighing a log block is then a sum over those, without a look at a page.
 
 use crate::blocks::BlockId;
-use crate::geometry::Geometry;
-use crate::geometry::UNMAPPED;
+use crate::geometry::{Geometry, UNMAPPED};
 use crate::scheme::{CLASSES, class_of};
 use flashgc_base::residency::Residency;
 use flashgc_base::snapshot::{State, Value};

@@ -24,8 +24,7 @@ use crate::store::{Asks, MAP_AHEAD, PageStore, Plane, room_for_a_block};
 use crate::translation::{FollowsReads, SharesMemory, Translation};
 use crate::victim::VictimPolicy;
 use crate::wear::Wear;
-use flashgc_base::table::bytes_of;
-use flashgc_base::table::prefetch;
+use flashgc_base::table::{bytes_of, prefetch};
 
 /// The page map with victim policy `P`. See the module's text.
 #[derive(State)]

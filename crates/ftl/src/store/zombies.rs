@@ -15,13 +15,11 @@ use super::tables::MAP_AHEAD;
 use crate::blocks::BlockId;
 use crate::counters::ZombieCounts;
 use crate::error::FtlError;
-use crate::geometry::Geometry;
-use crate::geometry::UNMAPPED;
+use crate::geometry::{Geometry, UNMAPPED};
 use crate::layer::TakesHints;
 use crate::track::Tracker;
 use crate::victim::VictimPolicy;
-use flashgc_base::table::bytes_of;
-use flashgc_base::table::prefetch;
+use flashgc_base::table::{bytes_of, prefetch};
 
 /// The mark in the map entry of a zombie.
 pub(crate) const ZOMBIE: u32 = 1 << 31;

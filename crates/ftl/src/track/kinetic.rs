@@ -6,10 +6,8 @@ use flashgc_base::snapshot::{State, Value};
 
 use super::{Origin, Tracker};
 use crate::blocks::{BlockId, BlockTable};
-use crate::geometry::Geometry;
-use crate::geometry::UNMAPPED;
-use flashgc_base::table::prefetch;
-use flashgc_base::table::{bytes_of, tree_levels};
+use crate::geometry::{Geometry, UNMAPPED};
+use flashgc_base::table::{bytes_of, prefetch, tree_levels};
 
 /// Children a node.
 const FAN: usize = 16;

@@ -23,8 +23,7 @@ use crate::geometry::Geometry;
 use crate::track::{Course, Score};
 use flashgc_base::snapshot::State;
 use flashgc_base::spec::{Param, Params, SpecError};
-use flashgc_base::table::bytes_of;
-use flashgc_base::table::prefetch;
+use flashgc_base::table::{bytes_of, prefetch};
 
 /// See the module's text.
 #[derive(Clone, State)]

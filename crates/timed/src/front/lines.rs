@@ -8,8 +8,7 @@ use flashgc_drive::error::DriveError;
 use flashgc_workload::requests::{RequestStream, TimedRequest};
 
 use super::arbiter::Arbiter;
-use super::requests::Arrivals;
-use super::requests::WaitingRequest;
+use super::requests::{Arrivals, WaitingRequest};
 use super::{FrontEnd, MOST_WAITING};
 use crate::clock::{Event, NEVER};
 use crate::config::Loop;
