@@ -98,7 +98,7 @@ lint-python: $(VENV)/.installed-test
 
 # Cargo shares no jobs with make, and would say so for each program.
 test-rust: ## the Rust tests
-	env -u MAKEFLAGS $(CARGO) test --locked --workspace $(FEATURES_tests) --profile checks --quiet
+	env -u MAKEFLAGS -u MFLAGS $(CARGO) test --locked --workspace $(FEATURES_tests) --profile checks --quiet
 
 test-python: dev ## the Python tests, doctests, and the commands of the documentation
 	$(PYTEST)

@@ -53,6 +53,7 @@ LINUX_ONLY = (
     "device_repeat",
     "device_sweep",
     "has_tracepoint",
+    "take_stack",
     "trace_tag",
 )
 #: The beginning of a program on a system like Windows: without these modules, but for ``posix``,

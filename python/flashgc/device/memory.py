@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
-import resource
 from pathlib import Path
 
 from flashgc import _core
@@ -88,6 +87,8 @@ def prepare() -> None:
     if is_limited():
         for name, value in _KEEPING.items():
             system.mallopt(name, value)
+        import resource
+
         with contextlib.suppress(ValueError, OSError):  # Root alone may.
             resource.setrlimit(resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY,) * 2)
 
