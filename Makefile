@@ -127,7 +127,7 @@ soak: dev ## the property tests, SOAK=20 rounds with fresh seeds, and the tests 
 COUNT ?= 10000
 SEED ?= 1
 statements: dev ## random inputs that try to make what is printed false, COUNT=10000 of them
-	$(BIN)/python -m scripts.statements $(COUNT) $(SEED)
+	$(BIN)/python -m scripts.statements.campaign $(COUNT) $(SEED)
 
 TRACES ?= 20
 formats: dev ## traces of every format, TRACES=20 of each, with a changed layout: none may be read as something else
@@ -174,7 +174,7 @@ format: $(VENV)/.installed-test ## format all code
 
 docs: $(MODULE) ## write the reference, the outputs and the figures in the documents again
 	$(BIN)/python scripts/docs/keywords.py
-	$(BIN)/python scripts/docs/counts.py
+	$(BIN)/python scripts/docs/parts.py
 	$(BIN)/python scripts/docs/tutorial.py
 	$(BIN)/python scripts/docs/reference.py docs/reference
 	$(BIN)/python scripts/docs/documents.py

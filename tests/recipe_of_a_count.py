@@ -15,8 +15,8 @@ from typing import Any
 
 import click.testing
 
-import counts
 import flashgc
+import parts
 from flashgc.command.entrance import cli
 from flashgc.device.drive import Device
 from flashgc.device.metrics import openmetrics
@@ -41,7 +41,7 @@ def stop(_: object) -> None:
 def main(folder: Path) -> None:
     """Asserts that the count is there; ``folder`` is empty."""
     # The Python type and the docs: `make docs` writes them.
-    assert counts.main([]) == 0
+    assert parts.main([]) == 0
     import reference
 
     assert "| `repeated` | Hints on pages that were zombies already. |" in reference.api_page()

@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import counts
 import flashgc
 import flashgc.plot
 import flashgc.results
 import keywords
+import parts
 from flashgc.keywords import CompareKeywords, RunKeywords
 from flashgc.options import OPTIONS
 from flashgc.results import Result
@@ -83,8 +83,8 @@ def test_the_typed_keywords_are_written_anew_with_the_options() -> None:
     assert set(RunKeywords.__annotations__) == set(CompareKeywords.__annotations__) == keys
 
 
-def test_the_types_of_counts_are_written_anew_with_the_counts() -> None:
-    assert counts.main(["--check"]) == 0
+def test_the_types_of_results_are_written_anew_with_their_declarations() -> None:
+    assert parts.main(["--check"]) == 0
 
 
 def test_shells_complete_the_options_of_the_functions() -> None:

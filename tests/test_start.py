@@ -28,9 +28,9 @@ OTHERS |= {
     for path in (PACKAGE / above).glob("*/__init__.py")
 }
 #: Parts of results that a drive without a clock, a host or an endurance does not have.
-PARTS = {f"flashgc.results.{name}" for name in ("activity", "comparison", "flash", "host")}
-PARTS |= {f"flashgc.results.{name}" for name in ("latency", "lifetime", "streams", "swap")}
-PARTS |= {"flashgc.results.timing", "flashgc.results.trace", "flashgc.registry"}
+PARTS = {f"flashgc.results.{name}" for name in ("comparison", "flash", "timing", "trace")}
+PARTS |= {f"flashgc.results.parts.{name}" for name in ("clock", "host", "life", "trace")}
+PARTS |= {"flashgc.registry"}
 #: What a command needs that shows nothing but a line.
 SHOWING = {"click", "dataclasses", "flashgc.options", "flashgc.registry", "flashgc.results", "json"}
 

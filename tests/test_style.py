@@ -17,8 +17,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-#: Made from the declarations of options and of counts, as long as there are any.
-MADE = {"python/flashgc/keywords.py", "python/flashgc/results/counts.py"}
+#: Made from the declarations of options and of results, as long as there are any.
+MADE = {
+    "python/flashgc/keywords.py",
+    *(f"python/flashgc/results/parts/{name}.py" for name in ("clock", "counts", "host")),
+    *(f"python/flashgc/results/parts/{name}.py" for name in ("life", "run", "trace")),
+}
 
 #: The most lines of a file that people write.
 LONGEST = 800

@@ -107,7 +107,10 @@ def _readers(cls: type[_Dataclass]) -> tuple[tuple[str, _Reader, object], ...]:
     """The name of each field, what reads its value, and its value where there is none."""
     readers = []
     for field in dataclasses.fields(cls):
-        reader = _late_reader(cls, field.type)
+        home = next(
+            base for base in cls.__mro__ if field.name in vars(base).get("__annotations__", {})
+        )
+        reader = _late_reader(home, field.type)
         absent = reader(None) if field.default is dataclasses.MISSING else field.default
         readers.append((field.name, reader, absent))
     return tuple(readers)

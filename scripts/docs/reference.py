@@ -15,6 +15,7 @@ from types import ModuleType
 import click
 
 import flashgc
+import parts as parts_of_results
 import refusals
 from flashgc import registry
 from flashgc.command.options import BRIEF
@@ -30,8 +31,8 @@ from flashgc.options import (
     of_section,
 )
 from flashgc.presets import device_entries
-from flashgc.registry import Entry, listing
-from flashgc.results import counts, findings
+from flashgc.registry import Entry
+from flashgc.results import findings
 from flashgc.studies import plot
 
 #: The texts of the pages, in which a mark stands for what is made.
@@ -171,18 +172,15 @@ def _described(path: str, thing: object) -> list[str]:
         return []
     parts = [f"## `{path}{_signature(thing)}`\n\n{_markdown(inspect.getdoc(thing) or '')}"]
     if dataclasses.is_dataclass(thing):
+        texts = parts_of_results.declared().texts()
         fields = [f.name for f in dataclasses.fields(thing) if not f.name.startswith("_")]
-        parts.append("Fields: " + ", ".join(f"`{field}`" for field in fields) + ".")
-        parts += _counts(thing)
+        above = [base.__name__ for base in thing.__mro__ if "results.parts" in base.__module__]
+        declared = {field: text for name in above for field, text in texts[name].items()}
+        own = [f"`{field}`" for field in fields if field not in declared]
+        rows = [f"| `{field}` | {declared[field]} |" for field in fields if field in declared]
+        parts += [f"Fields: {', '.join(own)}."] * bool(own)
+        parts += ["\n".join(["| field | |", "|---|---|", *rows])] * bool(rows)
     return parts + (_members(thing) if inspect.isclass(thing) else [])
-
-
-def _counts(thing: type) -> list[str]:
-    """The counts of a result, with the texts of their declarations."""
-    above = {cls.__name__ for cls in thing.__mro__ if cls.__module__ == counts.__name__}
-    lists = [entry["counts"] for entry in listing()["counts"] if entry["name"] in above]
-    rows = [f"| `{count['name']}` | {count['text']} |" for many in lists for count in many]
-    return ["\n".join(["| count | |", "|---|---|", *rows])] if rows else []
 
 
 def _members(thing: type) -> list[str]:

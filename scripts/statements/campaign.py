@@ -1,4 +1,9 @@
-"""The campaign: random inputs one after the other, each finding checked."""
+"""``make statements``: random inputs that try to make what is printed false.
+
+    .venv/bin/python -m scripts.statements.campaign [COUNT [SEED]]
+
+runs ``COUNT`` inputs; ``SEED`` is the seed of the first one.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +54,7 @@ def _stopped(options: Given, draw: random.Random) -> Result:
         timer.cancel()
 
 
-def campaign(count: int, first: int) -> int:
+def campaign(count: int = 1000, first: int = 1) -> int:
     """Tries ``count`` inputs and prints what is false; the exit code is 1 if anything is."""
     counts: Counter[str] = Counter()
     begin = time.monotonic()
@@ -66,3 +71,7 @@ def campaign(count: int, first: int) -> int:
     for name, times in counts.most_common():
         print(f"  {name}: {times}")
     return 1 if counts else 0
+
+
+if __name__ == "__main__":
+    sys.exit(campaign(*map(int, sys.argv[1:3])))

@@ -1,5 +1,5 @@
 //! The parts that all crates share: the specs that people type ([`spec`]), options in messages ([`naming`]),
-//! numbers with units ([`numbers`]), random streams ([`rng`]), structs of counters ([`counts`]), state as bytes ([`snapshot`]), the questions of a
+//! numbers with units ([`numbers`]), random streams ([`rng`]), structs of counters ([`counts`]), descriptions of results ([`described`]), state as bytes ([`snapshot`]), the questions of a
 //! collection to the host's memory ([`residency`]), streams of writes ([`stream`]), large tables in memory ([`table`]),
 //! locks ([`sync`]), processor time ([`cpu`]) and deliberate faults ([`mutants`]).
 //!
@@ -21,6 +21,7 @@ macro_rules! fail_if {
 
 pub mod counts;
 pub mod cpu;
+pub mod described;
 pub mod mutants;
 pub mod naming;
 pub mod numbers;

@@ -127,7 +127,7 @@ fn count(field: &Field, words: &Words) -> Code {
 }
 
 /// Returns a doc comment, each paragraph as one line.
-fn text_of(attrs: &[Attribute]) -> String {
+pub(crate) fn text_of(attrs: &[Attribute]) -> String {
     let line = |attr: &Attribute| match &attr.meta {
         Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
             Expr::Lit(text) => match &text.lit {

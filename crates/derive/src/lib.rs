@@ -1,10 +1,11 @@
 //! Derives of `flashgc_base`: what follows from the declaration of a struct, an object's state as bytes
-//! (`snapshot`) and the arithmetic of counts (`counts`).
+//! (`snapshot`), the arithmetic of counts (`counts`) and the description of results (`described`).
 //!
 //! A field without a word is a value of the snapshot. So a new field is saved, is named as something
 //! else, or does not compile.
 
 mod counts;
+mod described;
 
 use proc_macro::TokenStream;
 use proc_macro2::TokenStream as Code;
@@ -51,6 +52,13 @@ pub fn value(input: TokenStream) -> TokenStream {
 pub fn counts(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     counts::derived(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
+/// Derives `Described`: see there.
+#[proc_macro_derive(Described, attributes(serde))]
+pub fn described(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    described::derived(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
 /// The words of a struct.

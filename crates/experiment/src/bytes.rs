@@ -1,6 +1,7 @@
 //! Write amplification in bytes: the bytes programmed for those that the host wrote, by cause.
 
 use flashgc_base::counts::Counts;
+use flashgc_base::described::Described;
 use flashgc_base::snapshot::Value;
 use flashgc_drive::host_commands::HostCommands;
 use flashgc_drive::stats::Interval;
@@ -44,9 +45,9 @@ impl Written {
     }
 }
 
-/// The bytes written in the measured parts of all runs: `programmed` is `host` - `merged` +
+/// The bytes written in the measured parts of all runs, by cause. `programmed` is `host` - `merged` +
 /// `rounding` + `padding` + `copies`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Described)]
 pub struct Bytes {
     /// The bytes written by the host.
     pub host: u64,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use flashgc_base::described::Described;
 use flashgc_ftl::Counters;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -19,7 +20,7 @@ pub(crate) fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error
 }
 
 /// The figures of each run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Described)]
 pub struct EachRun {
     /// The write amplification of each run that came to its measured part.
     pub run_values: Vec<f64>,
@@ -48,12 +49,12 @@ impl EachRun {
 }
 
 /// Write amplification in mapping units, as papers have it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct InPages {
     /// The mapping units programmed per unit that the host wrote, in whole or in part; NaN if it wrote none.
     #[serde(default = "nan", deserialize_with = "number")]
     pub page_amplification: f64,
-    /// Half the width of its 95% interval; `None` where that of write amplification cannot be told.
+    /// Half the width of the 95% interval of `page_amplification`; `None` where that of write amplification cannot be told.
     #[serde(default)]
     pub page_amplification_ci95: Option<f64>,
 }

@@ -1,5 +1,6 @@
 //! The counts of a host in front of the drive, and of the effect of its hints on the drive.
 
+use flashgc_base::described::Described;
 use flashgc_ftl::ZombieCounts;
 use flashgc_host::{HintCounts, HostCounts, HostPages, HostWaits};
 use serde::{Deserialize, Serialize};
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::counted::NamedCounts;
 
 /// The counts of the hosts of all runs in the measured part, in pages.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct HostResult {
     /// The pages read and written.
     #[serde(flatten)]
@@ -43,7 +44,7 @@ impl HostResult {
 }
 
 /// The counts of zombies in the measured parts of all runs, in pages.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct ZombieResult {
     /// The counts, without the zombies of the moment.
     #[serde(flatten)]

@@ -1,6 +1,9 @@
 //! Listings of all that can be chosen, from the registries of the other crates.
 
+use std::any::type_name;
+
 use flashgc_base::counts::{Count, Listed};
+use flashgc_base::described::{Described, Field};
 use flashgc_base::spec::{Documented, Kind, Param};
 use flashgc_drive::swapping::Swapping;
 use flashgc_ftl::endurance::endurance_laws;
@@ -13,14 +16,34 @@ use flashgc_ftl::{
     collectors, mappings, placement_policies, schemes, victim_policies,
 };
 use flashgc_host::{HintCounts, HostPages, HostWaits, hint_ways, page_caches, write_back_caches};
+use flashgc_timed::metrics::latency::{Figures, LatencyResult, SideLatency, TimeShare, TimeShares};
+use flashgc_timed::metrics::series::{SeriesResult, SideSeries};
 use flashgc_timed::tenants::KEYS;
-use flashgc_timed::{CollectionResult, SlcCounts};
+use flashgc_timed::{
+    CollectionResult, HeldResult, OperationResult, Overload, SlcCounts, Suspension, TenantResult,
+    Throughput, TimedResult, Utilisation, WorstResult,
+};
 use flashgc_workload::generate::generators;
 use flashgc_workload::requests::arrivals::arrivals;
 use flashgc_workload::requests::request_generators;
+use flashgc_workload::trace::{
+    AnswerStat, OtherLines, ReadAs, Recorded, ServedStat, StreamStat, TimeStat, TraceStat,
+    WorkingSets,
+};
 use serde_json::{Value, json};
 
+use crate::bytes::Bytes;
+use crate::each_run::{EachRun, InPages};
+use crate::hosted::{HostResult, ZombieResult};
 use crate::options::{ALTERNATIVES, OptionInfo, Section, Words};
+use crate::replayed::{Replayed, Samples};
+use crate::result::{Course, MapResult, RunResult};
+use crate::steadiness::{Drift, Snia, Steadiness};
+use crate::stream_results::{FdpEvents, FdpResult, HandleResult, StreamResult};
+use crate::swap_results::Swap;
+use crate::times::Busy;
+use crate::wear::{Lifetime, Milestone, Wear, WearPoint};
+use crate::worn::Erases;
 
 /// Lists what is documented in its file.
 macro_rules! documented {
@@ -68,6 +91,7 @@ pub fn everything() -> Value {
         "arrivals": arrivals().iter().map(|info| entry(
             info.name, info.summary, info.doc, info.params)).collect::<Vec<_>>(),
         "counts": counts(),
+        "parts": parts(),
         "fills": Fill::names().collect::<Vec<_>>(),
     })
 }
@@ -75,9 +99,11 @@ pub fn everything() -> Value {
 /// Returns the counts of results, under the names of their Python classes.
 fn counts() -> Value {
     fn named<T: Listed>(name: &str) -> Value {
+        let kind = type_name::<T>();
         let count = |&Count { name, text, words, .. }: &Count| json!({ "name": name, "text": text, "words": words });
         json!({
             "name": name,
+            "type": kind.rsplit("::").next(),
             "text": T::TEXT,
             "counts": T::list().iter().map(count).collect::<Vec<_>>(),
         })
@@ -96,6 +122,81 @@ fn counts() -> Value {
         named::<CollectionResult>("Collecting"),
         named::<SlcCounts>("Slc"),
     ])
+}
+
+/// Returns the parts of results and of the statistics of traces, under the names of their Python classes, by the
+/// module that has them. Keys of a part without a name stand in the parts that have it.
+fn parts() -> Value {
+    fn named<T: Described>(name: &str) -> Value {
+        let field = |&Field { name, kind, text, is_flat, is_optional }: &Field| json!({ "name": name, "type": kind, "text": text, "flat": is_flat, "optional": is_optional });
+        json!({
+            "name": name,
+            "type": type_name::<T>().rsplit("::").next(),
+            "text": T::TEXT,
+            "fields": T::FIELDS.iter().map(field).collect::<Vec<_>>(),
+        })
+    }
+    json!({
+        "run": [
+            named::<Bytes>("Bytes"),
+            named::<Drift>("Drift"),
+            named::<Snia>("Snia"),
+            named::<Steadiness>("Steadiness"),
+            named::<Samples>("Samples"),
+            named::<Erases>("Erases"),
+            named::<WearPoint>("WearPoint"),
+            named::<Wear>("Wear"),
+            named::<EachRun>(""),
+            named::<InPages>(""),
+            named::<MapResult>(""),
+            named::<Course>(""),
+            named::<RunResult>("Result"),
+        ],
+        "life": [
+            named::<Busy>("Busy"),
+            named::<Milestone>("Milestone"),
+            named::<Lifetime>("Lifetime"),
+        ],
+        "host": [
+            named::<Swap>("Swap"),
+            named::<HostResult>("HostTraffic"),
+            named::<ZombieResult>("Zombies"),
+            named::<StreamResult>("Stream"),
+            named::<HandleResult>("Handle"),
+            named::<FdpEvents>("FdpEvents"),
+            named::<FdpResult>("Fdp"),
+        ],
+        "clock": [
+            named::<Figures>("Figures"),
+            named::<SideLatency>("Latency"),
+            named::<LatencyResult>("Latencies"),
+            named::<TimeShare>("TimeShare"),
+            named::<TimeShares>("TimeShares"),
+            named::<Throughput>("Throughput"),
+            named::<Utilisation>("Utilisation"),
+            named::<Suspension>("Suspension"),
+            named::<SideSeries>("Traffic"),
+            named::<SeriesResult>("OverTime"),
+            named::<Overload>("Overload"),
+            named::<HeldResult>("WorstCollection"),
+            named::<OperationResult>("WorstOperation"),
+            named::<WorstResult>("Worst"),
+            named::<TenantResult>("Tenant"),
+            named::<TimedResult>("Timing"),
+        ],
+        "trace": [
+            named::<Replayed>("Replayed"),
+            named::<Recorded>("Recorded"),
+            named::<WorkingSets>("WorkingSets"),
+            named::<StreamStat>("StreamStat"),
+            named::<AnswerStat>("AnswerStat"),
+            named::<ReadAs>(""),
+            named::<TimeStat>(""),
+            named::<OtherLines>(""),
+            named::<ServedStat>(""),
+            named::<TraceStat>("TraceStat"),
+        ],
+    })
 }
 
 /// Returns the sections of an experiment and their options, in the order in which help lists them.

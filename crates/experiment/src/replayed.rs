@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use flashgc_base::described::Described;
 use flashgc_drive::extent::Unit;
 use flashgc_drive::stats::{Interval, batch_means};
 use flashgc_ftl::{Fill, Victim};
@@ -16,7 +17,7 @@ use crate::finished::Finished;
 use crate::measured::BATCHES;
 
 /// A trace, and the number of its replays.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct Replayed {
     /// The distinct pages read or written.
     pub pages: u64,
@@ -71,8 +72,8 @@ impl Replayed {
     }
 }
 
-/// The amplification of parts of the first run; another run on the same writes has the same parts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// The amplification of parts of the first run. Another run on the same writes has the same parts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Described)]
 pub struct Samples {
     /// The digest of the writes: results with an equal one were measured on the same writes. `None`
     /// if other runs do not write the same.
@@ -84,7 +85,7 @@ pub struct Samples {
     pub(crate) left: f64,
     /// `true` if they are passes.
     pub(crate) passes: bool,
-    /// `true` if the run cannot come out otherwise: a trace is replayed a given number of times, by
+    /// `true` if another seed gives the same figures: a trace is replayed a given number of times, by
     /// policies that use no random numbers.
     pub(crate) exact: bool,
 }

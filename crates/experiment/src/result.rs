@@ -1,6 +1,7 @@
 //! The result of a run: write amplification with its interval, counts, and all that is needed to make
 //! it again.
 
+use flashgc_base::described::Described;
 use flashgc_base::naming::Names;
 use flashgc_ftl::{Counters, Levelled, MapTraffic, Merges};
 use flashgc_timed::TimedResult;
@@ -21,16 +22,16 @@ use crate::times::Busy;
 use crate::wear::{Lifetime, Wear};
 
 /// The result of all runs of one configuration.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct RunResult {
     /// The bytes programmed per byte written by the host, as the mean over the runs.
     #[serde(deserialize_with = "number")]
     pub write_amplification: f64,
-    /// Half the width of its 95% confidence interval, over the runs (Student's t). With one run, or if
+    /// Half the width of the 95% confidence interval of write amplification, over the runs (Student's t). With one run, or if
     /// all are alike, it is over the passes of a trace, or over 20 batches of another workload. `None`
     /// if there is not enough to tell it from.
     pub write_amplification_ci95: Option<f64>,
-    /// The interval itself, from least to most. It begins at 1 if half its width would reach further,
+    /// The interval of write amplification, from least to most. It begins at 1 if half its width would reach further,
     /// as amplification is never below; or at 0 if a write cache merges writes.
     #[serde(default)]
     pub write_amplification_interval: Option<(f64, f64)>,
@@ -103,7 +104,7 @@ pub struct RunResult {
     /// `true` if write amplification, and with a clock the time for a request, had stopped moving in the
     /// measured part, and the drive did not live on blocks that were erased before.
     pub steady: bool,
-    /// The tests behind it.
+    /// The tests behind `steady`.
     #[serde(default)]
     pub steadiness: Steadiness,
     /// `true` if the runs were stopped before their end.
@@ -134,7 +135,7 @@ pub struct RunResult {
 }
 
 /// The cost of the map.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Described)]
 pub struct MapResult {
     /// The bytes that a controller needs in its memory for the map; 0 if no run began.
     #[serde(default)]
@@ -148,12 +149,11 @@ pub struct MapResult {
 }
 
 /// The course of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Described)]
 pub struct Course {
-    /// The drive writes done, and the write amplification of the
-    /// interval.
+    /// The course of the first run: the drive writes done, and the write amplification of the interval.
     pub series: Vec<(f64, f64)>,
-    /// The drive writes before its measured part.
+    /// The drive writes of the first run before its measured part.
     #[serde(default)]
     pub measured_from: f64,
 }

@@ -1,5 +1,6 @@
 //! Steady or not: the tests of the measured part of all runs, on amplification and on pace.
 
+use flashgc_base::described::Described;
 use flashgc_drive::settling::{SettlingLevel, chance_of_all, left_of_all};
 use flashgc_drive::stats::{
     Interval, Rounds, drift, exceeds_chance, exceeds_chance_after_all, is_settled, is_unknown,
@@ -17,7 +18,7 @@ const MOST_FROM_SPARE: f64 = 0.05;
 pub(crate) const FEWEST_ERASES: u64 = 20;
 
 /// The measured part of all runs, by the tests of a steady state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, Described)]
 pub struct Steadiness {
     /// The change of write amplification; `None` if there is not enough to tell, and for a trace in passes,
     /// whose parts differ.
@@ -42,7 +43,7 @@ pub struct Steadiness {
 }
 
 /// The change from the first to the second half of the measured part.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct Drift {
     /// The change over the mean.
     pub drift: f64,
@@ -51,7 +52,7 @@ pub struct Drift {
 }
 
 /// The rule of SNIA's Solid State Storage Performance Test Specification, over five rounds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct Snia {
     /// The largest value less the smallest one, over the mean.
     pub excursion: f64,

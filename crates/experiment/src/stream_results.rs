@@ -1,6 +1,7 @@
 //! The counts of streams, and the log of a drive with flexible data placement.
 
 use flashgc_base::counts::Counts;
+use flashgc_base::described::Described;
 use flashgc_base::stream::{NO_STREAM, StreamId, named};
 use flashgc_ftl::{Handles, StreamCounts, StreamTotals};
 use flashgc_timed::metrics::latency::Figures;
@@ -13,7 +14,7 @@ use crate::findings::{self, Finding};
 use crate::finished::Finished;
 
 /// The cost of one stream in the measured parts of all runs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct StreamResult {
     /// The number of the stream; `None` for writes without a stream, and for first contents.
     pub stream: Option<StreamId>,
@@ -50,9 +51,9 @@ impl StreamResult {
     }
 }
 
-/// The statistics of a drive with flexible data placement in the measured parts of all runs, under the
-/// names of NVM Express (log page 22h, events of log page 23h).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The log of a drive with flexible data placement, in the measured parts of all runs. The names are those of
+/// NVM Express (log page 22h, events of log page 23h).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct FdpResult {
     /// The bytes written by the host (HBMW).
     pub host_bytes_with_metadata_written: u64,
@@ -68,7 +69,7 @@ pub struct FdpResult {
 
 /// The events of log page 23h, counted. Two kinds never come, as this drive does neither: it leaves no
 /// reclaim unit before it is full, and it moves no handle to another unit on its own.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct FdpEvents {
     /// The mapping units written in a stream that is no handle (03h, invalid placement identifier).
     pub invalid_placement_identifier: u64,
@@ -77,7 +78,7 @@ pub struct FdpEvents {
 }
 
 /// The cost of the data of one handle, which the log of a real drive does not have.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct HandleResult {
     /// The number of the handle.
     pub handle: u16,

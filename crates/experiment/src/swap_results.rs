@@ -2,6 +2,7 @@
 //! time that it takes on flash.
 
 use flashgc_base::counts::Counts;
+use flashgc_base::described::Described;
 use flashgc_drive::stats::mean;
 use flashgc_drive::swap::SwapSpec;
 use flashgc_drive::swapping::Swapping;
@@ -12,7 +13,7 @@ use crate::counted::{Counted, NamedCounts};
 use crate::finished::Finished;
 
 /// Counts and times of the measured parts of all runs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct Swap {
     /// The seconds that flash spends on collections and on pages swapped out, as the mean over the
     /// runs: the I/O time of Ji and Shin (section V.B). Pages swapped in are not part of it.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use flashgc_base::described::Described;
 use flashgc_base::spec::{SpecError, suggest};
 use flashgc_drive::host_commands::HostCommands;
 use flashgc_ftl::{Costs, Counters, Packing};
@@ -156,7 +157,7 @@ impl Work {
 }
 
 /// The time that the flash was busy in the measured parts of all runs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct Busy {
     /// The seconds of all operations.
     pub total_seconds: f64,

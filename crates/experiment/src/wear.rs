@@ -1,5 +1,6 @@
 //! Wear and lifetime: the evenness of the erases of blocks, and the time that the drive lived.
 
+use flashgc_base::described::Described;
 use flashgc_drive::host_commands::HostCommands;
 use flashgc_drive::stats::{Interval, amplifications, half_width95, mean};
 use flashgc_ftl::{Cause, Moment};
@@ -34,7 +35,7 @@ fn histogram<'a>(tallies: impl Iterator<Item = &'a (u32, u64)> + Clone) -> Vec<(
 }
 
 /// The wear of a drive at one moment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct WearPoint {
     /// The drive writes done.
     pub drive_writes: f64,
@@ -50,7 +51,7 @@ pub struct WearPoint {
 }
 
 /// The wear since the drives were made, warm-up included.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct Wear {
     /// The means over the runs; the extremes are those of all runs.
     #[serde(flatten)]
@@ -100,7 +101,7 @@ impl Wear {
 
 /// A moment in a drive's life, as the mean over the runs that came to it. It counts from the new
 /// drive on, warm-up included.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct Milestone {
     /// The runs that came to it.
     pub runs: usize,
@@ -172,7 +173,7 @@ impl Milestone {
 }
 
 /// The lifetime of drives whose blocks wear out.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct Lifetime {
     /// The bad blocks that the drive can bear before it fails.
     pub reserve_blocks: u32,

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use flashgc_base::described::Described;
 use flashgc_base::snapshot::Value;
 use serde::{Deserialize, Serialize};
 
 /// The figures of the erase counts of one drive's blocks since it was made.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Value)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Value, Described)]
 pub struct Erases {
     /// The mean over the blocks.
     pub mean: f64,

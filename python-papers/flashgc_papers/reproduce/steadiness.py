@@ -14,8 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple, TypeVar
 
-from flashgc.results import Result
-from flashgc.results.steadiness import Drift
+from flashgc.results import Drift, Result
 
 V = TypeVar("V")
 

@@ -11,8 +11,8 @@ from flashgc._documents import read
 from flashgc.device.faults import summary
 from flashgc.device.history import OPERATIONS, Interval
 from flashgc.device.realtime import in_words
+from flashgc.results import Worst
 from flashgc.results.stalls import chart
-from flashgc.results.worst import Worst
 from flashgc.terminal.render import Plain, console, sparkline, unicode
 from flashgc.units import format_count, format_duration, format_share, format_size
 

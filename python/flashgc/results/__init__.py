@@ -11,42 +11,47 @@ from flashgc._lazy import lazily
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from flashgc.results.activity import (
+    from flashgc.results.comparison import Comparison, LeftOut
+    from flashgc.results.config import Config, HostConfig, SwapConfig, TraceConfig
+    from flashgc.results.findings import Finding
+    from flashgc.results.flash import Lifetime, Merges
+    from flashgc.results.parts.clock import (
+        Figures,
+        Latency,
         Overload,
-        OverTime,
-        Suspension,
+        Tenant,
         Throughput,
+        TimeShare,
         Traffic,
         Utilisation,
+        WorstCollection,
+        WorstOperation,
     )
-    from flashgc.results.comparison import Comparison, LeftOut
-    from flashgc.results.config import Config, TraceConfig
-    from flashgc.results.counts import Collecting, Hints, HostWaits, Levelling, MapTraffic, Slc
-    from flashgc.results.findings import Finding
-    from flashgc.results.flash import Busy, Merges
-    from flashgc.results.host import HostConfig, HostTraffic, Zombies
-    from flashgc.results.latency import Figures, Latencies, Latency, TimeShare, TimeShares
-    from flashgc.results.lifetime import Lifetime, Milestone
+    from flashgc.results.parts.counts import (
+        Collecting,
+        Hints,
+        HostWaits,
+        Levelling,
+        MapTraffic,
+        Slc,
+    )
+    from flashgc.results.parts.host import (
+        Fdp,
+        FdpEvents,
+        Handle,
+        HostTraffic,
+        Stream,
+        Swap,
+        Zombies,
+    )
+    from flashgc.results.parts.life import Busy, Milestone
+    from flashgc.results.parts.run import Drift, Erases, Samples, Snia, Steadiness, Wear, WearPoint
+    from flashgc.results.parts.trace import AnswerStat, Recorded, Replayed, StreamStat, WorkingSets
     from flashgc.results.ranked import Rank
-    from flashgc.results.result import Result
-    from flashgc.results.samples import Samples
-    from flashgc.results.steadiness import Drift, Snia, Steadiness
-    from flashgc.results.streams import Fdp, FdpEvents, Handle, Stream
-    from flashgc.results.swap import Swap, SwapConfig
-    from flashgc.results.tenants import Tenant
-    from flashgc.results.timing import Timing
-    from flashgc.results.trace import (
-        AnswerStat,
-        HostStat,
-        Recorded,
-        Replayed,
-        StreamStat,
-        TraceStat,
-        WorkingSets,
-    )
-    from flashgc.results.wear import Erases, Wear, WearPoint
-    from flashgc.results.worst import Worst, WorstCollection, WorstOperation
-    from flashgc.results.written import Bytes
+    from flashgc.results.result import Bytes, Result
+    from flashgc.results.timing import Latencies, OverTime, Suspension, TimeShares, Timing
+    from flashgc.results.trace import HostStat, TraceStat
+    from flashgc.results.worst import Worst
 
 __all__ = [
     "AnswerStat",
@@ -112,27 +117,22 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     {
-        "activity": "Overload OverTime Traffic Suspension Throughput Utilisation",
         "comparison": "Comparison LeftOut",
-        "ranked": "Rank",
-        "config": "Config TraceConfig",
-        "counts": "Collecting Hints HostWaits Levelling MapTraffic Slc",
+        "config": "Config HostConfig SwapConfig TraceConfig",
         "findings": "Finding",
-        "flash": "Busy Merges",
-        "host": "HostConfig HostTraffic Zombies",
-        "latency": "Figures Latencies Latency TimeShare TimeShares",
-        "lifetime": "Lifetime Milestone",
-        "samples": "Samples",
-        "result": "Result",
-        "steadiness": "Drift Snia Steadiness",
-        "streams": "Fdp FdpEvents Handle Stream",
-        "swap": "Swap SwapConfig",
-        "tenants": "Tenant",
-        "timing": "Timing",
-        "trace": "AnswerStat HostStat Recorded Replayed StreamStat TraceStat WorkingSets",
-        "wear": "Erases Wear WearPoint",
-        "worst": "Worst WorstCollection WorstOperation",
-        "written": "Bytes",
+        "flash": "Lifetime Merges",
+        "parts.clock": "Figures Latency Overload Tenant Throughput TimeShare "
+        "Traffic Utilisation WorstCollection WorstOperation",
+        "parts.counts": "Collecting Hints HostWaits Levelling MapTraffic Slc",
+        "parts.host": "Fdp FdpEvents Handle HostTraffic Stream Swap Zombies",
+        "parts.life": "Busy Milestone",
+        "parts.run": "Drift Erases Samples Snia Steadiness Wear WearPoint",
+        "parts.trace": "AnswerStat Recorded Replayed StreamStat WorkingSets",
+        "ranked": "Rank",
+        "result": "Bytes Result",
+        "timing": "Latencies OverTime Suspension TimeShares Timing",
+        "trace": "HostStat TraceStat",
+        "worst": "Worst",
     },
 )
 

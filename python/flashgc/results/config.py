@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from flashgc import results
 from flashgc._documents import Scalar
 
 
@@ -36,6 +35,28 @@ class TraceConfig:
     paging: str = "covered"
     #: The numbering of pages: by ``address``, by ``first-touch``, or as ``given``.
     numbering: str = "address"
+
+
+@dataclass(frozen=True)
+class HostConfig:
+    """A host in front of the drive."""
+
+    #: The spec of its cache.
+    cache: str
+    #: The spec of its way of hinting.
+    hints: str
+
+
+@dataclass(frozen=True)
+class SwapConfig:
+    """The page cache of a virtual memory system."""
+
+    #: Pages that it holds.
+    cache_pages: int
+    #: Its policy.
+    policy: str
+    #: The treatment by collections of pages that are also in memory.
+    scheme: str
 
 
 @dataclass(frozen=True)
@@ -112,9 +133,9 @@ class Config:
     #: Clock, channels and queues of a timed drive, by their names; ``None`` without a clock.
     timed: Mapping[str, Scalar] | None = None
     #: The page cache of a virtual memory system; ``None`` without one.
-    swap: results.SwapConfig | None = None
+    swap: SwapConfig | None = None
     #: The host; ``None`` without one.
-    host: results.HostConfig | None = None
+    host: HostConfig | None = None
 
     @property
     def tenants(self) -> tuple[str, ...]:

@@ -1,27 +1,11 @@
-"""Work of the flash besides writes and copies: time, and merges of log blocks."""
+"""The work of the flash: merges of log blocks, and the life of its blocks."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from flashgc.results import counts
-
-
-@dataclass(frozen=True)
-class Busy:
-    """Time that the flash was busy in the measured parts of all runs."""
-
-    #: Seconds of all operations.
-    total_seconds: float
-    #: Seconds of reads and writes of the host.
-    host_seconds: float
-    #: Seconds of copies and erases.
-    collection_seconds: float
-    #: Microseconds that a collection takes, mean; ``None`` where there was none.
-    mean_collection_us: float | None
+from flashgc import results
+from flashgc.results.parts import counts, life
 
 
-@dataclass(frozen=True)
 class Merges(counts.MergeCounts):
     """Merges of log blocks in the measured parts of all runs."""
 
@@ -29,3 +13,15 @@ class Merges(counts.MergeCounts):
     def total(self) -> int:
         """Merges of every kind."""
         return self.switch + self.partial + self.full + self.dead
+
+
+class Lifetime(life.Lifetime):
+    """The lifetime of drives with an endurance."""
+
+    def of(self, end: str) -> results.Milestone | None:
+        """The moment called ``end``: ``first_failure``, ``system_failure``.
+
+        Raises :class:`KeyError` for any other.
+        """
+        ends = {"first_failure": self.first_failure, "system_failure": self.system_failure}
+        return ends[end]

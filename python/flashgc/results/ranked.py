@@ -13,7 +13,7 @@ from flashgc.results.result import Result
 from flashgc.units import format_share, format_time
 
 if TYPE_CHECKING:
-    from flashgc.results.latency import Figures
+    from flashgc.results import Figures
 
 RULES = Rules("ranking")
 

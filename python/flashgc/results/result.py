@@ -12,104 +12,36 @@ from dataclasses import dataclass
 from flashgc import _core, results
 from flashgc._documents import Document, Json, read
 from flashgc._summaries import Shown, figure, runs, short
-from flashgc.results import counts
+from flashgc.results.parts import run
 from flashgc.units import format_count, format_share, format_size
 
 #: Findings that a figure is not steady.
 _MOVING = {"unsteady", "pace-moves", "burst", "overload"}
 
 
+class Bytes(run.Bytes):
+    """The bytes written in the measured parts of all runs, by cause."""
+
+    def per_host_byte(self, part: str) -> float:
+        """A part, named as the field, for each byte that the host wrote.
+
+        >>> Bytes(host=4, merged=0, rounding=12, padding=0, copies=2, programmed=18).per_host_byte(
+        ...     "rounding")
+        3.0
+        """
+        return int(getattr(self, part)) / self.host if self.host else math.nan
+
+
 @dataclass(frozen=True, repr=False)
-class Result(Document, counts.Counters):
+class Result(Document, run.Result):
     """The result of all runs of one configuration.
 
     Counts cover the measured part, summed over the runs. Counts of pages are in mapping units.
     """
 
-    #: Bytes programmed per byte written by the host, mean over the runs.
-    write_amplification: float
-    #: Half the width of its 95% confidence interval; ``None`` where it cannot be told.
-    write_amplification_ci95: float | None
-    #: The interval itself, from least to most; it begins at 1, the least there is without a
-    #: write cache, where ``write_amplification_ci95`` would reach below.
-    write_amplification_interval: tuple[float, float] | None
-    #: Write amplification of each run.
-    run_values: tuple[float, ...]
-    #: Half the width of the 95% interval of :attr:`page_amplification`; ``None`` where it cannot
-    #: be told.
-    page_amplification_ci95: float | None
-    #: Figures of each run, by the names that tables have (``erases``, ``read_p99_us``); empty for
-    #: one run. Counts of the result are sums over them.
-    by_run: Mapping[str, tuple[float, ...]]
-    #: The bytes behind the write amplification, by cause.
-    bytes: results.Bytes
-    #: Writes of less than a mapping unit.
-    short_writes: int
-    #: Pages read by the host.
-    reads: int
-    #: The cost of wear levelling, included in ``collections`` and ``copied_pages``; ``None``
-    #: without it.
-    levelling: results.Levelling | None
-    #: Erase counts of the blocks since the drives were made; ``None`` where no run began.
-    wear: results.Wear | None
-    #: The lifetime of drives with an endurance; ``None`` without an endurance.
-    lifetime: results.Lifetime | None
-    #: The traffic of a host in front of the drive; ``None`` without a host.
-    host: results.HostTraffic | None
-    #: Counts of zombies; ``None`` if nothing uses hints.
-    zombies: results.Zombies | None
-    #: The cost of each stream; empty where writes name none.
-    streams: tuple[results.Stream, ...]
-    #: The log of flexible data placement; ``None`` without it.
-    fdp: results.Fdp | None
-    #: The replay of the trace; ``None`` of generators.
-    trace: results.Replayed | None
-    #: The samples that comparisons pair.
-    samples: results.Samples
-    #: The time that the flash was busy; ``None`` without times.
-    busy: results.Busy | None
-    #: Bytes that a controller needs in its memory for the map.
-    map_bytes: int
-    #: The merges of log blocks; ``None`` for a mapping without any.
-    merges: results.Merges | None
-    #: The cost of keeping the map on flash (DFTL); ``None`` for a map in memory.
-    map_traffic: results.MapTraffic | None
-    #: The traffic between memory and flash; ``None`` without a page cache.
-    swap: results.Swap | None
-    #: Pages programmed a second of one core, warm-up included.
-    page_programs_per_second: float
     #: Largest resident memory of the process so far, in bytes; ``None`` where the system does not
     #: tell (Windows).
     peak_memory_bytes: int | None
-    #: True if write amplification, and with a clock the time for a request, had stopped moving in
-    #: the measured part, and the drive did not live on blocks that were erased before; of a trace
-    #: without a clock, if it is known to within 1%, too.
-    steady: bool
-    #: The tests behind it.
-    steadiness: results.Steadiness
-    #: True if the runs were stopped before their end.
-    interrupted: bool
-    #: The claims that a reader should know before using the figure.
-    findings: tuple[results.Finding, ...]
-    #: The course of the first run: drive writes done, and write amplification of the interval.
-    series: tuple[tuple[float, float], ...]
-    #: Drive writes of the first run before its measured part.
-    measured_from: float
-    #: Seed of the first run.
-    seed: int
-    #: Equal digests, equal runs: of every decision, every count, and with a clock every time. Names
-    #: do not count: a trace has the same under any path and in any compression, and a policy in
-    #: Python has that of its built-in twin.
-    digest: str
-    #: The digest of the configuration, with its names.
-    config_digest: str
-    #: The whole configuration, defaults and specs written out.
-    config: results.Config
-    #: Version of flashgc.
-    version: str
-    #: Blocks that were asked for, or that the pages of a trace need, where the drive has more, to
-    #: have as many on every plane; else ``None``.
-    blocks_asked: int | None
     _raw: dict[str, Json] = dataclasses.field(repr=False, compare=False)
 
     @classmethod

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from flashgc.results.worst import Worst, WorstOperation
+from flashgc.results import Worst, WorstOperation
 from flashgc.units import format_time
 
 #: Letters of a chart, the strongest first: where several fall on one place, it is shown.

@@ -1,54 +1,63 @@
-"""Results that only a drive with a clock has: response times, and the parts of them."""
+"""Results that only a drive with a clock has: response times, and the activity of the drive."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from flashgc import results
 from flashgc._documents import Json, read
 from flashgc._summaries import Shown, Shows
-from flashgc.results.activity import Overload, OverTime, Suspension, Throughput, Utilisation
-from flashgc.results.counts import Collecting, Slc
-from flashgc.results.latency import Latencies, TimeShares
-from flashgc.results.tenants import Tenant
-from flashgc.results.worst import Worst
+from flashgc.results.parts import clock
 from flashgc.units import format_count, format_time
 
 
-@dataclass(frozen=True, repr=False)
-class Timing(Shows):
-    """Response times of a drive with a clock, of the measured parts of all runs together."""
+class Suspension(clock.Suspension):
+    """The rule of suspension, and the erases and programs that reached its limit."""
 
-    #: Response times in microseconds, by kind of request.
-    latency_us: Latencies
-    #: Mean response time of each run, in microseconds.
-    mean_us_runs: tuple[float, ...]
-    #: Half the width of its 95% interval over the runs; ``None`` for one run.
-    mean_us_ci95: float | None
-    #: The parts of response times of reads and of writes.
-    time_share: TimeShares
-    #: The work done a second.
-    throughput: Throughput
-    #: Shares of the time in which buses and dies were in use.
-    utilisation: Utilisation
-    #: Counts of collections.
-    collecting: Collecting
-    #: Time series of the first run.
-    over_time: OverTime
-    #: Time that passed in the drive, in seconds, all runs together.
-    simulated_seconds: float
-    #: Requests in the drive and before it, mean over the time.
-    requests_in_system: float
-    #: Requests that came too fast; ``None`` where they did not.
-    overload: Overload | None
-    #: Results of each tenant, in their order; empty where the drive has one host.
-    tenants: tuple[Tenant, ...]
-    #: Counts of the SLC region; ``None`` without one.
-    slc: Slc | None = None
-    #: The rule of suspension and what it did not suspend; ``None`` if nothing can be suspended.
-    suspension: Suspension | None = None
-    #: The slowest read, write and discard of all runs, where there are any, and what held them.
-    worst: tuple[Worst, ...] = ()
+    @property
+    def rule(self) -> str:
+        """The rule in a line."""
+        sides = (("an erase", self.least_erase_us), ("a program", self.least_program_us))
+        labels = [
+            name + (f" with {format_time(least)} or more left" if least else "")
+            for can, (name, least) in zip((self.erases, self.programs), sides, strict=True)
+            if can
+        ]
+        lost = f" and loses {format_time(self.resume_us)}" if self.resume_us else ""
+        takes = f"each time takes {format_time(self.suspend_us)}{lost}"
+        times = "once" if self.most == 1 else f"{self.most} times"
+        return f"{' or '.join(labels)}, at most {times}; {takes}"
+
+
+class OverTime(clock.OverTime):
+    """Time series of the measured part of the first run, one entry a slice."""
+
+    def of(self, kind: str) -> results.Traffic:
+        """The values of the kind called ``kind``: ``read``, ``write``; else :class:`KeyError`."""
+        return {"read": self.read, "write": self.write}[kind]
+
+
+class Latencies(clock.Latencies):
+    """Response times by kind of request; ``None`` where there was no such request."""
+
+    def of(self, kind: str) -> results.Latency | None:
+        """The values of the kind called ``kind``: ``all``, ``read``, ``write``, ``trim``.
+
+        Raises :class:`KeyError` for any other.
+        """
+        return {"all": self.all, "read": self.read, "write": self.write, "trim": self.trim}[kind]
+
+
+class TimeShares(clock.TimeShares):
+    """The parts of response times of reads and of writes; ``None`` if there were none."""
+
+    def of(self, kind: str) -> results.TimeShare | None:
+        """The values of the kind called ``kind``: ``read``, ``write``; else :class:`KeyError`."""
+        return {"read": self.read, "write": self.write}[kind]
+
+
+class Timing(Shows, clock.Timing):
+    """Response times of a drive with a clock, of the measured parts of all runs together."""
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Json]) -> Timing | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from flashgc import results
 from flashgc._summaries import Shown, Shows
+from flashgc.results.parts import clock
 from flashgc.units import format_count, format_size, format_time
 
 #: The parts of a response time: names in results, and for people.
@@ -21,81 +22,11 @@ PARTS = (
 MOST_COLLECTIONS = 16
 
 
-@dataclass(frozen=True)
-class WorstCollection:
-    """A collection on the die of a slow request. Moments are since the start of the run."""
-
-    #: The number of collections that were started before it in the drive.
-    number: int
-    #: Time of its beginning, in microseconds.
-    began_us: float
-    #: Time of the erase of its victim, in microseconds; ``None`` if it was under way when the
-    #: request was complete.
-    ended_us: float | None
-    #: Flash pages that it had programmed.
-    programmed: int
-
-
-@dataclass(frozen=True)
-class WorstOperation:
-    """An operation of a die or its side of the bus. Moments are since the start of the run."""
-
-    #: Time of its beginning, in microseconds.
-    began_us: float
-    #: Time of its end, in microseconds.
-    ended_us: float
-    #: ``cells`` or ``bus``.
-    place: str
-    #: ``read``, ``program``, ``erase``, ``poll`` or ``suspend``.
-    work: str
-    #: The request that it was for, by its number.
-    request: int | None
-    #: The collection that it was for; neither where no request waited for it.
-    collection: int | None
-
-
-@dataclass(frozen=True, repr=False)
-class Worst(Shows):
+class Worst(Shows, clock.Worst):
     """The slowest request of its kind, and what held it. Moments are since the start of the run."""
 
-    #: ``read``, ``write`` or ``trim``.
-    kind: str
-    #: Its number in the order of arrival, from 0.
-    number: int
-    #: The run that the request belongs to, from 0.
-    run: int
-    #: First byte.
-    offset: int
-    #: Bytes.
-    bytes: int
-    #: Time of its arrival, in microseconds.
-    arrived_us: float
-    #: Its response time, in microseconds: the sum of the next four, those of its last page.
-    response_us: float
-    #: Waiting for other requests, in microseconds.
-    queue_us: float
-    #: Waiting for collections, in microseconds.
-    collection_us: float
-    #: On the bus and waiting for it, in microseconds.
-    bus_us: float
-    #: In the cells, in microseconds.
-    cell_us: float
-    #: The die of its last page; ``None`` where no die served it.
-    die: int | None
-    #: The number of the collection of that die that was under way for longest while it waited;
-    #: ``None`` where collections took none of its time, or those of another die of its GC domain
-    #: did.
-    held_by: int | None
-    #: The collections of that die while it waited: the latest 16.
-    collections: tuple[WorstCollection, ...]
-    #: Operations of that die while it waited, in the order of their ends: the latest 1024. Empty
-    #: without the option ``worst``.
-    operations: tuple[WorstOperation, ...] = ()
-    #: True if operations before these are forgotten.
-    is_cut: bool = False
-
     @property
-    def held(self) -> WorstCollection | None:
+    def held(self) -> results.WorstCollection | None:
         """The collection that held it for longest."""
         return next(
             (collection for collection in self.collections if collection.number == self.held_by),

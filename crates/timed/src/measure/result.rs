@@ -1,6 +1,7 @@
 //! The results of a timed run beside the counts that every drive has.
 
 use flashgc_base::counts::Counts;
+use flashgc_base::described::Described;
 use flashgc_base::snapshot::Value;
 use flashgc_drive::stats::mean;
 use serde::{Deserialize, Serialize};
@@ -13,13 +14,13 @@ use crate::metrics::latency::{LatencyResult, TimeShares};
 use crate::metrics::series::SeriesResult;
 
 /// The result of all timed runs of one configuration, over their measured parts together.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct TimedResult {
     /// The response times.
     pub latency_us: LatencyResult,
     /// The mean response time of each run, in microseconds.
     pub mean_us_runs: Vec<f64>,
-    /// Half the width of the 95% interval of its mean over the runs; `None` for one run.
+    /// Half the width of the 95% interval of the mean response time over the runs; `None` for one run.
     pub mean_us_ci95: Option<f64>,
     /// The response time of requests by cause.
     pub time_share: TimeShares,
@@ -52,7 +53,7 @@ pub struct TimedResult {
 }
 
 /// The work done in the time, as rates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, Described)]
 pub struct Throughput {
     /// The requests completed a second.
     pub requests_per_second: f64,
@@ -63,7 +64,7 @@ pub struct Throughput {
 }
 
 /// Shares of the time in which something was in use.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Value)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Value, Described)]
 pub struct Utilisation {
     /// The share of a bus, as the mean over the channels.
     pub bus: f64,
@@ -94,7 +95,7 @@ pub struct CollectionResult {
 }
 
 /// Requests that came faster than the drive could serve them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Value)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Value, Described)]
 pub struct Overload {
     /// The requests that arrived a second.
     pub offered_per_second: f64,

@@ -1,5 +1,6 @@
 //! The rule by which erases and programs are suspended, and those that it suspended no more.
 
+use flashgc_base::described::Described;
 use flashgc_base::snapshot::Value;
 use serde::{Deserialize, Serialize};
 
@@ -29,9 +30,8 @@ impl Refused {
     }
 }
 
-/// The rule of suspension of a drive, and the erases and programs of the measured parts that it suspended no
-/// more.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// The rule of suspension of a drive. Its counts are those of the measured parts of all runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct Suspension {
     /// `true` if erases can be suspended.
     pub erases: bool,

@@ -1,5 +1,6 @@
 //! The measurements of each tenant of a drive: its requests, its rates and its response times.
 
+use flashgc_base::described::Described;
 use flashgc_base::snapshot::Value;
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +8,7 @@ use crate::metrics::latency::{Done, Figures, Latencies, SideLatency};
 use crate::tenants::{Parts, Tenant};
 
 /// The result of one tenant in the measured parts of all runs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct TenantResult {
     /// The name of the tenant.
     pub name: String,

@@ -1,5 +1,6 @@
 //! The slowest requests in the form of results: in microseconds.
 
+use flashgc_base::described::Described;
 use serde::{Deserialize, Serialize};
 
 use super::worst::{Worst, WorstSoFar, kind_of};
@@ -7,7 +8,7 @@ use crate::observer::{Cause, Held, Place, Span};
 
 /// The slowest request of its kind, with the work that held it. Times are in microseconds; moments
 /// are since the start of the run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct WorstResult {
     /// The kind: `read`, `write` or `trim`.
     pub kind: String,
@@ -48,7 +49,7 @@ pub struct WorstResult {
 }
 
 /// A collection on the die of a slow request.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct HeldResult {
     /// The number of collections that were started before it in the drive.
     pub number: u64,
@@ -62,7 +63,7 @@ pub struct HeldResult {
 }
 
 /// An operation of a die or of its side of the bus.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct OperationResult {
     /// The time at which it began.
     pub began_us: f64,

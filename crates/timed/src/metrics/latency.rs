@@ -1,5 +1,6 @@
 //! Response times: counts, exact moments, and percentiles from a histogram.
 
+use flashgc_base::described::Described;
 use flashgc_base::snapshot::{Fault, Reader, Value, Writer};
 use flashgc_base::stream::StreamId;
 use flashgc_workload::Op;
@@ -214,7 +215,7 @@ impl Class {
 }
 
 /// The response times of one class of requests, in microseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct Figures {
     /// The number of requests of the class.
     pub requests: u64,
@@ -239,7 +240,7 @@ pub struct Figures {
 }
 
 /// The response times of reads or of writes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct SideLatency {
     /// All requests of the side.
     #[serde(flatten)]
@@ -254,7 +255,7 @@ pub struct SideLatency {
 }
 
 /// The response times by class, in microseconds; `None` if there was no such request.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Described)]
 pub struct LatencyResult {
     /// All requests.
     pub all: Option<SideLatency>,
@@ -270,7 +271,7 @@ pub struct LatencyResult {
 }
 
 /// The response time of requests by cause, as shares of the sum of all response times.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct TimeShare {
     /// The share of waiting for other requests.
     pub queue: f64,
@@ -283,7 +284,7 @@ pub struct TimeShare {
 }
 
 /// The shares of reads and of writes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, Described)]
 pub struct TimeShares {
     /// The shares of reads.
     pub read: Option<TimeShare>,

@@ -1,5 +1,6 @@
 //! Series over time: throughput, response times and busy times, in slices of equal length.
 
+use flashgc_base::described::Described;
 use flashgc_base::snapshot::{Fault, Value};
 use flashgc_workload::Op;
 use serde::{Deserialize, Serialize};
@@ -237,7 +238,7 @@ impl Series {
 }
 
 /// Series over time. The i-th entry of each list is the i-th slice of the measured part.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Described)]
 pub struct SeriesResult {
     /// The length of a slice, in seconds; the last one may be shorter.
     pub resolution_seconds: f64,
@@ -254,7 +255,7 @@ pub struct SeriesResult {
 }
 
 /// Reads or writes over time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Described)]
 pub struct SideSeries {
     /// The requests completed a second.
     pub requests_per_second: Vec<f64>,

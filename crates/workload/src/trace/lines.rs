@@ -1,6 +1,7 @@
 //! A decoder of text: it cuts lines and passes them to a format's parser, in bounded memory. It reports
 //! bad lines and does not know the meaning of good ones.
 
+use flashgc_base::described::Described;
 use flashgc_base::naming::choice;
 
 use super::error::{Fault, Place, TraceError, quote};
@@ -139,7 +140,7 @@ pub(crate) struct Counts {
 }
 
 /// The properties of a recording of references to memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, Described)]
 pub struct Recorded {
     /// The size of a page in bytes.
     pub page_size: u64,

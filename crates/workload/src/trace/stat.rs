@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use flashgc_base::described::Described;
 use flashgc_base::naming::{choice, option};
 use flashgc_base::spec::count;
 use flashgc_base::stream::StreamId;
@@ -23,7 +24,7 @@ use super::working_set::{Counter, WorkingSets};
 use crate::Op;
 
 /// The statistics of a trace. Serialised, its fields are the keys of `trace stat --json`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Described)]
 pub struct TraceStat {
     /// The number of requests of all kinds.
     pub requests: u64,
@@ -103,7 +104,7 @@ pub struct TraceStat {
 }
 
 /// The way in which a file was read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Described)]
 pub struct ReadAs {
     /// The name of the format.
     pub format: String,
@@ -136,7 +137,7 @@ impl Serialize for Notes {
 }
 
 /// The times of the requests of a trace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Described)]
 pub struct TimeStat {
     /// The time of the first request, in nanoseconds since the trace's origin.
     pub first_time_ns: u64,
@@ -183,16 +184,16 @@ impl TimeStat {
 }
 
 /// The lines or records of a trace that are no requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Described)]
 pub struct OtherLines {
-    /// The number of bad ones that were left out.
+    /// The number of bad lines or records that were left out.
     pub skipped_lines: u64,
-    /// The number of good ones.
+    /// The number of good lines or records that are no requests.
     pub ignored_lines: u64,
 }
 
 /// The figures of a recording of a drive that was served.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Described)]
 pub struct ServedStat {
     /// The times until answers by kind of request, of the kinds of which some are known.
     pub answers: Vec<AnswerStat>,
@@ -237,7 +238,7 @@ pub struct Tally {
 }
 
 /// The requests of a stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Described)]
 pub struct StreamStat {
     /// The stream; `None` for requests without one.
     pub stream: Option<StreamId>,
@@ -250,7 +251,7 @@ pub struct StreamStat {
 }
 
 /// The times until the answers of requests of one kind, in microseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Described)]
 pub struct AnswerStat {
     /// The kind: `read`, `write`, `trim` or `flush`.
     pub kind: &'static str,

@@ -1,11 +1,12 @@
 //! The working set over time: distinct pages in each of some tens of equal parts of a trace, found in
 //! one pass without knowing its length.
 
+use flashgc_base::described::Described;
 use serde::Serialize;
 
-/// The numbers of distinct pages in windows of equal numbers of requests, one after the other (Denning's
-/// W(t, T) at t = T, 2T, ...).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+/// The numbers of distinct pages in windows of equal numbers of requests, one after the other. They
+/// are Denning's W(t, T) at t = T, 2T, ...
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Described)]
 pub struct WorkingSets {
     /// The number of requests in a window, a power of two. The last window may have fewer.
     pub window: u64,

@@ -1,6 +1,6 @@
-"""The counts of results, with their types, in the measured parts of all runs.
+"""The counts of results, in the measured parts of all runs.
 
-Written by ``make docs`` from the declarations of the counts; edit those instead.
+Written by ``make docs`` from the declarations in the engine; edit those instead.
 """
 
 from __future__ import annotations
