@@ -25,7 +25,7 @@ ABSENT = (
     "repository, and flashgc must be installed from a clone of it"
 )
 #: The folder of mixtures: the programs but sqlite take turns in one memory, in several orders
-#: (``scripts/record/mixtures.py``).
+#: (``experiments/memory/mixtures.py``).
 MIXTURES = FOLDER / "mixtures"
 
 #: The schemes of Table II, by the paper's names.

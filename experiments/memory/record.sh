@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Records what programs do to their memory, again: data/memory. As any user, on Debian 12:
 #   apt-get install valgrind poppler-utils graphicsmagick w3m pandoc gnumeric sqlite3 zstd
-#   scripts/record/memory.sh FOLDER [NAME]...
+#   experiments/memory/record.sh FOLDER [NAME]...
 # A recording takes three to fifteen minutes on one core. The versions of the programs and of their
 # libraries are in what they do, so another system gives other traces.
 set -euo pipefail
@@ -14,7 +14,7 @@ FILTER=${FILTER:-128}        # pages: what is left out makes no difference to la
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 die() { printf 'record: %s\nhint: %s\n' "$1" "$2" >&2; exit 2; }
 
-[ $# -ge 1 ] || die "expected the folder to write to, found nothing" "memory.sh FOLDER [NAME]..."
+[ $# -ge 1 ] || die "expected the folder to write to, found nothing" "record.sh FOLDER [NAME]..."
 out=$(realpath -m -- "$1")
 shift
 mkdir -p "$out"
@@ -24,7 +24,7 @@ done
 work=$(mktemp -d "${TMPDIR:-/tmp}/flashgc-memory.XXXXXX")
 trap 'rm -rf -- "$work"' EXIT
 cd "$work"
-python3 "$here/memory_inputs.py" .
+python3 "$here/inputs.py" .
 # One thread: Valgrind runs one at a time anyway, and the order is then the same every time.
 export OMP_NUM_THREADS=1 LC_ALL=C.UTF-8
 

@@ -1,6 +1,6 @@
 """Inputs for the programs whose memory is recorded: made up, the same every time.
 
-``python3 memory_inputs.py FOLDER`` writes there a document, a web page, a table, a picture, a book
+``python3 inputs.py FOLDER`` writes there a document, a web page, a table, a picture, a book
 as PDF and the commands of a database.
 """
 

@@ -1,6 +1,6 @@
 """Makes data/memory/mixtures: the recorded programs share a memory, and take turns.
 
-    python scripts/record/mixtures.py FOLDER    # ten seconds of one core; needs zstd
+    python experiments/memory/mixtures.py FOLDER    # ten seconds of one core; needs zstd
 
 Each mixture has the whole recordings of five programs, each cut into 20 parts of equally many
 references. A part is one turn: 10 million accesses, 0.1 s at a hundred million a second, which is
