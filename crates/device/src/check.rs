@@ -51,8 +51,8 @@ pub fn check_watched(
 ) -> Result<Checked, DeviceError> {
     let superblock = Copies::read(media)?.now;
     let zones = zones_of(media, &superblock, settings)?;
-    let drive = recover::Drive { media, zones: &zones, superblock: &superblock, settings };
-    let mut recovered = recover::load(drive, false)?;
+    let sources = recover::Sources { media, zones: &zones, superblock: &superblock, settings };
+    let mut recovered = recover::load(sources, false)?;
     let pages = Pages { media, zones: &zones, tag: superblock.tag() };
     // A recovery that was cut off has moved pages in the next epoch, which never began.
     let unfinished = Horizon { epoch: superblock.epoch + 1, end: 0 };
@@ -98,8 +98,8 @@ pub fn map_from_oob(media: &dyn Media, settings: &Settings) -> Result<OobMap, De
     let superblock = Copies::read(media)?.now;
     let zones = zones_of(media, &superblock, settings)?;
     let pages = Pages { media, zones: &zones, tag: superblock.tag() };
-    let drive = recover::Drive { media, zones: &zones, superblock: &superblock, settings };
-    let recovered = recover::load(drive, false).ok();
+    let sources = recover::Sources { media, zones: &zones, superblock: &superblock, settings };
+    let recovered = recover::load(sources, false).ok();
     let (horizons, skipped) = recovered
         .as_ref()
         .map_or((&[][..], &[][..]), |recovered| (&recovered.horizons[..], &recovered.skipped[..]));

@@ -218,7 +218,7 @@ impl Journal {
 }
 
 /// A block that verifies, wherever in the ring it was found.
-pub(crate) struct Block {
+pub(crate) struct JournalBlock {
     number: u64,
     /// The number of its first record.
     pub(crate) stamp: u64,
@@ -230,7 +230,7 @@ pub(crate) struct Block {
     pub(crate) bytes: [u8; PAGE],
 }
 
-impl Block {
+impl JournalBlock {
     /// Returns the block that lies at the place of block `sequence`; `None` if there is none.
     pub(crate) fn read(
         media: &dyn Media,
@@ -259,7 +259,7 @@ impl Block {
 }
 
 /// The journal of a drive that was not closed, from a checkpoint on.
-pub(crate) struct Replay<'a> {
+pub(crate) struct JournalTail<'a> {
     media: &'a dyn Media,
     zones: &'a Zones,
     tag: u32,
@@ -270,7 +270,7 @@ pub(crate) struct Replay<'a> {
     durable: u64,
 }
 
-impl<'a> Replay<'a> {
+impl<'a> JournalTail<'a> {
     /// Follows the blocks from number `start` on, whose first record has number `stamp`, as far as they
     /// continue. Those before `certain` were durable.
     ///
@@ -287,7 +287,7 @@ impl<'a> Replay<'a> {
         let fault =
             |end, what: String| Err(DeviceError::Media(format!("journal block {end} {what}")));
         while !is_open && end < start + zones.journal_blocks {
-            match Block::read(media, zones, tag, end) {
+            match JournalBlock::read(media, zones, tag, end) {
                 Ok(Some(block)) if block.number == end && block.stamp == next => {
                     next += block.records.len() as u64;
                     durable = durable.max(block.durable);
@@ -299,7 +299,7 @@ impl<'a> Replay<'a> {
             }
         }
         for later in end + u64::from(!is_open)..start + zones.journal_blocks {
-            if let Ok(Some(block)) = Block::read(media, zones, tag, later)
+            if let Ok(Some(block)) = JournalBlock::read(media, zones, tag, later)
                 && block.number == later
             {
                 durable = durable.max(block.durable);
@@ -329,7 +329,7 @@ impl<'a> Replay<'a> {
     ) -> Result<u64, DeviceError> {
         let mut stamp = self.stamp;
         for number in self.start..self.end {
-            let block = Block::read(self.media, self.zones, self.tag, number)?;
+            let block = JournalBlock::read(self.media, self.zones, self.tag, number)?;
             for record in block.map_or(Vec::new(), |block| block.records) {
                 take(stamp, record, number < self.durable)?;
                 stamp += 1;
@@ -352,7 +352,7 @@ mod tests {
         let mut media = MemMedia::new(zones.len);
         let mut journal = Journal::new(3, (100, 1000), 100);
         let count_and_tail = |media: &MemMedia| {
-            let replay = Replay::find(media, (&zones, 3), (100, 1000), 0)
+            let replay = JournalTail::find(media, (&zones, 3), (100, 1000), 0)
                 .map_err(|error| error.to_string())?;
             let count = replay.each(|_, _, _| Ok(())).map_err(|error| error.to_string())?;
             Ok::<_, String>((count, replay.tail()))

@@ -9,7 +9,7 @@ use flashgc_ftl::{BlockId, Contents, Counters, OpenBlock, Stepwise, UNMAPPED};
 
 use crate::checkpoint::{self, BlockInfo, CheckpointPlace, Horizon, Tables};
 use crate::error::DeviceError;
-use crate::journal::{Record, Replay};
+use crate::journal::{JournalTail, Record};
 use crate::layout::{PAGE, Zones};
 use crate::mapped::Mapped;
 use crate::media::Media;
@@ -41,7 +41,7 @@ pub(crate) struct Recovered {
 
 /// The sources from which a drive is read.
 #[derive(Clone, Copy)]
-pub(crate) struct Drive<'a> {
+pub(crate) struct Sources<'a> {
     pub(crate) media: &'a dyn Media,
     pub(crate) zones: &'a Zones,
     pub(crate) superblock: &'a Superblock,
@@ -53,13 +53,13 @@ pub(crate) struct Drive<'a> {
 ///
 /// # Errors
 /// Damage to either that leaves the map unknown; those of the medium.
-pub(crate) fn load(drive: Drive<'_>, restores: bool) -> Result<Recovered, DeviceError> {
-    let Superblock { checkpoint, before, is_clean, .. } = *drive.superblock;
-    let first = match load_from(drive, checkpoint, is_clean, restores) {
+pub(crate) fn load(sources: Sources<'_>, restores: bool) -> Result<Recovered, DeviceError> {
+    let Superblock { checkpoint, before, is_clean, .. } = *sources.superblock;
+    let first = match load_from(sources, checkpoint, is_clean, restores) {
         Ok(recovered) => return Ok(recovered),
         Err(error) => error,
     };
-    let second = match before.map(|before| load_from(drive, before, false, restores)) {
+    let second = match before.map(|before| load_from(sources, before, false, restores)) {
         Some(Ok(recovered)) => return Ok(recovered),
         Some(Err(error)) => format!("; the checkpoint before: {error}"),
         None => String::new(),
@@ -84,15 +84,15 @@ fn message(error: &DeviceError) -> String {
 /// The snapshot of the page store may come from another version of flashgc. The map needs none, so the
 /// store then begins anew, as after a crash.
 fn load_from(
-    drive: Drive<'_>,
+    sources: Sources<'_>,
     named: CheckpointPlace,
     is_clean: bool,
     restores: bool,
 ) -> Result<Recovered, DeviceError> {
     let has_state = restores && is_clean && named.snapshot > 0;
-    match has_state.then(|| load_with(drive, named, is_clean, restores, true)) {
+    match has_state.then(|| load_with(sources, named, is_clean, restores, true)) {
         Some(Ok(recovered)) => Ok(recovered),
-        _ => load_with(drive, named, is_clean, restores, false),
+        _ => load_with(sources, named, is_clean, restores, false),
     }
 }
 
@@ -113,19 +113,19 @@ fn restore(store: &mut dyn Stepwise, mut from: Reader<'_>) -> Result<(), Fault> 
 
 /// Reads one checkpoint, with the page store's snapshot if `has_state`, and the journal behind it.
 fn load_with(
-    drive: Drive<'_>,
+    sources: Sources<'_>,
     named: CheckpointPlace,
     is_clean: bool,
     restores: bool,
     has_state: bool,
 ) -> Result<Recovered, DeviceError> {
-    let mut recovered = read_checkpoint(drive, named, is_clean, has_state)?;
+    let mut recovered = read_checkpoint(sources, named, is_clean, has_state)?;
     // A new drive's store is as it was made.
-    let is_new = is_clean && drive.superblock.power_cycles == 0;
+    let is_new = is_clean && sources.superblock.power_cycles == 0;
     recovered.is_restored = has_state || (is_new && restores);
     if !is_clean {
-        recovered.replay_journal(drive)?;
-        recovered.note_horizon(drive.superblock.epoch);
+        recovered.replay_journal(sources)?;
+        recovered.note_horizon(sources.superblock.epoch);
     }
     if has_state {
         recovered.compare_maps()?;
@@ -138,12 +138,12 @@ fn load_with(
 /// Reads the tables of a checkpoint. With `has_state` the snapshot of the page store has the map, and the checkpoint's
 /// map only says which pages have data. Without it the checkpoint's map becomes that of the store.
 fn read_checkpoint(
-    drive: Drive<'_>,
+    sources: Sources<'_>,
     named: CheckpointPlace,
     is_clean: bool,
     has_state: bool,
 ) -> Result<Recovered, DeviceError> {
-    let Drive { media, zones, superblock, settings } = drive;
+    let Sources { media, zones, superblock, settings } = sources;
     let mut store = settings.build()?;
     let mut mapped = Mapped::new(zones.geometry.logical_pages());
     let place = (zones, superblock.tag());
@@ -178,11 +178,11 @@ fn read_checkpoint(
 
 impl Recovered {
     /// Applies the journal behind the checkpoint.
-    fn replay_journal(&mut self, drive: Drive<'_>) -> Result<(), DeviceError> {
-        let Drive { media, zones, superblock, .. } = drive;
+    fn replay_journal(&mut self, sources: Sources<'_>) -> Result<(), DeviceError> {
+        let Sources { media, zones, superblock, .. } = sources;
         let tag = superblock.tag();
         let begin = (self.checkpoint.journal, self.checkpoint.stamp);
-        let journal = Replay::find(media, (zones, tag), begin, superblock.durable)?;
+        let journal = JournalTail::find(media, (zones, tag), begin, superblock.durable)?;
         self.tail = journal.tail();
         let before_erase = self.apply(&journal, Pages { media, zones, tag })?;
         self.undo_lost_erases(&before_erase, zones)?;
@@ -193,7 +193,7 @@ impl Recovered {
     /// Applies the records of the journal in order. Returns the state of each erased block before its last erase.
     fn apply(
         &mut self,
-        journal: &Replay<'_>,
+        journal: &JournalTail<'_>,
         pages: Pages<'_>,
     ) -> Result<Vec<Option<BlockInfo>>, DeviceError> {
         let mut before_erase = vec![None; self.blocks.len()];

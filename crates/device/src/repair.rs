@@ -7,7 +7,7 @@ use flashgc_ftl::UNMAPPED;
 
 use crate::checkpoint::BlockInfo;
 use crate::error::DeviceError;
-use crate::journal::{Block, Journal, Record};
+use crate::journal::{Journal, JournalBlock, Record};
 use crate::layout::{PAGE, Zones};
 use crate::media::Media;
 use crate::oob::{self, Oob};
@@ -27,7 +27,7 @@ pub(crate) fn renew(
     recovered: &mut Recovered,
 ) -> Result<(), DeviceError> {
     for number in recovered.tail.clone() {
-        let block = Block::read(media, zones, tag, number)?;
+        let block = JournalBlock::read(media, zones, tag, number)?;
         let block = block.ok_or_else(|| changed(&format!("journal block {number}")))?;
         renew_pages(media, (zones, tag), recovered, &block)?;
         media.write_at(zones.journal(number), &block.bytes)?;
@@ -40,7 +40,7 @@ fn renew_pages(
     media: &mut dyn Media,
     (zones, tag): (&Zones, u32),
     recovered: &mut Recovered,
-    block: &Block,
+    block: &JournalBlock,
 ) -> Result<(), DeviceError> {
     let mut data = [0; PAGE];
     for (stamp, record) in (block.stamp..).zip(&block.records) {

@@ -197,7 +197,7 @@ impl<'a> Opening<'a> {
     fn load(&self) -> Result<Recovered, DeviceError> {
         let Self { zones, before: superblock, settings, .. } = self;
         recover::load(
-            recover::Drive { media: self.media.as_ref(), zones, superblock, settings },
+            recover::Sources { media: self.media.as_ref(), zones, superblock, settings },
             true,
         )
     }
