@@ -1,15 +1,16 @@
-//! References a second through the page caches, on one core.
+//! The speed of the page caches, in references a second of one core. Each figure is the fastest of
+//! several repetitions.
 //!
-//! `cargo bench -p flashgc-host [-- SECONDS]`; without `--bench`, as in `cargo test --benches`, a
-//! smoke run. Each figure is the fastest of several repetitions.
+//! `cargo bench -p flashgc-host [-- SECONDS]` runs it. Without `--bench`, as in `cargo test
+//! --benches`, it is a short trial run.
 
 use std::time::{Duration, Instant};
 
 use flashgc_base::rng::Stream;
 use flashgc_host::{PageCache, PageCacheSpec, page_caches};
 
-/// The references: swap space and cache in pages, and the share of the swap space that takes nine
-/// references in ten.
+/// The cases: the name, the pages of the swap space, the pages of the cache, and a divisor `n`:
+/// nine in ten references go to 1/`n` of the swap space.
 const CASES: [(&str, u32, u32, u32); 3] = [
     ("all hits, 2 K of 2 K pages", 2048, 2048, 1),
     ("4 MiB of 64 MiB, hot half of the cache", 32_768, 2048, 32),
@@ -42,7 +43,7 @@ fn main() {
     }
 }
 
-/// Millions of references a second, and the share of hits.
+/// Returns the speed in millions of references a second, and the share of hits.
 fn measure(cache: &mut dyn PageCache, references: &[(u32, bool)], time: Duration) -> (f64, f64) {
     let mut best = 0.0f64;
     let begin = Instant::now();

@@ -1,4 +1,5 @@
-//! All tests of the crate as one program, with a module for each file and a shared one.
+//! All tests of the crate as one program, with a module for each file. `naive` has code that tests
+//! share.
 
 mod naive;
 mod page_caches;

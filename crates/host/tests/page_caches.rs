@@ -1,5 +1,5 @@
-//! Page caches against sequences worked by hand, a textbook LRU, and the definition of the 3-region
-//! LRU in searched lists.
+//! Tests of page caches: compared with sequences worked out by hand, with a textbook LRU, and with
+//! the reference of `3-region` in `naive`.
 
 use crate::naive;
 use crate::naive::Naive;
@@ -11,7 +11,7 @@ fn cache(spec: &str, pages: u32, capacity: u32) -> Box<dyn PageCache> {
     PageCacheSpec::parse(spec).unwrap().build(pages, capacity).unwrap()
 }
 
-/// Makes a reference as a virtual memory system does. Returns the evicted page.
+/// Reads or writes a page as a virtual memory system does. Returns the evicted page, if any.
 fn reference(cache: &mut dyn PageCache, page: u32, write: bool) -> Option<Evicted> {
     if cache.touch(page, write) {
         return None;
@@ -39,7 +39,7 @@ fn a_sequence_worked_by_hand_in_three_regions() {
     }
     // 1 and 2 overflowed from I.
     assert_eq!(lists(cache), ([vec![4, 3], vec![], vec![2, 1]], vec![3]));
-    // A write hit in L takes 1 to the head of M and makes it dirty.
+    // A write hit in L moves page 1 to the head of M and makes it dirty.
     reference(cache, 1, true);
     assert_eq!(lists(cache), ([vec![4, 3], vec![1], vec![2]], vec![3, 1]));
     // A read hit in I.
@@ -51,25 +51,26 @@ fn a_sequence_worked_by_hand_in_three_regions() {
     for page in [6, 2, 3] {
         reference(cache, page, false);
     }
-    // 6 from I, 2 from L, 3 from L: M = 3 2 6 4, and 1 overflowed to L.
+    // Pages 6 (from I), 2 and 3 (from L) moved to M, which is 3 2 6 4 now; page 1 overflowed to L.
     assert_eq!(lists(cache), ([vec![5], vec![3, 2, 6, 4], vec![1]], vec![3, 1]));
     assert_eq!(reference(cache, 7, false), None);
     assert_eq!(cache.len(), 7);
     assert_eq!(cache.make_room(), None);
-    // The eighth insertion ends the epoch. From I came to L 1, 2 and 3, and all were hit there: 3/3;
-    // from M came 1 and was not: 0/1. So I grows by d = 1 at the cost of M. And 3 hits on the 1 page
-    // of L are more than no hits on the 4 of M: M grows at the cost of L. 8, 7 and 5 then fit I.
+    // The eighth insertion ends the epoch. Pages 1, 2 and 3 moved from I to L, and all were hit
+    // there: 3/3. Page 1 moved from M to L, and was not hit: 0/1. So I grows by d = 1 at the cost
+    // of M. L had 3 hits on 1 page, M none on 4 pages, so M grows at the cost of L. Now 8, 7 and 5
+    // fit into I.
     reference(cache, 8, true);
     assert_eq!(lists(cache).0, [vec![8, 7, 5], vec![3, 2, 6, 4], vec![1]]);
-    // The tail of L goes, dirty.
+    // The tail of L, page 1, is evicted; it is dirty.
     assert_eq!(reference(cache, 9, false), Some(Evicted { page: 1, dirty: true }));
-    // L is 5 now, which overflowed from I when 9 came.
+    // L has page 5 now, which overflowed from I when page 9 was inserted.
     assert_eq!(lists(cache).0, [vec![9, 8, 7], vec![3, 2, 6, 4], vec![5]]);
 }
 
 #[test]
 fn update_probabilities_are_the_share_of_stays_with_a_write() {
-    // C = 4 without resizing: sizes 1, 2, 1. Everything starts at 0.5.
+    // C = 4 without resizing: the sizes are 1, 2, 1. All probabilities start at 0.5.
     let mut cache = cache("3-region:resize=no", 10, 4);
     let cache = cache.as_mut();
     assert_eq!(cache.update_probability(Region::Lru), 0.5);
@@ -82,7 +83,8 @@ fn update_probabilities_are_the_share_of_stays_with_a_write() {
     reference(cache, 2, false); // 1 left I unwritten for L.
     reference(cache, 1, true); // written in L.
     reference(cache, 3, false); // 2 left I unwritten. The epoch ends as the fourth page comes,
-    // before it overflows anything: then I has seen 1 of 2 stays written (0; 1), M 1 of 1, L 1 of 1.
+    // before any page overflows. Until then 1 of 2 stays in I had a write, 1 of 1 in M, 1 of 1 in
+    // L.
     let learnt = |share: f64| 0.75 * 0.5 + 0.25 * share;
     let (initial, mru, lru) = (learnt(0.5), learnt(1.0), learnt(1.0));
     assert_eq!(cache.update_probability(Region::Lru), lru);
@@ -183,7 +185,7 @@ fn plain_lru_evicts_what_was_not_touched_for_the_longest_however_it_is_split() {
             textbook.push((page, dirty));
             assert_eq!(reference(cache.as_mut(), page, write), expected);
             if textbook.len() == capacity as usize {
-                // The region of a page is its place in the list.
+                // The place of a page in the list determines its region.
                 let oldest = textbook[rng.below(capacity) as usize];
                 let place = textbook.iter().position(|&page| page == oldest).unwrap();
                 let region = if place < lru_region { Region::Lru } else { Region::Mru };

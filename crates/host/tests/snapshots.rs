@@ -1,5 +1,5 @@
-//! Caches in front of a drive, and page caches, go on alike after they are saved and restored into new
-//! ones.
+//! Snapshots: a cache that is restored from the state of another one behaves exactly like it from
+//! then on.
 
 use flashgc_base::residency::Region;
 use flashgc_base::rng::Stream;
@@ -28,7 +28,7 @@ fn restore(state: &mut (impl State + ?Sized), bytes: &[u8]) {
     from.end().unwrap();
 }
 
-/// Every cache with every way of hinting, also with hints that fail.
+/// Returns every cache with every way of hinting, and with hints that are lost, wrong or late.
 fn hosts() -> Vec<HostSpec> {
     let mut all = Vec::new();
     for cache in write_back_caches().iter().map(|info| info.name).filter(|name| *name != "none") {

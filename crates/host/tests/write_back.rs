@@ -1,4 +1,5 @@
-//! Hosts that write back: the commands that they send to the drive, request by request, and their hints.
+//! Tests of write-back caches: the commands and hints that they send to the drive, request by
+//! request.
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
@@ -6,7 +7,7 @@ use flashgc_base::stream::NO_STREAM;
 use flashgc_host::{Host, HostSpec, Leaving};
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
-/// A workload of listed requests, after which it ends.
+/// A workload that has the listed requests and then ends.
 #[derive(State)]
 #[snapshot(refused = "a script is not saved")]
 struct Script(std::vec::IntoIter<(u32, Op)>);
@@ -24,7 +25,8 @@ impl Workload for Script {
 
 const PAGES: u32 = 1000;
 
-/// Returns the commands that the drive sees: `r7`, `w7`, `t7`, and `h7` for a hint.
+/// Returns the commands that the drive gets. For page 7: `r7` is a read, `w7` a write, `t7` a TRIM,
+/// `h7` a hint.
 fn seen(host: &mut Host, limit: usize) -> Vec<String> {
     let mut seen = Vec::new();
     let mut batch = Batch::default();
@@ -77,22 +79,23 @@ fn check(cache: &str, hints: &str, asked: &str, expected: &str) {
 
 #[test]
 fn reads_are_served_from_the_cache_and_the_least_recent_clean_page_makes_room() {
-    // Room for three pages of 4 KiB. 1, 2, 3 come in; 1 is used again; 4 takes the place of 2.
+    // The cache has room for three pages of 4 KiB. Pages 1, 2, 3 enter; 1 is used again; 4 evicts
+    // 2.
     let cache = "page-cache:size=12KiB,writeback=0s";
     check(cache, "none", "r1 r2 r3 r1 r4 r1 r3 r2", "r1 r2 r3 r4 r2");
-    // A discarded page is no longer there.
+    // A discarded page is no longer cached.
     check(cache, "none", "r1 t1 r1", "r1 t1 r1");
 }
 
 #[test]
 fn the_daemon_writes_all_dirty_pages_of_the_device_in_address_order_when_it_is_old() {
-    // A request comes every 10 s, and the daemon looks every 5. Page 9 is dirty since 10 s, so at 40 s
-    // the device has been dirty for 30 s, and three pages are to be written. Page 3 becomes dirty at 40
-    // s, too, and is the first in address order. Page 9 is left and waits until the device is old again,
-    // at 70 s.
+    // A request comes every 10 s, and the daemon checks every 5 s. Page 9 is dirty from 10 s on, so
+    // at 40 s the device has been dirty for 30 s, and three pages are to be written. At 40 s page 3
+    // becomes dirty, too; it is the first in address order. Page 9 is left, and waits until the
+    // device has been dirty for another 30 s, at 70 s.
     let cache = "page-cache:size=400KiB,rate=0.1,speed=1000";
     check(cache, "none", "w9 w5 w7 w3 r3 r3 r3 r3", "w3 w5 w7 w9");
-    // With an age for each page: 9 is written at 40 s, 5 at 50, 7 at 60, 3 at 70.
+    // If each page has its own age: 9 is written at 40 s, 5 at 50 s, 7 at 60 s, 3 at 70 s.
     let by_page = "page-cache:size=400KiB,rate=0.1,speed=1000,expiry=page";
     check(by_page, "none", "w9 w5 w7 w3 r3 r3 r3 r3", "w9 w5 w7 w3");
     // Without a daemon nothing is written.
@@ -102,8 +105,8 @@ fn the_daemon_writes_all_dirty_pages_of_the_device_in_address_order_when_it_is_o
 
 #[test]
 fn what_is_dirty_when_the_clock_of_the_drive_starts_stays_so_and_keeps_its_age() {
-    // A request comes every 10 s, and the device is dirty from 10 s on. The clock starts at 20 s. The
-    // daemon looks next at 25 s, and the device is old at its look at 40 s.
+    // A request comes every 10 s, and the device is dirty from 10 s on. The clock starts at 20 s.
+    // The daemon checks next at 25 s. At its check at 40 s the device has been dirty for 30 s.
     let spec = HostSpec::parse("page-cache:size=400KiB,rate=0.1,speed=1000", "perfect").unwrap();
     let mut host = spec.open_clocked(4096, PAGES, 5).unwrap();
     host.request_before(Op::Write, 9, NO_STREAM);
@@ -147,17 +150,19 @@ fn a_cache_that_starts_clean_writes_all_before_the_clock_of_the_drive() {
 
 #[test]
 fn a_flush_goes_on_where_the_last_one_stopped() {
-    // 100 pages; background 2. The device is never old. A daemon that looks
-    // every 2 s, 1 s a request, one page a second: at 6 s, 3 pages are dirty (5, 50, 90: at 1, 3 and 5).
+    // The cache has 100 pages, of which 2 may be dirty without background writes. A request comes
+    // every second; the daemon checks every 2 s and writes one page a second. Pages 5, 50 and 90
+    // become dirty at 1, 3 and 5 s, so at 6 s 3 pages are dirty.
     let cache =
         "page-cache:size=400KiB,rate=1,speed=1,background=2%,limit=100%,writeback=2s,expire=900s";
-    // From 6 on it writes 5 at 7; that leaves 2, which is no more than 2. 7 is dirty at 7, so 3 again
-    // at 8: the sweep goes on behind 5, with 7 at 9; 8 at 9: 8 again ... after 90 comes 3.
+    // The daemon writes page 5 at 7 s and stops, as 2 are left. At 7 s page 7 becomes dirty, so at
+    // 8 s there are 3 again. The next flush goes on after page 5, with page 7. In the same way come
+    // 50 and 90; the pages below are left.
     check(cache, "none", "w5 r5 w50 r5 w90 r5 w7 r7 w3 r3 r3 r3 w1 r1 r1 r1 r1", "w5 w7 w50 w90");
 }
 
-/// Returns what the drive sees of a host whose turn is two pages of 2 MiB: 4 MiB would be 1024 pages of 4 KiB, too
-/// coarse to see by hand.
+/// Returns the commands that the drive gets. Pages have 2 MiB, so that a writer checks the dirty
+/// pages after every second write (4 MiB).
 fn in_turns_of_two(cache: &str, asked: &str) -> Vec<String> {
     let application = Box::new(Script(requests(asked).into_iter()));
     let spec = HostSpec::parse(cache, "none").unwrap();
@@ -166,8 +171,9 @@ fn in_turns_of_two(cache: &str, asked: &str) -> Vec<String> {
 
 #[test]
 fn a_writer_starts_the_daemon_and_writes_nothing_itself_up_to_the_limit() {
-    // Background 2, limit 6. The middle of 4 is passed, but the device has its share: all 6. It looks with
-    // every second write, and the daemon, which does not look by itself, starts at the fourth.
+    // The daemon writes above 2 dirty pages, the writer above 6. The middle, 4, is not used, as the
+    // only device has the whole limit. The writer checks at every second write. The daemon does not
+    // check by itself; the writer starts it at the fourth write.
     let slow = "page-cache:size=200MiB,writeback=0s,background=2%,limit=6%,rate=1000000,speed=1";
     assert!(in_turns_of_two(slow, "w10 w11 w12 w13 w14 w15 r15 r15").is_empty());
     let fast = "page-cache:size=200MiB,writeback=0s,background=2%,limit=6%,rate=1,speed=2";
@@ -177,8 +183,9 @@ fn a_writer_starts_the_daemon_and_writes_nothing_itself_up_to_the_limit() {
 
 #[test]
 fn a_writer_above_the_limit_flushes_exactly_one_and_a_half_turns() {
-    // The daemon is too slow to write a page between two requests. At the 7th write 7 are dirty and three
-    // go, 10 to 12. At the 10th 7 again, and 13 to 15 go, and so on.
+    // The daemon is too slow to write a page between two requests. At the 7th write 7 pages are
+    // dirty, and the writer writes three, 10 to 12. At the 10th write 7 are dirty again, and it
+    // writes 13 to 15.
     let cache = "page-cache:size=200MiB,writeback=0s,background=2%,limit=6%,rate=1000000,speed=1";
     let asked = "w10 w11 w12 w13 w14 w15 w16 w17 w18 w19 w20 w21";
     let expected: Vec<String> = (10..=15).map(|page| format!("w{page}")).collect();
@@ -201,57 +208,58 @@ fn no_more_than_the_limit_is_ever_dirty() {
             }
             let now = host.watch().counts();
             let requests = u128::from(now.requests() - before.requests());
-            // One request may be dirtied above the limit for as long as its flush takes.
+            // One page above the limit may be dirty while the writer flushes.
             assert!(now.dirty - before.dirty <= 11 * requests, "{expiry}");
             before = now;
         }
-        // A random page is rarely dirty already: nearly every write is written.
+        // A random page is rarely dirty already, so nearly every write reaches the drive.
         assert!(before.pages.drive_writes > 4400, "{}", before.pages.drive_writes);
     }
 }
 
 #[test]
 fn a_database_writes_what_it_evicts_and_checkpoints_in_address_order() {
-    // Three pages, no writer in the background. An update reads its page first. 4 evicts 1, which is
-    // dirty; 5 evicts 2, which is not.
+    // The cache has three pages and no background writer. An update reads its page first. Page 4
+    // evicts 1, which is dirty; page 5 evicts 2, which is clean.
     let cache = "buffer-cache:size=12KiB,pages=0,checkpoint=0s";
     check(cache, "none", "w1 r2 w3 r4 r5", "r1 r2 r3 w1 r4 r5");
-    // A checkpoint at 10 s, written at once: 3 and 8 are dirty, 8 since the first request. A request
-    // a second.
+    // A request comes every second. A checkpoint at 10 s writes the dirty pages at once: 3, then 8.
     let cache = "buffer-cache:size=400KiB,pages=0,checkpoint=10s,completion=0,rate=1";
     let asked = "w8 w3 r1 r1 r1 r1 r1 r1 r1 r1 r1";
     check(cache, "none", asked, "r8 r3 r1 w3 w8");
-    // Over half the time, 5 s in rounds of 1 s: 10 pages, 2 a round.
+    // A checkpoint of 10 pages takes a quarter of 20 s: in rounds of 1 s, 2 pages each.
     let cache = "buffer-cache:size=400KiB,pages=0,checkpoint=20s,completion=0.25,rate=1,delay=1s";
     let pages = (10..20).map(|page| (page, Op::Write));
     let reads = (0..12).map(|page| (100 + page, Op::Read));
     let mut host = host(cache, "none", pages.chain(reads).collect());
     let after: Vec<String> = seen(&mut host, 100)[19..].to_vec();
-    // The reads of 110 and 111 came at 21 and 22 s.
+    // The reads of pages 110 and 111 come at 21 and 22 s.
     let expected = ["w10", "w11", "r109", "w12", "w13", "r110", "w14", "w15", "r111"];
     assert_eq!(after[after.len() - 9..], expected, "{after:?}");
 }
 
 #[test]
 fn the_background_writer_cleans_what_is_used_least() {
-    // Four pages, looks at the last two every second, writes one. At 4 s the last of them is still
-    // free, so it looks at 1; at 5 s at 1, which is clean, and 2.
+    // The cache has four pages. Every second the background writer examines the last two and writes
+    // at most one. At 4 s one place is free, so it examines only page 1. At 5 s it examines page 1,
+    // which is clean, and page 2.
     let cache = "buffer-cache:size=16KiB,pages=1,scan=50%,checkpoint=0s,delay=1s,rate=1";
     check(cache, "none", "w1 w2 w3 w4 r4 r4", "r1 r2 r3 w1 r4 w2");
 }
 
 #[test]
 fn one_extent_rides_on_each_command_first_in_first_out() {
-    // Nothing is flushed. 7, 8, 9 are one extent, 20 another, 3 a third; the reads carry them.
+    // No page is flushed. Pages 7, 8, 9 are one extent, 20 another, 3 a third; the reads carry
+    // them.
     let cache = "page-cache:size=400KiB,writeback=0s";
     let asked = "w7 w8 w9 w20 w3 w7 r100 r101 r102 r103";
     check(cache, "piggyback", asked, "h7 h8 h9 r100 h20 r101 h3 r102 r103");
-    // A command each, or at once without one: before the next command, whichever that is.
+    // With one command for each hint, and without commands, hints come before the next command.
     check(cache, "command", "w7 w8 r100", "h7 h8 r100");
     check(cache, "perfect", "w7 w8 r100", "h7 h8 r100");
-    // Two ranges a command: 7 and 8 are one, so that 20 fills it; 3 waits.
+    // A command has two ranges: 7 and 8 are the first, and 20 is the second; 3 waits.
     check(cache, "dsm:ranges=2", "w7 w8 w20 w3 r100", "h7 h8 h20 r100");
-    // Only reads for an update can be marked, and the page cache makes none.
+    // Only reads for an update can carry the hint, and the page cache makes no such reads.
     check(cache, "frequency", "w7 w8 r100", "r100");
     let database = "buffer-cache:size=400KiB,pages=0,checkpoint=0s";
     check(database, "frequency", "w7 r8 w8 r100", "h7 r7 r8 r100");
@@ -259,7 +267,7 @@ fn one_extent_rides_on_each_command_first_in_first_out() {
 
 #[test]
 fn an_extent_has_at_most_255_sectors() {
-    // 8 sectors a page of 4 KiB: 31 pages.
+    // A page of 4 KiB has 8 sectors, so an extent has at most 31 pages.
     let cache = "page-cache:size=400KiB,writeback=0s,background=50%,limit=100%";
     let mut script: Vec<_> = (0..40).map(|page| (page, Op::Write)).collect();
     script.extend([(500, Op::Read), (501, Op::Read)]);
@@ -270,23 +278,23 @@ fn an_extent_has_at_most_255_sectors() {
 
 #[test]
 fn a_write_overtakes_its_hint_and_takes_back_nothing_else() {
-    // The device is old at 5 s, with a request a second. The hint on 5 is useless to the flush of 5,
-    // which therefore carries the hint on 7. Then 7 is written without a hint.
+    // A request comes every second, and at 5 s the pages are due. The hint on 5 is dropped, as page
+    // 5 is written now; this write carries the hint on 7. Then 7 is written.
     let cache = "page-cache:size=400KiB,rate=1,expire=3s,writeback=5s,speed=1000";
     let mut host = host(cache, "piggyback", requests("w5 w7 w5 r5 r5 r5"));
     assert_eq!(seen(&mut host, 10), ["h7", "w5", "w7"]);
     let counts = host.watch().counts();
     let hints = counts.hints;
     assert_eq!((hints.due, hints.sent, hints.overtaken, hints.wrong), (2, 1, 1, 0));
-    // Dirty at the requests 1 to 6: 1, 2, 2, 2, 2 (the daemon has looked, and writes now), 0. None was
-    // known at a request.
+    // The numbers of dirty pages at the requests 1 to 6 are 1, 2, 2, 2, 2, 0. After the fifth
+    // request the daemon writes. The drive had no hint on a dirty page at any request.
     assert_eq!((counts.dirty, counts.known), (9, 0));
 }
 
 #[test]
 fn a_hint_that_comes_after_its_page_was_written_is_late_and_no_lie() {
-    // The device is old at 5 s, with a request a second. Both hints come with the first command, which
-    // is the write of 5.
+    // A request comes every second, and at 5 s the pages are due. Both hints come with the first
+    // command, the write of 5.
     let cache = "page-cache:size=400KiB,rate=1,expire=3s,writeback=5s,speed=1000";
     let mut host = host(cache, "perfect:late=1", requests("w5 w7 w5 r5 r5 r5"));
     assert_eq!(seen(&mut host, 10), ["h5", "h7", "w5", "w7"]);
@@ -301,11 +309,12 @@ fn what_the_drive_knows_is_what_it_was_told_and_is_still_dirty() {
     let mut perfect = host(cache, "perfect", requests(asked));
     seen(&mut perfect, 10);
     let counts = perfect.watch().counts();
-    // Dirty at each request, the TRIM among them: 1, 2, 3, 3, 3, 3, 2, 2.
+    // The numbers of dirty pages at each request, including the TRIM: 1, 2, 3, 3, 3, 3, 2, 2.
     assert_eq!((counts.dirty, counts.known), (19, 19));
     let mut piggyback = host(cache, "piggyback", requests(asked));
     seen(&mut piggyback, 10);
-    // Hinted at the fourth request. Known from there on: 3, 3, 3, 2, 2.
+    // The hints come with the fourth request. The numbers of known pages from there on: 3, 3, 3, 2,
+    // 2.
     assert_eq!(piggyback.watch().counts().known, 13);
 }
 
@@ -323,21 +332,22 @@ fn hints_are_lost_wrong_adverse_and_late_as_often_as_asked() {
     assert_eq!((honest.sent, honest.lost, honest.wrong), (honest.due, 0, 0));
     assert!(honest.due > 20_000, "{honest:?}");
     let near = |share: f64, expected: f64| {
-        // Five standard errors of that many draws.
+        // Allows five standard errors of `honest.due` draws.
         (share - expected).abs() < 5.0 * (expected * (1.0 - expected) / honest.due as f64).sqrt()
     };
     let (lossy, _) = run("perfect:lost=30%");
     assert_eq!(lossy.sent + lossy.lost, lossy.due);
     assert!(near(lossy.lost as f64 / lossy.due as f64, 0.3), "{lossy:?}");
-    // A page drawn at random is dirty now and then, and then the hint is true.
+    // A page drawn at random is sometimes dirty, and then the hint is not wrong.
     let (random, _) = run("perfect:wrong=20%");
     assert!(random.wrong > 0 && random.wrong < random.due / 5, "{random:?}");
-    // The daemon writes down to 128 dirty pages at once, and a writer flushes from 192 on. Some 80 pages
-    // become dirty in between, and the page written last is among them in at most 8 of 100 cases.
+    // The daemon writes until 128 pages are dirty, and a writer flushes from 192 on. About 80 pages
+    // become dirty in between. In at most 8 of 100 cases the page written last is one of these.
     let (adverse, _) = run("perfect:adverse=40%");
     let share = adverse.wrong as f64 / adverse.due as f64;
     assert!(share > 0.4 * 0.92 && (share < 0.4 || near(share, 0.4)), "{adverse:?}");
-    // 1000 pages are written in about 1000 commands, so a hint that comes 2000 later is mostly stale.
+    // There are 1000 pages, so a page is written about every 1000 commands. A hint that comes 2000
+    // commands later is mostly late.
     let (late, _) = run("perfect:late=2000");
     assert!(late.late > late.sent / 3 && late.sent <= late.due, "{late:?}");
     assert_eq!(late.wrong, 0);
@@ -345,7 +355,7 @@ fn hints_are_lost_wrong_adverse_and_late_as_often_as_asked() {
 
 #[test]
 fn every_way_leaves_the_commands_as_they_are() {
-    // Only hints come and go: the drive's reads and writes do not depend on them.
+    // The drive's reads and writes do not depend on the way of hinting.
     let cache = "page-cache:size=800KiB,rate=1000,speed=500";
     let mut stream = Stream::new(2, "mixed");
     let mut script = Vec::new();
@@ -406,7 +416,7 @@ fn what_cannot_be_is_refused_in_one_line() {
             "page-cache: background=0.3 is not below limit=0.2; the cache uses half of limit, as Linux does"
         ]
     );
-    // Parameters that only the other kind of drive uses.
+    // These parameters have no effect on the present kind of drive.
     let warnings = |of_requests, of_drive| {
         let typed = "page-cache:size=1MiB,rate=1e4,speed=7,memory=9us";
         let spec = HostSpec::parse(typed, "command:cost=1ms,queued=no,lost=5%").unwrap();
@@ -439,7 +449,7 @@ fn an_oracle_tells_of_the_next_writes_and_of_no_others() {
     let commands = seen(&mut host(cache, "none", asked.clone()), 64);
     let written = |word: &String| word.strip_prefix('w').map(|page| page.to_string());
     assert!(commands.iter().filter_map(written).count() > 500);
-    // Of 1000 pages: 1, 7 and 400 writes ahead.
+    // Shares of 1000 pages: the oracle sees 1, 7 and 400 writes ahead.
     for (horizon, writes) in [("0.1%", 1), ("0.7%", 7), ("40%", 400)] {
         for limit in [1, 64] {
             let way = format!("oracle:horizon={horizon}");
@@ -466,7 +476,8 @@ fn an_oracle_tells_of_the_next_writes_and_of_no_others() {
 
 #[test]
 fn an_application_that_never_reaches_the_drive_is_an_error_and_no_hang() {
-    /// A workload of writes of one page, with TRIMs of another between them if it `trims`.
+    /// A workload that writes the same page again and again. With `trims` it discards another page
+    /// in between.
     #[derive(State)]
     #[snapshot(refused = "a script is not saved")]
     struct Same {
@@ -492,18 +503,18 @@ fn an_application_that_never_reaches_the_drive_is_an_error_and_no_hang() {
             if let Err(WorkloadError(text)) = host.fill(&mut batch, 1 << 16) {
                 return text;
             }
-            // Only TRIMs reach the drive, and they write nothing.
+            // Only TRIMs reach the drive.
             assert!(trims && batch.ops.iter().all(|&op| op == Op::Trim));
         }
     };
     let text = error(false, "10000");
     assert!(text.starts_with("cache: 4000000 requests in a row stayed in the cache"), "{text}");
     assert_eq!(error(true, "10000"), text);
-    // A minute on the host's clock is more than that here.
+    // At this rate a minute on the host's clock has 6 million requests, which is more.
     assert!(error(false, "100000").starts_with("cache: 6000000 requests"));
 }
 
-/// A cache has only whole pages of 4096 bytes: 4096 B hold one, 16383 B three.
+/// A cache has only whole pages of 4096 bytes: 4096 B hold one page, 16383 B hold three.
 #[test]
 fn a_cache_holds_one_page_at_least_and_all_of_the_drive_at_most() {
     let check = |size: &str| {

@@ -1,5 +1,5 @@
-//! The streams with which pages leave a cache: those of the last writes to them, whatever the cache, the hints
-//! and the batches are, and those of ranges of addresses.
+//! Tests of streams: a page leaves a cache with the stream of the last write to it, or with that of
+//! its range of addresses. Caches, hints and the sizes of batches do not change that.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use flashgc_workload::{Batch, Op, StreamRanges, Workload, WorkloadError};
 const PAGES: u32 = 300;
 const PAGE: u32 = 4096;
 
-/// Caches that write back by themselves, when a writer must, and when a page is evicted.
+/// Caches that write pages back in the background, in the writer's own time, and at evictions.
 const CACHES: [&str; 3] = [
     "page-cache:size=400KiB,rate=100,speed=60,expire=300ms,writeback=100ms",
     "page-cache:size=200KiB,rate=1000,speed=50,expiry=page,expire=1s,limit=40%",
     "buffer-cache:size=200KiB,rate=100,checkpoint=3s,delay=100ms,pages=2",
 ];
 
-/// Writes, reads and discards of random pages; a write has a stream or none.
+/// Returns writes, reads and discards of random pages. Some writes have a stream.
 fn requests(seed: u64) -> impl Iterator<Item = (Op, u32, StreamId)> {
     let mut stream = Stream::new(seed, "requests");
     std::iter::repeat_with(move || {
@@ -31,7 +31,8 @@ fn requests(seed: u64) -> impl Iterator<Item = (Op, u32, StreamId)> {
     })
 }
 
-/// Takes what leaves `host`; every write has the stream that `expected` says.
+/// Takes all commands that leave `host`, and checks that each write has the stream that `expected`
+/// returns. Returns the number of writes.
 fn take(host: &mut ClockedHost, expected: impl Fn(u32) -> StreamId) -> u32 {
     let mut writes = 0;
     while let Some(leaving) = host.next_leaving() {
@@ -50,7 +51,7 @@ fn take(host: &mut ClockedHost, expected: impl Fn(u32) -> StreamId) -> u32 {
     writes
 }
 
-/// The table of ranges, and the streams of pages as a naive reader finds them.
+/// Returns a table of ranges, and a simple function that gives the same streams by page.
 fn ranges() -> (Arc<StreamRanges>, impl Fn(u32) -> Option<StreamId>) {
     // The second range begins inside page 20, whose first byte has no stream.
     let text = b"0, 40960, 3\n83968, 409600, 9\n";
@@ -94,7 +95,7 @@ fn a_page_leaves_with_the_stream_of_the_last_write_to_it() {
     }
 }
 
-/// The requests as a workload, which ends.
+/// A workload that has the listed requests and then ends.
 #[derive(State)]
 #[snapshot(refused = "a script is not saved")]
 struct Script(std::vec::IntoIter<(Op, u32, StreamId)>);
@@ -109,7 +110,7 @@ impl Workload for Script {
     }
 }
 
-/// Returns the commands that the drive sees, asked for `limit` at a time.
+/// Returns the commands that the drive gets, in batches of at most `limit` commands.
 fn seen(
     spec: &HostSpec,
     script: Vec<(Op, u32, StreamId)>,
@@ -138,7 +139,8 @@ fn streams_change_no_command_and_no_batch_changes_them() {
         for hints in ["none", "piggyback", "perfect", "oracle:horizon=0.2"] {
             let plain = HostSpec::parse(cache, hints).unwrap();
             let without = seen(&plain, bare.clone(), 4096);
-            // A cache of writes that name no streams has none, and no list of them.
+            // If writes name no streams, a cache does not keep streams, and batches have no list of
+            // them.
             assert_eq!(seen(&plain, script.clone(), 4096), without, "{cache} {hints}");
             let named = plain.clone().with_streams(true, None);
             let whole = seen(&named, script.clone(), 4096);
@@ -148,7 +150,8 @@ fn streams_change_no_command_and_no_batch_changes_them() {
             let commands: Vec<_> =
                 whole.iter().map(|&(op, page, _)| (op, page, NO_STREAM)).collect();
             assert_eq!(commands, without, "{cache} {hints}");
-            // Ranges give the application's writes their streams before the cache, or behind it.
+            // Streams by range are the same, whether the application's writes get them before the
+            // cache or pages get them when they leave it.
             let before = script.iter().map(|&(op, page, stream)| {
                 (op, page, ranged(page).filter(|_| op == Op::Write).unwrap_or(stream))
             });
@@ -160,7 +163,7 @@ fn streams_change_no_command_and_no_batch_changes_them() {
 
 #[test]
 fn a_page_that_is_written_again_before_it_leaves_has_its_new_stream() {
-    // Two pages, no writer in the background. 3 takes the place of 1, then 4 that of 2.
+    // The cache has two pages and no background writer. Page 3 evicts 1, then page 4 evicts 2.
     let cache = "buffer-cache:size=8KiB,checkpoint=0s,pages=0";
     let spec = HostSpec::parse(cache, "none").unwrap().with_streams(true, None);
     let (write, read) =

@@ -1,9 +1,10 @@
-//! Page caches. A cache decides which pages of the swap space are in memory, which of them are dirty,
-//! and which page is evicted next. Each policy is one file; this file has the interface and the
-//! registry.
+//! Page caches. A cache decides which pages of the swap space are in memory, which of them are
+//! dirty, and which page is evicted next. Each policy is one file; this file has the interface and
+//! the registry.
 //!
-//! A virtual memory system calls a cache for every reference in this order, so that a collection that
-//! runs while the evicted page is written sees the cache without that page and without the new one:
+//! A virtual memory system calls a cache for every reference in this order, so that a collection
+//! that runs while the evicted page is written sees the cache without that page and without the new
+//! one:
 //!
 //! ```
 //! use flashgc_host::PageCacheSpec;
@@ -47,8 +48,8 @@ pub struct Evicted {
 
 /// The pages of a virtual memory system that are in memory. Every operation takes constant time.
 ///
-/// Pages are numbered from 0. A number at or beyond the swap space that the cache was built for is a bug
-/// of the caller and panics.
+/// Pages are numbered from 0. A number at or beyond the swap space that the cache was built for is
+/// a bug of the caller and panics.
 pub trait PageCache: Residency + State + Send {
     /// Returns the number of pages that fit.
     fn capacity(&self) -> u32;
@@ -61,31 +62,32 @@ pub trait PageCache: Residency + State + Send {
         self.len() == 0
     }
 
-    /// Reads or writes `page` for the host. Returns `true` if it is cached, and then a write makes it
-    /// dirty. Otherwise the cache stays as it is until [`PageCache::insert`].
+    /// Reads or writes `page` for the host. Returns `true` if it is cached, and then a write makes
+    /// it dirty. Otherwise the cache stays as it is until [`PageCache::insert`].
     fn touch(&mut self, page: u32, write: bool) -> bool;
 
-    /// Takes out the next page to evict, if the cache is full.
+    /// Evicts the next page and returns it. If the cache is not full, does nothing.
     fn make_room(&mut self) -> Option<Evicted>;
 
-    /// Puts in `page`, which must not be cached. It is dirty if `write`. There must be room.
+    /// Puts `page` into the cache, dirty if `write`. It must not be cached yet, and the cache must
+    /// not be full.
     fn insert(&mut self, page: u32, write: bool);
 
     /// Returns the number of pages now in each region, in the order of [`Region::ALL`].
     fn region_lengths(&self) -> [u32; 3];
 
-    /// Returns the pages of a region, most recently used first. It walks the list, for tests and for
-    /// people.
+    /// Returns the pages of a region, most recently used first. It walks the whole list, so only
+    /// tests and displays use it.
     fn region_pages(&self, region: Region) -> Vec<u32>;
 }
 
-/// A page cache policy, as [`page_caches`] registers it: the sizes of the regions.
+/// A page cache policy, which sets the sizes of the regions. [`page_caches`] lists all policies.
 trait Policy: State + Send + Sized + 'static {
     const NAME: &'static str;
     const PARAMS: &'static [Param];
     /// The smallest capacity that the policy can manage, in pages.
     const FEWEST: u32;
-    /// The region of a page that comes in.
+    /// The region that a new page enters.
     const FIRST: Region;
 
     fn new(params: &Params, capacity: u32) -> Self;
@@ -93,15 +95,15 @@ trait Policy: State + Send + Sized + 'static {
     /// Returns the weight of the last epoch in the update probabilities.
     fn gain(params: &Params) -> f64;
 
-    /// Checks for faults that only the parameters together can have.
+    /// Checks the rules that concern several parameters at once.
     fn check(_: &Params) -> Result<(), SpecError> {
         Ok(())
     }
 
-    /// Notes that a page was touched, which had this place.
+    /// Notes that a page was touched. `hit` is its place before that.
     fn touched(&mut self, hit: Hit, regions: &mut Regions);
 
-    /// Moves pages that overflow their region to the LRU region.
+    /// Moves the oldest pages of each region that is too long to the LRU region.
     fn settle(&mut self, regions: &mut Regions);
 
     /// Ends the epoch.
@@ -258,8 +260,8 @@ impl PageCacheSpec {
     /// Builds an empty cache of `capacity` pages for a swap space of `pages` pages.
     ///
     /// # Errors
-    /// The capacity is smaller than the policy can manage, or the swap space has no page or more than
-    /// 2^31.
+    /// The capacity is smaller than the policy can manage, or the swap space has no page or more
+    /// than 2^31.
     pub fn build(&self, pages: u32, capacity: u32) -> Result<Box<dyn PageCache>, SpecError> {
         let fewest = self.info.fewest;
         refuse_if!(

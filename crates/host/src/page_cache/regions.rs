@@ -1,9 +1,9 @@
-//! The state that all page caches share: three lists of pages in order of use, dirty bits, the frequency
-//! of writes in each region, and the pages that changed. The policies decide; this file only keeps the
-//! state.
+//! The state that all page caches share: three lists of pages in order of use, dirty bits, the
+//! frequency of writes in each region, and the pages that changed. The policies decide which page
+//! moves; this file only keeps the state.
 //!
-//! Each page of the swap space has one node of 12 bytes, found by the page's number, which holds all its
-//! state and the links of its list. Moving a page is a handful of stores.
+//! Each page of the swap space has one node of 12 bytes, found by the page's number, which holds
+//! all its state and the links of its list. Moving a page is a handful of stores.
 
 use flashgc_base::residency::{Cached, Region};
 use flashgc_base::snapshot::{Fault, State, Value};
@@ -11,19 +11,19 @@ use flashgc_base::snapshot::{Fault, State, Value};
 /// Links and state of one page, or of the two ends of a list.
 #[derive(Clone, Copy, Debug, Value)]
 struct Node {
-    /// The page of the same list used next after this one; the list's end for the newest page.
+    /// The next newer page of the same list; for the newest page, the node of the list's end.
     newer: u32,
-    /// The page of the same list used just before this one; the list's end for the oldest page.
+    /// The next older page of the same list; for the oldest page, the node of the list's end.
     older: u32,
     state: u32,
 }
 
-/// The bits for the page's list: 0 for none, else 1 + its region.
+/// The bits of a state that name the page's list: 0 for no list, else 1 + the region's number.
 const LIST: u32 = 3;
 const DIRTY: u32 = 1 << 2;
-/// The bit of a page that the host wrote in its present region, after it came there.
+/// The bit of a page that the host wrote since the page entered its present region.
 const WRITTEN: u32 = 1 << 3;
-/// The bit of a page that came to its present region from the initial one.
+/// The bit of a page that entered its present region from the initial region.
 const FROM_INITIAL: u32 = 1 << 4;
 /// The bit of a page that is in the list of changed pages.
 const CHANGED: u32 = 1 << 5;
@@ -34,20 +34,20 @@ fn list(region: Region) -> u32 {
     region as u32 + 1
 }
 
-/// The number of pages' stays in a region that ended in one epoch, by kind.
+/// Counts of the stays of pages in one region during one epoch.
 #[derive(Clone, Copy, Debug, Default, Value)]
 struct Stays {
     /// Stays in which the host wrote the page.
     written: u64,
-    /// Stays that the page left unwritten.
+    /// Stays that ended before the host wrote the page.
     unwritten: u64,
 }
 
-/// The place of a page when it was touched.
+/// The place of a page just before it was touched.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hit {
     pub region: Region,
-    /// `true` if the page had come to the region from the initial one.
+    /// `true` if the page had entered that region from the initial region.
     pub from_initial: bool,
 }
 
@@ -113,7 +113,8 @@ impl Regions {
         self.lengths.iter().sum()
     }
 
-    /// Returns the node of both ends of a list: `older` leads to its newest page, `newer` to its oldest.
+    /// Returns the end node of a region's list. Its field `older` is the newest page of the list,
+    /// and `newer` is the oldest.
     fn end(&self, region: Region) -> u32 {
         self.pages + region as u32
     }
@@ -144,7 +145,8 @@ impl Regions {
         self.nodes[end as usize].older = page;
     }
 
-    /// Notes that a page's state changes. Returns the bit to set in its new state.
+    /// Adds the page to the list of changed pages, if that is kept and lacks the page. Returns the
+    /// bit [`CHANGED`] for the page's new state.
     #[inline]
     fn note_change(&mut self, page: u32, state: u32) -> u32 {
         if self.following && state & CHANGED == 0 {
@@ -171,7 +173,7 @@ impl Regions {
                 now |= self.note_change(page, state);
             }
             self.nodes[page as usize].state = now;
-            // The page of the last reference is the likeliest of all.
+            // The most frequent case is a page that is the newest already; it need not move.
             if newer != self.end(Region::Mru) {
                 self.unlink(page);
                 self.link_newest(Region::Mru, page, now);
@@ -189,7 +191,8 @@ impl Regions {
         Some(hit)
     }
 
-    /// Puts in a page. Returns `true` at the end of an epoch, which has as many insertions as pages fit.
+    /// Puts a page into a region. Returns `true` at the end of an epoch: an epoch has as many
+    /// insertions as the cache has room for pages.
     pub fn insert(&mut self, region: Region, page: u32, write: bool) -> bool {
         assert!(page < self.pages, "page {page} is beyond the swap space of {} pages", self.pages);
         debug_assert!(self.len() < self.capacity, "there is no room");
@@ -203,7 +206,8 @@ impl Regions {
         self.inserted == self.capacity
     }
 
-    /// Moves the oldest page of a region to the head of the LRU region. The region must not be empty.
+    /// Moves the oldest page of a region to the head of the LRU region. The region must not be
+    /// empty.
     pub fn age(&mut self, from: Region) {
         let page = self.nodes[self.end(from) as usize].newer;
         debug_assert!(page < self.pages, "the region is empty");
@@ -218,8 +222,8 @@ impl Regions {
         self.lengths[Region::Lru as usize] += 1;
     }
 
-    /// Takes out the oldest page of the LRU region, else of the initial one, else of the MRU one.
-    /// Returns the page, and `true` if it is dirty.
+    /// Evicts the oldest page of the first region that is not empty, in the order LRU, initial,
+    /// MRU. Returns the page, and `true` if it is dirty.
     pub fn evict(&mut self) -> Option<(u32, bool)> {
         let order = [Region::Lru, Region::Initial, Region::Mru];
         let region = order.into_iter().find(|&region| self.lengths[region as usize] > 0)?;
@@ -272,7 +276,7 @@ impl Regions {
         let last = self.probability[Region::Lru as usize];
         match region {
             Region::Lru => last,
-            // A page that leaves this region unwritten still has its stay in the LRU region ahead.
+            // A page that leaves this region unwritten may still be written in the LRU region.
             Region::Initial | Region::Mru => {
                 let here = self.probability[region as usize];
                 here + (1.0 - here) * last

@@ -50,9 +50,9 @@ pub(super) struct ThreeRegion {
     step: u32,
     #[snapshot(skip)]
     resize: bool,
-    /// Counters of this epoch: hits in the MRU region, then hits in the LRU region and pages that came
-    /// to it. The latter two are by the origin of the page: the initial region (0) or the MRU region
-    /// (1).
+    /// Three counters of this epoch: hits in the MRU region, hits in the LRU region, and pages that
+    /// entered the LRU region. The last two count by the page's origin: the initial region (index
+    /// 0) or the MRU region (index 1).
     mru_hits: u64,
     lru_hits: [u64; 2],
     came: [u64; 2],
@@ -119,7 +119,8 @@ impl Policy for ThreeRegion {
         self.settle(regions);
     }
 
-    /// Moves pages that overflow from the initial and the MRU region to the LRU region.
+    /// Moves the oldest pages of the initial and of the MRU region to the LRU region, as long as
+    /// one of those two is larger than its size.
     #[inline]
     fn settle(&mut self, regions: &mut Regions) {
         for (origin, region) in [Region::Initial, Region::Mru].into_iter().enumerate() {

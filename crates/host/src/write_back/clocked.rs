@@ -1,7 +1,8 @@
-//! A host on the clock of a drive. It takes the application's commands and the drive's time, and gives
-//! commands for the drive. Only the drive knows when those are executed. Before that clock starts the
-//! host runs on the clock of requests, so that a drive can be brought into the state that it has behind
-//! this cache.
+//! A host on the clock of a drive. It takes the application's commands and the drive's time, and
+//! returns commands for the drive. Only the drive knows when its commands are executed.
+//!
+//! During the warm-up the drive's clock does not run yet. The host then counts a fixed time for
+//! each request, so that the warm-up brings the drive into the state that it has behind this cache.
 
 use flashgc_base::snapshot::State;
 use flashgc_base::stream::StreamId;
@@ -18,7 +19,7 @@ use super::{CachedHost, HostCounts, HostWaits};
 pub struct ClockedHost {
     #[snapshot(state)]
     served: CachedHost,
-    /// The time from one request to the next before the drive's clock starts.
+    /// The time from one request to the next before the drive's clock starts, in nanoseconds.
     #[snapshot(skip)]
     gap_ns: u64,
     now_ns: u64,
@@ -33,26 +34,26 @@ impl ClockedHost {
         Self { served, gap_ns, now_ns: 0, memory_ns, hints: hints.clone() }
     }
 
-    /// Takes the application's command, of a stream, before the drive's clock starts, on the clock of requests. Dirty
-    /// pages are not measured yet.
+    /// Takes the application's command, of a stream, before the drive's clock starts. Each command
+    /// takes the same time. Dirty pages are not measured yet.
     pub fn request_before(&mut self, op: Op, page: u32, stream: StreamId) {
         self.served.request_after(self.gap_ns, op, page, stream);
     }
 
-    /// Lets the host be idle before the drive's clock starts, if it is to start clean. What its cache
-    /// writes then leaves.
+    /// Writes all dirty pages to the drive, if the cache is to start clean. Call it before
+    /// [`ClockedHost::start`].
     pub fn rest(&mut self) {
         self.served.cache.rest(&mut self.served.outlet);
     }
 
-    /// Starts the drive's clock at 0. Time goes on for the cache: dirty pages stay dirty and keep their
-    /// age.
+    /// Starts the drive's clock at 0. The cache's own time goes on: dirty pages stay dirty and keep
+    /// their age.
     pub fn start(&mut self) {
         self.served.cache.start_clock();
     }
 
-    /// Sets the time to `now_ns`, which must not be less than before. Commands due by themselves may
-    /// leave.
+    /// Sets the time to `now_ns`, which must not be less than before. Writes that the cache does at
+    /// fixed times may leave for the drive.
     pub fn advance(&mut self, now_ns: u64) {
         let ns = now_ns - self.now_ns;
         self.served.measure(ns);
@@ -60,17 +61,20 @@ impl ClockedHost {
         self.now_ns = now_ns;
     }
 
-    /// Returns the time of the next event that comes due by itself, or `None` if there is none.
+    /// Returns the time of the next round in which the cache may write dirty pages, in nanoseconds,
+    /// or `None` if it has no rounds.
     pub fn next_look(&self) -> Option<u64> {
         Some(self.now_ns + self.served.cache.next_look()?)
     }
 
-    /// Takes the application's command, of a stream. The drive's commands that it waits for leave.
+    /// Takes the application's command, of a stream. The commands that it waits for leave for the
+    /// drive.
     pub fn request(&mut self, op: Op, page: u32, stream: StreamId) {
         self.served.request(op, page, stream);
     }
 
-    /// Lets one page leave that may be written at leisure. Returns `true` if there was one.
+    /// Sends one page to the drive that is written in the background. Returns `true` if there was
+    /// one.
     pub fn flush_next(&mut self) -> bool {
         self.served.cache.flush_next(&mut self.served.outlet)
     }
@@ -90,8 +94,8 @@ impl ClockedHost {
         self.served.counts()
     }
 
-    /// Takes the clean page that made room for the last request, if one did and the cache waits for
-    /// writes of it that are under way.
+    /// Takes the clean page that was evicted for the last request, if the cache waits for writes.
+    /// Such a request waits until every write of that page is done.
     pub fn take_room(&mut self) -> Option<u32> {
         self.served.outlet.made_room.take()
     }
@@ -101,7 +105,7 @@ impl ClockedHost {
         self.served.cache.waits_for_writes()
     }
 
-    /// Returns the waits so far, to which the drive adds: only it knows when commands are done.
+    /// Returns the waits so far. The drive adds to them, as only it knows when a command is done.
     pub fn waits(&mut self) -> &mut HostWaits {
         &mut self.served.counts.waits
     }

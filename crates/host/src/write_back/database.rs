@@ -96,7 +96,7 @@ struct BufferCache {
     /// The pages that the checkpoint under way has yet to write.
     #[snapshot(state)]
     due: Pages,
-    /// The start of the checkpoint, and the number of pages that it had to write.
+    /// The start of the checkpoint in nanoseconds, and the number of pages that it had to write.
     checkpoint: (u64, u32),
     /// The page from which the checkpoint goes on, in address order.
     sweep: u32,
@@ -125,7 +125,8 @@ impl BufferCache {
         out.write(page);
     }
 
-    /// Runs one round of the background writer and of the checkpoint under way.
+    /// Runs one round: the checkpoint under way writes its share, then the background writer
+    /// writes.
     fn round(&mut self, out: &mut Outlet) {
         if self.settings.checkpoint_ns > 0 && self.now >= self.next_checkpoint {
             self.next_checkpoint += self.settings.checkpoint_ns;
@@ -157,7 +158,7 @@ impl BufferCache {
         }
     }
 
-    /// Brings `page` in, or to the front. Returns `true` if it was not cached.
+    /// Makes `page` the most recently used page. Returns `true` if it was not cached before.
     fn touch(&mut self, page: u32, out: &mut Outlet) -> bool {
         let is_new = !self.cached.has(page);
         if is_new {

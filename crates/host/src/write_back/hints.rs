@@ -1,5 +1,5 @@
-//! Hints: the ways in which a host tells a drive the pages that it will overwrite soon, and the faults
-//! of hints.
+//! Hints: the ways in which a host tells a drive the pages that it will overwrite soon, and the
+//! faults of hints.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -108,7 +108,7 @@ pub fn hint_ways() -> &'static [HintsInfo] {
 enum Way {
     None,
     Piggyback,
-    /// A command of its own for each group of this many extents.
+    /// One command for each group of this many extents.
     Command(usize),
     Frequency,
     Perfect,
@@ -153,7 +153,7 @@ impl HintsSpec {
         Ok(spec)
     }
 
-    /// Returns the parameters among `names` that this way has and that differ from their default.
+    /// Returns those parameters among `names` that this way has and whose value is not the default.
     pub(super) fn changed(&self, names: &[&str]) -> Vec<String> {
         let info = WAYS.iter().find(|info| info.name == self.params.owner());
         info.map_or_else(Vec::new, |info| self.params.changed(info.params, names))
@@ -179,8 +179,8 @@ impl HintsSpec {
         !matches!(self.way, Way::None | Way::Oracle)
     }
 
-    /// Returns `true` if a host that is not simulated can hint this way: its reads do not say which are
-    /// followed by an update, and nobody knows its later writes.
+    /// Returns `true` if a real host can hint this way. A real host does not say which reads an
+    /// update follows, and nobody knows its later writes.
     pub fn suits_a_real_host(&self) -> bool {
         !matches!(self.way, Way::Frequency | Way::Oracle)
     }
@@ -190,13 +190,13 @@ impl HintsSpec {
         matches!(self.way, Way::Command(_))
     }
 
-    /// Returns `true` if the drive knows at once, without a command.
+    /// Returns `true` if a hint reaches the drive at once, without a command.
     pub fn is_at_once(&self) -> bool {
         self.way == Way::Perfect
     }
 
-    /// Returns the time of a command made for hints, in nanoseconds, and `true` if it runs beside
-    /// others.
+    /// Returns the time of a command that holds only hints, in nanoseconds, and `true` if other
+    /// commands may run at the same time.
     pub fn command(&self) -> (u64, bool) {
         match self.way {
             Way::Command(_) => (self.cost_ns, self.params.text("queued") == "yes"),
@@ -208,15 +208,17 @@ impl HintsSpec {
         if self.can_fail() { self.params.real(name) } else { 0.0 }
     }
 
-    /// Returns the number of writes that an oracle sees ahead on a drive of `pages`, or `None` if this
-    /// is no oracle.
+    /// Returns the number of writes that an oracle sees ahead on a drive of `pages`, or `None` if
+    /// this is no oracle.
     pub(super) fn horizon(&self, pages: u32) -> Option<u64> {
         let share = (self.way == Way::Oracle).then(|| self.params.real("horizon"))?;
         Some(((share * f64::from(pages)).round() as u64).max(1))
     }
 
-    /// Returns the largest number of pages in an extent, or an error if pages or addresses are too large
-    /// for one.
+    /// Returns the largest number of pages in an extent.
+    ///
+    /// # Errors
+    /// A page or an address is too large for an extent.
     fn extent_pages(&self, page_size: u32, pages: u32) -> Result<u32, SpecError> {
         if self.way != Way::Piggyback {
             return Ok(u32::MAX);
@@ -238,13 +240,13 @@ impl HintsSpec {
         Ok(u32::from(u8::MAX) / sectors)
     }
 
-    /// Checks that hints can name pages of this size on a drive of `pages`.
+    /// Checks that hints can name pages of `page_size` bytes on a drive of `pages` pages.
     pub(super) fn check(&self, page_size: u32, pages: u32) -> Result<(), SpecError> {
         self.extent_pages(page_size, pages).map(drop)
     }
 }
 
-/// Writes the spec in full.
+/// Writes the spec with all of its parameters.
 impl std::fmt::Display for HintsSpec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.params.fmt(f)
@@ -304,19 +306,20 @@ pub struct Hints {
     pages: u32,
     #[snapshot(skip)]
     extent_pages: u32,
-    /// Extents that wait, first in, first out. Their pages that were written since do not count.
+    /// The queue of extents that wait to leave. A page of an extent is skipped if it is no longer
+    /// in `waiting`.
     queue: VecDeque<Extent>,
     /// Pages that wait for their hint to leave.
     #[snapshot(state)]
     waiting: Pages,
-    /// Hints under way: the number of the command with which each arrives, the page that it names, and
-    /// `true` if that is the page that became dirty.
+    /// Late hints that have not arrived yet: the number of the command with which the hint arrives,
+    /// the page that it names, and `true` if it names the page that became dirty.
     under_way: VecDeque<(u64, u32, bool)>,
     /// The number of commands so far.
     commands: u64,
     written_last: u32,
-    /// The page that is being read to be updated, then the page that a hint on such a read has named to
-    /// the drive.
+    /// `updating`: the page that is being read for an update. `told_by_read`: the page that a hint
+    /// on such a read named.
     updating: Option<u32>,
     told_by_read: Option<u32>,
     #[snapshot(state)]
@@ -356,18 +359,20 @@ impl Hints {
         })
     }
 
-    /// Returns the number of dirty pages on which the drive has hints. With an oracle these are all, as
-    /// its drive is behind the cache.
+    /// Returns the number of dirty pages that the drive has hints on. With an oracle these are all
+    /// dirty pages.
     pub fn known(&self) -> u32 {
         if self.way == Way::Oracle { self.dirty.len() } else { self.known.len() }
     }
 
-    /// Notes that `page` has become dirty. Hints that leave at once go to `tell`.
+    /// Notes that `page` has become dirty. Calls `tell` with the page of each hint that leaves at
+    /// once.
     pub(super) fn dirtied(&mut self, page: u32, tell: &mut dyn FnMut(u32)) {
         self.dirtied_together(page..page + 1, tell);
     }
 
-    /// Notes that `pages` have become dirty together. Hints that leave at once go to `tell`.
+    /// Notes that `pages` have become dirty together. Calls `tell` with the page of each hint that
+    /// leaves at once.
     pub fn dirtied_together(&mut self, pages: Range<u32>, tell: &mut dyn FnMut(u32)) {
         for page in pages {
             self.counts.due += 1;
@@ -404,7 +409,8 @@ impl Hints {
         }
     }
 
-    /// Sends the first extent that still has a page to name. Returns `true` if there was one.
+    /// Sends the first extent of the queue that has a waiting page. Returns `true` if there was
+    /// one.
     fn leave(&mut self, tell: &mut dyn FnMut(u32)) -> bool {
         while let Some(Extent { first, count }) = self.queue.pop_front() {
             let mut left = false;
@@ -421,8 +427,8 @@ impl Hints {
         false
     }
 
-    /// Notes that a read or a write command leaves for the drive. The hints due with it go to `tell`
-    /// first.
+    /// Notes that a read or a write command leaves for the drive. Calls `tell` with the page of
+    /// each hint that arrives with this command.
     pub fn command(&mut self, tell: &mut dyn FnMut(u32)) {
         self.commands += 1;
         while let Some(&(at, page, honest)) = self.under_way.front()
@@ -445,7 +451,8 @@ impl Hints {
         }
     }
 
-    /// Notes that the write of `page` leaves for the drive, so that hints on it are no longer needed.
+    /// Notes that the write of `page` leaves for the drive, so that hints on it are no longer
+    /// needed.
     pub fn written(&mut self, page: u32) {
         self.written_last = page;
         self.forget(page);

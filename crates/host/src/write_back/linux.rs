@@ -66,12 +66,13 @@ pub(super) const INFO: CacheInfo = CacheInfo {
     },
 };
 
-/// The amount that a writer dirties between two looks: a part of the cache (`TURNS`), at most 1024 pages
-/// of 4 KiB (`TURN_BYTES`). That is `writeback_set_ratelimit` with one processor.
+/// A writer checks the number of dirty pages after it has dirtied 1/`TURNS` of the cache, at most
+/// `TURN_BYTES`. These are the values of `writeback_set_ratelimit` with one processor.
 const TURN_BYTES: u32 = 4 << 20;
 const TURNS: u32 = 32;
 
-/// The lists of pages: clean pages by their last use, dirty pages by the time when they became dirty.
+/// The numbers of the two lists: clean pages in order of last use, dirty pages in the order in
+/// which they became dirty.
 const CLEAN: u32 = 0;
 const DIRTY: u32 = 1;
 
@@ -87,10 +88,10 @@ struct Settings {
     limit: f64,
     #[snapshot(skip)]
     by_page: bool,
-    /// `true` if all is written before the drive's clock starts.
+    /// `true` if all dirty pages are written before the drive's clock starts.
     #[snapshot(skip)]
     starts_clean: bool,
-    /// The time to write a page; 0 once the drive has the clock.
+    /// The time to write a page, in nanoseconds; 0 once the drive's clock runs.
     page_ns: u64,
 }
 
@@ -143,21 +144,24 @@ struct LinuxCache {
     dirty: Pages,
     #[snapshot(state)]
     lists: Lists,
-    /// The time when each page became dirty; empty unless pages have their own age.
+    /// The time at which each page became dirty, in nanoseconds; empty unless pages have their own
+    /// age.
     #[snapshot(table)]
     dirtied_at: Vec<u64>,
-    /// The time since when the device has been dirty.
+    /// The time at which the device became dirty, in nanoseconds; `None` if no page is dirty.
     dirty_since: Option<u64>,
     /// The page from which the next flush goes on.
     sweep: u32,
     /// The number of pages still to be written because the device was dirty for too long.
     expired: u32,
-    /// The time limit of expiry: pages that became dirty no later are to be written.
+    /// With an age for each page: pages that became dirty at this time or earlier are to be
+    /// written.
     expired_before: Option<u64>,
     in_background: bool,
-    /// The time that the daemon has had and not yet used for writing, in nanoseconds.
+    /// The time that has passed for the daemon and that its writes have not used yet, in
+    /// nanoseconds.
     credit: u64,
-    /// The number of the host's writes since a writer last looked.
+    /// The number of writes since a writer last checked the number of dirty pages.
     since_look: u32,
 }
 
@@ -230,21 +234,21 @@ impl LinuxCache {
         }
     }
 
-    /// The daemon's look at the dirty pages: it decides what expires and what is written in the
-    /// background.
+    /// Lets the daemon check the dirty pages: it decides which pages are too old, and whether to
+    /// write in the background.
     fn look(&mut self) {
         let expire = self.settings.expire_ns;
         if self.settings.by_page {
             self.expired_before = self.now.checked_sub(expire);
         } else if self.dirty_since.is_some_and(|since| since + expire <= self.now) {
-            // Pages left dirty behind the sweep count as dirtied now.
+            // Pages that become dirty behind the sweep get a new age, which starts now.
             self.expired = self.dirty.len();
             self.dirty_since = Some(self.now);
         }
         self.in_background |= self.dirty.len() > self.background;
     }
 
-    /// Lets `ns` pass. The daemon writes due pages in that time if `daemon_writes`.
+    /// Lets `ns` nanoseconds pass. If `daemon_writes`, the daemon writes due pages in that time.
     fn pass(&mut self, mut ns: u64, daemon_writes: bool, out: &mut Outlet) {
         while ns > 0 {
             let mut step = ns;
@@ -282,8 +286,8 @@ impl LinuxCache {
         }
     }
 
-    /// The writer's look at the number of dirty pages (`balance_dirty_pages`), after which it may have
-    /// to write some.
+    /// Lets the writer check the number of dirty pages, as `balance_dirty_pages` does. If there are
+    /// too many, the writer writes some itself.
     fn balance(&mut self, out: &mut Outlet) {
         self.since_look += 1;
         if self.since_look < self.turn && self.dirty.len() <= self.limit {

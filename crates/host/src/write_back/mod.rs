@@ -1,9 +1,9 @@
 //! Write-back caches of a host in front of a drive, and the hints about dirty pages.
 //!
-//! [`Host`] is a workload around a workload: it takes the commands of an application and gives commands
-//! for the drive and hints. Every drive can therefore use it. Its clock counts requests. [`ClockedHost`]
-//! does the same on the clock of a timed drive, from the start of that clock. To add a cache, write a
-//! file with its documentation and add a line to the list below. The ways of hinting are in [`hints`].
+//! [`Host`] wraps a workload and is one itself: it takes the commands of an application, and
+//! returns commands and hints for the drive. So every drive can use it. Its clock counts requests.
+//! [`ClockedHost`] does the same on the clock of a timed drive. To add a cache, write a file with
+//! its documentation and add a line to the list below. The ways of hinting are in [`hints`].
 
 mod clocked;
 mod database;
@@ -31,10 +31,10 @@ pub use outlet::Leaving;
 use outlet::{Ahead, Outlet};
 use streams::{PageStreams, StreamOrigin};
 
-/// A cache that writes back. It sends the commands that it needs to the drive.
+/// A write-back cache. It sends its reads and writes to the drive through an [`Outlet`].
 #[allow(unused_variables)] // the names say what an implementation is told
 trait Cache: State + Send {
-    /// Lets `ns` pass before the next request.
+    /// Lets `ns` nanoseconds pass on the clock of requests, before the next request.
     fn pass(&mut self, ns: u64, out: &mut Outlet);
 
     /// Reads `page` for the application.
@@ -49,32 +49,32 @@ trait Cache: State + Send {
     /// Returns the number of pages whose newest data are only in the cache.
     fn dirty(&self) -> u32;
 
-    /// Lets the host be idle before the drive's clock starts, if the cache is to start clean: it writes
-    /// all dirty pages.
+    /// Writes all dirty pages before the drive's clock starts, if the cache is to start clean.
     fn rest(&mut self, out: &mut Outlet) {}
 
-    /// Gives the clock to the drive. From now on time passes by [`Cache::advance`] alone, and only the
-    /// drive knows the time of writes.
+    /// Changes to the clock of the drive. From now on only [`Cache::advance`] lets time pass, and
+    /// only the drive knows how long a write takes.
     fn start_clock(&mut self) {}
 
-    /// Lets `ns` pass on the drive's clock. Pages written at leisure wait for [`Cache::flush_next`].
+    /// Lets `ns` nanoseconds pass on the drive's clock. Pages that are written in the background
+    /// wait for [`Cache::flush_next`].
     fn advance(&mut self, ns: u64, out: &mut Outlet);
 
-    /// Returns the nanoseconds of that clock until something comes due by itself, or `None` if nothing
-    /// does.
+    /// Returns the nanoseconds until the cache's next round on the drive's clock, or `None` if the
+    /// cache has no rounds.
     fn next_look(&self) -> Option<u64>;
 
-    /// Writes one of the pages that may be written at leisure. Returns `true` if there was one.
+    /// Writes one page that is due in the background. Returns `true` if there was one.
     fn flush_next(&mut self, out: &mut Outlet) -> bool;
 
-    /// Returns `true` if an update of a page waits for a write of that page that is under way, and an
-    /// access that needs its room, too.
+    /// Returns `true` if requests wait for writes that are under way: an update of a page waits for
+    /// a write of that page, and so does a request that evicts the page.
     fn waits_for_writes(&self) -> bool {
         false
     }
 }
 
-/// The sizes for which a cache is made.
+/// The sizes of a cache and of the drive behind it.
 struct Room {
     /// The number of logical pages of the drive.
     pages: u32,
@@ -90,7 +90,7 @@ pub struct CacheInfo {
     /// The parameters that the cache takes.
     pub params: &'static [Param],
     source: &'static str,
-    /// Checks that the parameters fit each other. Returns warnings.
+    /// Checks the rules that concern several parameters at once. Returns warnings.
     check: fn(&Params, &str) -> Result<Vec<String>, SpecError>,
     make: Make,
 }
@@ -157,8 +157,8 @@ impl HostSpec {
         Ok(spec)
     }
 
-    /// Returns the host of an application whose writes name streams if `by_writes`, and have those of
-    /// `by_ranges` by the addresses of their pages.
+    /// Returns the host with the origin of its streams set. With `by_writes` the application's
+    /// writes name their streams; `by_ranges` gives streams by the address of a page.
     #[must_use]
     pub fn with_streams(self, by_writes: bool, by_ranges: Option<Arc<StreamRanges>>) -> Self {
         Self { streams: StreamOrigin { by_writes, by_ranges }, ..self }
@@ -174,8 +174,9 @@ impl HostSpec {
         &self.hints
     }
 
-    /// Returns warnings on parameters that are adjusted or have no effect. `of_requests` and `of_drive`
-    /// say if a part of the run is on the clock of requests, and if a part is on a drive's clock.
+    /// Returns warnings on parameters that are adjusted or have no effect. `of_requests` is `true`
+    /// if a part of the run is on the clock of requests, `of_drive` if a part is on a drive's
+    /// clock.
     pub fn warnings(&self, of_requests: bool, of_drive: bool) -> Result<Vec<String>, SpecError> {
         let mut warnings = (self.cache.check)(&self.params, self.cache.name)?;
         if !of_requests {
@@ -220,13 +221,13 @@ impl HostSpec {
         Ok(capacity as u32)
     }
 
-    /// Checks that this host can stand in front of a drive of `pages` pages of `page_size` bytes.
+    /// Checks that the cache and the hints suit a drive of `pages` pages of `page_size` bytes.
     pub fn check(&self, page_size: u32, pages: u32) -> Result<(), SpecError> {
         self.capacity(page_size, pages)?;
         self.hints.check(page_size, pages)
     }
 
-    /// Opens the host in front of a drive of `pages` pages, with `application` behind it.
+    /// Opens the host of `application`, for a drive of `pages` pages of `page_size` bytes.
     pub fn open(
         &self,
         application: Box<dyn Workload>,
@@ -246,7 +247,7 @@ impl HostSpec {
         })
     }
 
-    /// Opens the host for the clock of a drive of `pages` pages. It waits for [`ClockedHost::start`].
+    /// Opens the host for a drive with a clock. That clock begins with [`ClockedHost::start`].
     ///
     /// # Errors
     /// The cache does not suit the drive.
@@ -261,7 +262,7 @@ impl HostSpec {
         Ok(ClockedHost::new(served, self.gap_ns(), memory_ns, &self.hints))
     }
 
-    /// Returns the time from one request to the next on the clock of requests.
+    /// Returns the time from one request to the next on the clock of requests, in nanoseconds.
     fn gap_ns(&self) -> u64 {
         ((1e9 / self.params.real("rate")).round() as u64).max(1)
     }
@@ -344,7 +345,8 @@ pub struct HostCounts {
     pub moments: u128,
 }
 
-/// Writes the pages as counts of the host: results digest the text. Waits are times, not decisions.
+/// Writes the counts without the waits. The digest of a result is made of this text, and waits are
+/// times, not decisions.
 impl std::fmt::Debug for HostCounts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut all = f.debug_struct("HostCounts");
@@ -363,12 +365,12 @@ impl HostCounts {
     }
 }
 
-/// A reader of the counts of a host that a drive owns, as of its last batch.
+/// Reads the counts of a host that a drive owns. They are updated at every batch.
 #[derive(Clone, Default)]
 pub struct HostWatch(Arc<Mutex<HostCounts>>);
 
 impl HostWatch {
-    /// Returns the counts of the host when it last gave a batch.
+    /// Returns the counts of the host at its last batch.
     pub fn counts(&self) -> HostCounts {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -380,8 +382,7 @@ impl HostWatch {
 
 /// An application behind a cache: the workload that the drive sees.
 ///
-/// Dirty pages stay in the cache at the end of a finite application, as they do when a host is watched
-/// for a while.
+/// At the end of a finite application, dirty pages stay in the cache and are not written.
 #[derive(State)]
 #[snapshot(named = "host", then = check)]
 pub struct Host {
@@ -389,7 +390,7 @@ pub struct Host {
     application: Box<dyn Workload>,
     #[snapshot(state)]
     served: CachedHost,
-    /// The time from one request to the next.
+    /// The time from one request to the next, in nanoseconds.
     #[snapshot(skip)]
     gap_ns: u64,
     batch: Batch,
@@ -397,7 +398,7 @@ pub struct Host {
     done: usize,
     /// The number of requests in a row that made the drive read and write nothing.
     unseen: u64,
-    /// `true` if an oracle looks ahead.
+    /// `true` if the way of hinting is `oracle`.
     #[snapshot(skip)]
     foresees: bool,
     #[snapshot(state)]
@@ -414,7 +415,7 @@ struct CachedHost {
     counts: HostCounts,
 }
 
-/// Saves and restores the counts through the watch, wherever it is held.
+/// Saves and restores the shared counts, so that all clones of the watch see them.
 impl State for HostWatch {
     fn save(&self, to: &mut Writer<'_>) {
         self.counts().put(to);
@@ -427,7 +428,7 @@ impl State for HostWatch {
 }
 
 impl CachedHost {
-    /// Takes the application's next command, `gap_ns` after the last.
+    /// Takes the application's next command, `gap_ns` nanoseconds after the last.
     fn request_after(&mut self, gap_ns: u64, op: Op, page: u32, stream: StreamId) {
         self.cache.pass(gap_ns, &mut self.outlet);
         self.request(op, page, stream);
@@ -448,13 +449,13 @@ impl CachedHost {
                 cache.write(page, out);
             }
             Op::Trim => cache.trim(page, out),
-            // Only traces have these operations. In a batch they are hints, and this cache makes its
-            // own.
+            // Only traces have these operations. The first two are hints, and this host makes its
+            // own hints.
             Op::Dirty | Op::Clean | Op::Flush => {}
         }
     }
 
-    /// Adds the present numbers of dirty and of known pages to the sums for another `moments`.
+    /// Adds the present numbers of dirty and of known pages to the sums, `moments` times each.
     fn measure(&mut self, moments: u64) {
         let moments = u128::from(moments);
         self.counts.moments += moments;
@@ -470,8 +471,9 @@ impl CachedHost {
 }
 
 impl Host {
-    /// The number of requests in a row that may stay in the cache, and its least time on the host's
-    /// clock. Both are more than a cache in its usual setting keeps back, and soon simulated.
+    /// The number of requests in a row that may stay in the cache before the run fails, and the
+    /// time that these must last at least, on the host's clock. A cache with usual settings stays
+    /// below both, and a simulation soon gets there.
     const MOST_UNSEEN: u64 = 4_000_000;
     const MOST_UNSEEN_NS: u64 = 60_000_000_000;
 
@@ -482,7 +484,7 @@ impl Host {
         Err(Fault::new("more commands of the application are done than there are"))
     }
 
-    /// Returns a reader of the counts, for use while a drive has the host.
+    /// Returns a reader of the counts, for use while a drive owns the host.
     pub fn watch(&self) -> HostWatch {
         self.shared.clone()
     }
@@ -503,7 +505,7 @@ impl Host {
         self.served.request_after(self.gap_ns, op, page, stream);
         self.served.outlet.served();
         self.served.measure(1);
-        // A TRIM bypasses the cache and tells nothing about the pages that stay in it.
+        // A TRIM does not count here, as the cache passes every TRIM on.
         let is_seen = self.served.outlet.pages() > before;
         self.unseen = if is_seen { 0 } else { self.unseen + 1 };
         let most = Self::MOST_UNSEEN.max(Self::MOST_UNSEEN_NS / self.gap_ns);
@@ -516,7 +518,7 @@ impl Host {
         Ok(true)
     }
 
-    /// Fills a batch with commands that an oracle has announced to the drive.
+    /// Fills a batch with commands whose writes an oracle has announced to the drive.
     fn foresee(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError> {
         while batch.pages.len() < limit {
             self.served.outlet.look(batch);

@@ -1,4 +1,4 @@
-//! The outlet of a cache: commands leave through it for the drive, with the hints that ride on them.
+//! The outlet of a cache: the queue of commands and hints that the cache sends to the drive.
 
 use flashgc_base::snapshot::{Fault, Reader, State, Value, Writer};
 
@@ -15,7 +15,7 @@ fn hint(batch: &mut Batch, page: u32) {
     batch.hints.push(Hint::new(batch.pages.len() as u32, page));
 }
 
-/// Puts the end of `count` requests behind the last command of `batch`.
+/// Notes in `batch` that `count` requests end after its last command.
 fn served(batch: &mut Batch, count: u32) {
     let (next, count) = (batch.pages.len() as u32, u64::from(count));
     match batch.served.last_mut() {
@@ -24,10 +24,10 @@ fn served(batch: &mut Batch, count: u32) {
     }
 }
 
-/// Commands that an oracle has seen and the drive has not yet, with the ends of requests.
+/// Commands that an oracle has seen and that the drive has not got yet, with the ends of requests.
 #[derive(State)]
 pub(super) struct Ahead {
-    /// The number of writes that the oracle sees ahead.
+    /// The largest number of writes that the oracle sees ahead.
     #[snapshot(skip)]
     horizon: u64,
     seen: VecDeque<Leaving>,
@@ -35,7 +35,8 @@ pub(super) struct Ahead {
     /// The number of writes of each page among the seen commands.
     #[snapshot(table)]
     coming: Vec<u32>,
-    /// The page that was written just now and will be again. Its hint comes before the next command.
+    /// The page of the last command, if that was a write and the oracle sees another write of the
+    /// page. A new hint on the page goes before the next command.
     again: Option<u32>,
 }
 
@@ -49,13 +50,14 @@ impl Ahead {
 /// An item that leaves a host for its drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leaving {
-    /// A hint on a page. The command that carries it comes behind it.
+    /// A hint on a page. The command that carries the hint follows.
     Hint(u32),
     /// A command for a page, and its stream.
     Command(u32, Op, StreamId),
     /// A command without data, which carries the hints before it.
     HintCommand,
-    /// The end of requests of the application, and their number. A host on the clock of a drive has none.
+    /// The end of requests of the application, with their number. A
+    /// [`ClockedHost`](super::ClockedHost) does not send it.
     Served(u32),
 }
 
@@ -71,10 +73,10 @@ pub(super) struct Outlet {
     pub(super) streams: PageStreams,
     #[snapshot(state)]
     ahead: Option<Ahead>,
-    /// The number of pages that the host read from the drive so far, then of those that it wrote.
+    /// The numbers of pages that the host has read from the drive and written to it so far.
     pub(super) reads: u64,
     pub(super) writes: u64,
-    /// The clean page that made room in the cache just now.
+    /// The clean page that was evicted for the present request.
     #[snapshot(skip)]
     pub(super) made_room: Option<u32>,
 }
@@ -133,8 +135,8 @@ impl Outlet {
         }
     }
 
-    /// Shows leaving commands to the oracle up to its horizon. A hint on each write comes before the
-    /// next command for the drive.
+    /// Shows leaving commands to the oracle up to its horizon. Puts a hint on each write that it
+    /// sees into `batch`, before the next command.
     pub(super) fn look(&mut self, batch: &mut Batch) {
         let Some(ahead) = &mut self.ahead else { return };
         while ahead.writes < ahead.horizon {
@@ -152,7 +154,8 @@ impl Outlet {
         }
     }
 
-    /// Hands out the first command that the oracle has seen, or the end of requests. Returns `false` if there is none.
+    /// Hands out the first item that the oracle has seen: a command or the end of requests. Returns
+    /// `false` if there is none.
     pub(super) fn hand_out_seen(&mut self, batch: &mut Batch) -> bool {
         let Some(ahead) = &mut self.ahead else { return false };
         let (page, op, stream) = match ahead.seen.pop_front() {

@@ -1,4 +1,5 @@
-//! Sets and lists of pages in flat arrays: constant time an operation.
+//! Sets and lists of pages in flat arrays. Every operation takes constant time, except the search
+//! for the next page of a set.
 
 use flashgc_base::snapshot::{Fault, State};
 
@@ -40,7 +41,7 @@ impl Pages {
         was
     }
 
-    /// Returns the first page from `page` on, in address order.
+    /// Returns the first page of the set at or after `page`, in address order.
     pub(super) fn first_from(&self, page: u32) -> Option<u32> {
         let mut word = (page >> 6) as usize;
         let mut bits = self.words.get(word)? & (u64::MAX << (page & 63));
@@ -51,7 +52,7 @@ impl Pages {
         Some((word * 64) as u32 + bits.trailing_zeros())
     }
 
-    /// Returns the first page from `page` on, going on from page 0 at the end.
+    /// Returns the first page of the set at or after `page`, or else the first one of all.
     pub(super) fn next_around(&self, page: u32) -> Option<u32> {
         self.first_from(page).or_else(|| self.first_from(0))
     }
@@ -61,7 +62,7 @@ impl Pages {
 #[derive(State)]
 #[snapshot(then = check)]
 pub(super) struct Lists {
-    /// The neighbours of every page, followed by those of every list's head.
+    /// The next page in the list of each page; at the end, one entry for the head of each list.
     #[snapshot(table)]
     next: Vec<u32>,
     #[snapshot(table)]
@@ -77,7 +78,7 @@ impl Lists {
         Self { next: own.clone(), previous: own, pages }
     }
 
-    /// Checks that every neighbour is an existing page or head.
+    /// Checks that every entry names an existing page or head.
     fn check(&self) -> Result<(), Fault> {
         let ends = self.next.len() as u32;
         if self.next.iter().chain(&self.previous).all(|&page| page < ends) {
@@ -107,7 +108,7 @@ impl Lists {
         self.before(self.pages + list)
     }
 
-    /// Returns the page before `page` in its list.
+    /// Returns the page before `page` in its list; `None` if `page` is the first one.
     pub(super) fn before(&self, page: u32) -> Option<u32> {
         let page = self.previous[page as usize];
         (page < self.pages).then_some(page)

@@ -1,8 +1,8 @@
 //! The streams of the pages that a cache writes back.
 //!
-//! A page leaves with the stream of the last write to it, as Linux writes a page back with the hint that
-//! its inode has then. Ranges of addresses name the stream of a page whoever wrote it, and when: they are
-//! looked up as the page leaves, and nothing is kept for them. Outside all ranges the last write decides.
+//! A page has the stream of the range of addresses that it is in. The range is looked up when the
+//! page leaves the cache. Outside all ranges a page has the stream of the last write to it, as
+//! Linux writes a page back with the hint that its inode has then.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) struct StreamOrigin {
 /// The streams with which pages leave a cache. See the module's text.
 #[derive(State)]
 pub(super) struct PageStreams {
-    /// The stream of the last write to each page; empty where writes name none.
+    /// The stream of the last write to each page; empty if writes name no streams.
     #[snapshot(table)]
     last: Vec<StreamId>,
     #[snapshot(skip)]
@@ -37,7 +37,7 @@ impl PageStreams {
         Self { last: vec![NO_STREAM; pages], ranges, page_size: page_size.into() }
     }
 
-    /// Returns `true` if pages may leave with streams.
+    /// Returns `true` if pages may have streams.
     pub(super) fn are_named(&self) -> bool {
         !self.last.is_empty() || self.ranges.is_some()
     }
@@ -49,7 +49,7 @@ impl PageStreams {
         }
     }
 
-    /// Returns the stream of `page`, which leaves now.
+    /// Returns the stream of `page`, which leaves the cache now.
     pub(super) fn of(&self, page: u32) -> StreamId {
         self.by_address(u64::from(page) * self.page_size)
             .unwrap_or_else(|| self.last.get(page as usize).copied().unwrap_or(NO_STREAM))

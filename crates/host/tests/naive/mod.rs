@@ -1,5 +1,5 @@
-//! The 3-region LRU as its text defines it, in lists that are searched and shifted: slow, and
-//! written without looking at the engine's data structures.
+//! A reference for the policy `3-region`: it follows the definition word by word, with plain lists.
+//! It is slow, and has nothing in common with the data structures of the crate.
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 pub struct Page {
     pub number: u32,
     pub dirty: bool,
-    /// `true` if the host has written the page since it came to its region.
+    /// `true` if the host has written the page since the page entered its region.
     written: bool,
     from_initial: bool,
 }
@@ -17,7 +17,7 @@ pub const I: usize = 0;
 pub const M: usize = 1;
 pub const L: usize = 2;
 
-/// The state of the definition. Every list has the page used last first.
+/// The state of the reference. In each list the most recently used page is first.
 pub struct Naive {
     pub lists: [Vec<Page>; 3],
     pub capacity: usize,
@@ -68,7 +68,8 @@ impl Naive {
         self.lists[list].remove(at)
     }
 
-    /// Makes a reference. Returns the page that was evicted for it, if any.
+    /// Reads or writes page `number`. Returns the page that was evicted for it, if any, and `true`
+    /// if that was dirty.
     pub fn reference(&mut self, number: u32, write: bool) -> Option<(u32, bool)> {
         if let Some((list, _)) = self.find(number) {
             let mut page = self.take_out(list, number);
@@ -133,8 +134,8 @@ impl Naive {
         if self.resize {
             let d = (self.capacity / 32).max(1);
             let floor = (self.capacity / 16).max(1);
-            // In floating point, exact for the small counts of these tests but for ties, which
-            // fractions of small integers show as equal.
+            // Floating point is enough here: the counts of these tests are small, and equal
+            // fractions of small integers compare as equal.
             let rate = |hits: u64, of: u64| hits as f64 / of.max(1) as f64;
             let from_initial = rate(self.lru_hits_from[0], self.moved_from[0]);
             let from_mru = rate(self.lru_hits_from[1], self.moved_from[1]);
