@@ -1,17 +1,19 @@
-//! The copies of a collection that nothing disturbs, as one chain of steps. Only its turns on the bus meet
-//! others: they are taken when somebody else asks for that bus, in the order of time.
+//! Chains: all copies of a collection as one job of the die, without an event for each step.
 //!
-//! A collection without preemption that has its plane to itself goes from its first page to its last without
-//! a look at anything but the bus. All its copies are one job of the die: no event a step. A chain takes its
-//! turns on the bus when somebody else asks for that bus, when its own event comes, and when the drive stops,
-//! always in the order in which the events would have come (`Clock::position`). Its event comes when the last
-//! program can end at the earliest, and again until it has. The map makes the copies at the end, or as far as
-//! they are due when the drive stops. Observers get its work then, too, as sums if that is enough for them
-//! (`Report`).
+//! This is possible if nothing can interrupt the collection between its first and its last page.
+//! Its steps then depend on nothing but the bus, which other dies use too. So a chain books its
+//! turns on the bus late: when another job asks for that bus, when the chain's own event comes, or
+//! when the drive stops. Turns are booked in the order in which the events of all steps would have
+//! come (`Clock::position`).
 //!
-//! `Settings::collects_undisturbed` and `Stepwise::copies_on_its_own` say where all this holds. An observer
-//! that follows each step has the events back. `tests/timed_chains.rs` holds both ways against each other at
-//! every stop.
+//! A chain has one event, at the earliest time at which its last program can end. If the chain is
+//! not over then, the event is set again. The map copies the pages at the end of the chain; if the
+//! drive stops before, it copies those whose time has come. The observer gets the work at the same
+//! moments, as sums if it needs no more (`Report`).
+//!
+//! `Settings::collects_undisturbed` and `Stepwise::copies_on_its_own` say when chains are used. If
+//! an observer follows each step, they are not. `tests/timed_chains.rs` compares runs with and
+//! without chains at every stop.
 
 use flashgc_base::snapshot::{Fault, Value};
 
@@ -23,16 +25,16 @@ use crate::observer::{Observer, Place, Stint};
 /// The step of a chain that is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 enum Doing {
-    /// The command of the next read is on the bus, or waits for it.
+    /// The command of the next read is on the bus, or waits for the bus.
     Command,
-    /// The cells read.
+    /// The cells read a page.
     Read,
-    /// The page goes out over the bus, or waits for it.
+    /// The page goes to the controller over the bus, or waits for the bus.
     Out,
-    /// The page comes back over the bus, and is programmed.
+    /// The page comes back over the bus, and then the cells program it.
     Program,
-    /// The page comes back and is programmed; then, as the bus is not needed for it, the cells read the
-    /// next page.
+    /// The page comes back and the cells program it; then they read the next page. This is one step
+    /// if reads need no command on the bus.
     ProgramRead,
     /// All pages are copied.
     Nothing,
@@ -43,19 +45,19 @@ enum Doing {
 pub struct Chain {
     pub die: u32,
     doing: Doing,
-    /// The end of its step, as the place of the event that would say so.
+    /// The end of its step, as the position of the event that the step would have.
     ends: Position,
-    /// The number of pages that have not yet gone back to the cells.
+    /// The number of pages whose transfer back to the die has not been booked yet.
     left: u32,
-    /// The number of pages that are on their way back to the cells, and that the map has not moved yet.
+    /// The number of pages whose transfer back is booked and that the map has not copied yet.
     pub due: u32,
     /// `true` if the work is reported to an observer.
     is_told: bool,
-    /// The number of pages programmed since it was last reported.
+    /// The number of pages programmed since the last report of this number.
     copies_told: u32,
     /// `true` if the program before the read has been reported.
     has_told_program: bool,
-    /// The time since when the bus has been busy with the page on it, which is not reported yet.
+    /// The begin of the bus work that is not reported yet, in nanoseconds.
     bus_from: u64,
 }
 
@@ -64,18 +66,18 @@ pub struct Chain {
 #[snapshot(then = complete)]
 pub struct Chains {
     pub(super) all: Vec<Chain>,
-    /// The ends of their steps, in order.
+    /// The ends of the chains' present steps, in order.
     #[snapshot(skip)]
     order: Vec<End>,
 }
 
-/// The end of a chain's step and the chain's number: time, timer and index, from the high bits to the low
-/// ones.
+/// The end of a chain's step and the chain's index in [`Chains`], as one number that can be
+/// compared. From the high bits to the low ones: time, timer, index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct End(u128);
 
 impl End {
-    /// Returns an end behind all those at `place`.
+    /// Returns a value after the ends of all chains at `place`.
     #[inline(always)]
     fn behind(place: Position) -> Self {
         Self::new(place, u32::MAX)
@@ -103,7 +105,8 @@ impl End {
 }
 
 impl Chains {
-    /// Returns the time at which the first of their steps ends, or [`NEVER`] if none is under way.
+    /// Returns the time at which the first of the present steps ends, or [`NEVER`] if there is no
+    /// chain.
     #[inline(always)]
     pub fn next(&self) -> u64 {
         self.order.first().map_or(NEVER, |first| first.time())
@@ -136,9 +139,9 @@ impl Chains {
         self.order.sort_unstable();
     }
 
-    /// Advances the chain whose step ends first by `steps`, if it ends until `until`: to the end of its
-    /// last step before the next of another chain, or until `until`. Returns the time at which that step
-    /// ended.
+    /// Advances the chain whose step ends first, if that is at `until` or earlier. Calls `steps`
+    /// with the chain and a limit: the end of another chain's step, or `until`. Returns the time at
+    /// which the last of these steps ended.
     #[inline(always)]
     fn go_on(
         &mut self,
@@ -160,7 +163,7 @@ impl Chains {
     }
 }
 
-/// The durations of the steps of a copy.
+/// The durations of the steps of a copy, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Steps {
     command_ns: u64,
@@ -171,7 +174,8 @@ pub struct Steps {
     program_ns: u64,
 }
 
-/// The timers of the events, among those of one time, that the steps of the chains of a channel stand for.
+/// The timers of the events that the steps of a channel's chains would have. They order events of
+/// the same time.
 struct Timers {
     /// The timer of the bus.
     bus: u32,
@@ -198,8 +202,8 @@ impl Chain {
         (self.doing, self.ends) = (doing, Position { time: at, timer });
     }
 
-    /// Ends steps and begins the next ones, until `stop`; `turns` are those on the chain's bus. Returns
-    /// the time at which the last of those steps ended.
+    /// Ends steps and begins the next ones, until `stop`. `turns` are the turns on the chain's bus.
+    /// Returns the time at which the last of these steps ended.
     #[inline(always)]
     fn step(
         &mut self,
@@ -248,13 +252,13 @@ impl Chain {
         }
     }
 
-    /// Sends a page, read at `at`, out over the bus.
+    /// Sends a page that was read until `at` over the bus to the controller.
     #[inline(always)]
     fn goes_out(&mut self, at: u64, steps: &Steps, timers: &Timers, turns: &mut Turns) {
         self.goes_on(timers, Doing::Out, turns.take(at, steps.out_ns) + steps.out_ns);
     }
 
-    /// Sends a page, out at `at`, back to the cells.
+    /// Sends a page that the controller has at `at` back to the die.
     #[inline(always)]
     fn goes_back(
         &mut self,
@@ -278,7 +282,7 @@ impl Chain {
         }
     }
 
-    /// Reports that a place was busy.
+    /// Reports that the bus or the cells were busy.
     #[inline(always)]
     fn tell(&self, place: Place, begin_ns: u64, end_ns: u64, report: &mut Report) {
         if self.is_told {
@@ -294,14 +298,15 @@ impl Chain {
         }
     }
 
-    /// Reports the transfer out, which ended at `end_ns`, apart from the one back, which begins later.
+    /// Reports the transfer to the controller, which ended at `end_ns`. The transfer back begins
+    /// later, at `back_ns`, and is reported separately.
     fn tell_out(&mut self, end_ns: u64, back_ns: u64, report: &mut Report) {
         self.tell(Place::Bus, self.bus_from, end_ns, report);
         self.bus_from = back_ns;
     }
 
-    /// Reports the program that ended at `programmed`, with the read after it until `end_ns`, and the
-    /// transfers before it.
+    /// Reports the transfers before a program, the program, which ended at `programmed`, and the
+    /// read after it, which ended at `end_ns`.
     #[inline(always)]
     fn tell_program(&mut self, steps: &Steps, programmed: u64, end_ns: u64, report: &mut Report) {
         let begin_ns = programmed - steps.program_ns;
@@ -310,8 +315,8 @@ impl Chain {
         self.copies_told += 1;
     }
 
-    /// Reports everything that has ended until `until` and was not reported yet. Returns the time at which
-    /// the last of it ended.
+    /// Reports the parts of the present step that have ended until `until` and were not reported
+    /// yet. Returns the end of the last of them that had an event, or 0.
     fn tell_until(
         &mut self,
         steps: &Steps,
@@ -337,7 +342,7 @@ impl Chain {
         0
     }
 
-    /// Returns the earliest end of its last program, on a bus that is free from `free_at` on.
+    /// Returns the earliest end of the chain's last program, if the bus is free from `free_at` on.
     fn earliest_end(&self, steps: &Steps, free_at: u64) -> u64 {
         let Steps { command_ns, read_ns, out_ns, in_ns, program_ns } = *steps;
         let copy_ns = command_ns + read_ns + out_ns + in_ns + program_ns;
@@ -354,19 +359,20 @@ impl Chain {
     }
 }
 
-/// Work of chains that is over and going to be reported to the observer: as sums if they are enough for it.
+/// Work of chains that is over and not reported to the observer yet. Work in a span of time that
+/// the observer names is only added up.
 #[derive(Default)]
 pub struct Report {
-    /// The times between which work is added up.
+    /// The span within which work is added up: begin and end in nanoseconds.
     between: (u64, u64),
-    /// The work of buses and that of dies, added up.
+    /// The sums of the work of buses and of cells.
     busy_ns: [u64; 2],
-    /// All other work.
+    /// Work that is not within the span, piece by piece.
     stints: Vec<Stint>,
 }
 
 impl Report {
-    /// Adds a stint of work.
+    /// Adds a piece of work.
     #[inline(always)]
     pub fn add(&mut self, stint: Stint) {
         let Stint { begin_ns, end_ns, place, .. } = stint;
@@ -377,7 +383,7 @@ impl Report {
         }
     }
 
-    /// Reports all of it to the observer.
+    /// Reports all work to the observer.
     pub fn tell<O: Observer>(&mut self, observer: &mut O) {
         observer.was_busy_in_all(self.between, std::mem::take(&mut self.busy_ns));
         self.stints.drain(..).for_each(|stint| observer.was_busy(&stint));
@@ -386,7 +392,7 @@ impl Report {
 }
 
 impl Flash {
-    /// Returns the durations of the steps of a copy within a die.
+    /// Returns the durations of the steps of a copy.
     fn steps_of_copy(&self) -> Steps {
         let hardware = &self.hardware;
         let (command_ns, data_ns) = (hardware.command_ns, self.transfer_of(1));
@@ -399,8 +405,8 @@ impl Flash {
         }
     }
 
-    /// Lets an idle die begin to copy `pages` pages of a victim, one after another. With `is_told` the
-    /// work is reported to an observer.
+    /// Lets an idle die begin to copy `pages` pages of a victim, one after another. With `is_told`
+    /// the work is reported to an observer.
     pub fn begin_chain(&mut self, clock: &mut Clock, die: u32, pages: u32, is_told: bool) {
         let (now, steps) = (clock.now(), self.steps_of_copy());
         let channel = self.dies[die as usize].channel;
@@ -430,7 +436,8 @@ impl Flash {
         die_state.cells = Stage { job: Job::CopyAll, begin: now, ..Stage::IDLE };
     }
 
-    /// Returns the chain of a die if it is over now. If it is not, its event comes again.
+    /// Removes and returns the chain of a die if it is over now. If it is not, sets its event
+    /// again.
     pub fn end_chain(&mut self, clock: &mut Clock, die: u32) -> Option<Chain> {
         let Die { channel, .. } = self.dies[die as usize];
         let ended = self.take_turns(clock, channel, clock.position());
@@ -448,8 +455,8 @@ impl Flash {
         Some(chains.remove(index))
     }
 
-    /// Lets all chains take the turns that are theirs until `until`. Returns the time at which the last of
-    /// their steps until then ended.
+    /// Brings all chains up to `until`: books their turns on the buses and reports their work.
+    /// Returns the time at which the last of their steps ended, in nanoseconds.
     pub fn take_all_turns(&mut self, clock: &Clock, until: Position) -> u64 {
         let channels = 0..self.buses.len() as u32;
         let ended = channels.map(|channel| self.take_turns(clock, channel, until)).max();

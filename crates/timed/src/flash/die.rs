@@ -1,5 +1,6 @@
-//! The parts of the flash: a die with the jobs of its cells and of its side of the bus, the times of the cells,
-//! and the bus of a channel, which serves one transfer at a time, first come, first served.
+//! The parts of the flash: a die, with a job of its cells and a job of its interface to the bus;
+//! the times of the cells; and the bus of a channel, which serves one transfer at a time, first
+//! come, first served.
 
 use std::collections::VecDeque;
 
@@ -9,8 +10,8 @@ use crate::clock::NEVER;
 use crate::config::{Hardware, ReadRetry, Settings, Slc};
 use crate::page_times::PageTimes;
 
-/// The job of the cells or the bus of a die. A host operation has the number of the first of the
-/// page operations that go together.
+/// The job of the cells or the bus of a die. The job of a host operation has the number of the page
+/// operation; if several are served together, that of the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Job {
     Idle,
@@ -24,16 +25,16 @@ pub enum Job {
     CopyRead,
     CopyWrite,
     Erase,
-    /// A look into the queue at a preemption point.
+    /// The time that a check of the queue takes at a preemption point.
     Poll,
-    /// The suspension of an operation of the cells.
+    /// The time that the suspension of a job of the cells takes.
     Suspend,
-    /// All copies of a collection that nothing disturbs, one after another.
+    /// All copies of a collection that nothing can interrupt, one after another.
     CopyAll,
 }
 
 impl Job {
-    /// Returns the host's page operation.
+    /// Returns the host's page operation, if the job has one.
     pub fn op(self) -> Option<u32> {
         match self {
             Self::Read(op)
@@ -50,23 +51,23 @@ impl Job {
         matches!(self, Self::CopyRead | Self::CopyWrite | Self::CopyAll | Self::Erase | Self::Poll)
     }
 
-    /// Returns `true` if the bus comes before the cells.
+    /// Returns `true` if the job programs a page: the bus works before the cells.
     pub fn programs(self) -> bool {
         matches!(self, Self::Write(_) | Self::ModifyWrite(_) | Self::CopyWrite)
     }
 }
 
-/// Half of a die: its cells, or its side of the bus.
+/// The work of one half of a die: of its cells, or of its interface to the bus.
 #[derive(Clone, Copy, Debug, Value)]
 pub struct Stage {
     pub job: Job,
-    /// The time at which its turn came.
+    /// The time at which the work began, in nanoseconds.
     pub begin: u64,
-    /// The duration of the job.
+    /// The duration of the work, in nanoseconds.
     pub length: u64,
-    /// `true` if the job is done in this half and waits for the other.
+    /// `true` if this half has done its work and the job waits for the other half.
     pub held: bool,
-    /// `true` on the bus if it is the command alone, before the cells work.
+    /// `true` if the bus transfers only the command of a job, before the cells work.
     pub command: bool,
 }
 
@@ -83,31 +84,32 @@ impl Stage {
 #[derive(Clone, Copy, Debug, Value)]
 pub struct Suspended {
     pub job: Job,
-    /// The time that it takes when it goes on.
+    /// The time that the rest of the job takes, in nanoseconds.
     pub left: u64,
-    /// The number of times that it has been suspended.
+    /// The number of times that the job has been suspended.
     pub times: u32,
-    /// The order of page operations before which they are served before it goes on.
+    /// The page operations whose order is below this number are served before the job goes on.
     pub mark: u64,
 }
 
-/// A sum of the time for which something is true.
+/// The sum of the time for which a condition is true.
 #[derive(Clone, Copy, Debug, Value)]
 struct Stopwatch {
-    /// The time since when it is true, or [`NEVER`].
+    /// The time since which the condition is true, in nanoseconds; [`NEVER`] if it is false.
     since: u64,
-    /// The time for which it was true before.
+    /// The nanoseconds for which it was true before.
     total: u64,
 }
 
 impl Stopwatch {
     const STOPPED: Self = Self { since: NEVER, total: 0 };
 
-    /// Starts or stops at `now`, unless it runs or stands already.
+    /// Notes that the condition is `runs` from `now` on.
     #[inline]
     fn note(&mut self, runs: bool, now: u64) {
         debug_assert!(self.since <= now || self.since == NEVER);
-        // Without a branch, because it could not be predicted; [`NEVER`] is later than any time.
+        // Without a branch, as the processor could not predict it. [`NEVER`] is later than any
+        // time.
         self.total += if runs { 0 } else { now.saturating_sub(self.since) };
         self.since = if runs { self.since.min(now) } else { NEVER };
     }
@@ -127,9 +129,10 @@ pub struct Die {
     pub suspended: Option<Suspended>,
     /// The number of times that the job of the cells has been suspended.
     pub suspends: u32,
-    /// `true` if an operation waits for the end of this job, which was suspended as often as it may be.
+    /// `true` if an operation waits for the end of the job because the job cannot be suspended
+    /// again.
     pub is_awaited: bool,
-    /// The time that the cells work on the job of the bus once it has its command or its data.
+    /// The nanoseconds that the cells will work on the job that is on the bus now.
     pub after_bus_ns: u64,
     in_use: Stopwatch,
     held: Stopwatch,
@@ -155,30 +158,29 @@ impl Die {
         self.cells.is_idle() & self.bus.is_idle()
     }
 
-    /// Returns `true` if the job of the cells has begun at `now`: it has worked, or had been
-    /// suspended.
+    /// Returns `true` if the cells have worked on their job before `now`.
     pub fn has_begun(&self, now: u64) -> bool {
         now > self.cells.begin || self.suspends > 0
     }
 
-    /// Returns `true` if its cells or its side of the bus are at a program.
+    /// Returns `true` if the job of the cells or of the bus is a program.
     pub fn programs(&self) -> bool {
         self.bus.job.programs() || self.cells.job.programs()
     }
 
-    /// Returns the time for which it has been held by collections until `now`.
+    /// Returns the nanoseconds for which collections have held the die until `now`.
     #[inline]
     pub fn held_until(&self, now: u64) -> u64 {
         self.held.until(now)
     }
 
-    /// Returns the time for which it has been in use until `now`.
+    /// Returns the nanoseconds for which the die has been in use until `now`.
     pub fn busy_until(&self, now: u64) -> u64 {
         self.in_use.until(now)
     }
 
-    /// Notes the job of the die at `now`; `held` if a collection elsewhere holds it. The suspension
-    /// of an operation of a collection counts as the collection's.
+    /// Notes the state of the die from `now` on. `held` is `true` if a collection on another die
+    /// holds this one. The suspension of a job of a collection counts as time of the collection.
     #[inline]
     pub fn note(&mut self, now: u64, held: bool) {
         let lets_go_of_collection = self.cells.job == Job::Suspend
@@ -192,26 +194,27 @@ impl Die {
     }
 }
 
-/// A channel's bus. A job knows at once when its turn comes, since the transfers before it are
-/// known.
+/// A channel's bus. The times of a transfer are known when it is asked for, as all transfers before
+/// it are known.
 #[derive(Clone, Debug, Value)]
 pub struct Bus {
-    /// The dies whose transfers end by events of the channel, with the times of these.
+    /// The dies whose transfers end with an event of the channel, with the time of the event.
     ends: VecDeque<(u32, u64)>,
     pub(super) turns: Turns,
 }
 
-/// The turns on a bus that have been asked for.
+/// The transfers that have been booked on a bus, as sums.
 #[derive(Clone, Debug, Value)]
 pub struct Turns {
-    /// The time at which the last transfer asked for ends.
+    /// The time at which the last booked transfer ends, in nanoseconds.
     pub(super) free_at: u64,
-    /// The length of all transfers asked for.
+    /// The length of all booked transfers, in nanoseconds.
     asked_ns: u64,
 }
 
 impl Turns {
-    /// Takes the next turn for a transfer of this length, asked for `now`. Returns its beginning.
+    /// Books the next turn for a transfer of `length` nanoseconds that is ready at `now`. Returns
+    /// the time at which it begins.
     #[inline]
     pub fn take(&mut self, now: u64, length: u64) -> u64 {
         let begin = self.free_at.max(now);
@@ -222,7 +225,7 @@ impl Turns {
 }
 
 impl Bus {
-    /// Returns the bus of `dies` dies, free.
+    /// Returns the free bus of a channel with `dies` dies.
     pub fn new(dies: u32) -> Self {
         Self {
             ends: VecDeque::with_capacity(dies as usize),
@@ -230,49 +233,51 @@ impl Bus {
         }
     }
 
-    /// Lets an event of the channel end the transfer of `die` at `end`. Returns the time of the
-    /// first of those events, if this one is the first.
+    /// Notes that the transfer of `die` ends with an event at `end`. Returns `end` if no other
+    /// transfer ends before.
     pub fn end_by_event(&mut self, die: u32, end: u64) -> Option<u64> {
         debug_assert!(self.ends.back().is_none_or(|&(_, last)| last <= end), "turns are in order");
         self.ends.push_back((die, end));
         (self.ends.len() == 1).then_some(end)
     }
 
-    /// Ends a transfer, as the event of the channel has come. Returns the die whose transfer is
-    /// over, and the time of the next of those events.
+    /// Ends the transfer whose event has come. Returns its die, and the time of the channel's next
+    /// event.
     pub fn end(&mut self) -> (u32, Option<u64>) {
         let (die, _) = self.ends.pop_front().expect("a transfer is under way");
         (die, self.ends.front().map(|&(_, end)| end))
     }
 
-    /// Returns the time for which the bus has been in use until `now`, without transfers that are
-    /// still to come.
+    /// Returns the nanoseconds for which the bus has been in use until `now`. Booked transfers that
+    /// are later do not count.
     pub fn busy_until(&self, now: u64) -> u64 {
         self.turns.asked_ns - self.turns.free_at.saturating_sub(now)
     }
 }
 
-/// The flash page that a job works on, as far as the job's time depends on it.
+/// The properties of a flash page that the time of a job can depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct Site {
     /// The number of the page in its block.
     pub page: u32,
     /// The number of erases of its block.
     pub erases: u32,
-    /// The age of its data.
+    /// The age of the block's data, in nanoseconds.
     pub age_ns: u64,
 }
 
-/// The times of the cells: those of the hardware, and how they differ from page to page.
+/// The times of the cells, and the rules by which they differ from page to page.
 pub struct CellTimes {
     read_ns: u64,
     program_ns: u64,
     erase_ns: u64,
     pages: Option<(PageTimes, PageTimes)>,
     retry: Option<ReadRetry>,
-    /// The times of SLC cells, which are alike and need no retries; `None` where there are none.
+    /// The times of SLC blocks, which are the same for all pages, without retries; `None` if there
+    /// are none.
     slc: Option<Slc>,
-    /// `true` if copies stay in their die: no controller sees their errors.
+    /// `true` if copies stay in their die. The controller then does not see their errors and does
+    /// not retry.
     copies_back: bool,
 }
 
@@ -291,7 +296,7 @@ impl CellTimes {
         }
     }
 
-    /// Returns the time that the cells work on a job, on pages that are all alike.
+    /// Returns the nanoseconds that the cells work on a job, if all pages take the same time.
     #[inline]
     pub fn of(&self, job: Job) -> u64 {
         match job {
@@ -301,7 +306,8 @@ impl CellTimes {
         }
     }
 
-    /// Returns the time that the cells work on a job in an SLC block.
+    /// Returns the nanoseconds that the cells work on a job in an SLC block; `None` if there are
+    /// none.
     pub fn of_slc(&self, job: Job) -> Option<u64> {
         self.slc.map(|slc| match job {
             Job::Erase => slc.erase_ns,
@@ -310,8 +316,8 @@ impl CellTimes {
         })
     }
 
-    /// Returns the time that the cells work on a job on this page. A read is repeated as often as
-    /// its block and its data need.
+    /// Returns the nanoseconds that the cells work on a job on the page `site`, with the retries of
+    /// a read.
     pub fn of_page(&self, job: Job, site: &Site) -> u64 {
         let CellTimes { pages, retry, copies_back, .. } = self;
         let once = match (job, pages) {
@@ -334,7 +340,8 @@ impl CellTimes {
 mod tests {
     use super::*;
 
-    /// Returns the time for which a die is held, with `job` for 10 ns and `suspended` suspended.
+    /// Returns the time for which collections hold a die that works on `job` for 10 ns, while the
+    /// job `suspended` is suspended.
     fn held_by(job: Job, suspended: Option<Job>) -> u64 {
         let mut die = Die::new(0);
         die.cells = Stage { job, length: 10, ..Stage::IDLE };
@@ -359,7 +366,7 @@ mod tests {
     #[test]
     fn a_bus_has_been_in_use_for_what_is_over_of_its_transfers() {
         let mut bus = Bus::new(2);
-        // From 10 to 30; then from 30 to 50, asked for at 15; then, after a pause, from 70 to 90.
+        // Transfers from 10 to 30, from 30 to 50 (ready at 15) and, after a pause, from 70 to 90.
         assert_eq!(bus.turns.take(10, 20), 10);
         assert_eq!(bus.turns.take(15, 20), 30);
         assert_eq!([15, 30, 40, 50, 60].map(|now| bus.busy_until(now)), [5, 20, 30, 40, 40]);

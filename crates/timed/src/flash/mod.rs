@@ -1,4 +1,4 @@
-//! The flash: dies whose cells and buses take time over the jobs that they are given.
+//! The flash: the dies, with their cells and buses. They work on jobs, and each job takes time.
 
 mod chain;
 mod die;
@@ -14,29 +14,29 @@ pub use die::{Die, Job, Site, Stage, Suspended};
 
 /// The dies and the buses of the drive.
 ///
-/// It owns the job of each die, its length, and the turns on the buses. It knows neither which job
-/// is next, nor the map, nor what follows when a job is over: it gives the job back.
+/// It owns the job of each die, the job's length, and the turns on the buses. It does not know the
+/// map, and it does not choose the next job: when a job is over, it gives the job back.
 #[derive(State)]
 pub struct Flash {
     #[snapshot(skip)]
     hardware: Hardware,
     #[snapshot(skip)]
     times: CellTimes,
-    /// `true` if jobs take as long on every page.
+    /// `true` if a job takes the same time on every page.
     #[snapshot(skip)]
     is_uniform: bool,
     /// `true` if copies stay in their die.
     #[snapshot(skip)]
     copies_back: bool,
-    /// `true` if nothing can begin on a die between a page's transfer to it and its program, nor stop
-    /// the program: the two are one event.
+    /// `true` if a page's transfer to a die and its program have one event. This is possible if no
+    /// job can begin on the die between the two, and no program can be suspended.
     #[snapshot(skip)]
     programs_follow_transfers: bool,
     #[snapshot(table)]
     dies: Vec<Die>,
     #[snapshot(table)]
     buses: Vec<Bus>,
-    /// The collections of each channel that nothing disturbs. They take their turns on its bus late.
+    /// The chains of copies on each channel. They book their turns on its bus late.
     #[snapshot(table)]
     chains: Vec<Chains>,
     /// The work of chains that is not reported to the observer yet; none between two runs.
@@ -75,7 +75,7 @@ impl Flash {
         self.hardware.command_ns > 0
     }
 
-    /// Returns `true` if a job takes as long on any page.
+    /// Returns `true` if a job takes the same time on every page.
     #[inline]
     pub fn is_uniform(&self) -> bool {
         self.is_uniform
@@ -87,14 +87,15 @@ impl Flash {
         &self.times
     }
 
-    /// Notes the job of a die until the next event; `held` if a collection elsewhere holds it.
+    /// Notes the state of a die until the next event. `held` is `true` if a collection on another
+    /// die holds it.
     #[inline]
     pub fn note(&mut self, die: u32, now: u64, held: bool) {
         self.dies[die as usize].note(now, held);
     }
 
-    /// Returns the times for which each bus and each die was in use, and each die was held by
-    /// collections.
+    /// Returns three lists of nanoseconds until `now`: the time in use of each bus, the time in use
+    /// of each die, and the time for which collections held each die.
     pub fn times_until(&self, now: u64) -> [Vec<u64>; 3] {
         [
             self.buses.iter().map(|bus| bus.busy_until(now)).collect(),
@@ -103,7 +104,8 @@ impl Flash {
         ]
     }
 
-    /// Begins a job that starts in the cells, for `cells_ns`: a read, an erase.
+    /// Begins a job that starts in the cells: a read or an erase. The cells work for `cells_ns`
+    /// nanoseconds.
     #[inline(always)]
     pub fn begin_in_cells(
         &mut self,
@@ -122,8 +124,9 @@ impl Flash {
         }
     }
 
-    /// Begins a job of `units` mapping units that starts on the bus. The cells work for `cells_ns`
-    /// after it. Returns `true` if it is over at once.
+    /// Begins a job that starts on the bus, with the transfer of `units` units (pages of the map).
+    /// After it the cells work for `cells_ns` nanoseconds. Returns `true` if the job is over at
+    /// once.
     #[inline(always)]
     pub fn begin_on_bus(
         &mut self,
@@ -148,7 +151,7 @@ impl Flash {
         false
     }
 
-    /// Lets the cells of an idle die work for `length`.
+    /// Lets the idle cells of a die work on a job for `length` nanoseconds.
     #[inline]
     pub fn begin_cells(&mut self, clock: &mut Clock, die: u32, job: Job, length: u64) {
         let die_state = &mut self.dies[die as usize];
@@ -168,8 +171,8 @@ impl Flash {
         (die, self.leave_bus(die))
     }
 
-    /// Goes on after a transfer: after a command the cells begin, and a program waits for them. Returns
-    /// a job that is over.
+    /// Continues after a transfer: after a command the cells begin, and a program begins when the
+    /// cells are idle. Returns the job if it is over.
     pub fn after_transfer(&mut self, clock: &mut Clock, die: u32, transfer: &Stage) -> Option<Job> {
         if transfer.command {
             let cells_ns = self.dies[die as usize].after_bus_ns;
@@ -179,8 +182,8 @@ impl Flash {
         self.transferred(clock, die, transfer.job)
     }
 
-    /// Uses the idle side of a die's bus: a page that the cells have read may go out. Returns a job
-    /// that is over.
+    /// Sends a page that the cells have read and that waits, if the die's interface to the bus is
+    /// idle. Returns the job if it is over.
     pub fn bus_freed(&mut self, clock: &mut Clock, ops: &mut Ops, die: u32) -> Option<Job> {
         let die_state = &mut self.dies[die as usize];
         if !die_state.cells.held || !die_state.bus.is_idle() {
@@ -191,8 +194,8 @@ impl Flash {
         self.read_out(clock, ops, die, job)
     }
 
-    /// Ends the work of a die's cells. Returns their job, and before it a transfer that had no event of
-    /// its own.
+    /// Ends the work of a die's cells. Returns this work, and before it the transfer that had no
+    /// event of its own, if there was one.
     #[inline]
     pub fn end_cells(&mut self, now: u64, ops: &mut Ops, die: u32) -> (Option<Stage>, Stage) {
         let mut transfer = None;
@@ -211,8 +214,8 @@ impl Flash {
         (transfer, stage)
     }
 
-    /// Goes on after the work of the cells: a page that they have read goes over the bus. Returns a
-    /// job that is over.
+    /// Continues after the work of the cells: a page that they have read goes over the bus. Returns
+    /// the job if it is over.
     #[inline]
     pub fn after_cells(&mut self, clock: &mut Clock, ops: &mut Ops, die: u32) -> Option<Job> {
         let die_state = &mut self.dies[die as usize];
@@ -226,7 +229,7 @@ impl Flash {
         if reads { self.read_out(clock, ops, die, job) } else { Some(job) }
     }
 
-    /// Programs the page that came over the bus while the cells of a die were at work.
+    /// Programs the page that was transferred to a die while its cells worked.
     pub fn program_held(&mut self, clock: &mut Clock, die: u32) {
         let die_state = &mut self.dies[die as usize];
         if die_state.bus.held && die_state.cells.is_idle() {
@@ -236,9 +239,9 @@ impl Flash {
         }
     }
 
-    /// Suspends the job of a die's cells. This takes `suspend_ns`, and `resume_ns` more when the
-    /// job goes on. Operations that came before `mark` go before it. Returns the work of the cells
-    /// until now, if they have begun.
+    /// Suspends the job of a die's cells. The suspension takes `suspend_ns` nanoseconds, and the
+    /// rest of the job `resume_ns` more. Operations whose order is below `mark` are served before
+    /// the job goes on. Returns the work of the cells until now, if they have worked.
     pub fn suspend(
         &mut self,
         clock: &mut Clock,
@@ -260,7 +263,8 @@ impl Flash {
         stage.length = done;
         die_state.cells = Stage::IDLE;
         clock.set(Event::Cells(die), NEVER);
-        // Before its command a job need not be suspended: the other operation goes first.
+        // If the cells have not worked yet, nothing is suspended and no time is lost: the other
+        // operation just goes first.
         let lost = if has_begun { resume_ns } else { 0 };
         die_state.suspended = Some(Suspended { job: stage.job, left: left + lost, times, mark });
         if has_begun && suspend_ns > 0 {
@@ -269,12 +273,13 @@ impl Flash {
         Some(stage).filter(|stage| stage.length > 0)
     }
 
-    /// Returns the suspended job of a die, to be continued.
+    /// Returns the suspended job of a die.
     pub fn suspended_mut(&mut self, die: u32) -> Option<&mut Suspended> {
         self.dies[die as usize].suspended.as_mut()
     }
 
-    /// Notes that an operation waits for the end of the job of a die's cells, which is suspended no more.
+    /// Notes that an operation waits for the end of the job of a die's cells, as the job cannot be
+    /// suspended again.
     pub fn await_end(&mut self, die: u32) {
         self.dies[die as usize].is_awaited = true;
     }
@@ -287,7 +292,7 @@ impl Flash {
         self.dies[die as usize].suspends = times;
     }
 
-    /// Puts a job on the bus, or in its queue.
+    /// Books a job's next turn on the bus, and lets an event of the channel end the transfer.
     fn ask_for_bus(
         &mut self,
         clock: &mut Clock,
@@ -304,7 +309,7 @@ impl Flash {
         }
     }
 
-    /// Gives a job its turn on the bus. Returns the time at which its transfer ends.
+    /// Books a job's next turn on the bus. Returns the time at which the transfer ends.
     #[inline(always)]
     fn take_bus(
         &mut self,
@@ -330,8 +335,8 @@ impl Flash {
         end
     }
 
-    /// Lets the chains of a channel take the turns on its bus that are theirs until `until`. Returns the
-    /// time at which the last of their steps ended.
+    /// Lets the chains of a channel book their turns on its bus until `until`. Returns the time at
+    /// which the last of their steps ended, or 0.
     #[inline]
     pub(super) fn take_turns(&mut self, clock: &Clock, channel: u32, until: Position) -> u64 {
         let chains = &self.chains[channel as usize];
@@ -341,15 +346,15 @@ impl Flash {
         }
     }
 
-    /// Ends the transfer of a die. Returns it.
+    /// Ends the transfer of a die, and returns it.
     fn leave_bus(&mut self, die: u32) -> Stage {
         let bus = &mut self.dies[die as usize].bus;
         debug_assert!(!bus.is_idle());
         std::mem::replace(bus, Stage::IDLE)
     }
 
-    /// Goes on with a job that has its data over the bus; its die's side of the bus is idle. Returns it
-    /// if it is over.
+    /// Continues with a job whose data have been transferred. A program begins now, or is held
+    /// until the cells are idle. Returns the job if it is over.
     fn transferred(&mut self, clock: &mut Clock, die: u32, job: Job) -> Option<Job> {
         if !job.programs() {
             return Some(job);
@@ -364,8 +369,8 @@ impl Flash {
         None
     }
 
-    /// Returns the time to move `units` mapping units over the bus. Part of a flash page takes that
-    /// part of its time.
+    /// Returns the nanoseconds that the bus needs for `units` units (pages of the map). The time is
+    /// proportional to the part of a flash page.
     #[inline]
     fn transfer_of(&self, units: u64) -> u64 {
         let Hardware { units_per_page, transfer_ns, .. } = self.hardware;
@@ -375,8 +380,8 @@ impl Flash {
         }
     }
 
-    /// Transfers the data that the cells have read: the units that were asked for, or a whole page to
-    /// be copied. Returns the job if it is over.
+    /// Transfers the data that the cells have read: the units that operations need, or the whole
+    /// flash page of a copy. Returns the job if it is over.
     fn read_out(&mut self, clock: &mut Clock, ops: &mut Ops, die: u32, job: Job) -> Option<Job> {
         let units = match job {
             Job::Read(op) => ops.chain(op).count() as u64,
@@ -444,7 +449,8 @@ mod tests {
         assert_eq!(clock.go_on(u64::MAX), Next::Event(Event::Cells(0)));
         flash.end_cells(clock.now(), &mut ops, 0);
         assert_eq!(flash.after_cells(&mut clock, &mut ops, 0), None);
-        // The bus moves the first page from 25 to 55. The cells read the second page until 50: it waits for the bus.
+        // The bus moves the first page from 25 to 55. The cells read the second page until 50: it
+        // waits for the bus.
         flash.begin_in_cells(&mut clock, &mut ops, 0, Job::Read(1), 25);
         assert_eq!(clock.go_on(u64::MAX), Next::Event(Event::Cells(0)));
         flash.end_cells(clock.now(), &mut ops, 0);
@@ -466,7 +472,7 @@ mod tests {
         assert_eq!((clock.go_on(u64::MAX), clock.now()), (Next::Event(Event::Look), 600));
         let done = flash.suspend(&mut clock, &mut ops, 0, 7, (20, 3)).unwrap();
         assert_eq!((done.job, times(&done)), (Job::Erase, (0, 600)));
-        // Letting go takes until 620; then 900 are left, and 3 are lost.
+        // The suspension takes until 620. Then 900 ns are left, and the resumption costs 3 ns.
         assert_eq!((clock.go_on(u64::MAX), clock.now()), (Next::Event(Event::Cells(0)), 620));
         flash.end_cells(clock.now(), &mut ops, 0);
         assert_eq!(flash.after_cells(&mut clock, &mut ops, 0), Some(Job::Suspend));

@@ -1,10 +1,11 @@
-//! The tenant whose request is next: weighted round robin with urgent priority class, the arbitration
-//! of NVMe (base specification 2.0, 3.4.4).
+//! The tenant whose request is next: weighted round robin with urgent priority class, the
+//! arbitration of NVMe (base specification 2.0, 3.4.4).
 //!
 //! Tenants of the class urgent come before all others. The classes high, medium and low each have a
-//! number of requests a round, their weight; a round ends when every class with requests has used its
-//! own. Within a class tenants take turns, and a tenant sends as many requests in its turn as its
-//! weight says. A tenant or class that has nothing to send loses the rest of its turn or round.
+//! weight: the number of requests that the class sends in a round. A round ends when every class
+//! that has requests has sent that number. Within a class tenants take turns, and a tenant sends as
+//! many requests in its turn as its own weight says. A tenant that has nothing to send loses the
+//! rest of its turn; a class, the rest of its round.
 
 use flashgc_base::snapshot::{State, Value};
 
@@ -23,7 +24,7 @@ struct Turns {
 #[derive(Clone, Copy, Value)]
 struct Turn {
     member: usize,
-    /// The number of requests that it may still send.
+    /// The number of requests that the tenant may still send in this turn.
     left: u32,
 }
 
@@ -35,7 +36,7 @@ impl Turns {
 
     fn next(&mut self, is_ready: &impl Fn(usize) -> bool) -> Option<usize> {
         let Turn { member, left } = self.at;
-        // The tenant whose turn it is comes once more at the end, with a new turn.
+        // The last step returns to the tenant whose turn it is, and gives it a new turn.
         for step in 0..=self.members.len() {
             let place = (member + step) % self.members.len().max(1);
             let &(tenant, weight) = self.members.get(place)?;
@@ -49,9 +50,9 @@ impl Turns {
     }
 }
 
-/// Chooses among tenants that have requests.
+/// Chooses the next tenant among those that have requests.
 ///
-/// It knows classes, weights and turns, and no requests.
+/// It knows classes, weights and turns. It does not know the requests.
 pub struct Arbiter {
     urgent: Turns,
     /// The tenants of the classes high, medium and low.
@@ -144,7 +145,7 @@ mod tests {
         let mut arbiter = arbiter(&tenants, "high=3,medium=2,low=1");
         assert_eq!(order(&mut arbiter, 2, &[0, 1, 2, 3]), [3, 3]);
         assert_eq!(order(&mut arbiter, 12, &[0, 1, 2]), [1, 1, 1, 2, 2, 0, 1, 1, 1, 2, 2, 0]);
-        // One alone has everything; the last of these rounds has used the credit of low.
+        // A class that is alone sends every request; its last round has used the credit of low.
         assert_eq!(order(&mut arbiter, 5, &[0]), [0, 0, 0, 0, 0]);
         assert_eq!(order(&mut arbiter, 6, &[0, 1]), [1, 1, 1, 1, 1, 1]);
         assert_eq!(arbiter.next(|_| false), None);
@@ -154,7 +155,7 @@ mod tests {
     fn tenants_of_a_class_take_turns_of_their_weights() {
         let mut arbiter = arbiter(&[("medium", 3), ("medium", 1), ("medium", 2)], "medium=2");
         assert_eq!(order(&mut arbiter, 12, &[0, 1, 2]), [0, 0, 0, 1, 2, 2, 0, 0, 0, 1, 2, 2]);
-        // One that has nothing loses the rest of its turn.
+        // A tenant that has nothing to send loses the rest of its turn.
         assert_eq!(order(&mut arbiter, 2, &[0, 1, 2]), [0, 0]);
         assert_eq!(order(&mut arbiter, 3, &[1, 2]), [1, 2, 2]);
         assert_eq!(order(&mut arbiter, 4, &[0, 1, 2]), [0, 0, 0, 1]);

@@ -1,6 +1,6 @@
-//! The write cache: writes are done when they are in it, and it sends them to their dies. Pages that
-//! are written again while they wait there are programmed once. Writes of less than a page are put
-//! together there; the missing part of the page is read before it is programmed.
+//! The write cache. A write is done when it is in the cache, which then sends it to its die. If the
+//! host writes a page again before its program begins, the page is programmed once. The cache also
+//! merges writes of less than a page; the missing part of a page is read before its program.
 
 use flashgc_base::snapshot::{State, Value};
 
@@ -14,11 +14,12 @@ use crate::observer::Observer;
 use crate::ops::{Kind, NONE, Ops, PageOp};
 use crate::shared::Shared;
 
-/// A set of bytes, as ranges that do not touch, in order. Nearly always it is one range.
+/// A set of bytes, as ranges in ascending order that do not touch. Nearly always there is one
+/// range.
 #[derive(Clone, Debug, Default, Value)]
 pub struct Cover {
     first: (u32, u32),
-    /// The ranges behind the first.
+    /// The ranges after the first.
     others: Vec<(u32, u32)>,
 }
 
@@ -40,7 +41,7 @@ impl Cover {
         all.any(|&(begin, end)| begin <= bytes.start && bytes.end <= end)
     }
 
-    /// Adds `bytes`. Returns the number of those that were not in the set.
+    /// Adds `bytes` to the set. Returns the number of bytes that were not in it before.
     pub fn add(&mut self, bytes: &Range<u32>) -> u32 {
         if self.contains(bytes) {
             return 0;
@@ -67,45 +68,47 @@ impl Cover {
 /// A page in the cache.
 #[derive(Value)]
 struct Entry {
-    /// The page operation that programs it.
+    /// The page operation that programs the page.
     flush: u32,
-    /// The number of the write whose data it holds.
+    /// The number of the write whose data the entry holds.
     number: u64,
-    /// `true` if it was written again while it was programmed: it needs another program.
+    /// `true` if the host wrote the page again during its program: the page needs another program.
     is_newer: bool,
-    /// The bytes of the page that the host wrote: those of the newer data, if there are any.
+    /// The bytes of the page that the host wrote. If there are newer data, only the bytes of those.
     cover: Cover,
-    /// `true` if it was discarded on its way: the TRIM follows the program on its die, and new data
-    /// wait until the program is done.
+    /// `true` if the host discarded the page when its program could no longer be cancelled. The die
+    /// serves the TRIM after the program, and new data wait until the program is done.
     is_discarded: bool,
 }
 
-/// The effect of the cache on a page operation.
+/// The cache's answer to a page operation of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It goes to its die.
+    /// The operation goes to its die.
     Passes,
-    /// It waits in the cache.
+    /// The operation waits for a place in the cache.
     Waits,
-    /// It is done.
+    /// The operation is done.
     Done,
-    /// It is done, and its page goes to the die with this operation.
+    /// The operation is done. Its page goes to the die with the operation of this number.
     Flushes(u32),
-    /// It is done, and this operation on its way is to become a TRIM.
+    /// The operation is done. The operation of this number, which was to program the page, becomes
+    /// a TRIM.
     Discards(u32),
 }
 
 /// Pages written by the host that are not yet programmed.
 ///
-/// It knows which operations it has sent on their way, and from the operations themselves how far
-/// they are; it knows no dies and no requests.
+/// The cache knows the operations that it has sent, and their progress. It does not know dies and
+/// requests.
 #[derive(State)]
 pub struct WriteCache {
     /// The number of pages that fit.
     #[snapshot(skip)]
     capacity: usize,
     entries: HashMap<u32, Entry>,
-    /// The operations that wait for a place, and reads of their pages, in order, each with its bytes.
+    /// The writes that wait for a place in the cache, and the reads of their pages, in order. Each
+    /// has its range of bytes within the page.
     waiting: VecDeque<(u32, (u32, u32))>,
     /// The flush commands that wait for pages in the cache.
     flushes: Flushes,
@@ -124,17 +127,18 @@ impl WriteCache {
         Self { capacity, entries, waiting, flushes, page_bytes, hits: 0, waits: 0 }
     }
 
-    /// Returns the number of reads and writes of the host that it took.
+    /// Returns the number of reads and writes of the host that the cache served from a page it
+    /// held.
     pub fn hits(&self) -> u64 {
         self.hits
     }
 
-    /// Returns the number of writes that had to wait before they came into it.
+    /// Returns the number of writes that had to wait for a place in the cache.
     pub fn waits(&self) -> u64 {
         self.waits
     }
 
-    /// Returns the number of pages in it.
+    /// Returns the number of pages in the cache.
     pub fn held(&self) -> u64 {
         self.entries.len() as u64
     }
@@ -142,18 +146,19 @@ impl WriteCache {
     /// Lets the flush command at `place` wait until the pages that are in the cache now are
     /// programmed. Returns `true` if there are any.
     pub fn begin_flush(&mut self, place: u32) -> bool {
-        // Newer data of a page that is being programmed are programmed after it.
+        // If a page has newer data, two programs are awaited: the one under way and that of these
+        // data.
         let on = self.entries.values().map(|it| (it.flush, 1 + u32::from(it.is_newer)));
         self.flushes.wait(place, on)
     }
 
-    /// Returns a flush command that waits for pages no longer.
+    /// Takes a flush command all of whose pages are programmed, or returns `None`.
     #[inline]
     pub fn next_flushed(&mut self) -> Option<u32> {
         self.flushes.next_over()
     }
 
-    /// Takes a page operation that has just been dispatched, on these bytes of its page.
+    /// Takes a page operation that has just been dispatched. `bytes` is its range within the page.
     pub fn take<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -173,7 +178,7 @@ impl WriteCache {
         effect
     }
 
-    /// Takes the first of the waiting operations, if it waits no longer.
+    /// Takes the first of the waiting operations, if it need not wait any more.
     pub fn take_waiting<O: Observer>(&mut self, shared: &mut Shared<O>) -> Option<(u32, Effect)> {
         let &(op, (begin, end)) = self.waiting.front()?;
         let effect = self.serve(shared, op, &(begin..end));
@@ -184,7 +189,7 @@ impl WriteCache {
         Some((op, effect))
     }
 
-    /// Serves an operation as far as it can be at once; a write waits for a place.
+    /// Serves an operation, or says that it waits or goes to its die.
     fn serve<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -205,7 +210,7 @@ impl WriteCache {
                 Effect::Done
             }
             (Kind::Read, Some(_)) => {
-                // The rest of the page comes from the flash, and is put together with this part.
+                // The flash has the rest of the page; the drive merges it with this part.
                 shared.observer.read_cached(number, page);
                 shared.ops[op].is_merged = true;
                 Effect::Passes
@@ -236,8 +241,8 @@ impl WriteCache {
         }
     }
 
-    /// Returns the operation that sends a page to its die, with the data of write `number`, of which
-    /// the cache holds `cover`.
+    /// Puts a page with the data of write `number` into the cache, which holds its bytes `cover`.
+    /// Returns the operation that programs the page.
     fn flush(&mut self, ops: &mut Ops, page: u32, number: u64, cover: Cover) -> u32 {
         let missing = self.page_bytes - cover.len();
         let kind = if missing > 0 { Kind::Modify } else { Kind::Write };
@@ -250,8 +255,8 @@ impl WriteCache {
         flush
     }
 
-    /// Ends an operation of the cache. Its place is free, unless there are newer data. These go to
-    /// the die with the operation that is returned.
+    /// Ends an operation of the cache, whose page is programmed. If the page has newer data,
+    /// returns the operation that programs these. Otherwise the page leaves the cache.
     pub fn flushed<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) -> Option<u32> {
         let page = shared.ops[op].page;
         let mut next = None;
@@ -272,7 +277,7 @@ impl WriteCache {
 }
 
 impl Entry {
-    /// Writes `bytes` of the page, as the host does with write `number`.
+    /// Takes write `number` of the host, which writes `bytes` of the page.
     fn write<O: Observer>(&mut self, shared: &mut Shared<O>, number: u64, bytes: &Range<u32>) {
         self.number = number;
         let is_programmed = shared.ops[self.flush].is_programmed;
@@ -289,7 +294,7 @@ impl Entry {
         let flush = &mut shared.ops[self.flush];
         flush.missing -= new;
         if flush.missing == 0 {
-            flush.kind = Kind::Write; // nothing need be read
+            flush.kind = Kind::Write; // nothing is missing, so nothing is read
         }
     }
 }
@@ -327,7 +332,7 @@ mod tests {
         let (third, effect) = take(&mut cache, &mut shared, Kind::Write, 5);
         assert_eq!(effect, Effect::Done);
         assert_eq!(shared.ops.number(flush), shared.ops.number(second));
-        // Another page waits for a place, and so do reads of it; other reads go to their dies.
+        // A write of another page waits for a place, as do reads of that page. Other reads pass.
         let (other, effect) = take(&mut cache, &mut shared, Kind::Write, 6);
         assert_eq!(effect, Effect::Waits);
         let (read, effect) = take(&mut cache, &mut shared, Kind::Read, 6);
@@ -361,7 +366,8 @@ mod tests {
         let waits = flush(&mut cache, &mut shared, 5);
         let effect = take(&mut cache, &mut shared, Kind::Trim, 5).1;
         assert_eq!(effect, Effect::Discards(waits));
-        // An entry that shares a move or is programmed is followed by the TRIM, and new data wait.
+        // If an entry is merged with a copy or is being programmed, the TRIM follows, and new data
+        // wait.
         let merged = flush(&mut cache, &mut shared, 6);
         shared.ops[merged].is_merged = true;
         assert_eq!(take(&mut cache, &mut shared, Kind::Trim, 6).1, Effect::Passes);

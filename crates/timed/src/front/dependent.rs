@@ -1,7 +1,8 @@
-//! Requests of a recording that come when the answers have come that they waited for there.
+//! Replay of a recording by dependences. In the recording a request waited for the answer of an
+//! earlier one; here it arrives after that same answer.
 //!
-//! A flush is answered when the drive has done it and every write that came before it is answered, as that of a
-//! [live](crate::Live) drive.
+//! A flush is answered when the drive has done it and when every write that arrived before the
+//! flush is answered. A [live](crate::Live) drive does the same.
 
 use std::collections::BTreeSet;
 
@@ -17,46 +18,49 @@ use crate::observer::Observer;
 use crate::schedule::Scheduler;
 use crate::shared::Shared;
 
-/// The requests that are read before they come: a host of a slower drive has other ones under way than in the
-/// recording.
+/// The largest number of requests that are read from the recording before they arrive. The order of
+/// arrivals may differ from the recording, as the drive may be slower or faster.
 const MOST_AHEAD: usize = 1 << 16;
 
-/// The number of a request that nobody waits for.
+/// The number that stands for no request of a recording.
 pub const NOBODY: u64 = u64::MAX;
 
-/// A request that has not come: its pieces, behind the hints that come before it.
+/// A request that has not arrived. `parts` has the hints before the request, then its pieces.
 #[derive(Value)]
 struct Expected {
     parts: Vec<TimedRequest>,
     op: Op,
 }
 
-/// The requests that wait for answers.
+/// The requests of a recording that wait for answers.
 ///
-/// It knows times and numbers: a request has the number of its place in the recording, and those of later passes
-/// go on from there.
+/// It knows times and numbers. The number of a request is its place in the recording, plus the
+/// length of the recording for each earlier pass.
 #[derive(State)]
 pub struct Dependent {
     #[snapshot(skip)]
     waits: Waits,
-    /// The factor by which think times are divided.
+    /// The factor by which think times are divided: above 1 the host is faster than in the
+    /// recording.
     #[snapshot(skip)]
     rate_scale: f64,
     /// The hints and the pieces of the request that is being read.
     parts: Vec<TimedRequest>,
     expected: HashMap<u64, Expected>,
-    /// The requests that wait for the answer of another one.
+    /// The requests that wait for an answer, by the number of the request whose answer is missing.
     held: HashMap<u64, Vec<u64>>,
-    /// The times at which requests come that wait no longer.
+    /// The arrival times, in nanoseconds, and numbers of the requests whose answers have all come.
     due: BTreeSet<(u64, u64)>,
-    /// The times of the answers, by number; [`NEVER`] before.
+    /// The time of each request's answer, in nanoseconds, by number; [`NEVER`] before the answer.
     answered: Vec<u64>,
-    /// The requests that were read and not answered.
+    /// The requests that were read from the recording and are not answered yet.
     open: BTreeSet<u64>,
-    /// The requests that have come and that the drive has not done: their places in the order in which they came.
+    /// The requests that have arrived and that the drive has not done, each with its place in the
+    /// order of arrivals.
     under_way: HashMap<u64, (u64, Op)>,
     came: u64,
-    /// The places of the writes among them, and of the flushes that the drive has done.
+    /// `writes`: the places of the writes that are under way. `flushes`: the places and numbers of
+    /// the flushes that the drive has done and that are not answered yet.
     writes: BTreeSet<u64>,
     flushes: BTreeSet<(u64, u64)>,
 }
@@ -80,7 +84,7 @@ impl Dependent {
         }
     }
 
-    /// Returns `true` if requests were read that have not come.
+    /// Returns `true` if some of the requests read have not arrived yet.
     pub fn is_pending(&self) -> bool {
         !self.expected.is_empty()
     }
@@ -89,12 +93,12 @@ impl Dependent {
         self.expected.len() < MOST_AHEAD
     }
 
-    /// Returns the time at which the next request comes, or [`NEVER`].
+    /// Returns the time of the next arrival, in nanoseconds, or [`NEVER`].
     fn next_due(&self) -> u64 {
         self.due.first().map_or(NEVER, |&(time, _)| time)
     }
 
-    /// Takes a request, a piece of one, or a hint, as the recording has them.
+    /// Takes the next item of the recording: a request, a piece of a request, or a hint.
     fn read(&mut self, part: TimedRequest, now: u64) {
         self.parts.push(part);
         if part.op.is_hint() || part.goes_on {
@@ -108,13 +112,13 @@ impl Dependent {
         self.expect(number, None, now);
     }
 
-    /// Lets a request come at its time, or wait for an answer that is missing. The last answer that it waited for
-    /// came at `released`.
+    /// Sets the arrival time of a request, or lets the request wait for an answer that is missing.
+    /// If it waited before, the last answer that it waited for came at `released`.
     fn expect(&mut self, number: u64, released: Option<u64>, now: u64) {
         let all = u64::from(self.waits.len());
         let (before, place) = (number / all * all, (number % all) as u32);
         let wait = self.waits.wait(place);
-        // The first requests of a pass wait for the last one of the pass before.
+        // The first requests of a pass wait for the last request of the pass before.
         let on = wait.on.map(|on| before + u64::from(on)).or(before.checked_sub(1));
         let mut begun = on.map_or(0, |on| self.answered[on as usize]);
         let is_flush = self.expected[&number].op == Op::Flush;
@@ -127,7 +131,7 @@ impl Dependent {
             self.held.entry(missing).or_default().push(number);
             return;
         }
-        // A flush thinks since the last of its answers, whichever that is here.
+        // The think time of a flush begins with the last of the answers that it waited for.
         if let (true, Some(released)) = (is_flush, released) {
             begun = begun.max(released);
         }
@@ -138,7 +142,8 @@ impl Dependent {
         self.due.insert(((begun + think_ns).max(now), number));
     }
 
-    /// Returns a request before flush `number` for whose answer it waits: one that had been answered then.
+    /// Returns a request whose answer flush `number` still waits for: an earlier request, not
+    /// answered yet here, that was answered before the flush in the recording.
     fn unanswered_before(&self, number: u64, before: u64, place: u32) -> Option<u64> {
         let under_way = self.waits.under_way(place);
         let waited = |&number: &u64| {
@@ -149,7 +154,7 @@ impl Dependent {
         self.open.range(..number).copied().find(waited)
     }
 
-    /// Takes the next request that comes by `now`.
+    /// Takes the next request that arrives at `now` or earlier.
     fn next(&mut self, now: u64) -> Option<(u64, Vec<TimedRequest>)> {
         let &(_, number) = self.due.first().filter(|&&(time, _)| time <= now)?;
         self.due.pop_first();
@@ -182,7 +187,8 @@ impl Dependent {
         }
     }
 
-    /// Notes that a request was answered. Those that waited for it come later, or wait for another one.
+    /// Notes that a request was answered. Each request that waited for this answer gets its arrival
+    /// time or waits for another answer.
     fn answered(&mut self, number: u64, now: u64) {
         self.answered[number as usize] = now;
         self.open.remove(&number);
@@ -193,7 +199,7 @@ impl Dependent {
 }
 
 impl FrontEnd {
-    /// Reads requests ahead, and lets the next one come at its time.
+    /// Reads requests ahead, and sets the clock to the arrival of the next one.
     ///
     /// # Errors
     /// The errors of the workload or the map.
@@ -209,7 +215,7 @@ impl FrontEnd {
             dependent.read(request, now);
         }
         let Some(dependent) = &mut self.dependent else { return Ok(()) };
-        // Hints behind the last request wait for nothing.
+        // Hints after the last request do not wait for any answer.
         if !self.arrivals.has_more() && dependent.parts.last().is_some_and(|part| part.op.is_hint())
         {
             for hint in std::mem::take(&mut dependent.parts) {
@@ -225,7 +231,8 @@ impl FrontEnd {
         shared.clock.set(Event::Arrival, next);
     }
 
-    /// Lets the request come whose time it is. Dies begin their work before the next one comes.
+    /// Lets the next request arrive, if it is due. Call it once for each request, so that dies can
+    /// begin their work between two arrivals.
     ///
     /// # Errors
     /// The errors of the workload or the map.
@@ -246,13 +253,14 @@ impl FrontEnd {
         self.read_ahead(shared, dies)
     }
 
-    /// Returns `true` if requests of the workload have not come.
+    /// Returns `true` if some requests of the workload have not arrived yet.
     pub(super) fn has_more_requests(&self) -> bool {
         let is_pending = self.dependent.as_ref().is_some_and(|dependent| dependent.is_pending());
         is_pending || self.arrivals.has_more()
     }
 
-    /// Notes the answer of request `number` of a recording: others may come now.
+    /// Notes that the drive has done request `number` of a recording. Requests that waited for its
+    /// answer may arrive now.
     pub(super) fn goes_on_dependent<O: Observer>(&mut self, shared: &mut Shared<O>, number: u64) {
         let now = shared.now();
         let Some(dependent) = &mut self.dependent else { return };

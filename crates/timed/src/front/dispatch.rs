@@ -1,5 +1,5 @@
-//! The way of a request in the drive: it is cut into page operations, these are sent to their dies,
-//! and the request is done with the last of them.
+//! The way of a request in the drive. The front end cuts the request into page operations and sends
+//! these to their dies. The request is done when its last page operation is done.
 
 use std::ops::Range;
 
@@ -18,7 +18,8 @@ use crate::schedule::Scheduler;
 use crate::shared::Shared;
 
 impl FrontEnd {
-    /// Gives a command its place in the queue of the drive, which begins it when it has its data.
+    /// Gives a command a place in the queue of the drive. The drive begins the command when it has
+    /// the command's data.
     #[inline(always)]
     pub(super) fn dispatch<O: Observer>(
         &mut self,
@@ -29,7 +30,7 @@ impl FrontEnd {
         let WaitingRequest { request, party, hints, joins, .. } = waiting;
         self.outstanding += u32::from(!request.op.is_hint() && !joins);
         if party == Party::Hints {
-            // The time of such a command is known as a whole.
+            // A command that holds only hints takes a fixed time.
             match self.write_back.is_some() {
                 true => self.begin_telling(&mut shared.clock, hints),
                 false => self.begin_hint_command(shared),
@@ -44,8 +45,9 @@ impl FrontEnd {
         self.begin(shared, dies, &waiting, shared.now(), &hinted)
     }
 
-    /// Cuts a request that was dispatched into page operations, and sends them to their dies. Passes on
-    /// the hints that it brings.
+    /// Cuts a request into page operations, and sends them to their dies. The request was
+    /// dispatched at `dispatched`. First gives the drive the hints `hinted`, which the request
+    /// carries.
     pub(super) fn begin<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -95,7 +97,7 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// Gives the drive hints of this kind, through the map if that lies on flash.
+    /// Gives the drive hints of this kind. If the map lies on flash, they go through the map.
     pub(super) fn hint<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -110,12 +112,13 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// Keeps a request, dispatched and begun at these times, of which `left` parts are to be done, or adds a
-    /// piece to its request. A request of which pieces are missing has one part more. Returns its place.
+    /// Keeps a request that has `left` parts, or adds a piece with `left` parts to the request that
+    /// is kept already. `times` are those of dispatch and begin. A request whose last piece has not
+    /// come has one part more. Returns the place of the request.
     #[inline(always)]
     pub(super) fn keep(&mut self, waiting: &WaitingRequest, times: (u64, u64), left: u32) -> u32 {
         let request = &waiting.request;
-        // Reads pass writes on the link, so that pieces of both come by turns.
+        // Reads pass writes on the link, so pieces of a read and of a write may come in turns.
         let in_pieces = &mut self.in_pieces[usize::from(request.op == Op::Read)];
         if waiting.joins {
             self.requests.join(*in_pieces, request, left);
@@ -128,7 +131,8 @@ impl FrontEnd {
         *in_pieces
     }
 
-    /// Lets the request at `place` be done as soon as its parts are, if this was its last piece.
+    /// If `waiting` is the last piece of its request, ends the extra part that the request at
+    /// `place` has: the request is done when its other parts are.
     #[inline(always)]
     pub(super) fn end_of_pieces<O: Observer>(
         &mut self,
@@ -165,7 +169,8 @@ impl FrontEnd {
             Kind::Trim | Kind::Flush | Kind::Hint | Kind::Tell | Kind::Clean => Op::Trim,
         };
         shared.observer.dispatched(shared.ops.number(op), what, page);
-        // An operation that goes to the cache reaches its die later; its hint is true by then.
+        // The write that a hint announced has come. Only with a cache is that noted here, as the
+        // operation reaches its die later.
         if what == Op::Trim || (what == Op::Write && self.has_cache) {
             shared.comes_true(page);
         }
@@ -176,7 +181,7 @@ impl FrontEnd {
         self.follow(shared, dies, op, effect);
     }
 
-    /// Takes the next step for `op` after this effect of the cache.
+    /// Continues with `op` as the cache answered.
     #[inline(always)]
     fn follow<O: Observer>(
         &mut self,
@@ -200,7 +205,7 @@ impl FrontEnd {
         self.finish(shared, dies, op, false);
     }
 
-    /// Ends a page operation on its die.
+    /// Notes that the die of a page operation has done it.
     pub fn done<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, op: u32) {
         let PageOp { request, kind, .. } = shared.ops[op];
         if request < BUFFER {
@@ -224,13 +229,14 @@ impl FrontEnd {
                 mapping.done(shared, dies, op);
                 self.is_overloaded |= mapping.is_endless(&*shared.map);
             } else if kind != Kind::Flush {
-                // A flush of a page buffer has no map entry, so it did not come through the map.
+                // The flush of a page buffer needs no map entry, so it did not go through the map.
                 mapping.note_done(shared, dies);
             }
         }
     }
 
-    /// Sends a page operation to its die, through the map if that lies on flash.
+    /// Sends a page operation to its die. If the map lies on flash, the operation goes through the
+    /// map.
     #[inline]
     fn send_to_die<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, op: u32) {
         match &mut self.mapping {
@@ -239,7 +245,8 @@ impl FrontEnd {
         }
     }
 
-    /// Ends a page operation of a request, on a die or by the cache.
+    /// Ends a page operation of a request. `on_die` is `true` if a die did it, `false` if the cache
+    /// did.
     #[inline(always)]
     fn finish<O: Observer>(
         &mut self,
@@ -249,7 +256,7 @@ impl FrontEnd {
         on_die: bool,
     ) {
         shared.ops.remove(op);
-        // Field by field: the fields written last would delay a copy of the whole.
+        // Reads field by field: a copy of the whole would wait for the stores to the last fields.
         let PageOp { request, plane, met_collection, blocked_ns, bus_ns, cell_ns, .. } =
             shared.ops[op];
         let last = Times { plane: on_die.then_some(plane), blocked_ns, bus_ns, cell_ns };
@@ -261,7 +268,8 @@ impl FrontEnd {
         }
     }
 
-    /// Ends a write of this page, where those of a page go one by one: the next may go.
+    /// Ends a write of this page on a drive with serial overwrites: the operations that waited for
+    /// this write go on.
     #[cold]
     fn written<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, page: u32) {
         let Some(overlaps) = &mut self.overlaps else { return };
@@ -274,8 +282,8 @@ impl FrontEnd {
         }
     }
 
-    /// Ends a part of the request at `place`, whose last page operation took `last`. `met` says that it
-    /// met a collection.
+    /// Ends a part of the request at `place`. `last` are the times of the page operation, `met` is
+    /// `true` if the operation met a collection.
     #[inline(always)]
     pub(super) fn part_done<O: Observer>(
         &mut self,
@@ -289,7 +297,7 @@ impl FrontEnd {
         }
     }
 
-    /// Completes the request at `place` in the drive. Its last page operation took `last`.
+    /// Ends the request at `place` in the drive. `last` are the times of its last page operation.
     #[inline(always)]
     pub(super) fn complete<O: Observer>(
         &mut self,
@@ -299,7 +307,8 @@ impl FrontEnd {
     ) {
         let Some(link) = &mut self.link else { return self.reaches_host(shared, place, last) };
         let Request { request, party, dispatched, began, .. } = self.requests[place];
-        // Requests that the host's cache serves do not cross the link: its commands do.
+        // With a cache of the host, the cache's commands cross the link, and the application's
+        // requests do not.
         let crosses = party != Party::Workload || self.write_back.is_none();
         let last = last.with_link(began - dispatched);
         match request.op {
@@ -308,7 +317,7 @@ impl FrontEnd {
         }
     }
 
-    /// Completes the request at `place`: the host has its data.
+    /// Completes the request at `place`: the host has the answer and the data.
     #[inline(always)]
     pub(super) fn reaches_host<O: Observer>(
         &mut self,

@@ -1,6 +1,6 @@
-//! Flush commands. If the power is not protected, each waits until the write cache has programmed the
-//! pages that it held when the command came, and then until the planes have programmed their page
-//! buffers.
+//! Flush commands. If the power is not protected, a flush command waits for two things: the write
+//! cache programs the pages that it held when the command came, and then the planes program their
+//! page buffers.
 
 use flashgc_base::snapshot::Value;
 use hashbrown::HashMap;
@@ -12,23 +12,23 @@ use crate::ops::{Kind, PageOp};
 use crate::schedule::Scheduler;
 use crate::shared::Shared;
 
-/// The flush commands that wait, with the operations of the cache that they wait for.
+/// The flush commands that wait, and the operations of the cache that they wait for.
 ///
-/// It knows commands and operations by their places alone.
+/// It knows only the places of commands and operations.
 #[derive(Default, Value)]
 pub struct Flushes {
-    /// The commands that wait for the operation that programs a page, under this operation, each with
-    /// the number of programs of the page that it waits for.
+    /// Key: an operation that programs a page. Value: the flush commands that wait for it, each
+    /// with the number of programs of this page that the command waits for.
     waits: HashMap<u32, Vec<(u32, u32)>>,
     /// The number of pages that each command still waits for.
     left: HashMap<u32, u32>,
-    /// The commands that wait no longer.
+    /// The commands that need not wait for the cache any more.
     over: Vec<u32>,
 }
 
 impl Flushes {
-    /// Lets the command at `place` wait for these operations, each with a number of programs. Returns
-    /// `true` if it waits.
+    /// Lets the command at `place` wait for the operations `on`, each with a number of programs of
+    /// its page. Returns `true` if there are any.
     pub fn wait(&mut self, place: u32, on: impl Iterator<Item = (u32, u32)>) -> bool {
         let mut pages = 0;
         for (op, programs) in on {
@@ -41,7 +41,8 @@ impl Flushes {
         pages > 0
     }
 
-    /// Notes that an operation of the cache is done; `next` programs newer data of its page.
+    /// Notes that an operation of the cache is done. `next` is the operation that programs newer
+    /// data of its page, if there are any.
     #[inline]
     pub fn programmed(&mut self, op: u32, next: Option<u32>) {
         if !self.waits.is_empty() {
@@ -70,7 +71,7 @@ impl Flushes {
         }
     }
 
-    /// Returns a command that waits no longer.
+    /// Takes a command that need not wait for the cache any more.
     #[inline]
     pub fn next_over(&mut self) -> Option<u32> {
         self.over.pop()
@@ -78,8 +79,8 @@ impl Flushes {
 }
 
 impl FrontEnd {
-    /// Flushes the host's writes so far: first the write cache programs them, then the planes. A drive
-    /// whose power is protected has nothing to do.
+    /// Flushes the host's writes so far: first the write cache programs them, then the planes. A
+    /// drive whose power is protected has nothing to do.
     pub(super) fn flush<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -97,8 +98,8 @@ impl FrontEnd {
         }
     }
 
-    /// Lets every plane program the pages that wait in its page buffers for the flush at `place`, behind
-    /// the writes that it was given before.
+    /// Lets every plane program its page buffers for the flush at `place`, after the writes that
+    /// the plane got before.
     pub(super) fn flush_planes<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -124,7 +125,7 @@ mod tests {
     fn a_command_waits_for_the_data_that_were_there_when_it_came() {
         let mut flushes = Flushes::default();
         assert!(!flushes.wait(7, std::iter::empty()));
-        // Two pages; the second is programmed, and its newer data come after.
+        // Two pages; the second is being programmed and has newer data, so it needs two programs.
         assert!(flushes.wait(1, [(10, 1), (11, 2)].into_iter()));
         assert!(flushes.wait(2, [(11, 1)].into_iter()));
         flushes.programmed(10, None);

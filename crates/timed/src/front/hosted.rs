@@ -1,5 +1,6 @@
-//! Requests that go through the host's cache before they come to the drive. The commands of the
-//! cache wait in one queue with all others. Hints ride on these commands, or have their own.
+//! Requests that go through the host's cache before they reach the drive. The commands of the cache
+//! wait in the same queue as all others. Hints ride on these commands or have commands of their
+//! own.
 
 use flashgc_drive::error::DriveError;
 use flashgc_host::Leaving;
@@ -70,7 +71,7 @@ impl FrontEnd {
         self.flush_at_leisure(shared, dies)
     }
 
-    /// Tells the cache the time.
+    /// Sets the cache's clock to the present, and sends the drive what the cache writes by itself.
     fn pass_time<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -80,7 +81,8 @@ impl FrontEnd {
         self.send_on(shared, dies, Party::Cache)
     }
 
-    /// Lets the cache write its pages at leisure.
+    /// Lets the cache send the writes that it does in the background, as many as it may have under
+    /// way.
     pub(super) fn flush_at_leisure<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -93,7 +95,8 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// Sends the items that have left the cache to the drive, for `party`.
+    /// Sends the commands and hints that have left the cache to the drive. `party` is whoever waits
+    /// for the commands.
     fn send_on<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -137,19 +140,20 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// Returns the pages of the hints that a dispatched command brings.
+    /// Takes the pages of the `hints` hints that a dispatched command carries.
     pub(super) fn take_hints(&mut self, hints: u32) -> Vec<u32> {
         self.write_back().take_hints(hints)
     }
 
-    /// Lets the drive take a command that was made for hints.
+    /// Lets the drive begin a command that holds only hints.
     pub(super) fn begin_telling(&mut self, clock: &mut Clock, hints: u32) {
         if let Some(end) = self.write_back().begin_telling(clock.now(), hints) {
             clock.set(Event::Hints, end);
         }
     }
 
-    /// Ends a command of the cache, which was sent at `sent`. Updates of a page that it wrote go on.
+    /// Ends a command of the cache, which was sent at `sent`. If it wrote a page, the updates that
+    /// waited for this write go on.
     #[inline(never)]
     pub(super) fn command_done<O: Observer>(
         &mut self,
@@ -172,7 +176,7 @@ impl FrontEnd {
         }
     }
 
-    /// Ends the commands made for hints that are done.
+    /// Ends the commands for hints whose time is over.
     ///
     /// # Errors
     /// The errors of the workload or the map.
@@ -210,8 +214,9 @@ impl FrontEnd {
         self.admit(shared, dies)
     }
 
-    /// Lets the cache look at due pages. It looks again while requests come or are under way, but
-    /// not if the drive works on some and nothing else can happen.
+    /// Runs a round of the cache, and expects the next round as long as requests arrive or are
+    /// under way. If the drive has commands but no event is left, it is stuck, and there is no next
+    /// round.
     ///
     /// # Errors
     /// The errors of the workload or the map.

@@ -1,5 +1,6 @@
-//! Several tenants in front of one drive. Each has arrivals and a line of its own, and arbitration
-//! chooses the next request when the drive has a place. A drive of one host has none of this.
+//! Several tenants in front of one drive. Each tenant has its own arrivals and its own line, a
+//! queue of requests that wait. When the drive has a place, arbitration chooses the tenant whose
+//! request is next. A drive of one host has no lines.
 
 use std::collections::VecDeque;
 
@@ -17,12 +18,12 @@ use crate::schedule::Scheduler;
 use crate::shared::Shared;
 use crate::tenants::{ClassWeights, Parts, Tenant};
 
-/// A tenant's side of the drive.
+/// The arrivals and the waiting requests of one tenant.
 #[derive(State)]
 struct Line {
     #[snapshot(skip)]
     host: Loop,
-    /// The most requests of the tenant that the drive works on.
+    /// The largest number of requests of the tenant that the drive works on at a time.
     #[snapshot(skip)]
     queue_depth: u32,
     #[snapshot(state)]
@@ -30,14 +31,14 @@ struct Line {
     waiting: VecDeque<WaitingRequest>,
     /// The number of requests of the tenant that the drive works on.
     outstanding: u32,
-    /// The times at which threads that rest issue their next requests, in order.
+    /// The times at which resting threads issue their next requests, in nanoseconds and in order.
     resting: VecDeque<u64>,
-    /// The number of threads whose requests were completed and that do not rest.
+    /// The number of threads that may issue their next request at once.
     free_threads: u32,
 }
 
 impl Line {
-    /// Returns `true` if its first request may go to a drive that has a place.
+    /// Returns `true` if the first request may go to the drive when the drive has a place.
     fn is_ready(&self) -> bool {
         self.outstanding < self.queue_depth && !self.waiting.is_empty()
     }
@@ -45,7 +46,8 @@ impl Line {
 
 /// The lines of all tenants.
 ///
-/// They have the order of turns, and nothing of the way of a request in the drive.
+/// They know the order in which tenants take turns. They do not know the way of a request in the
+/// drive.
 #[derive(State)]
 #[snapshot(named = "tenants")]
 pub struct Lines {
@@ -55,15 +57,15 @@ pub struct Lines {
     parts: Parts,
     #[snapshot(state)]
     arbiter: Arbiter,
-    /// The tenant of whose request the next piece is to follow, if it is not whole yet.
+    /// The tenant whose request still lacks pieces, if there is one. Its next piece goes first.
     in_pieces: Option<u32>,
     /// The number of requests that are still to arrive, of all tenants together.
     left: u64,
 }
 
 impl Lines {
-    /// Returns the lines of `tenants`, whose requests come from `streams`, until `left` have arrived.
-    /// `unit` is a mapping unit in bytes.
+    /// Returns the lines of `tenants`, whose requests come from `streams`. After `left` requests no
+    /// more arrive. `unit` is the size of a page of the map in bytes.
     pub fn new(
         tenants: &[Tenant],
         streams: Vec<Box<dyn RequestStream>>,
@@ -89,7 +91,7 @@ impl Lines {
         }
     }
 
-    /// Returns `true` if requests of any tenant arrive at times of their own.
+    /// Returns `true` if a tenant has an open loop: its requests arrive at given times.
     pub fn have_open_loop(&self) -> bool {
         self.lines.iter().any(|line| line.host == Loop::Open)
     }
@@ -108,8 +110,8 @@ impl Lines {
         line.outstanding -= 1;
     }
 
-    /// Returns the next request for a drive. Without a place it can be a mere hint alone, which takes
-    /// none.
+    /// Takes the next request for the drive. If the drive has no place, only a hint or a further
+    /// piece of a request can be next, as these need no place.
     fn next(&mut self, has_place: bool) -> Option<WaitingRequest> {
         if let Some(tenant) = self.in_pieces {
             return self.pop(tenant as usize);
@@ -182,7 +184,7 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// Handles the time of arrivals, or of threads that rested.
+    /// Handles the event of an arrival: a request of an open loop, or the end of a thread's rest.
     pub(super) fn arrivals_of_lines<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -206,8 +208,8 @@ impl FrontEnd {
         self.expect_lines(shared)
     }
 
-    /// Goes on after a request at `offset` is complete: in a closed loop its thread rests, goes on or
-    /// ends.
+    /// Continues after a request at `offset` is complete: in a closed loop its thread rests, issues
+    /// the next request or ends.
     pub(super) fn goes_on_in_line<O: Observer>(&mut self, shared: &mut Shared<O>, offset: u64) {
         let lines = self.lines();
         let tenant = lines.parts.tenant(offset);
@@ -225,8 +227,8 @@ impl FrontEnd {
         }
     }
 
-    /// Lets a thread of a tenant issue its next request, or end. It first gives the hints that come
-    /// before.
+    /// Lets a thread of a tenant issue its next request, with the hints before it. If there are no
+    /// more requests, the thread ends.
     fn issue_of<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -238,7 +240,8 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// Lets the next request of a tenant arrive, or its next piece, if there is one. Returns it.
+    /// Lets the next item of a tenant arrive: a request, a piece of one or a hint. Returns it, or
+    /// `None` if there is no more.
     fn take_of<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -255,7 +258,8 @@ impl FrontEnd {
         Ok(Some(request))
     }
 
-    /// Returns the time at which the next request of a tenant arrives, or its next thread has rested.
+    /// Returns the time of a tenant's next event, in nanoseconds: in an open loop the next arrival,
+    /// else the end of a thread's rest.
     fn next_arrival<O: Observer>(
         &mut self,
         shared: &Shared<O>,

@@ -1,5 +1,5 @@
-//! The link between host and drive: commands and data of writes come in over it, data of reads go out.
-//! One transfer at a time goes each way, first come, first served.
+//! The link between host and drive. Commands and the data of writes come in over it, the data of
+//! reads go out. In each direction there is one transfer at a time, first come, first served.
 
 use std::collections::VecDeque;
 
@@ -18,12 +18,12 @@ use crate::shared::Shared;
 /// A command on its way into the drive.
 #[derive(Value)]
 struct Entering {
-    /// The time at which the drive has it, with its data.
+    /// The time at which the drive has the command and its data, in nanoseconds.
     at: u64,
     waiting: WaitingRequest,
-    /// The time at which it got its place in the queue of the drive.
+    /// The time at which the command got its place in the queue of the drive, in nanoseconds.
     dispatched: u64,
-    /// The pages of the hints that it brings.
+    /// The pages of the hints that the command carries.
     hints: Vec<u32>,
 }
 
@@ -31,7 +31,7 @@ struct Entering {
 #[derive(Clone, Copy, Value)]
 struct Leaving {
     at: u64,
-    /// The place of the request, and below it the times of its last page.
+    /// `place`: the place of the request. `last`: the times of its last page operation.
     place: u32,
     last: Times,
 }
@@ -41,12 +41,13 @@ struct Leaving {
 pub struct Link {
     #[snapshot(skip)]
     link: HostLink,
-    /// The reads, which bring no data and wait for none: they pass the others.
+    /// The reads. They bring no data, so they need not wait for transfers and pass other commands.
     reads: VecDeque<Entering>,
     /// All other commands, in order.
     others: VecDeque<Entering>,
     leaving: VecDeque<Leaving>,
-    /// The times at which the last transfer to the drive, and below the last to the host, end.
+    /// The times at which the last transfer to the drive and the last one to the host end, in
+    /// nanoseconds.
     in_free_at: u64,
     out_free_at: u64,
 }
@@ -57,7 +58,8 @@ impl Link {
         Self { link, reads, others, leaving, in_free_at: 0, out_free_at: 0 }
     }
 
-    /// Takes a command that gets its place in the queue of the drive, with the hints that it brings.
+    /// Puts a command on the link, which has its place in the queue of the drive, with the pages of
+    /// the hints that it carries.
     pub fn enter(&mut self, clock: &mut Clock, waiting: WaitingRequest, hints: Vec<u32>) {
         let dispatched = clock.now();
         let is_hint = waiting.request.op.is_hint();
@@ -67,7 +69,7 @@ impl Link {
         } else {
             let writes = waiting.request.op == Op::Write;
             let bytes = if writes { waiting.request.bytes } else { 0 };
-            // It goes behind the data before it, even if it has none, as it takes effect after them.
+            // Even a command without data waits for the transfers before it, to keep the order.
             let at = self.in_free_at.max(ready) + self.link.transfer_ns(bytes);
             self.in_free_at = at;
             self.others.push_back(Entering { at, waiting, dispatched, hints });
@@ -84,7 +86,7 @@ impl Link {
         self.expect(clock);
     }
 
-    /// Returns the next command that the drive has at `now`; commands without data go first.
+    /// Takes the next command that has reached the drive at `now`; reads go first.
     fn next_in(&mut self, now: u64) -> Option<Entering> {
         let is_due =
             |them: &VecDeque<Entering>| them.front().is_some_and(|entering| entering.at <= now);
@@ -95,7 +97,7 @@ impl Link {
         }
     }
 
-    /// Returns the next read whose data the host has at `now`.
+    /// Takes the next read whose data have reached the host at `now`.
     fn next_out(&mut self, now: u64) -> Option<(u32, Times)> {
         let Leaving { at, place, last } = *self.leaving.front()?;
         if at > now {
@@ -105,7 +107,7 @@ impl Link {
         Some((place, last))
     }
 
-    /// Sets the event of the link to the first of all ends.
+    /// Sets the event of the link to the end of the transfer or of the overhead that ends first.
     fn expect(&self, clock: &mut Clock) {
         let ends =
             [self.reads.front(), self.others.front()].map(|it| it.map(|entering| entering.at));

@@ -1,14 +1,15 @@
 //! The front end: arrivals in an open or a closed loop, the queue depth, and the way of a request
 //! between its arrival and its completion.
 //!
-//! The room has the requests and their parts, the link to the host (`link.rs`), the write cache and who waits
-//! for it (`flushes.rs`), writes that wait for their page (`overlaps.rs`), the host's cache with its flush
-//! daemon, and hints. `dependent.rs` has the requests of a recording that wait for answers; `Waits` of
-//! `crates/workload` says which they are. Of several tenants, `lines.rs` has the line of each, and
-//! `arbiter.rs` says whose turn it is.
+//! The room has the requests and their parts (`requests.rs`, `dispatch.rs`), the link to the host
+//! (`link.rs`), the write cache (`cache.rs`), flush commands (`flushes.rs`), writes that wait for
+//! earlier writes of their page (`overlaps.rs`), the host's cache (`write_back.rs`, `hosted.rs`),
+//! and commands for hints (`telling.rs`). `dependent.rs` replays a recording whose requests wait
+//! for answers; `Waits` of `crates/workload` says which answers. If there are several tenants,
+//! `lines.rs` has the waiting requests of each, and `arbiter.rs` chooses the next tenant.
 //!
-//! A request whose pages do not follow each other comes in pieces. They arrive together, and have one place
-//! in the queue and one completion.
+//! A request whose pages are not contiguous comes in pieces. The pieces arrive together; they share
+//! one place in the queue and one completion.
 
 mod arbiter;
 mod cache;
@@ -48,7 +49,8 @@ pub use requests::{PART, Shape};
 pub use telling::HintCommands;
 use write_back::WriteBack;
 
-/// The most requests that wait in front of the drive.
+/// The largest number of requests that may wait in front of the drive. With more, the drive is
+/// overloaded.
 pub const MOST_WAITING: usize = 1_000_000;
 
 /// The counts of the front end.
@@ -56,12 +58,13 @@ pub const MOST_WAITING: usize = 1_000_000;
 struct Counts {
     arrived: u64,
     completed: u64,
-    /// The number of requests between arrival and completion, and below it their sum over time, and the end
-    /// of that time.
+    /// `in_system`: the number of requests between arrival and completion. `request_ns`: the sum of
+    /// this number over all nanoseconds until `counted_until`.
     in_system: u64,
     request_ns: u128,
     counted_until: u64,
-    /// The time at which the last request arrived, and below it the requests in the system then.
+    /// The time at which the last request arrived, in nanoseconds, and the number of requests in
+    /// the system then.
     last_arrival_ns: u64,
     at_last_arrival: u64,
     pages_read: u64,
@@ -76,11 +79,11 @@ impl Counts {
         self.count_until(now);
         self.in_system += 1;
         (self.last_arrival_ns, self.at_last_arrival) = (now, self.in_system);
-        // A flush command is no request: it has the number of the one before it.
+        // A flush command does not count as a request: it has the number of the request before it.
         self.arrived += u64::from(op != Op::Flush);
     }
 
-    /// Adds the requests in the system to their sum over time.
+    /// Brings the sum `request_ns` up to `now`.
     fn count_until(&mut self, now: u64) {
         let since = now - self.counted_until;
         self.request_ns += u128::from(since) * u128::from(self.in_system);
@@ -90,9 +93,9 @@ impl Counts {
 
 /// The host's side of the drive.
 ///
-/// It owns the requests that wait for the drive or are in it, and the caches before the drive, the
-/// host's and its own. It cuts requests into page operations, gives these to the scheduler, and
-/// gets finished operations back. It knows nothing of dies and collections.
+/// It owns the requests that wait for the drive or are in it, the host's cache and the drive's
+/// write cache. It cuts requests into page operations, gives these to the scheduler, and gets
+/// finished operations back. It does not know dies and collections.
 #[derive(State)]
 #[snapshot(named = "front end")]
 pub struct FrontEnd {
@@ -107,9 +110,9 @@ pub struct FrontEnd {
     has_started: bool,
     waiting: VecDeque<WaitingRequest>,
     requests: Requests,
-    /// `true` if the next request that arrives is another piece of the last one.
+    /// `true` if the next item that arrives is a further piece of the last request.
     comes_in_pieces: bool,
-    /// The places of the write and of the read whose next pieces come.
+    /// The places of the write and of the read that still lack pieces.
     in_pieces: [u32; 2],
     /// The number of commands that the drive works on.
     outstanding: u32,
@@ -118,43 +121,44 @@ pub struct FrontEnd {
     has_cache: bool,
     #[snapshot(state)]
     cache: WriteCache,
-    /// The map on flash, if there is one: operations go through it to their dies.
+    /// The map on flash, if there is one. Operations go through it to their dies.
     #[snapshot(state)]
     mapping: Option<Box<Mapping>>,
     #[snapshot(state)]
     write_back: Option<Box<WriteBack>>,
-    /// The commands made for hints, of a host that is not simulated and gives hints by commands. A drive with
-    /// such a host is not saved.
+    /// The commands for hints of a real host, if it gives hints by commands. A drive with such a
+    /// host is not saved.
     #[snapshot(skip)]
     hint_commands: Option<Box<HintCommands>>,
     /// The link to the host, if it takes time.
     #[snapshot(state)]
     link: Option<Box<Link>>,
-    /// The writes under way, if those of a page go one by one.
+    /// The writes under way, if the drive has serial overwrites.
     #[snapshot(state)]
     overlaps: Option<Box<Overlaps>>,
-    /// The arrivals and lines of tenants, if several share the drive: requests come from there alone.
+    /// The arrivals and lines of tenants, if several share the drive. All requests then come from
+    /// there.
     #[snapshot(state)]
     lines: Option<Box<Lines>>,
-    /// The requests of a recording that wait for answers, if its host is replayed.
+    /// The requests of a recording that wait for answers, if the host has a dependent loop.
     #[snapshot(state)]
     dependent: Option<Box<Dependent>>,
-    /// The number of the request of a recording that is arriving.
+    /// The number of the request of a recording that is arriving, or [`NOBODY`].
     #[snapshot(skip)]
     arriving: u64,
-    /// The times at which threads that rest issue their next requests, in order.
+    /// The times at which resting threads issue their next requests, in nanoseconds and in order.
     resting: VecDeque<u64>,
-    /// The number of threads whose requests were completed and that do not rest.
+    /// The number of threads that may issue their next request at once.
     free_threads: u32,
-    /// `true` if requests may be dispatched that could not be before.
+    /// `true` if [`FrontEnd::admit`] is to be called, as more requests may be dispatched now.
     is_due: bool,
     is_overloaded: bool,
     counts: Counts,
 }
 
 impl FrontEnd {
-    /// Returns the front end before the first request of `requests`, for a drive that promises
-    /// `logical_pages`.
+    /// Returns the front end before the first request of `requests`, for a drive with
+    /// `logical_pages` logical pages.
     pub fn new(settings: &Settings, requests: Box<dyn RequestStream>, logical_pages: u32) -> Self {
         Self {
             host: settings.host,
@@ -195,13 +199,13 @@ impl FrontEnd {
         self.lines = Some(Box::new(lines));
     }
 
-    /// Lets requests come when the answers have come that they waited for in their recording.
+    /// Lets each request arrive after the answer that it waited for in the recording.
     pub fn put_waits(&mut self, waits: Waits, rate_scale: f64) {
         self.dependent = Some(Box::new(Dependent::new(waits, rate_scale)));
     }
 
-    /// Lets page operations go through a map on flash, with `logical_pages` pages of the host and beside them
-    /// those of the map.
+    /// Lets page operations go through a map on flash. The host has `logical_pages` pages; the
+    /// pages of the map come on top.
     pub fn put_before(&mut self, mapping: Mapping, logical_pages: u32) {
         self.shape = self.shape.with_pages(logical_pages);
         self.mapping = Some(Box::new(mapping));
@@ -217,7 +221,7 @@ impl FrontEnd {
         self.mapping.as_deref()
     }
 
-    /// Returns the shape of requests on pages.
+    /// Returns the rule that divides requests into pages.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -232,7 +236,8 @@ impl FrontEnd {
         self.write_back.as_ref().map(|cache| cache.host.counts())
     }
 
-    /// Returns `true` if requests may be dispatched that could not before: [`admit`](Self::admit) comes next.
+    /// Returns `true` if more requests may be dispatched now, so that [`admit`](Self::admit) is to
+    /// be called.
     #[inline]
     pub fn is_due(&self) -> bool {
         self.is_due
@@ -246,8 +251,8 @@ impl FrontEnd {
         }
     }
 
-    /// Returns `true` if more than [`MOST_WAITING`] requests wait, or the drive does nothing but write its
-    /// map.
+    /// Returns `true` if more than [`MOST_WAITING`] requests wait, or the drive does nothing but
+    /// write its map.
     #[inline]
     pub fn is_overloaded(&self) -> bool {
         self.is_overloaded
@@ -269,7 +274,7 @@ impl FrontEnd {
         self.counts.in_system
     }
 
-    /// Returns `true` if requests arrive at times of their own.
+    /// Returns `true` if requests arrive in an open loop, at given times.
     pub fn has_open_loop(&self) -> bool {
         let alone = || self.host == Loop::Open;
         self.lines.as_ref().map_or_else(alone, |lines| lines.have_open_loop())
@@ -317,7 +322,8 @@ impl FrontEnd {
         }
     }
 
-    /// Dispatches requests for which completions have made room, and lets free threads go on.
+    /// Dispatches waiting requests while the drive has places, and lets free threads issue
+    /// requests.
     ///
     /// # Errors
     /// The errors of the workload or the map.
@@ -351,7 +357,7 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// Handles the time of an arrival.
+    /// Handles the event of an arrival.
     ///
     /// # Errors
     /// The errors of the workload or the map.
@@ -386,7 +392,7 @@ impl FrontEnd {
         }
     }
 
-    /// Lets the next request of an open loop arrive at its time.
+    /// Sets the clock to the arrival of the next request of an open loop.
     ///
     /// # Errors
     /// The errors of the workload.
@@ -400,7 +406,8 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// Lets a thread issue its next request, or end. It first gives the hints that come before.
+    /// Lets a thread issue its next request, with the hints before it. If there are no more
+    /// requests, the thread ends.
     #[inline(always)]
     fn issue<O: Observer>(
         &mut self,
@@ -425,8 +432,8 @@ impl FrontEnd {
     ) -> Result<(), DriveError> {
         let (now, party) = (shared.now(), Party::Workload);
         if request.op.is_hint() {
-            // A trace says which pages are dirty in its host's cache: the drive learns it as soon
-            // as it has taken the requests before. A cache of ours reports its own pages.
+            // A trace may have hints, which reach the drive after the requests before them. With a
+            // simulated cache, the cache makes its own hints instead.
             if self.write_back.is_some() {
                 return Ok(());
             }
@@ -453,8 +460,8 @@ impl FrontEnd {
         self.let_in(shared, dies, waiting)
     }
 
-    /// Counts and reports a request of the workload that reaches the drive now. It has the number that it
-    /// was given, or the next one. A part of a request is not counted.
+    /// Counts and reports a request of the workload that reaches the drive now. Its number is
+    /// `given`, or else the next one. A part of a request is not counted.
     #[inline(always)]
     fn counted<O: Observer>(
         &mut self,
@@ -493,7 +500,7 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// Returns `true` if the drive may get this now: a mere hint takes no place in it.
+    /// Returns `true` if the drive may get this item now. A hint or a further piece needs no place.
     #[inline(always)]
     fn has_room(&self, next: &WaitingRequest) -> bool {
         let (cache, commands) = (self.write_back.as_ref(), self.hint_commands.as_ref());
@@ -505,14 +512,14 @@ impl FrontEnd {
                 && commands.is_none_or(|commands| commands.lets_in(self.outstanding, for_hints))
     }
 
-    /// Notes that a command has left the drive: others may be let in.
+    /// Notes that a command has left the drive, so that the next one may be dispatched.
     fn left_drive(&mut self) {
         debug_assert!(self.outstanding > 0, "a command leaves the drive once");
         self.outstanding -= 1;
         self.is_due |= !self.waiting.is_empty();
     }
 
-    /// Adds a request of an open loop, in place of a workload.
+    /// Adds a request of an open loop, on a drive whose requests are pushed by the caller.
     pub fn push(&mut self, request: TimedRequest, number: u64) {
         self.arrivals.push(request, number);
     }
@@ -520,13 +527,13 @@ impl FrontEnd {
     /// Lets the requests that were pushed arrive at their times.
     ///
     /// # Errors
-    /// None: no workload is asked.
+    /// None, as no workload is read.
     pub fn expect_pushed<O: Observer>(&mut self, shared: &mut Shared<O>) -> Result<(), DriveError> {
         self.arrivals.fetch_first(&*shared.map, &self.shape);
         self.expect_arrival(shared)
     }
 
-    /// Gives a request its place in the queue of the drive now. It arrived now or earlier.
+    /// Dispatches a request now, without waiting. It arrived at `arrived`, which is now or earlier.
     ///
     /// # Errors
     /// The errors of the workload or the map.

@@ -1,5 +1,5 @@
-//! Serial overwrites: a write waits in the drive until the earlier writes of its page are done. Operations
-//! that come to the page after a write that waits, wait behind it.
+//! Serial overwrites: a write waits in the drive until the earlier writes of its page are done.
+//! Later operations on the page wait behind a waiting write.
 
 use std::collections::VecDeque;
 
@@ -9,23 +9,23 @@ use hashbrown::HashMap;
 
 use crate::ops::Ops;
 
-/// A page operation, with its bytes of the page.
+/// A page operation, with its range of bytes within the page.
 type Waiting = (u32, (u32, u32));
 
 /// The writes of the host that are under way, by their pages.
 ///
-/// It knows page operations, and neither dies nor caches.
+/// It knows page operations. It does not know dies and caches.
 #[derive(Default, State)]
 pub struct Overlaps {
-    /// The operations that wait behind the write of a page that is under way: a write is first, if any
-    /// wait.
+    /// Key: a page with a write under way. Value: the operations that wait for this write. The
+    /// first of them is always a write.
     under_way: HashMap<u32, VecDeque<Waiting>>,
-    /// The operations that wait no longer, in order.
+    /// The operations that need not wait any more and are to be sent, in order.
     ready: VecDeque<Waiting>,
 }
 
 impl Overlaps {
-    /// Takes an operation that reaches its page. Returns `true` if it goes on at once.
+    /// Takes an operation of the host. Returns `true` if it need not wait.
     pub fn lets_go(&mut self, ops: &Ops, op: u32, bytes: (u32, u32)) -> bool {
         let (page, writes) = (ops[op].page, ops[op].writes());
         match self.under_way.get_mut(&page) {
@@ -43,9 +43,10 @@ impl Overlaps {
         }
     }
 
-    /// Ends the write of `page` that is under way. The next write is ready, with the operations between it
-    /// and the one after it. Returns `true` if the caller must send the [`ready`](Self::ready) ones, and
-    /// `false` if somebody is sending already.
+    /// Ends the write of `page` that is under way. The next waiting write becomes ready, and with
+    /// it the operations that wait between that write and the write after it. Returns `true` if the
+    /// caller must send the [`ready`](Self::ready) operations, `false` if there are none or a
+    /// caller is sending.
     pub fn done(&mut self, ops: &Ops, page: u32) -> bool {
         let is_at_rest = self.ready.is_empty();
         let waiting = self.under_way.get_mut(&page).expect("a write is done once");
@@ -61,12 +62,12 @@ impl Overlaps {
         is_at_rest
     }
 
-    /// Returns the first operation that is ready. It stays the first until it [has gone](Self::gone).
+    /// Returns the first operation that is ready. Call [`gone`](Self::gone) after it was sent.
     pub fn ready(&self) -> Option<Waiting> {
         self.ready.front().copied()
     }
 
-    /// Notes that the first that was ready has been sent.
+    /// Notes that the first ready operation has been sent.
     pub fn gone(&mut self) {
         self.ready.pop_front();
     }
@@ -86,7 +87,7 @@ mod tests {
         };
         let kinds = [Kind::Write, Kind::Read, Kind::Modify, Kind::Read, Kind::Trim, Kind::Write];
         let took = kinds.map(|kind| take(&mut overlaps, kind));
-        // The read behind the first write goes on: only a write waits for a write.
+        // The read after the first write goes on: only a write waits for a write under way.
         assert_eq!(took.map(|(_, goes)| goes), [true, true, false, false, false, false]);
         let gone = |overlaps: &mut Overlaps| {
             let first = overlaps.ready().map(|(op, _)| op);
@@ -95,7 +96,8 @@ mod tests {
         };
         assert!(overlaps.done(&ops, 5));
         assert_eq!(gone(&mut overlaps), Some(took[2].0));
-        // The second write is done before the operations behind it have gone: whoever sends goes on.
+        // The second write is done before the operations after it were sent: the first caller sends
+        // these, too.
         assert!(!overlaps.done(&ops, 5));
         let rest = [3, 4, 5].map(|at| Some(took[at].0));
         assert_eq!([(); 3].map(|()| gone(&mut overlaps)), rest);

@@ -1,4 +1,5 @@
-//! Requests: those of the workload, one by one, the pages that they lie on, and those that the drive works on.
+//! Requests: their arrivals from the workload, the pages that they touch, and the requests that the
+//! drive works on.
 
 use std::ops::Range;
 
@@ -11,14 +12,14 @@ use flashgc_workload::{Op, WorkloadError};
 use super::dependent::NOBODY;
 use crate::ops::Kind;
 
-/// The number of requests that the workload is asked for at a time.
+/// The number of requests that are read from the workload at a time.
 const BATCH: usize = 256;
-/// The number of requests whose map entries are fetched at once, as long before they are taken: side by
-/// side, so that none waits alone for the translation of its address.
+/// The number of requests whose map entries are prefetched together, and how many requests ahead
+/// that is done. Fetches at the same time overlap, so that the cache misses cost less.
 const AHEAD: usize = 32;
 
-/// The bit in the numbers of parts of requests that several channels serve, if each channel is
-/// simulated alone.
+/// The bit that marks the number of a part of a request. There are such parts if each channel is
+/// simulated alone and several channels serve the request.
 pub const PART: u64 = 1 << 63;
 
 /// The party that a request belongs to.
@@ -26,11 +27,11 @@ pub const PART: u64 = 1 << 63;
 pub enum Party {
     /// The workload.
     Workload,
-    /// A command of the host's cache that the request at this place waits for.
+    /// The request at this place waits for the command of the host's cache.
     Request(u32),
-    /// A command of the cache that nobody waits for.
+    /// The host's cache sent the command by itself, and no request waits for it.
     Cache,
-    /// A command of the cache that only brings hints.
+    /// The command holds only hints.
     Hints,
 }
 
@@ -41,16 +42,17 @@ pub struct WaitingRequest {
     pub number: u64,
     pub arrived: u64,
     pub party: Party,
-    /// The number of hints that ride on it.
+    /// The number of hints that ride on the request.
     pub hints: u32,
-    /// `true` if it is another piece of the request before it, which has the place in the queue.
+    /// `true` if this is a further piece of the request before it. The first piece has the place in
+    /// the queue.
     pub joins: bool,
-    /// The number that a recording gives it, if others wait for it; else [`NOBODY`].
+    /// The number of the request in a recording whose requests wait for answers; else [`NOBODY`].
     pub waited: u64,
 }
 
 impl WaitingRequest {
-    /// Makes a whole request without a number that brings no hints and for which nobody waits.
+    /// Makes a whole request, without a number and without hints, that is not in a recording.
     pub fn new(request: TimedRequest, arrived: u64, party: Party) -> Self {
         let (number, waited) = (u64::MAX, NOBODY);
         Self { request, number, arrived, party, hints: 0, joins: false, waited }
@@ -63,20 +65,20 @@ pub struct Request {
     pub request: TimedRequest,
     pub number: u64,
     pub arrived: u64,
-    /// The time at which it got its place in the queue of the drive.
+    /// The time at which the request got its place in the queue of the drive, in nanoseconds.
     pub dispatched: u64,
-    /// The time at which the drive began with it.
+    /// The time at which the drive began the request, in nanoseconds.
     pub began: u64,
-    /// The number of page operations, or commands of the cache, that are not done.
+    /// The number of page operations or commands of the cache that are not done yet.
     pub left: u32,
     pub met_collection: bool,
     pub party: Party,
-    /// The number that a recording gives it, if others wait for it; else [`NOBODY`].
+    /// The number of the request in a recording whose requests wait for answers; else [`NOBODY`].
     pub waited: u64,
 }
 
-/// The time of a page operation by cause, without waiting for others, all 0 if it took none; and its
-/// plane, if a die has served it.
+/// The time of a page operation by cause, without the time in queues, and its plane, if a die has
+/// served it.
 #[derive(Clone, Copy, Default, Value)]
 pub(super) struct Times {
     pub(super) plane: Option<u32>,
@@ -86,13 +88,13 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// Returns these times with `ns` more on the link to the host, which is a bus too.
+    /// Returns these times with `ns` more for the link to the host, which counts as a bus.
     pub(super) fn with_link(self, ns: u64) -> Self {
         Self { bus_ns: self.bus_ns + ns, ..self }
     }
 }
 
-/// All requests under way; their places are used again.
+/// All requests under way. The place of a request that is done is used again.
 #[derive(Default, Value)]
 pub struct Requests {
     places: Vec<Request>,
@@ -100,8 +102,8 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Keeps a request, dispatched and begun at these times, of which `left` parts are to be done.
-    /// Returns its place.
+    /// Keeps a request that has `left` parts, with its times of dispatch and begin. Returns its
+    /// place.
     #[inline(always)]
     pub fn keep(
         &mut self,
@@ -130,20 +132,20 @@ impl Requests {
         self.places.len() as u32 - 1
     }
 
-    /// Lets the request at `place` wait for this number of parts more.
+    /// Lets the request at `place` wait for `more` further parts.
     pub fn waits_for(&mut self, place: u32, more: u32) {
         self.places[place as usize].left += more;
     }
 
-    /// Adds another piece, of `left` parts, to the request at `place`.
+    /// Adds a further piece, which has `left` parts, to the request at `place`.
     pub fn join(&mut self, place: u32, piece: &TimedRequest, left: u32) {
         self.waits_for(place, left);
         let whole = &mut self.places[place as usize].request;
         whole.bytes = whole.bytes.saturating_add(piece.bytes);
     }
 
-    /// Ends a part of the request at `place`; `met` says that it met a collection. Returns `true` if
-    /// it was the last.
+    /// Ends a part of the request at `place`. `met` is `true` if the part met a collection. Returns
+    /// `true` if it was the last part.
     #[inline]
     pub fn part_done(&mut self, place: u32, met: bool) -> bool {
         let request = &mut self.places[place as usize];
@@ -153,7 +155,8 @@ impl Requests {
         request.left == 0
     }
 
-    /// Forgets the request at `place`, which can be read until the next is kept.
+    /// Frees the place of a request that is done. It can still be read until the next request is
+    /// kept.
     #[inline]
     pub fn forget(&mut self, place: u32) {
         debug_assert!(self.places[place as usize].left == 0);
@@ -170,18 +173,19 @@ impl std::ops::Index<u32> for Requests {
     }
 }
 
-/// The requests of the workload in order. The next one can be looked at.
+/// The requests of the workload in order.
 ///
-/// It knows the arrival time that each asks for, and nothing of its later way.
+/// It knows the arrival time of each request. It does not know what the drive does with it.
 #[derive(State)]
 pub struct Arrivals {
     #[snapshot(state)]
     stream: Box<dyn RequestStream>,
     batch: Vec<TimedRequest>,
-    /// The number of requests of `batch` that are taken.
+    /// The number of requests of `batch` that were taken.
     taken: usize,
     has_more: bool,
-    /// The numbers of the requests of `batch`; empty if they are numbered as they come.
+    /// The numbers of the requests of `batch`, if they were pushed; else empty, and the front end
+    /// numbers requests as they arrive.
     numbers: Vec<u64>,
     /// The number of the request taken last.
     number: Option<u64>,
@@ -199,7 +203,7 @@ impl Arrivals {
         }
     }
 
-    /// Adds a request, behind those that were pushed before, in place of a workload.
+    /// Adds a request after those that were pushed before. The drive then has no workload.
     pub fn push(&mut self, request: TimedRequest, number: u64) {
         if self.taken == self.batch.len() {
             self.batch.clear();
@@ -210,7 +214,7 @@ impl Arrivals {
         self.numbers.push(number);
     }
 
-    /// Returns the number of the request that was taken, if it was pushed.
+    /// Returns the number of the request taken last, if it was pushed.
     #[inline]
     pub fn number(&self) -> Option<u64> {
         self.number
@@ -226,7 +230,7 @@ impl Arrivals {
         self.has_more
     }
 
-    /// Returns the next request, which stays there.
+    /// Returns the next request and does not take it.
     ///
     /// # Errors
     /// The errors of the workload.
@@ -265,7 +269,7 @@ impl Arrivals {
         Ok(Some(next))
     }
 
-    /// Asks the workload for the next requests.
+    /// Reads the next requests from the workload.
     #[inline(never)]
     fn refill(&mut self, map: &dyn Stepwise, shape: &Shape) -> Result<(), WorkloadError> {
         self.stream.fill(&mut self.batch, BATCH)?;
@@ -275,7 +279,7 @@ impl Arrivals {
         Ok(())
     }
 
-    /// Prefetches the map entries of the requests of the batch from `first` on.
+    /// Prefetches the map entries of [`AHEAD`] requests of the batch, from number `first` on.
     #[inline(never)]
     fn fetch_ahead(&self, map: &dyn Stepwise, shape: &Shape, first: usize) {
         for ahead in self.batch.iter().skip(first).take(AHEAD) {
@@ -283,8 +287,8 @@ impl Arrivals {
         }
     }
 
-    /// Prefetches the data of the pages that the next requests write over, whose map entries were fetched
-    /// before.
+    /// Prefetches what the simulation knows of the old copies of the pages of the next requests.
+    /// Their map entries were fetched before.
     #[inline(never)]
     fn fetch_old(&self, map: &dyn Stepwise, shape: &Shape) {
         for next in self.batch.iter().skip(self.taken).take(AHEAD) {
@@ -293,30 +297,30 @@ impl Arrivals {
     }
 }
 
-/// The pages that the drive promises, and their size.
+/// The rule that divides requests into pages: the size of a page and the number of logical pages.
 pub struct Shape {
     page_bytes: u32,
     logical_pages: u32,
 }
 
 impl Shape {
-    /// Returns the shape of requests on a drive of pages of `page_bytes`.
+    /// Returns the rule for a drive of `logical_pages` pages of `page_bytes` bytes.
     pub fn new(page_bytes: u32, logical_pages: u32) -> Self {
         Self { page_bytes, logical_pages }
     }
 
-    /// Returns this shape for a drive that promises `logical_pages`.
+    /// Returns this rule with `logical_pages` logical pages.
     pub fn with_pages(&self, logical_pages: u32) -> Self {
         Self { logical_pages, ..*self }
     }
 
-    /// Returns the number of pages that the drive promises.
+    /// Returns the number of logical pages.
     pub fn pages(&self) -> u32 {
         self.logical_pages
     }
 
-    /// Returns the pages that a request touches. A discard touches those that it covers, as parts
-    /// of pages keep their data.
+    /// Returns the pages that a request touches. A discard touches only pages that it covers as a
+    /// whole.
     ///
     /// # Errors
     /// A page that the drive does not have.
@@ -335,7 +339,7 @@ impl Shape {
         Ok(first + 1 - covers(first)..last + covers(last))
     }
 
-    /// Returns the operation of a request on one of its pages.
+    /// Returns the kind of the operation that a request needs of one of its pages.
     pub fn kind_of(&self, request: &TimedRequest, page: u32) -> Kind {
         match request.op {
             Op::Read => Kind::Read,
@@ -345,7 +349,7 @@ impl Shape {
         }
     }
 
-    /// Returns the request for `op` on a whole page.
+    /// Returns a request that does `op` on a whole page.
     pub fn request_on(&self, op: Op, page: u32) -> TimedRequest {
         let offset = u64::from(page) * u64::from(self.page_bytes);
         TimedRequest {
@@ -359,7 +363,7 @@ impl Shape {
         }
     }
 
-    /// Returns the page of a byte.
+    /// Returns the number of the page that has this byte of the drive.
     #[inline]
     pub fn page_of(&self, byte: u64) -> u64 {
         if self.page_bytes.is_power_of_two() {
@@ -368,7 +372,8 @@ impl Shape {
         byte / u64::from(self.page_bytes)
     }
 
-    /// Returns the bytes of `page` that are in a request which touches it, counted from its first.
+    /// Returns the range of bytes within `page` that a request touches. The request must touch the
+    /// page.
     pub fn bytes_in(&self, request: &TimedRequest, page: u32) -> Range<u32> {
         let bytes = u64::from(self.page_bytes);
         let first = u64::from(page) * bytes;
@@ -377,12 +382,12 @@ impl Shape {
         begin as u32..end as u32
     }
 
-    /// Returns the number of bytes of a page beside `bytes`.
+    /// Returns the number of bytes of a page that are not in `bytes`.
     pub fn missing(&self, bytes: &Range<u32>) -> u32 {
         self.page_bytes - (bytes.end - bytes.start)
     }
 
-    /// Returns `true` if all of `page` is in a request.
+    /// Returns `true` if a request covers all of `page`.
     fn covers(&self, request: &TimedRequest, page: u32) -> bool {
         let bytes = u64::from(self.page_bytes);
         let first = u64::from(page) * bytes;

@@ -1,4 +1,4 @@
-//! Commands that bring the drive hints and nothing else, of a host that is not simulated.
+//! Commands of a real host that hold only hints.
 
 use std::collections::VecDeque;
 
@@ -14,25 +14,28 @@ use crate::ops::Kind;
 use crate::schedule::Scheduler;
 use crate::shared::Shared;
 
-/// The hints of one command.
+/// The hints of one command: their kind and their pages.
 type Hinted = (Kind, Vec<u32>);
 
-/// The commands made for hints between their arrival and their end.
+/// The commands for hints, from their arrival to their end.
 ///
-/// It knows their time and their pages. The drive knows the hints of a command when the command is done.
+/// It knows the times and the pages of commands. The drive gets the hints at the end of a command.
 pub struct HintCommands {
-    /// The time that the drive takes for a command, and `true` if it runs beside others.
+    /// The time that the drive takes for a command, in nanoseconds, and `true` if other commands
+    /// may run at the same time.
     cost_ns: u64,
     queued: bool,
-    /// The pages of the command whose pieces arrive.
+    /// The pages of the command that still lacks pieces.
     arriving: Vec<u32>,
-    /// Commands in front of the drive, and those in it with the time at which each is done.
+    /// `waiting`: the commands in front of the drive. `begun`: the commands in the drive, each with
+    /// the time at which it is done, in nanoseconds.
     waiting: VecDeque<Hinted>,
     begun: VecDeque<(u64, Hinted)>,
 }
 
 impl HintCommands {
-    /// Returns commands that take `cost_ns` each, beside others if `queued`.
+    /// Returns an empty queue of commands that take `cost_ns` nanoseconds each. Other commands may
+    /// run at the same time if `queued`.
     pub fn new((cost_ns, queued): (u64, bool)) -> Self {
         Self {
             cost_ns,
@@ -43,20 +46,22 @@ impl HintCommands {
         }
     }
 
-    /// Returns `true` if the drive, with `outstanding` commands under way, lets in a command that is
-    /// `for_hints` or not. A command that is not queued is alone in the drive.
+    /// Returns `true` if the next command may enter the drive. `for_hints` is `true` if it holds
+    /// only hints. While `outstanding` commands are under way, a command for hints that is not
+    /// queued waits, and while such a command is in the drive, all others wait.
     pub fn lets_in(&self, outstanding: u32, for_hints: bool) -> bool {
         self.queued || (self.begun.is_empty() && (!for_hints || outstanding == 0))
     }
 }
 
 impl FrontEnd {
-    /// Lets hints of requests come by commands of their own from now on.
+    /// From now on, hints of the host arrive by commands of their own.
     pub fn put_hint_commands(&mut self, commands: HintCommands) {
         self.hint_commands = Some(Box::new(commands));
     }
 
-    /// Takes a piece of a command made for hints. With its last piece the command waits for the drive.
+    /// Takes a piece of a command for hints. With its last piece the command goes to the drive's
+    /// queue.
     pub(super) fn tell_by_command<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -77,8 +82,8 @@ impl FrontEnd {
         self.let_in(shared, dies, waiting)
     }
 
-    /// Lets the drive take the first command made for hints that waits. Writes that it has taken before are
-    /// not those that the hints announce.
+    /// Lets the drive begin the first waiting command for hints. From now on the hinted pages are
+    /// expected to be written; a write that the drive has taken before does not count.
     pub(super) fn begin_hint_command<O: Observer>(&mut self, shared: &mut Shared<O>) {
         let Some(commands) = &mut self.hint_commands else { return };
         let Some((kind, pages)) = commands.waiting.pop_front() else { return };
@@ -92,7 +97,8 @@ impl FrontEnd {
         }
     }
 
-    /// Ends the commands made for hints that are done. A hint whose write was faster is dropped.
+    /// Ends the commands for hints whose time is over. A hint is dropped if the write that it
+    /// announces has come already.
     ///
     /// # Errors
     /// The errors of the map.
@@ -108,7 +114,8 @@ impl FrontEnd {
             if kind == Kind::Tell {
                 pages.retain(|&page| shared.is_expected(page));
             }
-            // Writes that came with the command keep the place that they had when it began.
+            // The pages were noted as expected when the command began, so `Kind::Tell` is not
+            // needed.
             let kind = if kind == Kind::Tell { Kind::Hint } else { kind };
             self.hint(shared, dies, kind, &pages)?;
             self.left_drive();

@@ -7,26 +7,25 @@ use flashgc_host::ClockedHost;
 use flashgc_workload::Op;
 use hashbrown::HashMap;
 
-/// The most pages that the cache writes at leisure and that are under way: `nr_requests` of Linux's
-/// block layer.
+/// The largest number of background writes of the cache that are under way at a time: `nr_requests`
+/// of Linux's block layer.
 const MOST_AT_LEISURE: u32 = 128;
 
-/// Things that end one after the other.
+/// A queue of items that end in order: each has its end in nanoseconds and a number.
 #[derive(Default, Value)]
 struct Ends {
     times: VecDeque<(u64, u32)>,
 }
 
 impl Ends {
-    /// Adds `what`, which ends at `end`. Returns the time at which the first of all ends, if this
-    /// is the first.
+    /// Adds the item `what`, which ends at `end`. Returns `end` if the queue was empty before.
     fn push(&mut self, end: u64, what: u32) -> Option<u64> {
         debug_assert!(self.times.back().is_none_or(|&(last, _)| last <= end));
         self.times.push_back((end, what));
         (self.times.len() == 1).then_some(end)
     }
 
-    /// Takes the first that has ended at `now`.
+    /// Takes the first item, if it has ended at `now`.
     fn pop(&mut self, now: u64) -> Option<u32> {
         let (end, what) = *self.times.front()?;
         if end > now {
@@ -36,51 +35,51 @@ impl Ends {
         Some(what)
     }
 
-    /// Returns the time at which the first ends.
+    /// Returns the time at which the first item ends.
     fn first(&self) -> Option<u64> {
         self.times.front().map(|&(end, _)| end)
     }
 }
 
-/// The writes of a page that are under way.
+/// The number of writes of a page that are under way, and the requests that wait for them.
 #[derive(Default, Value)]
 struct Writing {
     writes: u32,
     waiting: Vec<Behind>,
 }
 
-/// A request that waits behind writes of a page.
+/// A request that waits for writes of a page.
 #[derive(Value)]
 struct Behind {
     place: u32,
     since: u64,
-    /// The number of writes that it still waits for.
+    /// The number of writes that the request still waits for.
     left: u32,
-    /// `true` if it needs the room of the page, and `false` if it updates the page.
+    /// `true` if the request evicts the page, `false` if it updates the page.
     for_room: bool,
 }
 
 /// A host's cache, and its commands under way.
 ///
-/// It knows how many of its commands the drive works on, and their hints; it sends none itself.
+/// It knows how many of the cache's commands the drive works on, and their hints. It does not send
+/// commands itself.
 #[derive(State)]
 pub struct WriteBack {
     #[snapshot(state)]
     pub host: ClockedHost,
     /// The hints that wait in front of the drive, in order.
     hints: VecDeque<u32>,
-    /// The number of hints that the next command brings.
+    /// The number of hints that ride on the next command.
     riding: u32,
-    /// The requests that memory serves.
+    /// The requests that memory is serving.
     in_memory: Ends,
-    /// The number of commands under way that no request waits for.
+    /// The number of background writes and other commands under way that no request waits for.
     at_leisure: u32,
-    /// The commands made for hints that the drive works on, with the numbers of hints that they
-    /// bring.
+    /// The commands for hints that the drive works on, each with its number of hints.
     telling: Ends,
-    /// The hints of these commands.
+    /// The pages of the hints of these commands, in order.
     hints_at_work: VecDeque<u32>,
-    /// The pages that are being written, if updates wait for that.
+    /// The pages that are being written, if requests wait for such writes.
     writing: HashMap<u32, Writing>,
 }
 
@@ -98,15 +97,16 @@ impl WriteBack {
         }
     }
 
-    /// Returns `true` if the queue of the drive, with `outstanding` commands under way, lets in a
-    /// command that is `for_hints` or not. A command that is not queued is alone in the drive.
+    /// Returns `true` if the next command may enter the drive. `for_hints` is `true` if it holds
+    /// only hints. While `outstanding` commands are under way, a command for hints that is not
+    /// queued waits, and while such a command is in the drive, all others wait.
     pub fn lets_in(&self, outstanding: u32, for_hints: bool) -> bool {
         let (_, queued) = self.host.hints().command();
         queued || (self.telling.times.is_empty() && (!for_hints || outstanding == 0))
     }
 
-    /// Lets memory serve the request at `place` from `now` on. Returns the time at which it has
-    /// served the first of all, if this is the first.
+    /// Lets memory serve the request at `place` from `now` on. Returns the end if memory serves no
+    /// other request.
     pub fn serve_from_memory(&mut self, now: u64, place: u32) -> Option<u64> {
         self.in_memory.push(now + self.host.memory_ns(), place)
     }
@@ -116,43 +116,45 @@ impl WriteBack {
         self.in_memory.pop(now)
     }
 
-    /// Returns the time at which memory has served the next.
+    /// Returns the time at which memory has served the first request, in nanoseconds.
     pub fn served_at(&self) -> Option<u64> {
         self.in_memory.first()
     }
 
-    /// Lets the cache write one page more at leisure, if it wants to and may. Returns `true` if it
-    /// does.
+    /// Lets the cache write one more page in the background, if a page is due and not too many
+    /// writes are under way. Returns `true` if it does.
     pub fn flushes_next(&mut self) -> bool {
         self.at_leisure < MOST_AT_LEISURE && self.host.flush_next()
     }
 
-    /// Counts a command that is sent at leisure.
+    /// Counts a command that no request waits for and that is sent now.
     pub fn begin_at_leisure(&mut self) {
         self.at_leisure += 1;
     }
 
-    /// Counts a command sent at leisure that is done.
+    /// Counts a command that no request waits for and that is done now.
     pub fn done_at_leisure(&mut self) {
         self.at_leisure -= 1;
     }
 
-    /// Lets the request at `place`, which updates `page` or needs its room, wait for the writes of
-    /// that page that are under way. Returns the number of requests that wait for more: 0 or 1.
+    /// Lets the request at `place` wait for the writes of `page` that are under way. It evicts the
+    /// page if `for_room`, and else updates it. Returns the number of parts to add to the request:
+    /// 1 if there are such writes, else 0.
     pub fn waits_behind(&mut self, page: u32, for_room: bool, place: u32, since: u64) -> u32 {
         let Some(writing) = self.writing.get_mut(&page) else { return 0 };
         writing.waiting.push(Behind { place, since, left: writing.writes, for_room });
         1
     }
 
-    /// Notes a write of `page` that is sent.
+    /// Notes that a write of `page` is sent.
     pub fn begin_write(&mut self, page: u32) {
         if self.host.waits_for_writes() {
             self.writing.entry(page).or_default().writes += 1;
         }
     }
 
-    /// Ends a write of `page` at `now`. Returns the places of the requests that wait no longer.
+    /// Ends a write of `page` at `now`. Returns the places of the requests that now wait for no
+    /// write.
     pub fn end_write(&mut self, page: u32, now: u64) -> Vec<u32> {
         let Some(writing) = self.writing.get_mut(&page) else { return Vec::new() };
         writing.writes -= 1;
@@ -176,7 +178,7 @@ impl WriteBack {
         places
     }
 
-    /// Counts a command that a request has waited for, for this many nanoseconds.
+    /// Counts a command that a request has waited for, and adds the wait of `ns` nanoseconds.
     pub fn waited(&mut self, op: Op, ns: u64) {
         let waits = self.host.waits();
         let (count, total) = match op {
@@ -194,30 +196,30 @@ impl WriteBack {
         self.riding += 1;
     }
 
-    /// Returns the number of hints that wait for the next command, which is sent now.
+    /// Takes the number of hints that ride on the next command, which is sent now.
     pub fn riding(&mut self) -> u32 {
         std::mem::take(&mut self.riding)
     }
 
-    /// Takes a command's hints, which the drive gets with it.
+    /// Takes the pages of a command's hints when the drive gets the command.
     pub fn take_hints(&mut self, hints: u32) -> Vec<u32> {
         self.hints.drain(..hints as usize).collect()
     }
 
-    /// Lets the drive take a command that was made for hints at `now`: it knows the hints when the
-    /// command is done. Returns the time at which the first of all is done, if this is the first.
+    /// Lets the drive begin a command for hints at `now`. The drive gets the hints at the end of
+    /// the command. Returns this end if the drive works on no other such command.
     pub fn begin_telling(&mut self, now: u64, hints: u32) -> Option<u64> {
         self.hints_at_work.extend(self.hints.drain(..hints as usize));
         self.telling.push(now + self.host.hints().command().0, hints)
     }
 
-    /// Takes the hints of a command that is done at `now`.
+    /// Takes the pages of the hints of a command that is done at `now`.
     pub fn next_told(&mut self, now: u64) -> Option<Vec<u32>> {
         let hints = self.telling.pop(now)?;
         Some(self.hints_at_work.drain(..hints as usize).collect())
     }
 
-    /// Returns the time at which the next command made for hints is done.
+    /// Returns the time at which the next command for hints is done, in nanoseconds.
     pub fn told_at(&self) -> Option<u64> {
         self.telling.first()
     }

@@ -1,7 +1,7 @@
-//! Page operations: the parts of requests. The front end makes and forgets them. On their way
-//! through the other rooms each room notes on them the facts that the next needs.
+//! Page operations: what a request needs of one page. The front end makes them, and removes them
+//! when they are done. In between, each room sets the fields that the next room needs.
 //!
-//! They wait in queues, in order. A queue has an index if it is long and searched.
+//! They wait in queues, in order. A long queue gets an index when it is searched.
 
 #[cfg(test)]
 mod tests;
@@ -12,11 +12,13 @@ use flashgc_base::snapshot::{State, Value};
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
-/// No operation, request or die.
+/// Stands for no operation, no request or no die.
 pub const NONE: u32 = u32::MAX;
-/// The request of a page operation on a page of the map. Those of the host are below [`BUFFER`].
+/// The value of [`PageOp::request`] for an operation on a translation page. Requests of the host
+/// have values below [`BUFFER`].
 pub const MAP: u32 = NONE - 1;
-/// The request of an operation that programs data which have waited too long in a page buffer.
+/// The value of [`PageOp::request`] for an operation that programs data which have waited too long
+/// in a page buffer.
 pub const BUFFER: u32 = NONE - 2;
 
 /// The kind of a page operation.
@@ -25,60 +27,62 @@ pub enum Kind {
     Read,
     /// A whole page is written.
     Write,
-    /// Part of a page is written: it is read before.
+    /// A part of a page is written; the page is read before.
     Modify,
     Trim,
-    /// The page buffers of a plane are programmed; the plane is the page of the operation.
+    /// The page buffers of a plane are programmed. [`PageOp::page`] is the number of the plane.
     Flush,
-    /// A hint of the host that it will write the page. This and the kinds below wait for a map entry and
-    /// come to no die.
+    /// A hint that the host will overwrite the page. This kind and those below wait for a map entry
+    /// and do not go to a die.
     Hint,
-    /// A hint that holds for writes under way, too: their data will be dead soon.
+    /// A hint that also applies to writes of the page which are under way: their data will be
+    /// overwritten.
     Tell,
-    /// A hint that is taken back.
+    /// The host takes a hint back.
     Clean,
 }
 
-/// One page of a request.
+/// An operation that a request needs of one page, with its progress.
 #[derive(Clone, Copy, Debug, Value)]
 pub struct PageOp {
-    /// The order in which operations came to their dies.
+    /// The number of the operation in the order in which operations were sent to dies.
     pub order: u64,
-    /// The request, or [`NONE`] for an operation of the write cache, or [`MAP`], or [`BUFFER`].
+    /// The place of the request; [`NONE`] for an operation of the write cache; [`MAP`]; or
+    /// [`BUFFER`].
     pub request: u32,
     pub page: u32,
-    /// The plane where it is served; a write goes there.
+    /// The plane that serves the operation.
     pub plane: u32,
     pub kind: Kind,
     pub urgent: bool,
-    /// `true` if it has been counted as waiting for an erased block.
+    /// `true` if the operation was counted as one that waited for an erased block.
     pub starved: bool,
-    /// `true` if it met a collection: one was under way on its die when it came there or was done, or
-    /// held the die between.
+    /// `true` if the operation met a collection: one was under way on its die when the operation
+    /// arrived there or was done, or one held the die in between.
     pub met_collection: bool,
-    /// `true` for a write that shares the move of its page, or a read that has a part of its page from
-    /// the write cache.
+    /// `true` for a write that shares a collection's copy of its page, and for a read that gets a
+    /// part of its page from the write cache.
     pub is_merged: bool,
-    /// `true` for a write that has its physical page.
+    /// `true` for a write that has its physical page, and for a flush that has begun.
     pub is_programmed: bool,
-    /// `true` if the cells are those of an SLC block.
+    /// `true` if the operation reads from or writes to an SLC block.
     pub in_slc: bool,
-    /// The next operation in its queue, or in the chain of those that are served together.
+    /// The next operation in the queue, or in the chain of operations that are served together.
     pub next: u32,
-    /// The operation before it in its queue.
+    /// The previous operation in the queue.
     pub prev: u32,
-    /// The number of bytes of a write's page that the host does not write, or of a flush's flash pages
-    /// that are still to be programmed.
+    /// For a write, the number of bytes of the page that the host does not write. For a flush, the
+    /// number of flash pages that are still to be programmed.
     pub missing: u32,
-    /// The time for which collections had held its die when it came, until it is served. From then on,
-    /// their part of its waiting time.
+    /// While the operation waits: the nanoseconds for which collections had held its die when it
+    /// arrived there. After that: the nanoseconds for which it waited for collections.
     pub blocked_ns: u64,
     pub bus_ns: u64,
     pub cell_ns: u64,
 }
 
 impl PageOp {
-    /// Returns an operation that is still to be sent to a die.
+    /// Returns an operation that was not sent to a die yet.
     pub fn new(request: u32, page: u32, kind: Kind) -> Self {
         Self {
             order: 0,
@@ -101,44 +105,45 @@ impl PageOp {
         }
     }
 
-    /// Returns `true` if it needs no erased page.
+    /// Returns `true` if the operation needs no erased page.
     #[inline]
     pub fn takes_no_page(&self) -> bool {
         matches!(self.kind, Kind::Trim | Kind::Flush)
     }
 
-    /// Returns `true` if it gives its page new data.
+    /// Returns `true` if the operation writes its page.
     #[inline]
     pub fn writes(&self) -> bool {
         matches!(self.kind, Kind::Write | Kind::Modify)
     }
 }
 
-/// The numbers by which observers know an operation.
+/// The numbers that observers get for an operation.
 #[derive(Clone, Copy, Debug, Value)]
 struct Numbers {
-    /// The number in the order of dispatch. An operation of the write cache has that of the write whose
-    /// data it holds.
+    /// The number in the order of dispatch. An operation of the write cache has the number of the
+    /// write whose data it programs.
     op: u64,
-    /// The number of its request.
+    /// The number of the operation's request.
     request: u64,
 }
 
-/// All page operations in the drive; their places are used again.
+/// All page operations in the drive. The place of an operation that was removed is used again.
 #[derive(Default, State)]
 pub struct Ops {
     places: Vec<PageOp>,
-    /// The numbers of the operations. They have a list of their own, since only observers look at them.
+    /// The numbers of the operations. They are in a separate list, as only observers need them.
     numbers: Vec<Numbers>,
     free: Vec<u32>,
-    /// The number of operations that there have been.
+    /// The number of operations made so far.
     count: u64,
-    /// The number of operations that have come to their dies.
+    /// The number of operations sent to dies so far.
     sent: u64,
 }
 
 impl Ops {
-    /// Numbers and keeps `op`, whose request has the number `request`.
+    /// Gives `op` the next number and keeps it. Its request has the number `request`. Returns its
+    /// place.
     #[inline(always)]
     pub fn add(&mut self, op: PageOp, request: u64) -> u32 {
         let numbers = Numbers { op: self.count, request };
@@ -153,21 +158,21 @@ impl Ops {
         self.places.len() as u32 - 1
     }
 
-    /// Forgets the operation at `place`.
+    /// Frees the place of an operation. It can still be read until the next operation is added.
     #[inline]
     pub fn remove(&mut self, place: u32) {
         debug_assert!((place as usize) < self.places.len());
         self.free.push(place);
     }
 
-    /// Takes the next number in the order in which operations come to their dies.
+    /// Takes the next number in the order in which operations are sent to dies.
     #[inline]
     pub fn send(&mut self) -> u64 {
         self.sent += 1;
         self.sent - 1
     }
 
-    /// Returns the number of operations that have come to their dies.
+    /// Returns the number of operations sent to dies so far.
     #[inline]
     pub fn sent(&self) -> u64 {
         self.sent
@@ -185,20 +190,21 @@ impl Ops {
         self.numbers[place as usize].request
     }
 
-    /// Notes that the operation at `place`, of the write cache, holds the data of write `number`.
+    /// Notes that the operation at `place`, of the write cache, programs the data of write
+    /// `number`.
     pub fn holds_data_of(&mut self, place: u32, number: u64) {
         debug_assert!(!self[place].is_programmed, "what is programmed takes no other data");
         self.numbers[place as usize].op = number;
     }
 
-    /// Returns the operations that go together, from the first of them.
+    /// Returns the operations of a chain, which are served together, from the first on.
     #[inline]
     pub fn chain(&self, first: u32) -> impl Iterator<Item = u32> {
         let present = |op: u32| Some(op).filter(|&op| op != NONE);
         std::iter::successors(Some(first), move |&op| present(self[op].next))
     }
 
-    /// Gives each operation of a chain the times of the first.
+    /// Gives all operations of a chain the times of the first.
     pub fn share_times(&mut self, first: u32) {
         let PageOp { bus_ns, cell_ns, next, .. } = self[first];
         let mut op = next;
@@ -226,10 +232,11 @@ impl std::ops::IndexMut<u32> for Ops {
     }
 }
 
-/// A queue of this length gets an index when it is searched, and loses it at half this length.
+/// A queue of at least this length gets an index when it is searched. It loses the index at half
+/// this length.
 const WORTH_AN_INDEX: u32 = 64;
 
-/// Operations that wait, in order, linked through their `next` and `prev`.
+/// A queue of operations, in order. They are linked by their fields `next` and `prev`.
 #[derive(Clone, Debug, Value)]
 pub struct Queue {
     pub head: u32,
@@ -237,17 +244,17 @@ pub struct Queue {
     len: u32,
     /// The number of urgent operations in the queue.
     pub urgent: u32,
-    /// The index of a long queue that has been searched.
+    /// The index, if the queue is long and has been searched.
     index: Option<Box<Index>>,
 }
 
-/// The index of a long queue, so that it need not be searched.
+/// The index of a long queue, which makes searches fast.
 #[derive(Clone, Debug, Default, Value)]
 struct Index {
     /// The operations on each page, in order.
     pages: HashMap<u32, Vec<u32>>,
-    /// The order and the place of every operation, except those found to be held up since an
-    /// operation that may hold them up left.
+    /// The order and the place of each operation that may be free to go. An operation that must
+    /// wait is taken out, and put in again when an operation that it may wait for has left.
     candidates: BTreeSet<(u64, u32)>,
 }
 
@@ -285,7 +292,7 @@ impl Queue {
         self.link(ops, self.tail, op, NONE);
     }
 
-    /// Puts `op` back where its order has it: others may have gone before those that came earlier.
+    /// Puts `op` back at the place that its order gives it.
     pub fn put_back(&mut self, ops: &mut Ops, op: u32) {
         let order = ops[op].order;
         let (mut before, mut after) = (NONE, self.head);
@@ -295,7 +302,7 @@ impl Queue {
         self.link(ops, before, op, after);
     }
 
-    /// Puts `op` between two neighbours.
+    /// Puts `op` between `before` and `after`.
     #[inline]
     fn link(&mut self, ops: &mut Ops, before: u32, op: u32, after: u32) {
         ops[op].next = after;
@@ -325,7 +332,7 @@ impl Queue {
         }
     }
 
-    /// Makes two operations neighbours; [`NONE`] is the end.
+    /// Links two operations as neighbours in the queue. [`NONE`] stands for an end of the queue.
     #[inline]
     fn join(&mut self, ops: &mut Ops, before: u32, after: u32) {
         match before {
@@ -338,7 +345,7 @@ impl Queue {
         }
     }
 
-    /// Returns the index, if the queue is long.
+    /// Returns the index, if the queue is long. Makes it if it is missing.
     #[inline]
     fn indexed(&mut self, ops: &Ops) -> Option<&mut Index> {
         if self.index.is_none() && self.len >= WORTH_AN_INDEX {
@@ -349,8 +356,9 @@ impl Queue {
         self.index.as_deref_mut()
     }
 
-    /// Returns the first operation before the `before`-th that nothing holds up. When an operation
-    /// that holds one up leaves, [`Queue::may_go`] must be called.
+    /// Returns the first operation that need not wait and whose order is below `before`.
+    /// `is_held_up` says if an operation must wait for another one. When that other one leaves,
+    /// call [`Queue::may_go`].
     pub fn first(
         &mut self,
         ops: &Ops,
@@ -373,7 +381,8 @@ impl Queue {
         None
     }
 
-    /// Notes that an operation on `page` that may have held up others here has left its queue.
+    /// Notes that an operation on `page` has left its queue, so that operations on the page that
+    /// waited for it may be free to go.
     #[inline]
     pub fn may_go(&mut self, ops: &Ops, page: u32) {
         if let Some(Index { pages, candidates }) = self.index.as_deref_mut() {
@@ -394,7 +403,7 @@ impl Queue {
         })
     }
 
-    /// Returns `true` if an operation that came before the `order`-th is on `page`.
+    /// Returns `true` if the queue has an operation on `page` whose order is below `order`.
     #[inline]
     pub fn has_before(&mut self, ops: &Ops, order: u64, page: u32) -> bool {
         if let Some(index) = self.indexed(ops) {
@@ -410,14 +419,14 @@ impl Queue {
 #[derive(Value)]
 struct Line {
     reads: Queue,
-    /// The writes and TRIMs.
+    /// The writes, TRIMs and flushes.
     writes: Queue,
 }
 
-/// The operations that wait at each die, in the order in which they came: reads, and writes with
-/// TRIMs.
+/// The operations that wait at each die, in the order in which they arrived there. Each die has a
+/// queue of reads, and a queue of all other operations.
 ///
-/// It knows that operations on one page keep their order, and nothing of blocks, times or rules.
+/// It knows that operations on one page keep their order. It does not know blocks, times and rules.
 #[derive(State)]
 pub struct DieQueues {
     #[snapshot(table)]
@@ -437,13 +446,13 @@ impl DieQueues {
         if kind == Kind::Read { &mut line.reads } else { &mut line.writes }
     }
 
-    /// Lets `op` wait behind those that came before.
+    /// Puts `op` at the end of its queue.
     #[inline(always)]
     pub fn push(&mut self, ops: &mut Ops, die: u32, op: u32) {
         self.queue(die, ops[op].kind).push(ops, op);
     }
 
-    /// Takes out `op`, which waits.
+    /// Takes `op` out of its queue.
     #[inline(always)]
     pub fn take(&mut self, ops: &mut Ops, die: u32, op: u32) {
         let Line { reads, writes } = &mut self.dies[die as usize];
@@ -455,7 +464,7 @@ impl DieQueues {
         }
     }
 
-    /// Puts back `op`, a write or a flush, where its order has it.
+    /// Puts `op`, a write or a flush, back into its queue at the place that its order gives it.
     pub fn put_back(&mut self, ops: &mut Ops, die: u32, op: u32) {
         debug_assert!(matches!(ops[op].kind, Kind::Write | Kind::Flush));
         self.dies[die as usize].writes.put_back(ops, op);
@@ -467,13 +476,13 @@ impl DieQueues {
         reads.is_empty() && writes.is_empty()
     }
 
-    /// Returns the read that came first, or [`NONE`].
+    /// Returns the oldest read, or [`NONE`].
     #[inline]
     pub fn oldest_read(&self, die: u32) -> u32 {
         self.dies[die as usize].reads.head
     }
 
-    /// Returns the write or TRIM that came first, or [`NONE`].
+    /// Returns the oldest write, TRIM or flush, or [`NONE`].
     #[inline]
     pub fn oldest_write(&self, die: u32) -> u32 {
         self.dies[die as usize].writes.head
@@ -484,29 +493,29 @@ impl DieQueues {
         if kind == Kind::Read { self.oldest_read(die) } else { self.oldest_write(die) }
     }
 
-    /// Returns the first of the reads that came before `before` which no earlier write of its page
-    /// holds up.
+    /// Returns the first read whose order is below `before` and that need not wait for an earlier
+    /// write of its page.
     pub fn first_read(&mut self, ops: &Ops, die: u32, before: u64) -> Option<u32> {
         let Line { reads, writes } = &mut self.dies[die as usize];
         reads.first(ops, before, |op| writes.has_before(ops, op.order, op.page))
     }
 
-    /// Returns `true` if a read of its page came before `op` and waits.
+    /// Returns `true` if an earlier read of the page of `op` waits.
     #[inline]
     pub fn read_before(&mut self, ops: &Ops, die: u32, op: u32) -> bool {
         let PageOp { order, page, .. } = ops[op];
         self.dies[die as usize].reads.has_before(ops, order, page)
     }
 
-    /// Returns `true` if a write or TRIM of its page came before `op` and waits.
+    /// Returns `true` if an earlier write or TRIM of the page of `op` waits.
     #[inline]
     pub fn write_before(&mut self, ops: &Ops, die: u32, op: u32) -> bool {
         let PageOp { order, page, .. } = ops[op];
         self.dies[die as usize].writes.has_before(ops, order, page)
     }
 
-    /// Returns the first urgent write that waits at `die`, for which `is_meant` holds and that
-    /// nothing before it on its page holds up.
+    /// Returns the first urgent write that waits at `die` and for which `is_meant` holds. It must
+    /// not have an earlier operation on its page.
     pub fn urgent_write(
         &mut self,
         ops: &Ops,

@@ -1,8 +1,8 @@
-//! The page buffer of each die: writes of mapping units wait there until they fill a flash page, and
-//! reads find them there.
+//! The page buffer of each plane. A flash page holds several pages of the map (units). Writes of
+//! units wait in the buffer until they fill a flash page; reads find them there.
 //!
-//! A write gets its physical place when it comes into the buffer, and is done then. The one that fills
-//! its flash page goes to the die, and is done when the page is programmed.
+//! A write gets its physical place when it enters the buffer, and is done then. The write that
+//! fills its flash page goes to the die, and is done when the flash page is programmed.
 
 use std::collections::VecDeque;
 
@@ -18,15 +18,18 @@ use crate::observer::Observer;
 use crate::ops::{BUFFER, Kind, NONE, PageOp};
 use crate::shared::Shared;
 
-/// The flash pages that are programmed partly filled when data of the host have waited for a time.
+/// The flash pages in page buffers that have host data and are not full. After a time they are
+/// programmed partly filled.
 #[derive(State)]
 pub(super) struct Stale {
-    /// The time; [`NEVER`] if they are not.
+    /// The longest time for which a flash page waits, in nanoseconds; [`NEVER`] if it waits until
+    /// it is full.
     #[snapshot(skip)]
     after_ns: u64,
-    /// The time at which each is due, by the place of its first unit.
+    /// The time at which each flash page is due, in nanoseconds, by the physical place of its first
+    /// unit.
     due: HashMap<u32, u64>,
-    /// The pages in the order of these times; one that is no longer due is passed over.
+    /// The flash pages in the order of these times. An entry that is no longer in `due` is skipped.
     order: VecDeque<(u64, u32)>,
 }
 
@@ -35,8 +38,8 @@ impl Stale {
         Self { after_ns, due: HashMap::new(), order: VecDeque::new() }
     }
 
-    /// Lets the flash page that begins at `first` wait from `now` on, if it does not yet. Returns the
-    /// time at which the first of all is due, if it is this one.
+    /// Lets the flash page that begins at `first` wait from `now` on, if it does not wait already.
+    /// Returns the time at which it is due, if no other flash page waits.
     fn wait(&mut self, now: u64, first: u32) -> Option<u64> {
         let due = now + self.after_ns;
         if self.due.contains_key(&first) {
@@ -52,7 +55,8 @@ impl Stale {
         self.due.remove(&first);
     }
 
-    /// Returns the next flash page that is due at `now`, or else the time at which the next may be.
+    /// Takes the next flash page that is due at `now`. Without one, returns the time at which the
+    /// next one is due as the error.
     fn next(&mut self, now: u64) -> Result<u32, u64> {
         while let Some(&(due, first)) = self.order.front() {
             if due > now {
@@ -69,8 +73,8 @@ impl Stale {
 }
 
 impl Scheduler {
-    /// Puts the write that is next at a die into the page buffer, if it does not fill a flash page and
-    /// needs no collection. Returns `true` if it did. A busy die does not hold it up.
+    /// Puts the oldest write that waits at a die into the page buffer, if it does not fill a flash
+    /// page and needs no collection. Returns `true` if it did. The die may be busy meanwhile.
     pub(super) fn gather_write<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -88,7 +92,8 @@ impl Scheduler {
         Ok(true)
     }
 
-    /// Returns `true` if a write can come into the page buffer now, and waits there for others.
+    /// Returns `true` if an operation is a write that can enter the page buffer now without filling
+    /// a flash page.
     pub(super) fn can_gather<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -97,7 +102,7 @@ impl Scheduler {
     ) -> bool {
         let PageOp { page, plane, kind, .. } = shared.ops[op];
         let writes = kind == Kind::Write || kind == Kind::Modify && !self.is_on_flash(shared, page);
-        // A collection lets writes through where it lets other operations through.
+        // During a collection, writes go only when the collection lets operations through.
         if !writes || self.collector.is_under_way(die) || self.collector.holds(die) {
             return false;
         }
@@ -110,8 +115,9 @@ impl Scheduler {
             && self.collector.lets_go(shared, op)
     }
 
-    /// Returns `true` if an earlier write of a part of a page reads its old data now, and `op` writes the same page, or
-    /// belongs to the same request: the pages of a request come into the buffer in their order.
+    /// Returns `true` if `op` must wait for an earlier write of a part of a page whose old data are
+    /// being read. It must if both write the same page. It also must if both belong to the same
+    /// request and plane, as the pages of a request enter the buffer in their order.
     fn is_behind_a_change<O: Observer>(&self, shared: &Shared<O>, die: u32, op: u32) -> bool {
         let PageOp { page, plane, request, .. } = shared.ops[op];
         let Die { cells, bus, .. } = self.flash.die(die);
@@ -124,7 +130,7 @@ impl Scheduler {
         is_before(cells.job) || is_before(bus.job)
     }
 
-    /// Returns `true` if two pages of the map lie on one flash page.
+    /// Returns `true` if two pages of the map lie in the same flash page.
     pub(super) fn are_in_one_page<O: Observer>(
         &self,
         shared: &Shared<O>,
@@ -141,8 +147,8 @@ impl Scheduler {
         shared.map.locate(page).is_some_and(|ppn| !self.is_buffered(shared, ppn))
     }
 
-    /// Programs one of the flash pages in which data of the host wait, for the flush `op`. Returns
-    /// `true` if there is one.
+    /// Programs one of the flash pages in the buffer that have host data, for the flush `op`.
+    /// Returns `true` if there is one.
     pub(super) fn flush<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) -> bool {
         let Shared { ops, map, .. } = shared;
         let PageOp { plane, is_programmed, .. } = ops[op];
@@ -166,8 +172,8 @@ impl Scheduler {
         true
     }
 
-    /// Lets the flush `op`, one page of which is programmed, wait again while others are left. Returns
-    /// `true` if it does.
+    /// Notes that a flash page of the flush `op` is programmed. If others are left, `op` waits
+    /// again, and the result is `true`.
     pub(super) fn goes_on_flushing<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -184,8 +190,8 @@ impl Scheduler {
         true
     }
 
-    /// Gives a write its physical page. Returns `true` if its flash page is full, and is programmed;
-    /// else the write waits in the page buffer.
+    /// Gives a write its physical place. Returns `true` if its flash page is full and is to be
+    /// programmed. Otherwise the write waits in the page buffer.
     #[inline(always)]
     pub(super) fn put<O: Observer>(
         &mut self,
@@ -200,7 +206,8 @@ impl Scheduler {
         Ok(fills)
     }
 
-    /// Notes a unit of the host at `ppn`: its flash page is full, or is programmed after a time.
+    /// Notes that the host has written the unit at `ppn`. Its flash page is full if `fills`; else
+    /// the page is due after the time of [`Stale`].
     pub(super) fn note_unit<O: Observer>(&mut self, shared: &mut Shared<O>, ppn: u32, fills: bool) {
         let first = ppn - shared.map.unit_in_page(ppn);
         if fills {
@@ -210,7 +217,7 @@ impl Scheduler {
         }
     }
 
-    /// Programs the flash pages that have waited as long as they may, if they are not full.
+    /// Programs the flash pages that are due and not full.
     pub fn program_stale<O: Observer>(&mut self, shared: &mut Shared<O>) {
         loop {
             match self.stale.next(shared.now()) {

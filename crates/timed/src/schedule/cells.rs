@@ -1,8 +1,9 @@
-//! The times that the cells work on jobs, if they depend on the page: its number in its block, and the
-//! erases and the age of the block, or an SLC block. Pages that go together take the time of the slowest.
+//! The times that the cells work on a job, if they depend on the page. They may depend on the
+//! page's number in its block, on the block's erases and age, and on whether the block is an SLC
+//! block. Pages that are read or programmed together take the time of the slowest.
 //!
-//! The scheduler asks the map where a job works, and `CellTimes::of_page` says how long. If all pages are
-//! alike it asks nothing.
+//! The scheduler asks the map for the place of a job, and `CellTimes::of_page` for its time. If all
+//! pages take the same time, this file is not used.
 
 use flashgc_base::snapshot::State;
 use flashgc_ftl::Stepwise;
@@ -16,13 +17,13 @@ use crate::observer::Observer;
 use crate::ops::{Kind, Ops};
 use crate::shared::{Shared, in_slc};
 
-/// The places of jobs of the cells, as far as the map no longer knows them.
+/// The facts about the places of jobs that the map does not know.
 #[derive(State)]
 pub(super) struct Sites {
-    /// The time at which the first page of each block was given to be programmed; empty if no time depends
-    /// on it.
+    /// The time at which the first page of each block was programmed last, in nanoseconds; empty if
+    /// no job's time depends on the age.
     since: Vec<u64>,
-    /// The first units of flash pages that each flush is still to program.
+    /// The flash pages that each flush still has to program, each by the place of its first unit.
     flushes: HashMap<u32, Vec<u32>>,
     #[snapshot(skip)]
     blocks_per_plane: u32,
@@ -42,12 +43,12 @@ impl Sites {
         }
     }
 
-    /// Notes that the flush `op` is going to program the page whose first unit is at `ppn`.
+    /// Notes that the flush `op` will program the flash page whose first unit is at `ppn`.
     pub(super) fn flushes(&mut self, op: u32, ppn: u32) {
         self.flushes.entry(op).or_default().push(ppn);
     }
 
-    /// Takes the next page that the flush `op` programs.
+    /// Takes the next flash page that the flush `op` programs.
     fn next_of(&mut self, op: u32) -> Option<u32> {
         let pages = self.flushes.get_mut(&op)?;
         let next = pages.pop();
@@ -57,7 +58,7 @@ impl Sites {
         next
     }
 
-    /// Returns the page at `ppn`, which a job reads now or `programs`.
+    /// Returns the site of the page at `ppn`. A job programs it now if `programs`, else reads it.
     fn at(&mut self, map: &dyn Stepwise, ppn: u32, now: u64, programs: bool) -> Site {
         let (block, offset) = map.geometry().place_of(ppn);
         let page = offset / self.units_per_page;
@@ -75,7 +76,8 @@ impl Sites {
 }
 
 impl Scheduler {
-    /// Returns the time by the place of the page, or of the slowest of several.
+    /// Returns the time of a job in nanoseconds, by the place of its page. With several pages it is
+    /// the time of the slowest.
     #[inline(never)]
     pub(super) fn cell_time_by_site<O: Observer>(
         &mut self,
@@ -108,16 +110,15 @@ impl Scheduler {
         if let Some(ppn) = site {
             return time(ppn);
         }
-        // A write that waits in the page buffer is done with the others, and programs nothing.
+        // A page that is in the page buffer does not count, as the cells do not work on it.
         let on_flash = |op| map.locate(ops[op].page).filter(|&ppn| !map.is_buffered(ppn));
         let together = op.into_iter().flat_map(|first| ops.chain(first));
         together.filter_map(on_flash).map(time).max().unwrap_or_else(|| flash.times().of(job))
     }
 }
 
-/// Returns `true` if the cells of a job are those of an SLC block. Operations that go together take the
-/// time of normal cells if one of them does, and a flush has pages of both kinds. A fold reads and erases an SLC block, and programs normal
-/// ones.
+/// Returns `true` if a job works on an SLC block. Operations that are done together count as SLC
+/// only if all of them do. A fold reads and erases an SLC block, and programs a normal block.
 fn is_in_slc(ops: &Ops, collector: &Collector, die: u32, job: Job) -> bool {
     match job.op() {
         Some(op) => ops.chain(op).all(|op| ops[op].in_slc),

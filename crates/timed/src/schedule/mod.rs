@@ -1,8 +1,8 @@
-//! The scheduler: the queue of each die, and its next operation.
+//! The scheduler: the queue of each die, and the choice of the die's next operation.
 //!
-//! `spread.rs` says where writes are sent if no page has a plane of its own. If a flash page holds several
-//! mapping units, a write is done once it is in the page buffer of its plane (`buffer.rs`). A collection
-//! reads a flash page once and gives its units their places one by one.
+//! With a dynamic placement, `spread.rs` chooses the plane of each write. If a flash page holds
+//! several pages of the map (units), a write is done once it is in the page buffer of its plane
+//! (`buffer.rs`). A collection reads a flash page once, and then gives each unit its new place.
 
 mod buffer;
 mod cells;
@@ -28,7 +28,8 @@ use buffer::Stale;
 use cells::Sites;
 use spread::Spread;
 
-/// The dies that are looked at before time goes on; the one that was added last is first.
+/// The dies that may be able to begin a job. All are checked before time goes on; the die that was
+/// added last is checked first.
 #[derive(State)]
 struct Ready {
     dies: Vec<u32>,
@@ -52,14 +53,15 @@ impl Ready {
     }
 }
 
-/// The plane that each page is on at first, by its number modulo theirs.
+/// The plane of each page in a static placement. The entry of a page is its number modulo the
+/// number of entries.
 struct Homes(Box<[u32]>);
 
 impl Homes {
     #[inline]
     fn of(&self, page: u32) -> u32 {
         let count = self.0.len();
-        // A division takes as long as many other instructions.
+        // A division is slow, so a power of two is handled with a mask.
         let turn = match count.is_power_of_two() {
             true => page as usize & (count - 1),
             false => page as usize % count,
@@ -70,10 +72,10 @@ impl Homes {
 
 /// The scheduler of the dies, which chooses the operation that each die serves next.
 ///
-/// It owns the operations that wait at the dies, their planes, and the suspended jobs. It has both
-/// the flash and the collector: a choice depends on the job of the die and on the operations that a
-/// collection lets through, and neither of these needs to know the scheduler. It knows nothing of
-/// requests: page operations come to it, and leave it when they are done.
+/// It owns the operations that wait at the dies. It also owns the flash and the collector, as its
+/// choice depends on the job of a die and on the operations that a collection lets through. The
+/// flash and the collector do not know the scheduler. The scheduler does not know requests: it gets
+/// page operations, and gives them back when they are done.
 #[derive(State)]
 #[snapshot(named = "scheduler")]
 pub struct Scheduler {
@@ -99,10 +101,10 @@ pub struct Scheduler {
     units_per_page: u32,
     #[snapshot(skip)]
     rule: Scheduling,
-    /// `true` if a collection goes on from its first page to its last whatever comes.
+    /// `true` if nothing interrupts a collection between its first and its last page.
     #[snapshot(skip)]
     collects_undisturbed: bool,
-    /// `true` if a busy die may begin something.
+    /// `true` if a busy die may begin a further job.
     #[snapshot(skip)]
     begins_when_busy: bool,
     #[snapshot(skip)]
@@ -111,14 +113,14 @@ pub struct Scheduler {
     cache_commands: bool,
     #[snapshot(skip)]
     suspend: Suspend,
-    /// `true` if anything is ever suspended.
+    /// `true` if programs or erases may be suspended.
     #[snapshot(skip)]
     suspends: bool,
-    /// The idle time after which a die collects or folds; `None` for never.
+    /// The idle time after which a die collects or folds, in nanoseconds; `None` for never.
     #[snapshot(skip)]
     idle_ns: Option<u64>,
-    /// A page operation that took no time and is done, or [`NONE`]: it is given back before its die
-    /// begins anything else.
+    /// A page operation that is done and took no time on a die, or [`NONE`]. It is given back
+    /// before the die begins the next job.
     done: u32,
     suspended_programs: u64,
     suspended_erases: u64,
@@ -126,10 +128,10 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// Returns a scheduler of idle dies, at which nothing waits.
+    /// Returns a scheduler of idle dies at which no operation waits.
     ///
     /// # Errors
-    /// A dynamic placement without room.
+    /// The drive has no room for its dynamic placement.
     pub fn new(settings: &Settings, map: &dyn Stepwise) -> Result<Self, SpecError> {
         let dies = settings.hardware.all_dies();
         Ok(Self {
@@ -158,7 +160,8 @@ impl Scheduler {
         })
     }
 
-    /// Lets a page operation wait at its die, or share the operation under way there.
+    /// Lets a page operation wait at its die. If a collection copies the same page now, the
+    /// operation may share that copy instead.
     pub fn accept<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) {
         let PageOp { page, kind, .. } = shared.ops[op];
         let plane = match kind {
@@ -191,7 +194,7 @@ impl Scheduler {
         }
     }
 
-    /// Makes `op`, a write that waits, a TRIM.
+    /// Turns `op`, a write that waits, into a TRIM.
     pub fn discard<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) {
         let PageOp { plane, is_merged, is_programmed, .. } = shared.ops[op];
         debug_assert!(shared.ops[op].writes() && !is_merged && !is_programmed);
@@ -201,19 +204,20 @@ impl Scheduler {
         }
     }
 
-    /// Returns the next die to look at before time goes on.
+    /// Takes the next die that may be able to begin a job now.
     #[inline]
     pub fn next_ready(&mut self) -> Option<u32> {
         self.ready.pop()
     }
 
-    /// Returns `true` if no die is to be looked at.
+    /// Returns `true` if no die is left that may begin a job now.
     pub fn is_still(&self) -> bool {
         self.ready.dies.is_empty()
     }
 
     /// Lets a die begin the next job that it can begin now. Returns `true` if there was one. The
-    /// caller [takes](Self::take_done) the operation that is done with it.
+    /// caller must then [take](Self::take_done) the operation that is done at once, if there is
+    /// one.
     ///
     /// # Errors
     /// The errors of the map.
@@ -247,26 +251,27 @@ impl Scheduler {
         Ok(has_begun || self.suspends && self.suspend_for_those_that_wait(shared, die))
     }
 
-    /// Takes a page operation that is done and was not given back before, or [`NONE`].
+    /// Takes the page operation that is done and not given back yet, or [`NONE`].
     #[inline]
     pub fn take_done(&mut self) -> u32 {
         std::mem::replace(&mut self.done, NONE)
     }
 
-    /// Notes the job of a die until the next event, once it has begun all jobs that it can.
+    /// Notes the state of a die until the next event, for the times in use. Call it after the die
+    /// has begun all jobs that it can.
     #[inline(always)]
     pub fn note(&mut self, now: u64, die: u32) {
         let held = self.collector.holds(die);
         self.flash.note(die, now, held);
     }
 
-    /// Returns `true` if a die copies all pages of a victim as one job.
+    /// Returns `true` if a die is copying all pages of a victim as one job.
     #[inline]
     pub fn is_chained(&self, die: u32) -> bool {
         self.flash.die(die).cells.job == Job::CopyAll
     }
 
-    /// Ends the transfer on a channel. Returns the die, and a job that is over.
+    /// Ends the transfer on a channel. Returns the die, and its job if that is over now.
     pub fn transfer_done<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -277,12 +282,13 @@ impl Scheduler {
         (die, self.flash.after_transfer(&mut shared.clock, die, &transfer))
     }
 
-    /// Lets a page that the cells have read go out after a transfer. Returns a job that is over.
+    /// Lets a page that the cells have read leave the die, as the bus is free. Returns the die's
+    /// job if that is over now.
     pub fn bus_freed<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Option<Job> {
         self.flash.bus_freed(&mut shared.clock, &mut shared.ops, die)
     }
 
-    /// Ends the work of a die's cells. Returns a job that is over.
+    /// Ends the work of a die's cells. Returns the die's job if that is over now.
     pub fn cells_done<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Option<Job> {
         let now = shared.now();
         let (transfer, work) = self.flash.end_cells(now, &mut shared.ops, die);
@@ -290,13 +296,13 @@ impl Scheduler {
         self.flash.after_cells(&mut shared.clock, &mut shared.ops, die)
     }
 
-    /// Programs the page that came over the bus while the cells worked.
+    /// Programs the page that was transferred to the die while its cells worked.
     pub fn program_held<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) {
         self.flash.program_held(&mut shared.clock, die);
     }
 
-    /// Ends a job. Returns the first of the page operations that are done with it, which are
-    /// chained, or [`NONE`].
+    /// Ends a job. Returns the page operations that are done with it, as the first of a chain, or
+    /// [`NONE`].
     ///
     /// # Errors
     /// The errors of the map.
@@ -324,7 +330,8 @@ impl Scheduler {
             Job::ModifyRead(op) => return self.write_back(shared, die, op),
             Job::Erase => self.erased(shared, die)?,
             Job::Suspend => {
-                // The operations that wait until now go before the one that has let go of the die.
+                // Operations that wait already go before the suspended job continues; later ones do
+                // not.
                 let mark = shared.ops.sent();
                 if let Some(suspended) = self.flash.suspended_mut(die) {
                     suspended.mark = mark;
@@ -336,7 +343,7 @@ impl Scheduler {
         Ok(NONE)
     }
 
-    /// Lets `op`, which is done, leave its die.
+    /// Notes that `op` is done and leaves its die.
     #[inline]
     pub fn leave<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
         let operation = &mut shared.ops[op];
@@ -346,7 +353,7 @@ impl Scheduler {
         operation.met_collection |= operation.blocked_ns > 0 || self.collector.is_under_way(die);
     }
 
-    /// Lets a die collect that has been idle since its timer was set.
+    /// Lets a die collect, as the timer of its idle time has ended.
     ///
     /// # Errors
     /// The errors of the map.
@@ -366,7 +373,7 @@ impl Scheduler {
     }
 
     /// Writes `page` before the clock starts, with the collections that this needs. Returns `false`
-    /// if it could not, at the end of the drive's life.
+    /// if the drive's life has ended.
     ///
     /// # Errors
     /// The errors of the map.
@@ -387,23 +394,24 @@ impl Scheduler {
         self.collector.counts()
     }
 
-    /// Returns the numbers of programs and of erases suspended.
+    /// Returns the numbers of suspended programs and of suspended erases.
     pub fn suspended(&self) -> (u64, u64) {
         (self.suspended_programs, self.suspended_erases)
     }
 
-    /// Returns the number of flash pages that were programmed together with one of another plane.
+    /// Returns the number of flash pages that were programmed together with a page of another
+    /// plane.
     pub fn joined_programs(&self) -> u64 {
         self.joined_programs
     }
 
-    /// Returns the times for which each bus and each die was in use, and each die was held by
-    /// collections.
+    /// Returns three lists of nanoseconds until `now`: the time in use of each bus, the time in use
+    /// of each die, and the time for which collections held each die.
     pub fn times_until(&self, now: u64) -> [Vec<u64>; 3] {
         self.flash.times_until(now)
     }
 
-    /// Ends the collection of a die, whose victim is erased.
+    /// Ends the collection of a die after the erase of its victim.
     #[inline(never)]
     fn erased<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Result<(), DriveError> {
         let rests = self.waiting.is_empty(die);
@@ -415,13 +423,14 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Marks the dies that a collection may hold to be looked at, its own first.
+    /// Marks the dies that a new collection concerns as ready: its own die and the dies of its
+    /// unit.
     fn look_at(&mut self, Begun { die, unit }: Begun) {
         self.ready.add(die);
         self.look_at_unit(unit);
     }
 
-    /// Marks all dies of a unit to be looked at, if there are several.
+    /// Marks all dies of a unit as ready, if the unit has several.
     fn look_at_unit(&mut self, unit: u32) {
         let dies = self.collector.dies_of(unit);
         if dies.start() < dies.end() {
@@ -429,7 +438,7 @@ impl Scheduler {
         }
     }
 
-    /// Reports the work of the cells of a die, or of its side of the bus, to the observer.
+    /// Reports to the observer that a die's cells have worked, or the bus for the die.
     #[inline(always)]
     fn tell<O: Observer>(&self, shared: &mut Shared<O>, die: u32, stage: &Stage, place: Place) {
         let follows = shared.observer.follows();
@@ -444,7 +453,8 @@ impl Scheduler {
         self.tell_span(shared, die, stage, place);
     }
 
-    /// Reports the work of the cells of a die, and the `transfer` that ended when their work began.
+    /// Reports to the observer that a die's cells have worked, and before that the `transfer` that
+    /// ended when the cells began.
     #[inline(always)]
     fn tell_program<O: Observer>(
         &self,

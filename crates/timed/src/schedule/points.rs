@@ -1,5 +1,6 @@
-//! A die with a collection: at its preemption points A and B, operations of the host go first or
-//! overlap with its own. If nothing disturbs a collection, all its copies are one job of the die.
+//! The preemption points of a collection. Point A is between a page's read and its program, point B
+//! is between two pages. At these points, operations of the host go first or overlap with the
+//! collection's. If nothing interrupts a collection, all its copies are one job of the die.
 
 use flashgc_drive::error::DriveError;
 
@@ -13,7 +14,8 @@ use crate::ops::{Kind, NONE, PageOp};
 use crate::shared::Shared;
 
 impl Scheduler {
-    /// Lets the host go first on an idle die with a collection between two of its operations.
+    /// Chooses the next job of an idle die whose collection is at a preemption point: an operation
+    /// of the host, or the next operation of the collection.
     pub(super) fn at_point<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -47,9 +49,9 @@ impl Scheduler {
         }
     }
 
-    /// Begins operations that overlap by pipelining. While the last read that is served at B goes
-    /// over the bus, the collection reads its next page. While a write that is served at A is
-    /// programmed, the next write or the collection's own goes over the bus.
+    /// Begins operations that overlap by pipelining. At point B, the collection reads its next page
+    /// while the data of the host's last read go over the bus. At point A, the next write of the
+    /// host or of the collection goes over the bus while the host's write is programmed.
     pub(super) fn overlap_collection<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -80,8 +82,8 @@ impl Scheduler {
         }
     }
 
-    /// Returns `true` if an operation that reaches a die shares the move of its page that is under
-    /// way there, where moves are shared.
+    /// Lets an operation share the copy of its page that a collection makes on the die now, if that
+    /// is possible. Returns `true` if it does.
     #[inline]
     pub(super) fn joins<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) -> bool {
         let programs = self.flash.die(die).programs();
@@ -103,7 +105,7 @@ impl Scheduler {
             _ => 0,
         };
         let Shared { clock, ops, .. } = shared;
-        // Comparisons are foreseen more often than a jump.
+        // The processor predicts comparisons better than the jump of a `match`.
         if step == Step::Job(Job::CopyWrite) {
             let units = self.units_per_page.into();
             self.flash.begin_on_bus(clock, ops, die, Job::CopyWrite, units, cells_ns);
@@ -130,8 +132,8 @@ impl Scheduler {
         self.start(shared, die, op)
     }
 
-    /// Begins a write at A whose transfer and program overlap with the collection's. Returns `true`
-    /// if there was one.
+    /// Begins a write of the host at point A that overlaps with the collection's write. Returns
+    /// `true` if there was one.
     fn write_at_a<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -143,7 +145,8 @@ impl Scheduler {
         Ok(true)
     }
 
-    /// Returns `true` if a collection may move the page of `op` next, so that `op` shares the move.
+    /// Returns `true` if the collection can copy the page of `op` next, so that `op` shares the
+    /// copy. The map then has this page first.
     fn may_prefer<O: Observer>(&self, shared: &mut Shared<O>, die: u32, op: u32) -> bool {
         let PageOp { page, kind, .. } = shared.ops[op];
         self.collector.merges()
@@ -161,8 +164,8 @@ impl Scheduler {
         self.next_for(shared, die, Allowed { before, ..Allowed::ALL })
     }
 
-    /// Returns the write that may overlap at point A with the program of the collection: the
-    /// oldest, if no other shares the move.
+    /// Returns the oldest write, if it may overlap at point A with the collection's program and no
+    /// write shares the collection's copy.
     fn next_write_at_a<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Option<u32> {
         let op = Some(self.waiting.oldest_write(die)).filter(|&op| op != NONE)?;
         let is_unmerged = self.collector.on(die).is_some_and(|it| it.merged_write == NONE);
@@ -176,8 +179,8 @@ impl Scheduler {
         goes.then_some(op)
     }
 
-    /// Returns the read that goes first at point A if programs can be suspended: the program has
-    /// not begun, and the die has the second buffer.
+    /// Returns the read that goes first at point A, if programs can be suspended. The die then has
+    /// a second buffer that holds the page of the collection, whose program has not begun.
     fn next_read_at_a<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> Option<u32> {
         let is_unmerged = self.collector.on(die).is_some_and(|it| it.merged_write == NONE);
         if !self.suspend.program || !is_unmerged {
@@ -187,8 +190,8 @@ impl Scheduler {
         self.next_for(shared, die, Allowed { reads: true, writes: false, before })
     }
 
-    /// Lets the collection of an idle die copy all pages of its victim as one job. Returns `true` if it
-    /// does.
+    /// Lets the collection of an idle die copy all pages of its victim as one job, if nothing can
+    /// interrupt it. Returns `true` if it does.
     fn begins_chain<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32) -> bool {
         let follows = shared.observer.follows();
         if !self.collects_undisturbed
@@ -205,7 +208,8 @@ impl Scheduler {
         true
     }
 
-    /// Ends the copies of a die, if all of them are made now. Returns `true` if they are.
+    /// Ends the job of a die that copies all pages of a victim, if all copies are made. Returns
+    /// `true` if they are.
     ///
     /// # Errors
     /// The errors of the map.
@@ -227,8 +231,8 @@ impl Scheduler {
         Ok(true)
     }
 
-    /// Lets all chains get on until `until`: the map and the observer are as if each step had been an
-    /// event. Returns the time at which the last of these steps ended.
+    /// Brings all chains of copies up to `until`: the map and the observer are then as if each step
+    /// had been an event. Returns the time at which the last of these steps ended, in nanoseconds.
     ///
     /// # Errors
     /// The errors of the map.

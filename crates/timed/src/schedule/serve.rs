@@ -1,5 +1,5 @@
-//! The choice of the next operation among those that wait at a die, and the ways in which it is served:
-//! alone, with others on its other planes, or while another is under way.
+//! The choice of the next operation among those that wait at a die, and the three ways to serve it:
+//! alone, together with operations on other planes, or while another operation is under way.
 
 use flashgc_drive::error::DriveError;
 use flashgc_ftl::FtlError;
@@ -13,10 +13,10 @@ use crate::observer::Observer;
 use crate::ops::{Kind, NONE, PageOp};
 use crate::shared::Shared;
 
-/// The most reads waiting at a die that are looked at to find others of a flash page.
+/// The largest number of waiting reads of a die that are searched for reads of the same flash page.
 const MOST_LOOKED_AT: usize = 256;
 
-/// A plane that no operation joins any more. No operation has this place.
+/// Marks a plane that no further operation may join. No operation has this place.
 const CLOSED: u32 = NONE - 1;
 
 /// The page operations that may be served.
@@ -24,7 +24,7 @@ const CLOSED: u32 = NONE - 1;
 pub(super) struct Allowed {
     pub(super) reads: bool,
     pub(super) writes: bool,
-    /// The order before which they must have come.
+    /// The operations must have come before this order.
     pub(super) before: u64,
 }
 
@@ -65,8 +65,8 @@ impl Scheduler {
         self.collector.lets_go(shared, write).then_some(write)
     }
 
-    /// Lets an idle die without a collection serve the next operation, begin a collection for it, or
-    /// rest.
+    /// Chooses the next job of an idle die that has no collection: it serves the next operation,
+    /// begins a collection that the operation needs, or rests. Returns `true` if a job has begun.
     pub(super) fn serve<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -86,8 +86,9 @@ impl Scheduler {
             return Ok(true);
         }
         self.start(shared, die, op)?;
-        // The next writes have waited long, so their data may have left the processor's cache. First the
-        // map entry is fetched, and one operation later the data that it points to.
+        // The map entries of the next writes may have left the processor's cache. The entry of the
+        // write after next is prefetched, then, one operation later, the data that the entry points
+        // to.
         let next = self.waiting.oldest_write(die);
         if next != NONE {
             let PageOp { page, next: after, .. } = shared.ops[next];
@@ -99,7 +100,7 @@ impl Scheduler {
         Ok(true)
     }
 
-    /// Lets a die with nothing to do collect after a while.
+    /// Sets the timer after which a die without work collects.
     fn rest<O: Observer>(&self, shared: &mut Shared<O>, die: u32) {
         if let Some(after_ns) = self.idle_ns {
             let clock = &mut shared.clock;
@@ -146,8 +147,8 @@ impl Scheduler {
         shared.ops[op].writes() && self.collector.is_needed(&*shared.map, page, plane)
     }
 
-    /// Serves a page operation that waits at a die, and those that go with it. Returns `true`: something
-    /// has begun.
+    /// Serves a page operation that waits at a die, and those that can be served together with it.
+    /// Always returns `true`.
     pub(super) fn start<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -157,7 +158,7 @@ impl Scheduler {
         self.take_out(shared, die, op);
         self.collector.served(&shared.ops[op]);
         let PageOp { kind, page, .. } = shared.ops[op];
-        // Comparisons are foreseen more often than a jump.
+        // The processor predicts comparisons better than the jump of a `match`.
         if kind == Kind::Trim || kind == Kind::Flush {
             return self.start_without_data(shared, die, op);
         }
@@ -235,8 +236,8 @@ impl Scheduler {
         Ok(true)
     }
 
-    /// Writes the whole page of a partial write, whose old data are read. Returns the write if it is
-    /// done, because its page waits in the page buffer, or [`NONE`].
+    /// Writes the page of a partial write after the read of its old data. Returns the write if it
+    /// is done at once, because its page entered the page buffer; else [`NONE`].
     #[inline(never)]
     pub(super) fn write_back<O: Observer>(
         &mut self,
@@ -246,7 +247,7 @@ impl Scheduler {
     ) -> Result<u32, DriveError> {
         let PageOp { page, plane, kind, .. } = shared.ops[op];
         if kind == Kind::Trim {
-            // It waited in the write cache, and was discarded meanwhile.
+            // The host discarded the page, which was in the write cache, during the read.
             shared.map.trim(page)?;
             shared.observer.trimmed(page);
             return Ok(op);
@@ -261,7 +262,8 @@ impl Scheduler {
             self.flash.begin_on_bus(clock, ops, die, Job::ModifyWrite(op), units, cells_ns);
             return Ok(NONE);
         }
-        // While it was read, its place was taken or it aged into another class: it waits again.
+        // During the read another write took the free place, or the page's class has changed. The
+        // write waits again.
         let held_ns = self.flash.die(die).held_until(shared.now());
         let operation = &mut shared.ops[op];
         operation.kind = Kind::Write;
@@ -270,7 +272,7 @@ impl Scheduler {
         Ok(NONE)
     }
 
-    /// Takes a page operation that waits out of its queue to be served now.
+    /// Takes a page operation out of its queue, as it is served now.
     #[inline(always)]
     pub(super) fn take_out<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
         let held_ns = self.flash.die(die).held_until(shared.now());
@@ -280,9 +282,9 @@ impl Scheduler {
         operation.blocked_ns = held_ns - operation.blocked_ns;
     }
 
-    /// Gathers operations of the same kind on other planes with `first`, a read or a write that is
-    /// served, into one multi-plane operation. Reads of a flash page that is read go with it. Returns the
-    /// number of flash pages that are programmed beside the first.
+    /// Joins waiting operations to `first`, a read or a write that is served now. Operations of the
+    /// same kind on other planes make one multi-plane operation. Reads of a flash page that is read
+    /// anyway join, too. Returns the number of flash pages that are programmed besides the first.
     fn gather<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -300,7 +302,8 @@ impl Scheduler {
         self.gather_waiting(shared, die, first, is_alone)
     }
 
-    /// Gathers operations if others may join: from other planes unless it `is_alone`.
+    /// Joins waiting operations to `first` as [`Scheduler::gather`] does. If `is_alone`, none of
+    /// other planes join.
     #[inline(never)]
     fn gather_waiting<O: Observer>(
         &mut self,
@@ -315,14 +318,16 @@ impl Scheduler {
         if is_alone && !has_units {
             return Ok(0);
         }
-        // The operation of each plane, or the first if others cannot join it.
+        // The last operation of each plane; `NONE` if a first one may join. If only one plane may
+        // take part, all entries are `first`.
         let mut of_plane = vec![if is_alone { first } else { NONE }; planes as usize];
         of_plane[(shared.ops[first].plane % planes) as usize] = first;
         let mut last = first;
         let mut joined = 0;
         let mut next = self.waiting.oldest(die, kind);
         let mut looked_at = 0;
-        // An operation that is passed over closes its plane: operations on one plane stay in order.
+        // An operation that does not fit closes its plane, as operations on one plane stay in
+        // order.
         while next != NONE && (of_plane.contains(&NONE) || has_units && looked_at < MOST_LOOKED_AT)
         {
             looked_at += 1;
@@ -370,7 +375,7 @@ impl Scheduler {
     }
 }
 
-/// Gives a write its physical page. Returns its place.
+/// Gives a write its physical page. Returns the place of that page.
 #[inline(always)]
 pub(super) fn write<O: Observer>(shared: &mut Shared<O>, op: u32) -> Result<u32, DriveError> {
     let PageOp { page, plane, .. } = shared.ops[op];

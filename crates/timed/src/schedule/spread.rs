@@ -1,4 +1,4 @@
-//! Dynamic placement: a write goes to the die with the least to do.
+//! Dynamic placement: a write goes to the die with the fewest operations.
 
 use flashgc_base::naming::option;
 use flashgc_base::refuse_if;
@@ -10,34 +10,37 @@ use hashbrown::HashMap;
 use crate::config::{Placement, Settings, Unit};
 use crate::ops::{Kind, PageOp};
 
-/// The data of dynamic placement on dies and planes; empty without it.
+/// The state of dynamic placement on dies and planes; empty with a static placement.
 ///
-/// It knows the number of operations on their way, and nothing of their later way.
+/// It counts the operations that dies have not done yet. It does not know how they are served.
 #[derive(State)]
 pub struct Spread {
     #[snapshot(skip)]
     planes_per_die: u32,
-    /// `true` with dynamic placement. Without it every page stays at home, and nothing below is called.
+    /// `true` with dynamic placement. Without it every page stays on its home plane, and no method
+    /// is called.
     #[snapshot(skip)]
     pub(super) is_dynamic: bool,
-    /// The number of page operations at each die.
+    /// The number of page operations that each die has not done yet.
     #[snapshot(table)]
     loads: Vec<u32>,
-    /// The number of writes on their way to each plane.
+    /// The number of writes that each plane has not done yet.
     #[snapshot(table)]
     coming: Vec<u32>,
-    /// The die after the one chosen last, and below it each die's plane after the one chosen last.
+    /// The turns among equals: the die after the die that was chosen last, and in each die
+    /// the plane after the plane that was chosen last.
     next_die: usize,
     #[snapshot(table)]
     next_plane: Vec<u32>,
-    /// The plane that takes the rest of a flash page's worth of writes, and their number.
+    /// The plane chosen last, and the number of further writes that go there until they fill a
+    /// flash page.
     filling: (u32, u32),
     #[snapshot(skip)]
     units_per_page: u32,
-    /// The pages with operations on their way: the number of operations, and the plane to which they
-    /// all go, so that they stay in order.
+    /// The pages with operations that are not done: the number of operations, and their plane. All
+    /// operations on a page go to one plane, so that they stay in order.
     pending: HashMap<u32, (u32, u32)>,
-    /// The most valid pages that a plane holds.
+    /// The largest number of valid pages that a plane may hold.
     #[snapshot(skip)]
     most_valid: u64,
 }
@@ -67,7 +70,8 @@ impl Spread {
              logical capacity of {} pages",
             geometry.logical_pages()
         );
-        // Collections go on until more than `high` blocks are erased, even if the data lie densely.
+        // A plane collects until more than `high` of its blocks are erased. Its data must leave
+        // room for that.
         let each = u64::from(geometry.logical_pages().div_ceil(planes));
         let goes_on = settings.collecting.high > settings.collecting.low;
         refuse_if!(
@@ -91,8 +95,8 @@ impl Spread {
         })
     }
 
-    /// Chooses the plane at which a page operation is served, on a page that was at `home` at first. It is on
-    /// its way there until it [`leave`](Self::leave)s.
+    /// Chooses the plane that serves a page operation. `home` is the plane of a page without data.
+    /// The operation counts until [`leave`](Self::leave) is called for it.
     #[inline(always)]
     pub fn place(&mut self, map: &dyn Stepwise, op: &PageOp, home: u32) -> u32 {
         let PageOp { page, kind, .. } = *op;
@@ -128,13 +132,14 @@ impl Spread {
         }
     }
 
-    /// Notes that a write on its way to `plane` becomes a TRIM.
+    /// Notes that a waiting write of `plane` becomes a TRIM.
     pub fn discard(&mut self, plane: u32) {
         self.coming[plane as usize] -= 1;
     }
 
-    /// Returns a plane with room, on the die with the least to do, in turn among equals; the plane
-    /// where the page lies now if there is none. As many writes as fill a flash page go to one plane.
+    /// Returns a plane with room on the die with the fewest operations; equal dies take turns.
+    /// Writes that fill a flash page together go to one plane. If no plane has room, returns the
+    /// page's present plane.
     fn freest_plane(&mut self, map: &dyn Stepwise, page: u32, home: u32) -> u32 {
         let (filling, left) = self.filling;
         if left > 0 && self.has_room(map, filling) {
@@ -144,7 +149,7 @@ impl Spread {
         let dies = self.loads.len();
         let turn = self.next_die;
         let order = (turn..dies).chain(0..turn);
-        // The first choice nearly always has room, and then the others are not looked at.
+        // The first choice nearly always has room, so the other dies are sorted only without it.
         let first = order.clone().min_by_key(|&die| self.loads[die]).unwrap_or(0);
         let chosen = self.plane_with_room(map, first).or_else(|| {
             let mut others: Vec<usize> = order.collect();

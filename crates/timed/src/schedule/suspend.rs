@@ -10,8 +10,9 @@ use crate::ops::{Kind, NONE};
 use crate::shared::Shared;
 
 impl Scheduler {
-    /// Suspends the job of a die's cells, if `op`, which waits there, is worth it. A job that was suspended
-    /// as often as it may be is not: the first operation for which that is the reason is reported.
+    /// Suspends the job of a die's cells for `op`, which waits there, if the rule of suspension
+    /// allows it. A job that was suspended as often as it may be goes on; the first operation that
+    /// must wait for this reason is reported to the observer.
     pub(super) fn suspend_for<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
         let rule = self.suspend;
         let now = shared.now();
@@ -53,8 +54,8 @@ impl Scheduler {
         }
     }
 
-    /// Suspends the job that the cells of a die have just begun, if an operation that waits is
-    /// worth it. Returns `true` if it did.
+    /// Suspends the job that the cells of a die have just begun, if the rule of suspension allows
+    /// it for the oldest waiting read or write. Returns `true` if it did.
     pub(super) fn suspend_for_those_that_wait<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -86,15 +87,16 @@ impl Scheduler {
             return !self.waiting.write_before(&shared.ops, die, op);
         }
         let is_next = self.waiting.oldest_write(die) == op;
-        // An operation that comes into the page buffer needs no die.
+        // An operation that enters the page buffer does not need the die.
         if self.units_per_page > 1 && self.can_gather(shared, die, op) {
             return false;
         }
         job == Job::Erase && is_next && self.collector.lets_go(shared, op)
     }
 
-    /// Lets an idle die with a suspended operation serve the operations that waited, and then go on
-    /// with it. Operations that came meanwhile count as another suspend.
+    /// Chooses the next job of an idle die with a suspended job. First the die serves the
+    /// operations that waited when the job was suspended. Then it serves later ones, which counts
+    /// as one more suspension, or continues the job.
     pub(super) fn while_suspended<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -119,7 +121,8 @@ impl Scheduler {
         Ok(true)
     }
 
-    /// Returns `true` if the job that is suspended on a die programs `page`: its buffer holds the data.
+    /// Returns `true` if the job that is suspended on a die programs `page`, so that a buffer of
+    /// the die still holds the page's data.
     pub(super) fn holds_data_of<O: Observer>(
         &self,
         shared: &Shared<O>,
