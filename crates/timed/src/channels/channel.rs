@@ -1,5 +1,5 @@
-//! One channel of a drive, simulated alone: a drive of one channel that is given its arrivals and the time
-//! at which it stops.
+//! One channel of a drive, simulated as a drive of its own with one channel. The caller pushes its
+//! requests and sets the time at which it stops.
 
 use flashgc_drive::error::DriveError;
 use flashgc_workload::requests::TimedRequest;
@@ -8,16 +8,16 @@ use super::meter::ChannelMeter;
 use crate::clock::Position;
 use crate::drive::TimedDrive;
 
-/// One channel of a drive. Its places are those of its own clock.
+/// One channel of a drive. Its positions in time are those of its own clock.
 pub type Channel = TimedDrive<ChannelMeter>;
 
 impl TimedDrive<ChannelMeter> {
-    /// Adds a request that will arrive at its own time, behind those that were pushed before.
+    /// Adds a request after those that were pushed before. It arrives at its own arrival time.
     pub(super) fn push(&mut self, request: TimedRequest, number: u64) {
         self.front.push(request, number);
     }
 
-    /// Handles every event that is not behind `end`.
+    /// Handles all events up to the position `end`.
     ///
     /// # Errors
     /// The errors of the map.
@@ -31,7 +31,8 @@ impl TimedDrive<ChannelMeter> {
         Ok(())
     }
 
-    /// Handles the next event, and nothing else. Returns the die that is to be looked at first.
+    /// Handles the next event only. Returns the die that may begin a job first, if the event names
+    /// one.
     ///
     /// # Errors
     /// The errors of the map.
@@ -45,8 +46,8 @@ impl TimedDrive<ChannelMeter> {
         }
     }
 
-    /// Gives a request its place in the queue at an event of the drive, which is at `place` there and at
-    /// `own` here. Marks its dies as ready.
+    /// Dispatches a request at an event of the whole drive. `place` is the position of the event on
+    /// the drive's clock, `own` on the channel's clock. Marks the dies of the request as ready.
     ///
     /// # Errors
     /// The errors of the map.
@@ -61,22 +62,22 @@ impl TimedDrive<ChannelMeter> {
         self.front.enter(&mut self.shared, &mut self.scheduler, request, number, arrived)
     }
 
-    /// Notes that the event of the drive is over.
+    /// Notes that the event of the whole drive is over.
     pub(super) fn is_over(&mut self) {
         self.shared.observer.elsewhere = None;
     }
 
-    /// Returns the place of the next event.
+    /// Returns the position of the next event.
     pub(super) fn next_position(&mut self) -> Position {
         self.shared.clock.next_position()
     }
 
-    /// Returns the place of the last event.
+    /// Returns the position of the last event.
     pub(super) fn position(&self) -> Position {
         self.shared.clock.position()
     }
 
-    /// Brings map and measurements up to this place.
+    /// Brings the map and the measurements up to this position.
     ///
     /// # Errors
     /// The errors of the map.

@@ -1,32 +1,34 @@
-//! Threads that simulate channels side by side.
+//! A crew: threads that simulate channels in parallel.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-/// The time for which a thread looks for work without a pause. It is longer than the time between two
-/// pieces of work of a drive that is simulated at full speed.
+/// The time for which a thread polls for a new round before it sleeps. It is longer than the usual
+/// time between two rounds.
 const WATCHES: Duration = Duration::from_micros(50);
-/// The time after which a thread that sleeps looks again at the latest.
+/// The longest time for which a thread sleeps before it checks for a new round.
 const SLEEPS: Duration = Duration::from_millis(5);
 
-/// The work of a crew: a fixed number of jobs in each round, each done by whoever comes first. A thread
-/// begins with the jobs that it did last time, whose data are near it.
+/// The shared state of a crew. Each round has the same number of jobs, and any thread may take any
+/// job. A thread begins with the same jobs in every round, as their data may still be in its
+/// processor's cache.
 pub struct Crew {
     members: usize,
-    /// The number of the round under way, and below it whether rounds are over.
+    /// `round`: the number of the present round. `is_over`: `true` if no further round comes.
     round: AtomicU64,
     is_over: AtomicBool,
-    /// The last round in which somebody took each job.
+    /// The last round in which a thread took each job.
     taken: Box<[AtomicU64]>,
     /// The number of jobs of the round that are not done.
     left: AtomicUsize,
-    /// The number of members that sleep.
+    /// The number of members that sleep now.
     asleep: AtomicUsize,
 }
 
 impl Crew {
-    /// Returns a crew of `members` threads, the leading one among them, for `jobs` jobs a round.
+    /// Returns a crew of `members` threads, including the leading one, for `jobs` jobs in each
+    /// round.
     pub fn new(members: usize, jobs: usize) -> Self {
         Self {
             members,
@@ -38,7 +40,8 @@ impl Crew {
         }
     }
 
-    /// Runs every job once. `others` are the threads of the other members.
+    /// Runs every job once. Only the leading thread calls this. `others` are the threads of the
+    /// other members.
     pub fn round(&self, others: &[Thread], job: &(impl Fn(usize) + Sync)) {
         self.left.store(self.taken.len(), Ordering::Relaxed);
         let round = self.round.fetch_add(1, Ordering::SeqCst) + 1;
@@ -52,7 +55,8 @@ impl Crew {
         }
     }
 
-    /// Runs the jobs of member `member`, one of the others, until there is no other round.
+    /// Takes part in all rounds as member `member`, which is not the leading one. Returns after the
+    /// last round.
     pub fn follow(&self, member: usize, job: &(impl Fn(usize) + Sync)) {
         let mut done = 0;
         loop {
@@ -62,7 +66,7 @@ impl Crew {
         }
     }
 
-    /// Returns a guard that ends the rounds when it is dropped, however that comes about.
+    /// Returns a guard that ends all rounds when it is dropped, also by a panic.
     pub fn dismissed_in_the_end<'a>(&'a self, others: &'a [Thread]) -> impl Drop + 'a {
         struct Dismissed<'a>(&'a Crew, &'a [Thread]);
         impl Drop for Dismissed<'_> {
@@ -118,7 +122,8 @@ impl Crew {
     }
 }
 
-/// Counts a job as done when it is dropped, also by a panic: nobody waits for it in vain.
+/// Counts a job as done when it is dropped, also by a panic. Otherwise the leading thread would
+/// wait for ever.
 struct Counted<'a>(&'a AtomicUsize);
 
 impl Drop for Counted<'_> {
@@ -127,7 +132,7 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// Pauses between two looks: others may need the core.
+/// Pauses between two polls, and now and then gives the core to other threads.
 fn pause(looks: &mut u32) {
     *looks += 1;
     match looks.is_multiple_of(64) {

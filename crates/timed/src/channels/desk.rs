@@ -1,5 +1,5 @@
-//! The work before the channels: requests arrive, wait for their places in the queue, are cut into the
-//! parts of their channels, and are done with the last part.
+//! The desk: the work that the channels share. Requests arrive here, wait for places in the queue
+//! and are cut into one part for each channel. A request is done when its last part is done.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -20,7 +20,8 @@ use crate::drive::Stop;
 use crate::front::{MOST_WAITING, Shape};
 use crate::measure::Meter;
 
-/// The least number of requests for which channels go on alone. With fewer, events are handled one by one.
+/// The least number of requests for which the channels run alone. For fewer, the desk handles
+/// events one by one.
 const LEAST_ALONE: u64 = 16;
 
 /// A request that waits for its place in the queue of the drive.
@@ -31,7 +32,7 @@ pub struct QueuedRequest {
     pub arrived: u64,
 }
 
-/// A channel that no other thread has now.
+/// A channel, locked for this thread.
 pub type Guard<'a> = MutexGuard<'a, Channel>;
 
 /// See the module's text.
@@ -47,11 +48,11 @@ pub struct Desk {
     pub(super) dies: Dies,
     #[snapshot(skip)]
     pub(super) queue_depth: u64,
-    /// The next requests of the workload. The first chunk may be taken in part.
+    /// The next requests of the workload, in chunks. Part of the first chunk may be taken already.
     pub(super) ahead: VecDeque<Chunk>,
-    /// The number of requests of the first chunk that are taken.
+    /// The number of requests of the first chunk that were taken.
     pub(super) taken: usize,
-    /// The chunks whose requests are all taken.
+    /// The chunks whose requests were all taken.
     #[snapshot(skip)]
     pub(super) used: Vec<Chunk>,
     /// The requests that wait for a place in the queue, in order of arrival.
@@ -60,32 +61,34 @@ pub struct Desk {
     pub(super) outstanding: u64,
     #[snapshot(state)]
     pub(super) joints: Joints,
-    /// The number of requests that arrived: without flush commands, and below with them.
+    /// The number of requests that arrived. `arrived` does not count flush commands and hints;
+    /// `distributed` counts flush commands, too.
     pub(super) arrived: u64,
     pub(super) distributed: u64,
     pub(super) completed: u64,
     pub(super) in_system: u64,
-    /// The time of the last arrival, and the number of requests in the system then.
+    /// The time of the last arrival in nanoseconds, and the number of requests in the system then.
     pub(super) last_arrival: (u64, u64),
-    /// The time that requests of one channel waited for their places.
+    /// The sum of the nanoseconds that requests of one channel waited for places in the queue.
     pub(super) waited_ns: u128,
     /// The number of collections that began.
     pub(super) collections: u64,
-    /// The place of the last event.
+    /// The position of the last event on the drive's clock.
     pub(super) reached: Position,
-    /// The place of the next event of each channel, in the order of the drive.
+    /// The position of each channel's next event on the drive's clock.
     #[snapshot(skip)]
     pub(super) next: Vec<Position>,
-    /// The dies that are ready; the one that is to be looked at next comes last.
+    /// The dies that may be able to begin a job, each as channel and die. The last one is checked
+    /// next.
     #[snapshot(skip)]
     pub(super) ready: Vec<(u32, u32)>,
-    /// `true` if the channels have gone on alone with the requests that they were given last.
+    /// `true` if the channels have run alone since the last call of [`Desk::settle_all`].
     #[snapshot(skip)]
     pub(super) has_given: bool,
-    /// The number of steps of the event.
+    /// The number of steps of the present event so far.
     #[snapshot(skip)]
     pub(super) steps: u32,
-    /// The channels in which something happened at this event.
+    /// The channels that the present event has changed.
     #[snapshot(skip)]
     pub(super) touched: Vec<u32>,
 }
@@ -107,13 +110,13 @@ impl Dies {
         }
     }
 
-    /// Returns the channel of a page, and its die there.
+    /// Returns the channel of a page, and the number of its die in the channel.
     fn of_page(&self, page: u32) -> (u32, u32) {
         let die = self.homes[page as usize % self.homes.len()] / self.planes_per_die;
         (die / self.per_channel, die % self.per_channel)
     }
 
-    /// Sorts dies by their first page among these pages.
+    /// Sorts `dies` in the order in which `pages` first name them.
     fn sort<T>(&self, dies: &mut [T], pages: Range<u32>, die: impl Fn(&T) -> (u32, u32)) {
         let mut rest = dies;
         for page in pages.take(self.homes.len()) {
@@ -162,8 +165,8 @@ impl Desk {
         }
     }
 
-    /// Simulates until `until` requests are completed, or a little farther than `about`. `alone` lets all
-    /// channels go on alone until the arrivals at a time.
+    /// Simulates until `until` requests are completed. If `about` is less, stops soon after `about`
+    /// requests. `alone` lets all channels run alone until the arrivals at a given time.
     pub fn run(
         &mut self,
         channels: &[Mutex<Channel>],
@@ -213,8 +216,8 @@ impl Desk {
         Ok(true)
     }
 
-    /// Returns the number of requests that may arrive before channels can meet in the queue, before the
-    /// drive is to stop, and before the first one that is measured.
+    /// Returns the number of requests for which the channels may run alone: before the queue can be
+    /// full, before the drive must stop, and before measurement begins.
     fn may_go_alone(&self, until: u64) -> u64 {
         if !self.line.is_empty() {
             return 0;
@@ -226,12 +229,12 @@ impl Desk {
         places.min(left).min(warming).min(MOST_ALONE)
     }
 
-    /// Returns the number of requests that are ahead.
+    /// Returns the number of requests in `ahead` that were not taken.
     fn left(&self) -> usize {
         self.ahead.iter().map(|chunk| chunk.requests.len()).sum::<usize>() - self.taken
     }
 
-    /// Makes sure that `count` requests are ahead, unless the workload ends before.
+    /// Makes sure that `ahead` has `count` requests, unless the workload ends before.
     #[inline]
     fn fetch(&mut self, source: &Mutex<RequestSource>, count: usize) -> Result<(), DriveError> {
         match self.left() < count {
@@ -268,7 +271,7 @@ impl Desk {
         Some(next.arrival_ns.max(self.reached.time))
     }
 
-    /// Takes `count` requests of the first chunk.
+    /// Marks `count` further requests of the first chunk as taken.
     fn take(&mut self, count: usize) {
         self.taken += count;
         let is_used = |chunk: &Chunk| chunk.requests.len() == self.taken;
@@ -278,9 +281,9 @@ impl Desk {
         }
     }
 
-    /// Gives up to `count` requests to their channels, where they wait until they arrive. Returns the
-    /// arrival time of the next one after them. Returns `None`, and gives none, if there is no such
-    /// request.
+    /// Gives up to `count` requests to their channels, where they wait until they arrive. Returns
+    /// the arrival time of the request after them. If there is no request after them, gives none
+    /// and returns `None`.
     fn give(
         &mut self,
         channels: &mut [Guard<'_>],
@@ -353,7 +356,7 @@ impl Desk {
         Ok(())
     }
 
-    /// Returns the request at a place of a chunk.
+    /// Returns the request at `place` of a chunk, with its parts.
     #[inline]
     fn coming(&self, chunk: &Chunk, place: usize) -> Coming {
         let request = chunk.requests[place];
@@ -363,8 +366,8 @@ impl Desk {
         }
     }
 
-    /// Counts the arrivals of `count` requests of one channel each, which get their places. The last one
-    /// arrives at `last`.
+    /// Counts the arrivals of `count` requests, each of one channel, which get places in the queue.
+    /// The last one arrives at `last`.
     fn count_arrivals(&mut self, count: u64, last: u64) {
         self.distributed += count;
         self.arrived += count;
@@ -383,13 +386,13 @@ impl Desk {
         self.arrived.saturating_sub(1)
     }
 
-    /// Returns the channel with the next event, and the event's place in the drive.
+    /// Returns the channel with the next event, and the event's position on the drive's clock.
     fn first(&self) -> (u32, Position) {
         let all = (0..).zip(self.next.iter().copied());
         all.min_by_key(|&(_, place)| place).expect("a drive has channels")
     }
 
-    /// Looks up the next event of each channel.
+    /// Looks up the positions of the next and of the last event of each channel.
     fn look(&mut self, channels: &mut [Guard<'_>]) {
         self.next.clear();
         for (drive, order) in channels.iter_mut().zip(&self.orders) {
@@ -420,7 +423,7 @@ impl Desk {
         }
     }
 
-    /// Handles the next event of a channel, at `place` of the drive.
+    /// Handles the next event of a channel, at the position `place` of the drive's clock.
     fn event(
         &mut self,
         channels: &mut [Guard<'_>],
@@ -429,7 +432,7 @@ impl Desk {
     ) -> Result<(), DriveError> {
         let drive = self.step_of(channels, channel);
         let die = drive.happen()?;
-        // A chain that goes on has taken its event back.
+        // If a chain is not over, its event does not count, and the channel's position is earlier.
         if self.orders[channel as usize].of_drive(drive.position()) >= place {
             self.reached = self.reached.max(place);
         }
@@ -443,8 +446,8 @@ impl Desk {
         self.follow(channels, place)
     }
 
-    /// Executes the consequences of the event at `place`: requests get places, and dies that are ready
-    /// begin.
+    /// Executes the consequences of the event at `place`: requests get places in the queue, and
+    /// ready dies begin jobs.
     fn follow(&mut self, channels: &mut [Guard<'_>], place: Position) -> Result<(), DriveError> {
         loop {
             self.admit(channels, place)?;
@@ -460,7 +463,7 @@ impl Desk {
         Ok(())
     }
 
-    /// Gives requests the places that are free.
+    /// Gives the free places in the queue to the requests that wait.
     fn admit(&mut self, channels: &mut [Guard<'_>], place: Position) -> Result<(), DriveError> {
         while self.outstanding < self.queue_depth
             && let Some(held) = self.line.pop_front()
@@ -480,7 +483,7 @@ impl Desk {
                 self.take_ready(channels, channel);
             }
             if coming.parts().len() > 1 && self.ready.len() > before + 1 {
-                // The order is that of pages that come one by one.
+                // Dies are served in the order of the request's pages.
                 let pages = self.shape.pages_of(&coming.request)?;
                 self.dies.sort(&mut self.ready[before..], pages, |die| *die);
             }
@@ -489,7 +492,7 @@ impl Desk {
         Ok(())
     }
 
-    /// Lets a die of a channel begin everything that it can.
+    /// Lets a die of a channel begin all jobs that it can.
     fn look_at(
         &mut self,
         channels: &mut [Guard<'_>],
@@ -501,8 +504,8 @@ impl Desk {
         Ok(())
     }
 
-    /// Takes the dies of a channel that are ready now. They are looked at before those that were ready
-    /// before.
+    /// Takes the dies of a channel that are ready now. They are checked before the dies that were
+    /// ready earlier.
     fn take_ready(&mut self, channels: &mut [Guard<'_>], channel: u32) {
         let before = self.ready.len();
         while let Some(die) = channels[channel as usize].scheduler.next_ready() {
@@ -513,7 +516,7 @@ impl Desk {
         self.ready[before..].reverse();
     }
 
-    /// Returns a channel for the next step of the consequences of an event.
+    /// Counts a step of the present event, and returns the channel in which it takes place.
     fn step_of<'a>(&mut self, channels: &'a mut [Guard<'_>], channel: u32) -> &'a mut Channel {
         let drive = &mut *channels[channel as usize];
         self.steps += 1;
@@ -528,7 +531,7 @@ impl Desk {
         }
     }
 
-    /// Takes the reports of one channel.
+    /// Takes what the meter of one channel has recorded since the last call.
     fn settle(&mut self, channels: &mut [Guard<'_>], channel: u32) {
         let meter = &mut channels[channel as usize].shared.observer;
         if meter.done == 0 && meter.parts.is_empty() && meter.began.is_empty() {
@@ -543,7 +546,7 @@ impl Desk {
         self.finish_joints(channels);
     }
 
-    /// Takes the reports of all channels, which have gone on alone.
+    /// Takes what the meters of all channels have recorded while the channels ran alone.
     fn settle_all(&mut self, channels: &mut [Guard<'_>]) {
         let mut began: Vec<(u32, Began)> = Vec::new();
         for (channel, drive) in (0..).zip(&mut *channels) {
@@ -561,7 +564,7 @@ impl Desk {
         }
     }
 
-    /// Numbers a channel's collection as the next of the drive.
+    /// Gives a channel's collection the next number of the drive.
     fn number(&mut self, channels: &mut [Guard<'_>], channel: u32, began: Began) {
         let number = self.collections;
         self.collections += 1;
@@ -570,8 +573,8 @@ impl Desk {
         self.joints.numbered(channel, began.number, number);
     }
 
-    /// Sorts collections of all channels by their begin. If one request made several begin, the die that
-    /// got its page last began first.
+    /// Sorts collections of all channels in the order in which they began. If one request made
+    /// several begin, the die of its last page began first.
     fn sort(&self, began: &mut [(u32, Began)]) {
         began.sort_by_key(|(_, it)| it.at);
         for same in began.chunk_by_mut(|left, right| left.1.at == right.1.at) {
@@ -583,7 +586,7 @@ impl Desk {
         }
     }
 
-    /// Counts the requests that a channel has completed.
+    /// Counts the requests and parts that a channel has completed.
     #[inline]
     fn hear(&mut self, channel: u32, meter: &mut ChannelMeter) {
         let done = std::mem::take(&mut meter.done);
@@ -599,7 +602,7 @@ impl Desk {
         }
     }
 
-    /// Completes the requests whose last parts are done.
+    /// Completes the joint requests whose parts are all done.
     #[inline]
     fn finish_joints(&mut self, channels: &mut [Guard<'_>]) {
         if !self.joints.are_done() {

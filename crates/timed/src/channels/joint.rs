@@ -1,4 +1,4 @@
-//! Requests with parts on several channels.
+//! Joint requests: requests with parts on several channels.
 
 use flashgc_base::snapshot::{State, Value};
 use flashgc_workload::requests::TimedRequest;
@@ -26,17 +26,20 @@ pub struct Joint {
 #[derive(State)]
 pub struct Joints {
     pub(super) under_way: HashMap<u64, Joint>,
-    /// The numbers of those whose parts are all done.
+    /// The numbers of the joint requests whose parts are all done.
     pub(super) done: Vec<u64>,
-    /// The numbers of those that may hold collections whose numbers in the drive are not known yet.
+    /// The numbers of the joint requests that have met collections whose numbers in the drive may
+    /// not be known yet.
     #[snapshot(skip)]
     pub(super) fresh: Vec<u64>,
     pub meter: Meter,
-    /// The place at which the slowest request of each kind was completed.
+    /// The place, in the order of the drive, at which the slowest request of each kind was
+    /// completed.
     pub slowest_at: [Completed; KINDS.len()],
-    /// The time that completed requests took.
+    /// The sum of the response times of completed requests, in nanoseconds.
     pub done_ns: u128,
-    /// The number of requests done behind the arrival of the last request that the channels were given.
+    /// The number of requests that were done after the arrival of the last request given to the
+    /// channels.
     pub done_behind: u64,
     pub last_given: OrderPlace,
 }
@@ -55,7 +58,7 @@ impl Joints {
         }
     }
 
-    /// Adds a request. Returns the number of its parts.
+    /// Adds a request. Returns the number that all of its parts have.
     pub fn add(&mut self, coming: &Coming, number: u64, arrived: u64) -> u64 {
         let joint = Joint {
             request: coming.request,
@@ -78,9 +81,9 @@ impl Joints {
         self.under_way.get(&number).map(|joint| joint.request)
     }
 
-    /// Notes that a channel has done its part. Of several parts that are done at the same event, that of the
-    /// first page is the last: the die that got its page last begins first. `parts` returns the parts of a
-    /// request in the order of its pages.
+    /// Notes that a channel has done its part. If several parts are done at the same event, the
+    /// part of the request's first page counts as the last, as the die of the last page begins
+    /// first. `parts` returns the parts of a request in the order of its pages.
     pub fn part_done(
         &mut self,
         channel: u32,
@@ -111,7 +114,8 @@ impl Joints {
         }
     }
 
-    /// Replaces the number `from`, by which a channel knows a collection, by `to`, its number in the drive.
+    /// Replaces the number `from` that a collection has in its channel by its number `to` in the
+    /// drive.
     pub fn numbered(&mut self, channel: u32, from: u64, to: u64) {
         for number in &self.fresh {
             if let Some(joint) = self.under_way.get_mut(number)
@@ -124,20 +128,20 @@ impl Joints {
         }
     }
 
-    /// Notes that all collections have their numbers.
+    /// Notes that all collections have their numbers in the drive.
     #[inline]
     pub fn all_numbered(&mut self) {
         self.fresh.clear();
     }
 
-    /// Returns `true` if any request has all its parts done.
+    /// Returns `true` if there is a request whose parts are all done.
     #[inline]
     pub fn are_done(&self) -> bool {
         !self.done.is_empty()
     }
 
-    /// Completes the requests whose parts are all done, in order. Returns their number. A channel has `planes`
-    /// planes.
+    /// Completes the requests whose parts are all done, in the order of completion. Returns how
+    /// many there were. A channel has `planes` planes.
     pub fn finish(&mut self, planes: u32) -> u64 {
         let mut done: Vec<(Completed, u64, Joint)> = Vec::new();
         for number in self.done.drain(..) {
@@ -180,7 +184,7 @@ impl Joints {
         }
     }
 
-    /// Returns the longest response time of each kind so far.
+    /// Returns the longest response time of each kind of requests so far, in nanoseconds.
     pub fn slowest(&self) -> [u64; KINDS.len()] {
         let mut slowest = [0; KINDS.len()];
         for worst in self.meter.worst().of_kinds() {

@@ -9,18 +9,19 @@ use crate::front::PART;
 use crate::measure::{KINDS, Meter, Worst, kind_of};
 use crate::observer::{Completion, Follows, Observer, Span, Stint};
 
-/// The bit that marks a collection's number in its channel. A collection has such a number until it is
-/// known how many began before it in the drive.
+/// The bit that marks the number of a collection in its channel. A collection keeps that number
+/// until its number in the drive is known.
 pub const OWN: u64 = 1 << 63;
 
-/// A place in the order of the drive: an event, the request that arrived last, and the step among all
-/// consequences of the event.
+/// A place in the order of the drive: the position of the event, the number of the request that
+/// arrived last, and the step within the event.
 pub type OrderPlace = (Position, u64, u32);
 
-/// The place of a completion, and the number of requests and parts that the channel had done before.
+/// The place of a completion, and the number of requests and parts that the channel had done
+/// before.
 pub type Completed = (OrderPlace, u64);
 
-/// The place before everything.
+/// The place before all others.
 pub const START: OrderPlace = (Position::end_of(0), 0, 0);
 
 /// A collection that began.
@@ -28,9 +29,9 @@ pub const START: OrderPlace = (Position::end_of(0), 0, 0);
 pub struct Began {
     pub at: OrderPlace,
     pub die: u32,
-    /// The die whose turn it was: its page needed the room.
+    /// The die that was being served: its write needed an erased block.
     pub by: u32,
-    /// The number that the channel gives it.
+    /// The number of the collection in the channel.
     pub number: u64,
 }
 
@@ -40,41 +41,44 @@ pub struct PartDone {
     pub at: OrderPlace,
     /// The number of requests and parts that the channel had done before.
     pub behind: u64,
-    /// The completion in the terms of the channel, with the times of its last page.
+    /// The completion, with pages, dies and planes as the channel numbers them, and with the times
+    /// of the last page.
     pub completion: Completion,
-    /// The work of its die, if the request may be the slowest so far.
+    /// The work of the part's die, if the request may be the slowest so far.
     pub worst: Option<Box<Worst>>,
 }
 
-/// The measurements of one channel, in its own terms, and its reports to the whole drive.
+/// The measurements of one channel, with its own numbers of pages, dies and planes, and what it
+/// reports to the whole drive.
 #[derive(State)]
 pub struct ChannelMeter {
     #[snapshot(state)]
     pub meter: Meter,
     #[snapshot(skip)]
     order: ChannelOrder,
-    /// The place in the channel of the event that is being handled.
+    /// The position of the present event on the channel's clock.
     pub event: Position,
-    /// The place in the drive of an event elsewhere, which lets a request in that came earlier.
+    /// The position, on the drive's clock, of an event of another channel that lets a waiting
+    /// request enter this channel.
     #[snapshot(skip)]
     pub elsewhere: Option<Position>,
-    /// The request that arrived last, and the step of the event if the drive's events are handled one by
-    /// one; else 0.
+    /// The number of the request that arrived last, and the step of the event if the desk handles
+    /// events one by one; else 0.
     pub latest: (u64, u32),
-    /// The die whose turn it is.
+    /// The die that is being served.
     #[snapshot(skip)]
     turn: u32,
-    /// The number of requests completed that are the channel's alone: with flush commands, and below
-    /// without.
+    /// The number of completed requests of this channel alone. `done` counts flush commands,
+    /// `completed` does not.
     pub done: u64,
     pub completed: u64,
-    /// The number of them done behind the arrival of the last request that the channels were given.
+    /// The number of those done after the arrival of the last request given to the channels.
     pub done_behind: u64,
     pub last_given: OrderPlace,
-    /// The parts done since the last report, of requests with parts on other channels.
+    /// The parts of joint requests that were done since the last report.
     #[snapshot(skip)]
     pub parts: Vec<PartDone>,
-    /// The longest response time so far of each kind of requests that several channels served.
+    /// The longest response time so far of each kind of joint requests, in nanoseconds.
     #[snapshot(skip)]
     pub slowest_joint: [u64; KINDS.len()],
     /// The collections that began since the last report.
@@ -82,7 +86,8 @@ pub struct ChannelMeter {
     pub began: Vec<Began>,
     /// The number of requests and parts that are done.
     all_done: u64,
-    /// The place at which the slowest request of each kind was completed.
+    /// The place, in the order of the drive, at which the slowest request of each kind was
+    /// completed.
     pub slowest: [Completed; KINDS.len()],
 }
 
@@ -107,7 +112,7 @@ impl ChannelMeter {
         }
     }
 
-    /// Returns the present place in the drive.
+    /// Returns the present place in the order of the drive.
     #[inline]
     fn place(&self) -> OrderPlace {
         let event = self.elsewhere.unwrap_or_else(|| self.order.of_drive(self.event));

@@ -1,20 +1,20 @@
-//! A drive whose channels are simulated one by one, and side by side on several cores.
+//! A drive whose channels are simulated separately, and in parallel on several cores.
 //!
-//! If pages stay on their planes, requests arrive at times of their own and collections stay within a
-//! channel, channels meet in only two things: in requests of several pages, and in the queue of the drive,
-//! which takes a limited number of requests at a time. So each channel is a drive of its own ([`channel`]),
-//! whose requests are those on its pages ([`split`]).
+//! This is possible if pages stay on their planes, requests arrive in an open loop and collections
+//! stay within a channel. Channels then share only two things: requests of several pages, and the
+//! queue of the drive, which takes a limited number of requests at a time. So each channel is
+//! simulated as a drive of its own ([`channel`]), which gets the requests on its pages ([`split`]).
 //!
-//! While the queue cannot be full, the channels need not know of each other: they are given the next requests, and each
-//! goes on alone until the arrival of the next one after these. Near a full queue, and before the drive is to stop
-//! after a number of requests, [`desk`] handles events one by one in the order of the drive ([`order`]). So every digit
-//! is that of [`TimedDrive`](super::TimedDrive), on any number of threads.
+//! While the queue cannot get full, channels do not depend on each other. They get a number of
+//! requests, and each runs alone until the arrival of the next request after these. When the queue
+//! may get full, before the drive must stop after a number of requests, and where measurement
+//! begins, [`desk`] handles events one by one in the order of the drive ([`order`]). So every digit
+//! is the same as that of [`TimedDrive`](super::TimedDrive), with any number of threads.
 //!
-//! [`desk`] has the requests before the channels, [`split`] and `joint.rs` their parts, [`order`] the order
-//! of events, and `crew.rs` the threads that share the channels. Each channel has a map of its own.
-//! `PlaneLayout::first` says which planes of the drive those are, so their random streams are the same. The
-//! desk also handles events one by one where measurement begins. `tests.rs` holds the drive as a whole and
-//! this one against each other on 150 random drives, with times that tie, and on 12,000 if it is asked to.
+//! [`desk`] has the requests before the channels, [`split`] and `joint.rs` have their parts,
+//! [`order`] has the order of events, and `crew.rs` has the threads. Each channel has a map of its
+//! own. `PlaneLayout::first` is the number of its first plane in the drive, so that its random
+//! streams are those of the whole drive.
 
 mod channel;
 mod crew;
@@ -51,7 +51,7 @@ use order::ChannelOrder;
 use source::{Post, REFILLS, RequestSource};
 use split::PageSplit;
 
-/// A drive whose channels are simulated one by one. See the module's text.
+/// A drive whose channels are simulated separately. See the module's text.
 pub struct Channels {
     channels: Vec<Mutex<Channel>>,
     source: Mutex<RequestSource>,
@@ -60,8 +60,9 @@ pub struct Channels {
     threads: usize,
 }
 
-/// Returns `true` if, as far as the settings say, the channels of such a drive meet only in requests of several pages
-/// and in its queue. The map must keep its planes apart, too.
+/// Returns `true` if the settings allow channels to be simulated separately: they share only
+/// requests of several pages and the queue of the drive. The map must also treat its planes
+/// separately, which is not checked here.
 pub fn are_apart(settings: &Settings) -> bool {
     settings.hardware.channels > 1
         && settings.placement != Placement::Dynamic
@@ -74,15 +75,17 @@ pub fn are_apart(settings: &Settings) -> bool {
         && !settings.details.serial_overwrites
 }
 
-/// Locks a mutex, which no other thread has now. None can have broken it: a thread that panics ends the run.
+/// Locks a mutex that no other thread holds now. A poisoned mutex is locked, too, as a thread that
+/// panics ends the run anyway.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 impl Channels {
-    /// Returns the drive that `settings` describe at time 0, with `pages` logical pages, simulated by at most `threads`
-    /// threads. `meter` makes the meter of a number of dies. `layer` makes the map of a channel from its settings, the
-    /// channel's number and its logical pages; its planes must be numbered behind those of the channels before it.
+    /// Returns the drive of `settings` at time 0, with `pages` logical pages, simulated by at most
+    /// `threads` threads. `meter` makes a meter for a number of dies. `layer` makes the map of a
+    /// channel from the channel's settings, its number and its number of logical pages. The planes
+    /// of that map must have the numbers after those of the channels before.
     ///
     /// # Errors
     /// The errors of `layer`; settings that do not go together.
@@ -123,13 +126,14 @@ impl Channels {
         })
     }
 
-    /// Sets the number of requests that are read at a time. All numbers give the same digits.
+    /// Sets the number of requests that are read from the workload at a time. The results do not
+    /// depend on it.
     pub fn read_at_a_time(&mut self, requests: usize) {
         lock(&self.source).at_a_time = requests;
     }
 
-    /// Simulates until `until` requests are completed since the drive was made, or a little farther than `about` if
-    /// that is less.
+    /// Simulates until `until` requests are completed since the drive was made. If `about` is less,
+    /// stops soon after `about` requests.
     ///
     /// # Errors
     /// The errors of the map or the workload.
@@ -172,7 +176,8 @@ impl Channels {
         stop
     }
 
-    /// Executes commands before the clock starts, with the collections they need. None has a stream.
+    /// Executes commands before the clock starts, with the collections that they need. Their
+    /// streams are ignored.
     ///
     /// # Errors
     /// The errors of the map.
@@ -206,7 +211,7 @@ impl Channels {
         Ok(())
     }
 
-    /// Returns the shape of requests on pages.
+    /// Returns the rule that divides requests into pages.
     pub fn shape(&self) -> &Shape {
         &self.desk.shape
     }

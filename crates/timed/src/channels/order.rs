@@ -2,8 +2,9 @@
 
 use crate::clock::Position;
 
-/// The number of a channel in its drive, and the drive's shape. A channel's clock numbers its own timers;
-/// this finds them among those of the whole drive, in whose order events at one time come.
+/// Translates positions between a channel's clock and the clock of the whole drive. Events of the
+/// same time come in the order of the drive's timers, but a channel's clock has numbers of its own
+/// for its timers.
 #[derive(Clone, Copy, Debug)]
 pub struct ChannelOrder {
     channel: u32,
@@ -16,19 +17,19 @@ impl ChannelOrder {
         Self { channel, channels, dies_per_channel }
     }
 
-    /// Returns the place in the drive of arrivals at `time`.
+    /// Returns the position of arrivals at `time` on the drive's clock.
     pub fn arrival(self, time: u64) -> Position {
         Position { time, timer: 1 + self.channels + self.channels * self.dies_per_channel }
     }
 
-    /// Returns the timers in the drive of this channel's transfers, of its first die, and of that die's
-    /// idle time.
+    /// Returns the numbers of three timers of the drive: of this channel's transfers, of the cells
+    /// of its first die, and of the idle time of that die.
     fn firsts(self) -> (u32, u32, u32) {
         let before = self.channel * self.dies_per_channel;
         (1 + self.channel, 1 + self.channels + before, self.arrival(0).timer + 1 + before)
     }
 
-    /// Returns the place in the drive of a place in this channel.
+    /// Returns the position on the drive's clock of a position on this channel's clock.
     pub fn of_drive(self, place: Position) -> Position {
         let (dies, (transfers, first, first_idle)) = (self.dies_per_channel, self.firsts());
         let timer = match place.timer {
@@ -41,13 +42,14 @@ impl ChannelOrder {
         Position { timer, ..place }
     }
 
-    /// Returns the last place in this channel that is not behind `place` in the drive.
+    /// Returns the last position on this channel's clock that is not after `place` on the drive's
+    /// clock.
     pub fn of_channel(self, place: Position) -> Position {
         if place.timer == u32::MAX {
             return place;
         }
         let (dies, (transfers, first, first_idle)) = (self.dies_per_channel, self.firsts());
-        // The number of timers, of `count` from `from` on, that come so early.
+        // The number of timers, among `count` from number `from` on, that are not after `place`.
         let early = |from: u32, count: u32| (place.timer + 1).saturating_sub(from).min(count);
         let timer = early(transfers, 1)
             + early(first, dies)
@@ -62,7 +64,7 @@ mod tests {
     use super::*;
     use crate::clock::{Clock, Event};
 
-    /// Every timer of three channels with two dies, by the clocks themselves.
+    /// Compares all timers of three channels of two dies with the clocks themselves.
     #[test]
     fn the_places_are_those_of_the_clocks() {
         let whole = Clock::new(3, 6);
@@ -83,8 +85,8 @@ mod tests {
                 events.push((channel, own, of_drive));
             }
         }
-        // The last of a channel's own places that is not behind a place of the drive, found by a search of
-        // all.
+        // Finds, by a search of all, the last position of a channel that is not after a position of
+        // the drive.
         for timer in 0..20 {
             let place = Position { time: 9, timer };
             for channel in 0..3 {

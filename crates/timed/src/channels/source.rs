@@ -1,4 +1,5 @@
-//! The workload of a drive whose channels are simulated one by one: its next requests, cut into parts.
+//! The workload of a drive whose channels are simulated separately: its next requests, cut into
+//! parts.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -12,40 +13,42 @@ use super::lock;
 use super::split::PageSplit;
 use crate::front::Shape;
 
-/// The number of jobs that make more requests while channels go on alone, shared by several threads.
+/// The number of jobs in each round of the crew that read more requests, while other jobs simulate
+/// channels.
 pub const REFILLS: usize = 4;
 
-/// The most requests that the channels are given at once. The more there are, the less threads wait for
-/// each other.
+/// The largest number of requests that the channels get at once. With more requests, threads wait
+/// less for each other.
 pub const MOST_ALONE: u64 = 16_384;
-/// The most requests given at once in a drive whose queue takes fewer.
+/// The least value of [`most_alone`], for drives with a short queue.
 const LEAST_AHEAD: u64 = 1024;
 
-/// Returns the most requests that the channels of a drive are given at once.
+/// Returns the largest number of requests that the channels of a drive get at once.
 pub fn most_alone(queue_depth: u32) -> u64 {
     u64::from(queue_depth).clamp(LEAST_AHEAD, MOST_ALONE)
 }
 
-/// A part of a request, and its channel.
+/// A channel, and the part of a request that it serves.
 pub type Part = (u32, TimedRequest);
 
-/// A request that is going to arrive.
+/// A request that will arrive, with its parts.
 #[derive(Value)]
 pub struct Coming {
     pub request: TimedRequest,
-    /// The part of its only channel, if it has one channel.
+    /// The only part, if the request has one channel.
     pub only: Option<Part>,
-    /// The parts of a request with several channels; empty if there is a fault in it.
+    /// The parts, if the request has several channels; empty if it names a page that the drive
+    /// lacks.
     pub parts: Vec<Part>,
 }
 
-/// Requests that arrive one after another.
+/// Some requests of the workload, in the order of arrival.
 #[derive(Value)]
 #[snapshot(then = check)]
 pub struct Chunk {
     pub requests: Vec<TimedRequest>,
-    /// The chunk's requests by channel; `None` unless each of them is a request of the drive on one
-    /// channel. It is not stored: the desk goes through a chunk from a snapshot one by one.
+    /// The requests sorted by channel; `None` unless each is on one page. A snapshot does not have
+    /// it: after a restore the desk gives the requests of the chunk one by one.
     #[snapshot(skip)]
     pub by_channel: Option<Arc<ByChannel>>,
 }
@@ -59,13 +62,14 @@ impl Chunk {
     }
 }
 
-/// The requests of a chunk as their channels see them.
+/// The requests of a chunk, sorted by channel, with addresses in the channel.
 pub struct ByChannel {
-    /// The channel of each request, and its first byte there.
+    /// The channel of each request, and the address of its first byte in the channel.
     places: Box<[(u32, u64)]>,
-    /// The begin of each channel's requests, and the end of all.
+    /// The index in `requests` at which each channel's requests begin; at the end, the number of
+    /// all.
     begins: Box<[usize]>,
-    /// The requests of one channel after another, each with its place in the chunk.
+    /// The requests, channel after channel, each with its place in the chunk.
     requests: Box<[(TimedRequest, u32)]>,
 }
 
@@ -91,17 +95,18 @@ impl ByChannel {
         Some(Self { places: places.into(), begins: begins.into(), requests: sorted.into() })
     }
 
-    /// Returns the channel of the request at a place of the chunk, and its first byte there.
+    /// Returns the channel of the request at `place` of the chunk, and the address of its first
+    /// byte in the channel.
     #[inline]
     pub fn only(&self, place: usize) -> (u32, u64) {
         self.places[place]
     }
 }
 
-/// A chunk on its way to a channel, with the number of its first request.
+/// A chunk that was sent to a channel, with the number of its first request.
 type Sent = (Arc<ByChannel>, u64);
 
-/// Chunks on their way to each channel.
+/// The chunks that were sent to each channel and are not delivered yet.
 pub struct Post(Box<[Mutex<Vec<Sent>>]>);
 
 impl Post {
@@ -114,7 +119,7 @@ impl Post {
         self.0.iter().for_each(|chunks| lock(chunks).push((chunk.clone(), first)));
     }
 
-    /// Gives a channel its requests in the chunks that were sent.
+    /// Calls `give` with each request of a channel in the chunks that were sent, and its number.
     pub fn deliver(&self, channel: usize, mut give: impl FnMut(TimedRequest, u64)) {
         for (chunk, first) in lock(&self.0[channel]).drain(..) {
             let [begin, end] = [0, 1].map(|next| chunk.begins[channel + next]);
@@ -135,12 +140,12 @@ pub struct RequestSource {
     #[snapshot(skip)]
     pub(super) shape: Shape,
     pub(super) next: VecDeque<Chunk>,
-    /// The chunks that nobody needs any more.
+    /// The chunks whose requests were all taken. Their memory is used again.
     #[snapshot(skip)]
     pub(super) used: Vec<Chunk>,
     #[snapshot(skip)]
     pub(super) batch: Vec<TimedRequest>,
-    /// The number of requests that it gets at a time.
+    /// The number of requests that are read from the workload at a time.
     #[snapshot(skip)]
     pub(super) at_a_time: usize,
     pub(super) is_over: bool,
@@ -168,7 +173,7 @@ impl RequestSource {
         }
     }
 
-    /// Gets more requests, if too few wait.
+    /// Reads another chunk from the workload, unless enough chunks wait.
     pub fn refill(&mut self) {
         if let Some(chunk) = self.used.pop() {
             self.batch = chunk.requests;
@@ -191,8 +196,8 @@ impl RequestSource {
 }
 
 impl Coming {
-    /// Returns a request with its parts. A flush has nothing to wait for, so any channel will do. A
-    /// hint has no parts: nothing heeds it.
+    /// Returns a request with its parts. A flush is done at once on such a drive, so channel 0
+    /// takes it. A hint has no parts, as such a drive ignores hints.
     #[inline]
     pub fn new(request: TimedRequest, split: &PageSplit, shape: &Shape) -> Self {
         if request.op == Op::Flush {
@@ -208,14 +213,15 @@ impl Coming {
         Self { request, only, parts }
     }
 
-    /// Returns a request on one page, whose channel and whose first byte there are known.
+    /// Returns a request on one page, with its channel and the address of its first byte in the
+    /// channel.
     #[inline]
     pub fn of_one(request: TimedRequest, (channel, offset): (u32, u64)) -> Self {
         let only = Some((channel, TimedRequest { offset, ..request }));
         Self { request, only, parts: Vec::new() }
     }
 
-    /// Returns the part of the only channel of a request on one page.
+    /// Returns the only part of a request on one page; `None` for other requests.
     #[inline]
     fn only(request: &TimedRequest, split: &PageSplit, shape: &Shape) -> Option<Part> {
         let first = shape.page_of(request.offset);
@@ -227,7 +233,7 @@ impl Coming {
         is_one.then(|| split.whole(request, last as u32))
     }
 
-    /// Returns `true` if one part is the whole request.
+    /// Returns `true` if the request has one part only.
     #[inline]
     pub fn is_of_one(&self) -> bool {
         self.only.is_some() || self.parts.len() == 1 && self.parts[0].1.bytes == self.request.bytes
@@ -242,7 +248,7 @@ impl Coming {
     /// Checks that the drive has the request's pages.
     ///
     /// # Errors
-    /// A page that it does not have.
+    /// The request names a page that the drive does not have.
     pub fn check(&self, shape: &Shape) -> Result<(), FtlError> {
         if self.parts().is_empty() {
             shape.pages_of(&self.request)?;

@@ -6,22 +6,24 @@ use flashgc_workload::requests::TimedRequest;
 use crate::config::Settings;
 use crate::front::Shape;
 
-/// The pages of each channel. The pages of one channel have numbers of their own, in the drive's order.
+/// The division of the drive's pages among channels. The pages of a channel are numbered from 0, in
+/// the order of the drive. The division repeats after a number of pages, a round.
 #[derive(Clone, Debug)]
 pub struct PageSplit {
     unit: u64,
-    /// The channel of each page of a round through the drive, and its number among that channel's.
+    /// The channel of each page of a round, and the page's number among the pages of that channel
+    /// in the round.
     places: Box<[(u32, u32)]>,
-    /// The logarithm to base 2 of the pages of a round and of a channel's part of it, if both are powers
-    /// of two.
+    /// The logarithms to base 2 of the number of pages of a round and of a channel's pages in it,
+    /// if both numbers are powers of two.
     shifts: Option<(u32, u32)>,
-    /// The pages of a round of each channel, one channel behind the other.
+    /// The pages of a round, sorted by channel.
     rounds: Box<[u32]>,
     channels: u32,
 }
 
 impl PageSplit {
-    /// Returns the pages of a drive whose pages stay on their planes.
+    /// Returns the division for a drive with a static placement.
     pub fn new(settings: &Settings) -> Self {
         let hardware = &settings.hardware;
         let per_channel = hardware.all_planes() / hardware.channels;
@@ -51,13 +53,13 @@ impl PageSplit {
         self.channels
     }
 
-    /// Returns the pages of a round, and of one channel's part of it.
+    /// Returns the number of pages of a round, and of one channel's pages in it.
     fn round(&self) -> (u32, u32) {
         let round = self.places.len() as u32;
         (round, round / self.channels)
     }
 
-    /// Returns the channel of a page of the drive, and its number there.
+    /// Returns the channel of a page of the drive, and the page's number in the channel.
     #[inline]
     pub fn place(&self, page: u32) -> (u32, u32) {
         if let Some((round, part)) = self.shifts {
@@ -69,25 +71,26 @@ impl PageSplit {
         (channel, page / round * part + number)
     }
 
-    /// Returns the page of the drive that has this number in its channel.
+    /// Returns the page of the drive that has number `number` in channel `channel`.
     pub fn page(&self, channel: u32, number: u32) -> u32 {
         let (round, part) = self.round();
         number / part * round + self.rounds[(channel * part + number % part) as usize]
     }
 
-    /// Returns the number of a channel's pages among the first `pages` pages of the drive.
+    /// Returns how many of the first `pages` pages of the drive are in a channel.
     pub fn pages(&self, channel: u32, pages: u32) -> u32 {
         let (round, part) = self.round();
         let rest = self.places[..(pages % round) as usize].iter();
         pages / round * part + rest.filter(|place| place.0 == channel).count() as u32
     }
 
-    /// Returns the byte of the drive that has this number in its channel.
+    /// Returns the address in the drive of the byte with address `byte` in a channel.
     pub fn byte(&self, channel: u32, byte: u64) -> u64 {
         u64::from(self.page(channel, (byte / self.unit) as u32)) * self.unit + byte % self.unit
     }
 
-    /// Returns the request on one page of the drive, as its channel sees it.
+    /// Returns the channel of a request on the page `page` alone, and the request with its address
+    /// in the channel.
     #[inline]
     pub fn whole(&self, request: &TimedRequest, page: u32) -> (u32, TimedRequest) {
         let (channel, number) = self.place(page);
@@ -95,8 +98,9 @@ impl PageSplit {
         (channel, TimedRequest { offset, ..*request })
     }
 
-    /// Returns the parts of a request on several pages, by channel. A channel's pages of a request are
-    /// neighbours there. A discard counts for the pages that it covers alone, unless it covers none.
+    /// Returns the parts of a request on several pages, one for each channel. The pages of a part
+    /// are contiguous in their channel. A discard has only the pages that it covers; if it covers
+    /// none, its part is on its first page.
     pub fn parts(&self, request: &TimedRequest, shape: &Shape) -> Vec<(u32, TimedRequest)> {
         let covered = shape.pages_of(request).unwrap_or(0..0);
         let pages = match request.op {

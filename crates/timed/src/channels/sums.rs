@@ -1,5 +1,5 @@
-//! The counts and measurements of a drive whose channels are simulated one by one: sums over the channels,
-//! and the figures of their joint requests.
+//! The counts and measurements of a drive whose channels are simulated separately: sums over the
+//! channels and the joint requests.
 
 use std::sync::PoisonError;
 
@@ -13,7 +13,7 @@ use super::{Channels, lock};
 use crate::measure::{KINDS, Meter, Totals, Worst, WorstSoFar};
 
 impl Channels {
-    /// Returns the channels, which no other thread has now.
+    /// Returns the channels without locks, as no other thread runs now.
     pub(super) fn drives(&mut self) -> impl Iterator<Item = &mut Channel> {
         let all = self.channels.iter_mut();
         all.map(|channel| channel.get_mut().unwrap_or_else(PoisonError::into_inner))
@@ -39,14 +39,14 @@ impl Channels {
         self.channels.iter().map(|channel| lock(channel).layer().counters().erases).sum()
     }
 
-    /// Returns the counts of all maps.
+    /// Returns the sums of the counts of all maps.
     pub fn counters(&mut self) -> Counters {
         let mut sum = Counters::default();
         self.each_map(|map| sum = sum.plus(&map.counters()));
         sum
     }
 
-    /// Returns the counts of all maps that only some maps keep.
+    /// Returns the sums of the counts that only some kinds of maps keep.
     pub fn counts(&mut self) -> LayerCounts {
         let mut sum = LayerCounts::default();
         self.each_map(|map| sum = sum.plus(&map.counts()));
@@ -65,7 +65,7 @@ impl Channels {
         self.drives().map(|drive| drive.map_bytes()).sum()
     }
 
-    /// Returns the counts of the host's commands, beside the pages that it wrote.
+    /// Returns the counts of the host's commands other than the pages written.
     pub fn commands(&mut self) -> HostCommands {
         self.drives().fold(HostCommands::default(), |sum, drive| sum.plus(&drive.commands()))
     }
@@ -78,7 +78,7 @@ impl Channels {
         self.drives().try_for_each(|drive| drive.audit())
     }
 
-    /// Returns the counts of all channels.
+    /// Returns the totals of the whole drive.
     pub fn totals(&mut self) -> Totals {
         let now = self.now();
         let mut sum = Totals::default();
@@ -96,14 +96,14 @@ impl Channels {
         sum
     }
 
-    /// Returns the number of times that a slowest request has changed.
+    /// Returns how often a slowest request has been replaced by a slower one.
     pub fn changes(&mut self) -> u64 {
         let channels: u64 =
             self.drives().map(|drive| drive.observer().meter.worst().changes()).sum();
         channels + self.desk.joints.meter.worst().changes()
     }
 
-    /// Returns the slowest requests so far, in the terms of the drive.
+    /// Returns the slowest requests so far, with addresses, dies and planes of the whole drive.
     pub fn worst(&mut self) -> WorstSoFar {
         let (dies, per_die) = (self.desk.dies.per_channel, self.desk.dies.planes_per_die);
         let split = self.desk.split.clone();

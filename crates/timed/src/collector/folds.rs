@@ -7,23 +7,24 @@ use super::moves::Collection;
 use crate::observer::Observer;
 use crate::shared::Shared;
 
-/// The reason for which a collection is begun.
+/// The reason for a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
-    /// A write waits for it.
+    /// A write waits for an erased block.
     Write,
-    /// The erased blocks are too few still.
+    /// After a collection there are still too few erased blocks.
     Blocks,
-    /// The die has nothing else to do.
+    /// The die is idle.
     Idle,
 }
 
 impl Collector {
-    /// Begins a fold in `plane`, if that serves the goal. Returns `true` if it did.
+    /// Begins a fold in `plane`, if a fold serves the goal. Returns `true` if it did.
     ///
-    /// Blocks that were set aside give the pool nothing, so folds of them serve writes that wait for the
-    /// region, and idle time. Where the pool has no block for the pages of a fold, a collection goes
-    /// first. Lent blocks are a gain for the pool, and always go before its candidates.
+    /// If the SLC region has its own blocks, a fold adds no block to the pool. Such folds are made
+    /// only for a write that waits for the region, and in idle time. If the region borrows blocks
+    /// of the pool, a fold gives one back; such folds go before other collections. If the pool has
+    /// no block for the pages of a fold, another collection must come first.
     pub(super) fn begin_fold<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -47,14 +48,14 @@ impl Collector {
         true
     }
 
-    /// Returns `true` if a collection that has ended is followed by another at once, as the die does not
-    /// rest.
+    /// Returns `true` if another collection follows at once after `ended`, as the unit still has
+    /// too few erased blocks. After a fold this is so only if folds give blocks to the pool.
     pub(super) fn goes_on<O: Observer>(&self, shared: &Shared<O>, ended: &Collection) -> bool {
         let gives_blocks = !ended.folds || shared.map.slc().is_some_and(FoldsSlc::lends);
         gives_blocks && self.is_short(&*shared.map, self.units.of_plane(ended.plane))
     }
 
-    /// Returns `true` if an idle die collects or folds in a plane.
+    /// Returns `true` if an idle die has something to collect or to fold in a plane.
     pub(super) fn is_worth_resting<O: Observer>(&self, shared: &Shared<O>, plane: u32) -> bool {
         let map = &*shared.map;
         let folds = map.slc().is_some_and(|slc| {

@@ -1,9 +1,10 @@
-//! The collector: the begin and the end of collections, their next step, and the operations that may
-//! pass.
+//! The collector: the begin, the steps and the end of collections, and the operations of the host
+//! that may go before them.
 //!
-//! `units.rs` has the units of planes that collect together, `moves.rs` the next step, and `states.rs` what a
-//! collection lets through: S0 to S3, write pacing, the end of life. `folds.rs` says when the next collection
-//! is a fold of the SLC region.
+//! `units.rs` has the units: groups of planes with one collection at a time. `moves.rs` has the
+//! steps of a collection. `states.rs` decides which operations may go: by the states S0 to S3, by
+//! write pacing and by the end of life. `folds.rs` decides when a collection is a fold of the SLC
+//! region.
 
 mod folds;
 mod moves;
@@ -33,9 +34,9 @@ pub struct Begun {
 
 /// The collections of the drive.
 ///
-/// It owns the domains of collections, the collection of each die, and the states in which writes
-/// wait. It asks the map and looks at the queues. It starts no job and serves no request: it says
-/// which job is next and which operations may go, and the scheduler does it. It knows no time.
+/// It owns the units, the collection of each die, and the states in which writes wait. It reads the
+/// map and the queues. It decides which job of a collection is next and which operations may go;
+/// the scheduler starts the jobs. It does not know how long jobs take.
 #[derive(State)]
 pub struct Collector {
     #[snapshot(skip)]
@@ -51,7 +52,8 @@ pub struct Collector {
     under_way: Vec<Option<Collection>>,
     counts: CollectionCounts,
     life: Life,
-    /// The write about which it was last asked, and `true` if that write begins a collection.
+    /// The last write for which [`Collector::lets_go`] was called, and `true` if that write begins
+    /// a collection.
     answer: (u32, bool),
 }
 
@@ -85,8 +87,8 @@ impl Collector {
         self.under_way[die as usize].as_mut().expect("a collection is under way")
     }
 
-    /// Begins a collection in the unit of `plane`, or a fold. Returns `None` if it cannot, or if the
-    /// drive's life ends because the victim's pages find no room.
+    /// Begins a collection or a fold in the unit of `plane`. Returns `None` if all dies of the unit
+    /// are collecting, or if there is no room for the victim's pages, which ends the drive's life.
     ///
     /// # Errors
     /// The errors of the map.
@@ -118,9 +120,9 @@ impl Collector {
         Ok(Some(Begun { die, unit }))
     }
 
-    /// Ends the collection of a die, whose victim is erased, and begins the next while blocks are too
-    /// few. An idle collection goes on only if the die `rests`: nothing waits there. Returns the unit,
-    /// and the collection that has begun.
+    /// Ends the collection of a die after the erase of its victim. Begins the next collection if
+    /// there are still too few erased blocks; after a collection in idle time, only if the die
+    /// still `rests`. Returns the unit, and the collection that has begun, if there is one.
     ///
     /// # Errors
     /// The errors of the map.
@@ -156,7 +158,7 @@ impl Collector {
         self.units.leave_s2(unit);
         let map = &mut shared.map;
         self.units.planes(unit).for_each(|plane| map.open_closed(plane));
-        // Another plane of the die may have waited for this one.
+        // Another plane of the die may have waited for the end of this collection.
         let waits = |&plane: &u32| {
             map.closes_frontier(plane) && self.may_begin(plane) && self.is_low(&**map, plane)
         };
@@ -165,7 +167,7 @@ impl Collector {
         Ok((unit, begun.flatten()))
     }
 
-    /// Begins a collection on an idle die, if the rule of idle collections has one for it.
+    /// Begins a collection on an idle die, if one is worth it.
     ///
     /// # Errors
     /// The errors of the map.
@@ -184,8 +186,8 @@ impl Collector {
         Ok(None)
     }
 
-    /// Runs the collections that a write of `page` to `plane` needs at once, with the same decisions as
-    /// step by step.
+    /// Runs the collections that a write of `page` to `plane` needs, without time. The decisions
+    /// are the same as with time.
     ///
     /// # Errors
     /// The errors of the map.
@@ -196,7 +198,7 @@ impl Collector {
         plane: u32,
     ) -> Result<(), FtlError> {
         let unit = self.units.of_plane(plane);
-        // A placement may want the page elsewhere once it has been copied.
+        // If a collection copies `page`, its class may change, so the need is checked again.
         while self.is_needed(map, page, plane) {
             map.close_full(page, plane);
             loop {
@@ -214,14 +216,16 @@ impl Collector {
         Ok(())
     }
 
-    /// Returns `true` if neither the die of a plane nor its unit is collecting.
+    /// Returns `true` if a collection may begin in a plane: neither its die nor its unit is
+    /// collecting.
     fn may_begin(&self, plane: u32) -> bool {
         !self.is_under_way(self.units.die_of(plane))
             && !self.units.is_collecting(self.units.of_plane(plane))
     }
 
-    /// Returns the plane of a unit in which a collection should begin: that with the fewest erased
-    /// blocks, on a die that does not collect. A plane with nothing to gain comes last.
+    /// Returns the plane of a unit in which a collection should begin: the plane with the fewest
+    /// erased blocks, on a die that does not collect. A plane in which a collection gains nothing
+    /// comes last.
     fn neediest(&self, map: &dyn Stepwise, unit: u32) -> Option<u32> {
         let may = |&plane: &u32| !self.is_under_way(self.units.die_of(plane));
         let gains = |plane: u32| map.reclaimable_pages(plane) > 0 || map.closes_frontier(plane);
@@ -234,23 +238,23 @@ impl Collector {
         self.units.planes(unit).map(|plane| map.free_blocks(plane)).sum()
     }
 
-    /// Returns `true` if so few blocks are erased that a write to `plane` that needs one begins a
-    /// collection.
+    /// Returns `true` if there are so few erased blocks that a write to `plane` begins a collection
+    /// when it needs a new block.
     fn is_low(&self, map: &dyn Stepwise, plane: u32) -> bool {
         let unit = self.units.of_plane(plane);
         self.free_blocks(map, unit) <= self.rules.low
             || map.free_blocks(plane) <= map.reserved_blocks()
     }
 
-    /// Returns `true` if a unit goes on collecting.
+    /// Returns `true` if a unit needs another collection after one has ended.
     fn is_short(&self, map: &dyn Stepwise, unit: u32) -> bool {
         let blocks = || self.units.planes(unit).map(|plane| map.blocks_for_host(plane));
         let reserved = map.reserved_blocks();
         blocks().sum::<u32>() <= self.rules.high || blocks().any(|blocks| blocks <= reserved)
     }
 
-    /// Returns `true` if an idle die collects in a unit: it has few erased blocks, and a whole one to
-    /// gain.
+    /// Returns `true` if an idle die collects in a unit: the unit has few erased blocks, and
+    /// collections can gain at least one block.
     fn is_worth_idling(&self, map: &dyn Stepwise, unit: u32) -> bool {
         let gains = |plane| map.reclaimable_pages(plane) >= u64::from(self.pages_per_block);
         self.rules.idle.is_some_and(|rule| {
@@ -270,8 +274,8 @@ mod tests {
     fn a_collection_goes_from_point_to_point_until_its_victim_is_erased() {
         let mut shared = shared();
         let mut collector = Collector::new(&settings(), &*shared.map);
-        // The first die has the even pages on 5 of its 10 blocks. Writing some of them again takes
-        // the others, until the collector is needed.
+        // The first die has the even pages in 5 of its 10 blocks. Overwrites fill the other blocks
+        // until a collection is needed.
         let mut page = 0;
         while !collector.is_needed(&*shared.map, page, 0) {
             shared.map.write(page, 0).unwrap().expect("there is room");
@@ -280,7 +284,7 @@ mod tests {
         let free = shared.map.free_blocks(0);
         let begun = collector.begin(&mut shared, 0, Goal::Write).unwrap();
         assert_eq!(begun, Some(Begun { die: 0, unit: 0 }));
-        // A unit has one collection at a time, and the other die its own.
+        // A unit has one collection at a time; the other die is another unit.
         assert!(!collector.is_needed(&*shared.map, page, 0) && !collector.is_under_way(1));
         let mut moved = 0;
         loop {
@@ -291,7 +295,7 @@ mod tests {
             }
             assert_eq!(collector.page_is_read(&mut shared.ops, 0, 0), NONE);
             assert_eq!(collector.on(0).unwrap().point, Point::A);
-            // Nothing waits: everything may go before the program.
+            // No write waits for a block, so all operations may go before the program.
             let allowed = collector.lets_through(&shared, &mut DieQueues::new(2), 0);
             assert_eq!(allowed, Some(u64::MAX));
             assert_eq!(collector.go_on(&mut shared, 0).unwrap(), Step::Job(Job::CopyWrite));

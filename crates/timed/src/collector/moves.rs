@@ -1,6 +1,6 @@
-//! A collection under way, and its steps between its beginning and its end: it reads and programs the pages of
-//! its victim one by one. Between two operations there is a preemption point, A or B. Requests
-//! for the page on the move may share its buffer.
+//! The steps of a collection: it reads and programs the valid pages of its victim one by one, and
+//! then erases the victim. Between two steps there is a preemption point, A or B. Operations of the
+//! host on the page that is being copied may share the page's buffer.
 
 use flashgc_base::snapshot::Value;
 use flashgc_drive::error::DriveError;
@@ -14,13 +14,13 @@ use crate::observer::{Observer, Source};
 use crate::ops::{DieQueues, Kind, NONE, Ops, PageOp, Queue};
 use crate::shared::Shared;
 
-/// The point that a collection has reached.
+/// The progress of a collection within the copy of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Point {
-    /// Before a page move or the erase: preemption point B.
+    /// Before the read of a page or the erase: preemption point B.
     B,
     Reading,
-    /// Between read and program of a page: preemption point A.
+    /// Between the read and the program of a page: preemption point A.
     A,
     Writing,
     Erasing,
@@ -33,29 +33,30 @@ pub struct Collection {
     pub plane: u32,
     pub point: Point,
     pub moving: Option<Move>,
-    /// The unit of the flash page that its job works on, or the first unit of the block, as a ppn.
+    /// The physical place that the present job works on: a unit of the flash page, or for an erase
+    /// the first unit of the block.
     pub site: u32,
-    /// The reads that the moving page's buffer serves.
+    /// The reads of the host that share the read of the page.
     pub merged_reads: Queue,
-    /// A write whose data take the moving page's place, or [`NONE`].
+    /// A write of the host that is programmed instead of the copy, or [`NONE`].
     pub merged_write: u32,
-    /// `true` if the queue has been looked into at this point.
+    /// `true` if the queue has been checked at this point.
     pub polled: bool,
-    /// `true` if the search of its victim has taken its time.
+    /// `true` if the time for the search of the victim is over.
     pub searched: bool,
     /// `true` if the collection has been preempted.
     pub gave_way: bool,
-    /// The number of page operations that had come to their dies when this point was reached.
+    /// The number of page operations that had been sent to dies when this point was reached.
     pub mark: u64,
     /// `true` if its victim is an SLC block.
     pub folds: bool,
     /// `true` if an idle die began it.
     pub idle: bool,
-    /// `true` if there is no preemption until the erase: an urgent write waits (state S3).
+    /// `true` if the host must wait until the erase, as an urgent write needs a block (state S3).
     pub urgent: bool,
-    /// The number of pages that it has programmed.
+    /// The number of pages that the collection has programmed.
     pub copied: u32,
-    /// The number of host pages that went before its steps; 0 without write pacing.
+    /// The number of host pages written since the collection began; 0 without write pacing.
     pub let_through: u32,
 }
 
@@ -81,7 +82,7 @@ impl Collection {
         }
     }
 
-    /// Moves to a preemption point.
+    /// Notes that a preemption point is reached.
     pub fn reach(&mut self, point: Point, mark: u64) {
         self.point = point;
         self.polled = false;
@@ -92,19 +93,19 @@ impl Collection {
 /// The next step of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// A job of its die.
+    /// The die begins this job.
     Job(Job),
-    /// The page was read together with the one before it.
+    /// The page needs no read, as it was read together with the page before.
     AtHand,
-    /// The page has come into the page buffer, and waits there for others.
+    /// The page has entered the page buffer and does not fill a flash page yet.
     Gathered,
-    /// The page is not needed any more.
+    /// The page is no longer valid and need not be programmed.
     Nothing,
 }
 
 impl Collector {
-    /// Returns the wait of a collection at a preemption point: first the search of its victim, then a
-    /// look into the queue.
+    /// Returns the nanoseconds that a collection must wait at a preemption point: at first for the
+    /// search of its victim, then for a check of the queue. `None` if it need not wait.
     pub fn pause(&mut self, die: u32) -> Option<u64> {
         let (search_ns, poll_ns) = (self.rules.search_ns, self.rules.poll_ns);
         let gives_way = self.gives_way();
@@ -116,27 +117,27 @@ impl Collector {
         polls.then_some(poll_ns)
     }
 
-    /// Returns `true` if collections give way at preemption points.
+    /// Returns `true` if operations of the host may go first at preemption points.
     pub fn gives_way(&self) -> bool {
         self.rules.preemption != Preemption::None
     }
 
-    /// Returns `true` if requests overlap with operations of the collection of `die`, whose victim is
-    /// known.
+    /// Returns `true` if operations of the host may overlap with those of the collection of `die`.
+    /// They may not before the search of the victim is over.
     pub fn pipelines(&self, die: u32) -> bool {
         let pipelines = matches!(self.rules.preemption, Preemption::Semi { pipeline: true, .. });
         let searched = |collection: &Collection| collection.searched || self.rules.search_ns == 0;
         pipelines && self.on(die).is_some_and(searched)
     }
 
-    /// Lets the collection of a die give way to an operation of the host.
+    /// Counts that an operation of the host goes before the next step of the collection of a die.
     pub fn give_way(&mut self, die: u32) {
         let collection = self.under_way[die as usize].as_mut().expect("a collection is under way");
         self.counts.preemptions += 1;
         self.counts.preempted += u64::from(!std::mem::replace(&mut collection.gave_way, true));
     }
 
-    /// Counts a read of the collection that begins while one of the host goes over the bus.
+    /// Counts a read of the collection that begins while data of a host's read go over the bus.
     pub fn count_pipelined_read(&mut self) {
         self.counts.pipelined_reads += 1;
     }
@@ -153,8 +154,8 @@ impl Collector {
         plane.is_some_and(|plane| map.victim(plane).is_some_and(|block| valid(plane, block) > 0))
     }
 
-    /// Begins to copy all pages of the victim of a die, whose collection is at point B. Returns the
-    /// number of pages.
+    /// Begins to copy all pages of the victim of a die as one job. Returns the number of pages; 0
+    /// if the collection is not at point B or the victim has no valid page.
     pub fn copies_all(&mut self, map: &dyn Stepwise, die: u32) -> u32 {
         let blocks_per_plane = self.blocks_per_plane;
         let collection = self.collection(die);
@@ -170,15 +171,15 @@ impl Collector {
         pages
     }
 
-    /// Ends the copies of all pages of the victim of a die: point B is reached. Returns its plane.
+    /// Ends the job that copies all pages of the victim of a die: point B is reached. Returns the
+    /// victim's plane.
     pub fn pages_are_moved(&mut self, ops: &Ops, die: u32) -> u32 {
         let collection = self.collection(die);
         collection.reach(Point::B, ops.sent());
         collection.plane
     }
 
-    /// Returns the collection's next step: a job that starts in the cells, or the program of a flash
-    /// page that is in the buffer.
+    /// Returns the next step of the collection of a die.
     ///
     /// # Errors
     /// The errors of the map.
@@ -212,8 +213,8 @@ impl Collector {
         Ok(if next.is_at_hand { Step::AtHand } else { Step::Job(Job::CopyRead) })
     }
 
-    /// Gives the page in the buffer its place, or the data that a merged write put there. Programs the
-    /// flash page that it fills.
+    /// Gives the page in the buffer its new place; if a write shares the copy, that is the write's
+    /// place, too. Returns the program as the next step, if the page fills a flash page.
     fn program_moving<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -235,7 +236,7 @@ impl Collector {
             }
             ppn
         } else {
-            // The page was rewritten or discarded on the way.
+            // The host has overwritten or discarded the page since it was read.
             collection.reach(Point::B, shared.ops.sent());
             return Ok(Step::Nothing);
         };
@@ -245,8 +246,9 @@ impl Collector {
         Ok(if shared.fills_its_page(ppn) { Step::Job(Job::CopyWrite) } else { Step::Gathered })
     }
 
-    /// Notes that the page to move is in the buffer: point A is reached. Returns the first of the reads
-    /// that shared it and are done, or [`NONE`]. The die has been held by collections for `held_ns`.
+    /// Notes that the page is read: point A is reached. Returns the reads of the host that shared
+    /// this read and are done, as the first of a chain, or [`NONE`]. Collections have held the die
+    /// for `held_ns`.
     pub fn page_is_read(&mut self, ops: &mut Ops, die: u32, held_ns: u64) -> u32 {
         let collection = self.collection(die);
         debug_assert!(collection.point == Point::Reading);
@@ -260,8 +262,8 @@ impl Collector {
         first
     }
 
-    /// Notes that a page has been moved: point B is reached. Returns the write that shared the move and
-    /// is done, or [`NONE`].
+    /// Notes that a page is programmed: point B is reached. Returns the write of the host that
+    /// shared the program and is done, or [`NONE`]. Collections have held the die for `held_ns`.
     pub fn page_is_moved(&mut self, ops: &mut Ops, die: u32, held_ns: u64) -> u32 {
         let collection = self.collection(die);
         debug_assert!(collection.point == Point::Writing);
@@ -273,8 +275,8 @@ impl Collector {
         merged
     }
 
-    /// Returns `true` if a page operation that reaches `die` may share the move of its page. A write
-    /// may not if the die `programs`.
+    /// Returns `true` if a page operation of the host may share the copy of its page that `die`
+    /// makes now. A write may not if the die `programs` already.
     pub fn can_join(
         &self,
         ops: &Ops,
@@ -304,7 +306,7 @@ impl Collector {
             && !waiting.write_before(ops, die, op)
     }
 
-    /// Lets a page operation share the move of its page.
+    /// Lets a page operation of the host share the copy of its page.
     pub fn join<O: Observer>(&mut self, shared: &mut Shared<O>, die: u32, op: u32) {
         let PageOp { kind, .. } = shared.ops[op];
         if kind == Kind::Read {

@@ -1,13 +1,17 @@
-//! The states of semi-preemptive collection (Lee et al., section on the level of allowed preemption):
-//! S0: none is under way; S1: reads and writes go before it; S2: reads alone; S3: nothing. They say
-//! which page operations of the host may go, and so do the state of the drive's life and write pacing.
+//! The rules by which page operations of the host may go: the states of semi-preemptive collection,
+//! the state of the drive's life, and write pacing.
 //!
-//! Write pacing: while a collection is under way, the host writes at the rate at which it makes room.
-//! A victim of `b` pages of which `v` are valid gives the host `b - v` pages. Its collection has `v + 1`
-//! steps, the copies and the erase. Before step `c + 1` the host has had at most `(c + 1) (b - v) / (v +
-//! 1)` pages, so the last of its pages goes before the erase, and the room that is left after the
-//! collection is that before it. A page of the victim that dies on the way is a copy less and a page of the
-//! host more. The collection does not wait for pages that no write uses.
+//! The states (Lee et al., section on the level of allowed preemption) are: S0: no collection is
+//! under way; S1: reads and writes go before the collection; S2: only reads do; S3: no operation
+//! does.
+//!
+//! Write pacing: during a collection, the host writes only as fast as the collection makes room. A
+//! victim of `b` pages of which `v` are valid makes room for `b - v` pages of the host. Its
+//! collection has `v + 1` steps: the copies and the erase. When `c` steps are done, the host may
+//! have written at most `(c + 1) (b - v) / (v + 1)` pages. So the host may use all of its room
+//! before the erase, and then the drive has as much room after the collection as before. If a page
+//! of the victim becomes invalid meanwhile, there is one copy less and one page more for the host.
+//! The collection does not wait for the host.
 
 use flashgc_base::snapshot::Value;
 use flashgc_ftl::Stepwise;
@@ -23,11 +27,11 @@ use crate::shared::Shared;
 /// The state of a drive's life. Only collections change it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Life {
-    /// No block has worn out.
+    /// No block is worn out.
     Whole,
-    /// A block has worn out, and the drive goes on.
+    /// At least one block is worn out, but the drive can still write.
     Failing,
-    /// The drive is read-only: nothing begins any more.
+    /// The drive is read-only: the simulation begins no further job.
     Ended,
 }
 
@@ -60,7 +64,7 @@ impl Collector {
         self.under_way[die as usize].is_some()
     }
 
-    /// Returns `true` if requests may share the move of their page.
+    /// Returns `true` if operations of the host may share the copy of their page.
     #[inline]
     pub fn merges(&self) -> bool {
         matches!(self.rules.preemption, Preemption::Semi { merge: true, .. })
@@ -74,8 +78,8 @@ impl Collector {
             && self.units.is_collected_elsewhere(die)
     }
 
-    /// Returns `true` if `op`, a write, begins a collection. The answer is at hand if [`Collector::lets_go`]
-    /// was just called for it.
+    /// Returns `true` if `op`, a write, begins a collection. If [`Collector::lets_go`] was just
+    /// called for `op`, its answer is used again.
     #[inline]
     pub fn is_needed_for<O: Observer>(&self, shared: &Shared<O>, op: u32) -> bool {
         if self.answer.0 == op {
@@ -95,7 +99,8 @@ impl Collector {
         self.collects_for(map, plane, map.host_room(page, plane))
     }
 
-    /// Returns `true` if a write that finds this `room` in `plane` begins a collection.
+    /// Returns `true` if a write to `plane` begins a collection. `room` is the room for this write
+    /// there.
     #[inline]
     fn collects_for(&self, map: &dyn Stepwise, plane: u32, room: Room) -> bool {
         if room.pages > 0 && room.is_open {
@@ -104,9 +109,9 @@ impl Collector {
         self.may_begin(plane) && (room.folds || self.is_low(map, plane) || room.pages > 0)
     }
 
-    /// Returns `true` if a write, TRIM or flush that waits may go now, as far as blocks are concerned: there
-    /// is a page for it, or it may begin a collection. With write pacing the collection of its die must have
-    /// made room for it. Counts an operation that waits because no block is erased.
+    /// Returns `true` if the blocks allow a waiting write, TRIM or flush to go now: there is a page
+    /// for it, or it may begin a collection. With write pacing the collection of its die must also
+    /// have made room for it. Counts an operation that waits because no block is erased.
     pub fn lets_go<O: Observer>(&mut self, shared: &mut Shared<O>, op: u32) -> bool {
         let PageOp { plane, page, urgent, .. } = shared.ops[op];
         if shared.ops[op].takes_no_page() {
@@ -131,8 +136,9 @@ impl Collector {
         room.is_open
     }
 
-    /// Returns the order up to which a collection lets page operations through between two of its own: only
-    /// earlier ones may pass. `None` in state S3, which an urgent write at any die of the unit causes.
+    /// Returns a limit: page operations whose order is below it may go before the next step of a
+    /// collection. `None` in state S3: no operation may. An urgent write that waits at a die of the
+    /// unit in state S2 causes state S3.
     pub fn lets_through<O: Observer>(
         &mut self,
         shared: &Shared<O>,
@@ -157,8 +163,8 @@ impl Collector {
         if urgent {
             return None;
         }
-        // While a write waits for a block, the only operations that go before the collection are those that
-        // waited when the point was reached. So the collection gets on, whatever else comes.
+        // While a write waits for a block, only operations that waited when the point was reached
+        // may go. So the collection makes progress even if more operations come all the time.
         let head = waiting.oldest_write(die);
         let starves = head != NONE
             && !ops[head].takes_no_page()
@@ -166,8 +172,8 @@ impl Collector {
         Some(if starves { mark } else { u64::MAX })
     }
 
-    /// Returns the write or TRIM that is next at a die: the first, or an urgent one that goes before those
-    /// that wait in state S2.
+    /// Returns the write or TRIM that is next at a die: normally the first. After state S3 it is an
+    /// urgent write, if one waits.
     #[inline(always)]
     pub fn first_write(&self, ops: &Ops, waiting: &mut DieQueues, die: u32) -> Option<u32> {
         let head = Some(waiting.oldest_write(die)).filter(|&op| op != NONE)?;
@@ -183,8 +189,8 @@ impl Collector {
         self.urgent_write(ops, waiting, die, unit).or(Some(head))
     }
 
-    /// Notes that a page operation is served. If it caused state S3, the next waits for another collection.
-    /// With write pacing it is counted.
+    /// Notes that a page operation is served. After an urgent one, the next urgent write of the
+    /// unit must wait for another collection. Counts the operation for write pacing.
     #[inline]
     pub fn served(&mut self, op: &PageOp) {
         if op.urgent {
@@ -193,7 +199,8 @@ impl Collector {
         self.count_let_through(op);
     }
 
-    /// Enters state S2 below the hard threshold and leaves it above.
+    /// Enters state S2 if a unit has fewer erased blocks than the hard threshold, and leaves S2 if
+    /// it has more.
     pub(super) fn update_s2(&mut self, map: &dyn Stepwise, unit: u32) {
         let hard = self.rules.hard;
         if hard == 0 {
@@ -207,13 +214,13 @@ impl Collector {
         }
     }
 
-    /// Returns the first urgent write to `unit` that waits at `die` and that nothing holds up.
+    /// Returns the first urgent write to `unit` that waits at `die` and could be served now.
     fn urgent_write(&self, ops: &Ops, waiting: &mut DieQueues, die: u32, unit: u32) -> Option<u32> {
         waiting.urgent_write(ops, die, |op| self.units.of_plane(op.plane) == unit)
     }
 
-    /// Returns `true` if the collection of the die of `plane`, if there is one, has made room for one more
-    /// page of the host.
+    /// Returns `true` if write pacing allows one more page of the host on the die of `plane`: no
+    /// collection is under way there, or it has made room for the page.
     #[inline]
     fn has_made_room(&self, map: &dyn Stepwise, plane: u32) -> bool {
         if !self.rules.paces_writes {
@@ -234,8 +241,7 @@ impl Collector {
         (written + 1) * (valid + 1) <= (copied + 1) * (size - valid)
     }
 
-    /// Counts a page operation that is served: a write of the host goes before the next step of the
-    /// collection of its die, if there is one.
+    /// Counts a served write for the pacing of the collection of its die, if there is one.
     #[inline]
     fn count_let_through(&mut self, op: &PageOp) {
         if !self.rules.paces_writes || !op.writes() {

@@ -1,5 +1,5 @@
-//! The domains of collections: planes that count their erased blocks together and have one
-//! collection at a time.
+//! The units of collections. A unit is a group of planes that has one collection at a time. The
+//! erased blocks of its planes count together.
 
 use flashgc_base::snapshot::State;
 
@@ -8,28 +8,28 @@ use std::ops::{Range, RangeInclusive};
 use crate::config::{Settings, Unit};
 use crate::ops::NONE;
 
-/// The units, the die of each that collects, and the units whose writes wait.
+/// The units: the die that collects in each unit, and the units whose writes wait.
 ///
-/// It knows neither blocks nor operations: others tell it the facts.
+/// It does not know blocks and operations; the collector sets its values.
 #[derive(State)]
 pub struct Units {
     #[snapshot(skip)]
     planes_per_unit: Divisor,
     #[snapshot(skip)]
     planes_per_die: Divisor,
-    /// The die that collects, or [`NONE`].
+    /// The die that collects in each unit, or [`NONE`].
     #[snapshot(table)]
     collecting: Vec<u32>,
-    /// `true` if writes to the unit wait: state S2, or S3.
+    /// `true` for each unit whose writes wait, which is in state S2 or S3.
     #[snapshot(table)]
     below_hard: Vec<bool>,
-    /// `true` if a collection in state S3 has ended: one urgent write goes before the next.
+    /// `true` for each unit in which a collection in state S3 has ended. One urgent write then goes
+    /// before the next collection.
     #[snapshot(table)]
     lets_urgent_pass: Vec<bool>,
 }
 
-/// A number of planes, by which plane numbers are divided many times an operation. A power of two
-/// needs no division.
+/// A divisor for plane numbers. If it is a power of two, a fast shift replaces the division.
 #[derive(Clone, Copy)]
 struct Divisor {
     planes: u32,
@@ -82,7 +82,7 @@ impl Units {
         unit * self.planes_per_unit.planes..(unit + 1) * self.planes_per_unit.planes
     }
 
-    /// Returns the dies of a unit; for a plane its die.
+    /// Returns the dies of a unit.
     pub fn dies(&self, unit: u32) -> RangeInclusive<u32> {
         let planes = self.planes(unit);
         self.die_of(planes.start)..=self.die_of(planes.end - 1)
@@ -98,7 +98,7 @@ impl Units {
         self.collecting[unit as usize] != NONE
     }
 
-    /// Returns `true` if a die other than `die` collects in the unit of its first plane.
+    /// Returns `true` if another die collects in the unit of the first plane of `die`.
     #[inline]
     pub fn is_collected_elsewhere(&self, die: u32) -> bool {
         let collecting = self.collecting[self.of_plane(die * self.planes_per_die.planes) as usize];
@@ -111,8 +111,8 @@ impl Units {
         self.collecting[unit as usize] = die;
     }
 
-    /// Notes that no die collects in a unit any more. An `urgent` collection gave way to no write, so
-    /// the writes that it held up go before the next.
+    /// Notes that the collection in a unit has ended. After an `urgent` one, which the host's
+    /// writes had to wait for, one urgent write goes before the next collection.
     pub fn end(&mut self, unit: u32, urgent: bool) {
         debug_assert!(self.is_collecting(unit));
         self.collecting[unit as usize] = NONE;
@@ -125,12 +125,12 @@ impl Units {
         self.below_hard[self.of_plane(plane) as usize]
     }
 
-    /// Lets writes to a unit wait. Returns `true` if they did not before.
+    /// Enters state S2: writes to a unit wait. Returns `true` if they did not wait before.
     pub fn enter_s2(&mut self, unit: u32) -> bool {
         !std::mem::replace(&mut self.below_hard[unit as usize], true)
     }
 
-    /// Lets all writes to a unit go.
+    /// Leaves state S2: writes to a unit may go.
     pub fn leave_s2(&mut self, unit: u32) {
         self.below_hard[unit as usize] = false;
         self.lets_urgent_pass[unit as usize] = false;
@@ -143,7 +143,8 @@ impl Units {
         self.lets_urgent_pass[self.of_plane(plane) as usize]
     }
 
-    /// Notes that an urgent write to `plane` is served: the next waits for another collection.
+    /// Notes that an urgent write to `plane` is served. The next urgent write must wait for another
+    /// collection.
     pub fn urgent_has_passed(&mut self, plane: u32) {
         let unit = self.of_plane(plane);
         self.lets_urgent_pass[unit as usize] = false;

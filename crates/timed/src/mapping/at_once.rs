@@ -1,4 +1,4 @@
-//! The page map below a map on flash before the clock starts.
+//! The page map below a map on flash, before the drive's clock starts: writes take no time.
 
 use flashgc_ftl::dftl::Below;
 use flashgc_ftl::{FtlError, Layer, Stepwise};

@@ -1,5 +1,5 @@
-//! A map on flash: page operations whose map entry is not in memory wait while translation pages are
-//! read and programmed on their dies.
+//! A map on flash. Translation pages hold the map entries. A page operation whose map entry is not
+//! in memory waits while translation pages are read and programmed on their dies.
 
 mod at_once;
 
@@ -21,46 +21,50 @@ use super::shared::Shared;
 /// A translation page that is being written back.
 #[derive(Value)]
 struct WriteBack {
-    /// The page operation that reads and programs it.
+    /// The page operation that reads and programs the translation page.
     op: u32,
-    /// The pages whose look-ups wait for it.
+    /// The pages whose look-ups wait for this write.
     pages: Vec<u32>,
-    /// The pages whose look-ups wait for another write of it. `None` unless it is to be written once
-    /// more, as entries have changed since it was programmed.
+    /// The pages whose look-ups wait for a second write. `None` if the translation page need not be
+    /// written again. It must if entries have changed since the program began.
     again: Option<Vec<u32>>,
-    /// `true` if pages were moved: after this write the map is brought up to date again.
+    /// `true` if a collection that moved pages caused this write. [`Mapping::settle`] is then
+    /// called after it.
     settles: bool,
 }
 
-/// The map of a drive that keeps it on flash, with the entries in use in memory.
+/// The map of a drive that keeps the map on flash, with a cache of entries in memory.
 ///
-/// Page operations of the front end go through it to their dies, in order for each page. It sends
-/// page operations of its own there, for translation pages, which lie behind the host's pages. The
-/// page map reports changes of pages to it; it knows no dies and no requests.
+/// Page operations of the front end go through the mapping to their dies; operations on one page
+/// stay in order. The mapping also sends its own page operations, for translation pages. These have
+/// the page numbers after the host's pages. The page map reports changes of places to the mapping.
+/// The mapping does not know dies and requests.
 ///
-/// Collections move pages whose entries are not cached. The end of an operation, or an erase while
-/// none is under way, starts the writes of their translation pages. No request waits for these
-/// writes, only for their dies.
+/// Collections also move pages whose entries are not cached. Their translation pages must then be
+/// written. These writes start at the end of an operation, or at an erase if no operation is under
+/// way. No request waits for these writes themselves, but they keep dies busy.
 #[derive(State)]
 #[snapshot(named = "mapping")]
 pub struct Mapping {
     #[snapshot(state)]
     cache: MapCache,
-    /// The pages whose entries are on their way, with the operations that wait for them, in order.
+    /// The pages whose entries are being fetched, each with the operations that wait for the entry,
+    /// in order.
     fetches: HashMap<u32, VecDeque<u32>>,
-    /// The operations that read translation pages, with the page whose entry is wanted.
+    /// The operations that read translation pages, each with the page whose entry is needed.
     reads: HashMap<u32, u32>,
-    /// The translation pages that are being written back.
+    /// The translation pages that are being written back, by number.
     write_backs: HashMap<u32, WriteBack>,
     /// The number of operations of the front end that are not done.
     under_way: u64,
-    /// The number of translation pages that were to be written because pages were moved, since an
-    /// operation was done.
+    /// The number of writes of translation pages for moved pages since an operation of the front
+    /// end was done.
     in_a_row: u64,
 }
 
 impl Mapping {
-    /// Returns a mapping with nothing under way. `map` notes the changes of its pages from now on.
+    /// Returns a mapping without operations. From now on `map` records which pages change their
+    /// place.
     pub fn new(cache: MapCache, map: &mut dyn Stepwise) -> Self {
         map.moves().expect("a page map tells where its pages lie").follow();
         Self {
@@ -73,13 +77,13 @@ impl Mapping {
         }
     }
 
-    /// Returns the number of pages of the host; those of the map come behind them.
+    /// Returns the number of pages of the host. Translation pages have the numbers from there on.
     pub fn pages(&self) -> u32 {
         self.cache.pages()
     }
 
-    /// Returns the map entries in memory, for commands before the clock starts: translation pages are then read
-    /// and programmed at once, with [`BeforeTheClock`] below.
+    /// Returns the cache of map entries, for commands before the clock starts. Reads and writes of
+    /// translation pages then take no time; they go to [`BeforeTheClock`].
     pub fn cache_mut(&mut self) -> &mut MapCache {
         &mut self.cache
     }
@@ -90,7 +94,7 @@ impl Mapping {
         self.cache.traffic()
     }
 
-    /// Returns the counts of `map`, with the translation pages programmed as copies.
+    /// Returns the counts of `map`, in which programs of translation pages count as copies.
     pub fn counters(&mut self, map: &mut dyn Stepwise) -> Counters {
         let MapTraffic { writes, .. } = self.traffic(map);
         let counters = map.counters();
@@ -107,9 +111,10 @@ impl Mapping {
         self.cache.map_bytes()
     }
 
-    /// Checks the data kept about the map on flash.
+    /// Checks that the map on flash, the cached entries and `map` agree.
     ///
-    /// # Errors The first invariant that does not hold.
+    /// # Errors
+    /// The first invariant that does not hold.
     pub fn audit(&mut self, map: &mut dyn Stepwise) -> Result<(), String> {
         self.hear(map);
         let will_be_written = |number| {
@@ -119,7 +124,7 @@ impl Mapping {
         self.cache.audit(|page| map.locate(page), will_be_written)
     }
 
-    /// Sends a page operation to its die, as soon as its map entry is in memory.
+    /// Sends a page operation to its die when its map entry is in memory.
     pub fn send<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, op: u32) {
         self.under_way += 1;
         let page = shared.ops[op].page;
@@ -129,8 +134,8 @@ impl Mapping {
         }
     }
 
-    /// Takes hints of this kind on `pages`, each as soon as its map entry is in memory. A drive without a use
-    /// for hints looks nothing up.
+    /// Takes hints of this kind on `pages`. Each takes effect when its map entry is in memory. If
+    /// the drive does not use hints, nothing is looked up.
     pub fn hint<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -150,7 +155,8 @@ impl Mapping {
         }
     }
 
-    /// Lets `op`, whose map entry is in memory, go to its die. A hint is taken and done.
+    /// Sends `op`, whose map entry is in memory, to its die. A hint does not go to a die; it takes
+    /// effect here.
     fn go_on<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, op: u32) {
         let PageOp { page, kind, .. } = shared.ops[op];
         if !matches!(kind, Kind::Hint | Kind::Tell | Kind::Clean) {
@@ -161,13 +167,13 @@ impl Mapping {
         self.note_done(shared, dies);
     }
 
-    /// Returns `true` if `op` waits for its map entry.
+    /// Returns `true` if `op` waits here for its map entry.
     pub fn holds<O: Observer>(&self, shared: &Shared<O>, op: u32) -> bool {
         let waiting = self.fetches.get(&shared.ops[op].page);
         waiting.is_some_and(|waiting| waiting.contains(&op))
     }
 
-    /// Notes that a page operation that was sent is done.
+    /// Notes that a page operation which came through the mapping is done.
     pub fn note_done<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler) {
         debug_assert!(self.under_way > 0, "an operation is done once");
         self.under_way -= 1;
@@ -175,15 +181,15 @@ impl Mapping {
         self.settle(shared, dies);
     }
 
-    /// Notes that a block was erased: if nothing else is under way, the map of moved pages is updated
-    /// now.
+    /// Notes that a block was erased. If no operation is under way, the translation pages of moved
+    /// pages are written now.
     pub fn erased<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler) {
         if self.under_way == 0 {
             self.settle(shared, dies);
         }
     }
 
-    /// Ends a page operation of the map: operations that waited for it go on.
+    /// Ends a page operation on a translation page. The operations that waited for it go on.
     pub fn done<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, op: u32) {
         self.hear(&mut *shared.map);
         let PageOp { page, kind, met_collection, .. } = shared.ops[op];
@@ -207,36 +213,36 @@ impl Mapping {
         }
     }
 
-    /// Checks that the drive does more than write its map.
+    /// Checks that the drive still does other work than writes of translation pages.
     ///
     /// # Errors
-    /// The drive does nothing else.
+    /// The drive only writes its map: each collection moves pages, and their translation pages need
+    /// the next collection.
     pub fn check(&self, map: &dyn Stepwise) -> Result<(), FtlError> {
         let most = most_in_a_row(map.geometry());
         if self.in_a_row > most { Err(endless(most)) } else { Ok(()) }
     }
 
-    /// Returns `true` if the drive has ceased to do anything but write its map.
+    /// Returns `true` if the drive does nothing any more but write its map.
     pub fn is_endless(&self, map: &dyn Stepwise) -> bool {
         self.check(map).is_err()
     }
 
-    /// Notes that the operation that waits for the entry of `page` has met a collection on the way,
-    /// if `met`.
+    /// If `met`, notes that the operation that waits for the entry of `page` has met a collection.
     fn note_collection<O: Observer>(&self, shared: &mut Shared<O>, page: u32, met: bool) {
         if let Some(&first) = self.fetches.get(&page).and_then(VecDeque::front) {
             shared.ops[first].met_collection |= met;
         }
     }
 
-    /// Takes the changes of pages from the map.
+    /// Takes over from `map` which pages have changed their place.
     fn hear(&mut self, map: &mut dyn Stepwise) {
         self.cache.take_changes(map);
         self.cache.heed(|page| map.locate(page));
     }
 
-    /// Sends operations on `page` to their dies until one misses its entry: that one and the others
-    /// wait.
+    /// Looks up the entry of `page` for each of the `waiting` operations in order, and sends those
+    /// to their dies that find it. The first that misses it, and all after that, wait.
     fn send_in_order<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -259,8 +265,8 @@ impl Mapping {
         }
     }
 
-    /// Goes on with the entry of `page`, which is there: the operation that missed it goes to its
-    /// die, and others that waited behind it look for it in turn.
+    /// Notes that the entry of `page` is in memory now. The operation that missed it goes to its
+    /// die, and the operations that waited after that one look the entry up in turn.
     fn fetched<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler, page: u32) {
         self.cache.arrived(page);
         let mut waiting = self.fetches.remove(&page).expect("an operation waits for the entry");
@@ -281,7 +287,8 @@ impl Mapping {
         self.reads.insert(op, page);
     }
 
-    /// Writes translation page `number` back. The look-up of page `waits` waits for that.
+    /// Writes translation page `number` back. The look-up of page `waits` waits for this write;
+    /// `None` if it is written for moved pages.
     fn write_back<O: Observer>(
         &mut self,
         shared: &mut Shared<O>,
@@ -297,7 +304,7 @@ impl Mapping {
             }
             Some(waiting) => {
                 waiting.settles |= settles;
-                // A page that is not programmed yet will have all changes up to then.
+                // If the program has not begun, it will still take in this change.
                 match shared.ops[waiting.op].is_programmed {
                     true => waiting.again.get_or_insert_default().extend(waits),
                     false => waiting.pages.extend(waits),
@@ -338,7 +345,8 @@ impl Mapping {
         op
     }
 
-    /// Starts the writes of translation pages whose moved pages are not cached.
+    /// Starts the writes of translation pages for pages that were moved and whose entries are not
+    /// cached.
     fn settle<O: Observer>(&mut self, shared: &mut Shared<O>, dies: &mut Scheduler) {
         self.hear(&mut *shared.map);
         for number in self.cache.take_moved() {
