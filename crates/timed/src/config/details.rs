@@ -1,5 +1,5 @@
-//! The parts of real drives beside flash and buses: kinds of pages, reads that are repeated, and the
-//! link to the host. All are off by default.
+//! Details of real drives: pages with different times, repeated reads, the link to the host, and
+//! serial overwrites. All are off by default.
 
 use flashgc_base::refuse_if;
 use flashgc_base::spec::SpecError;
@@ -8,10 +8,10 @@ use flashgc_workload::units::Quantity;
 use super::notation::{parts, time};
 use crate::page_times::PageTimes;
 
-/// The details of a drive that are given.
+/// The details of a drive that are switched on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Details {
-    /// The times of reads and programs, if some pages take longer than others.
+    /// The times of reads and of programs, if some pages take longer than others.
     pub pages: Option<(PageTimes, PageTimes)>,
     /// The rule by which reads of worn blocks and old data are repeated.
     pub retry: Option<ReadRetry>,
@@ -22,15 +22,16 @@ pub struct Details {
 }
 
 impl Details {
-    /// Returns `true` if a read, and a program, takes as long on any page.
+    /// Returns `true` if reads take the same time on all pages, and programs too.
     pub fn has_uniform_pages(&self) -> bool {
         self.pages.is_none() && self.retry.is_none()
     }
 
-    /// Returns the times of reads and programs if either has several, for kinds of pages.
+    /// Returns the times of reads and programs, if one of them has several kinds of pages; else
+    /// `None`.
     ///
     /// # Errors
-    /// A kind of page that takes no time.
+    /// A time is 0.
     pub fn kinds(
         read: PageTimes,
         program: PageTimes,
@@ -45,18 +46,21 @@ impl Details {
     }
 }
 
-/// The rule for repeated reads. A page is read again with other reference voltages, until its errors
-/// can be corrected.
+/// The rule for repeated reads. A page is read again with other reference voltages, until its
+/// errors can be corrected.
 ///
-/// The rule is ours, the simplest that grows with wear and with age: a straight line in steps for each.
-/// Park et al. measured both on 160 chips of 3D flash (ASPLOS 2021).
+/// The rule is our own. It is simple: the number of retries grows linearly, in steps, with the
+/// erases of the block and with the age of the data. Park et al. measured that both matter, on 160
+/// chips of 3D flash (ASPLOS 2021).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadRetry {
-    /// The first erase count of a block with a retry, and the erases to each further retry.
+    /// The number of erases from which on a read needs a retry, and the number of erases for each
+    /// further retry.
     pub erases: Option<(u32, u32)>,
-    /// The least age of data with a retry, and the time to each further retry.
+    /// The age of data from which on a read needs a retry, and the time for each further retry, in
+    /// nanoseconds.
     pub age_ns: Option<(u64, u64)>,
-    /// The most retries of one read.
+    /// The largest number of retries of one read.
     pub most: u32,
 }
 
@@ -64,7 +68,7 @@ impl ReadRetry {
     /// Reads `from=1000,every=500,after=1s,each=500ms,most=20`.
     ///
     /// # Errors
-    /// An unknown key, half of a rule, steps of no length.
+    /// A key is unknown, only one of the two keys of a rule is given, or a step is 0.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         const HINT: &str = "write from=1000,every=500 (erases), after=1s,each=500ms (age), or both";
         let (mut from, mut every, mut after, mut each, mut most) = (None, None, None, None, 20);
@@ -108,7 +112,8 @@ impl ReadRetry {
         Ok(Self { erases, age_ns, most })
     }
 
-    /// Returns the number of retries of a read of data of this age, from a block with `erases` erases.
+    /// Returns the number of retries of a read, if the block has `erases` erases and the data have
+    /// this age.
     pub fn retries(&self, erases: u32, age_ns: u64) -> u64 {
         let of_erases = self.erases.filter(|(from, _)| erases >= *from);
         let of_age = self.age_ns.filter(|(after, _)| age_ns >= *after);
@@ -121,17 +126,19 @@ impl ReadRetry {
 /// The link between host and drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostLink {
-    /// The bytes a second in each direction; `None` for transfers that take no time.
+    /// The bytes a second in each direction; `None` if transfers take no time.
     pub bytes_per_second: Option<u64>,
-    /// The time from the command in the drive's queue until the drive works on it.
+    /// The time from the entry of a command into the drive's queue until the drive begins it, in
+    /// nanoseconds.
     pub overhead_ns: u64,
 }
 
 impl HostLink {
-    /// Returns the link with this bandwidth (`3.5GB/s`) and overhead (`5us`), if one is given.
+    /// Returns the link with this bandwidth (`3.5GB/s`) and overhead (`5us`); `None` if neither is
+    /// given or both are 0.
     ///
     /// # Errors
-    /// A bandwidth of 0, a value without its unit.
+    /// The bandwidth is 0, or a value has no unit.
     pub fn parse(
         bandwidth: Option<&str>,
         overhead: Option<&str>,
@@ -143,17 +150,17 @@ impl HostLink {
         Ok(Some(link).filter(|link| *link != Self::default()))
     }
 
-    /// Returns the time that `bytes` bytes take on the link, rounded up.
+    /// Returns the nanoseconds that `bytes` bytes take on the link, rounded up.
     pub fn transfer_ns(&self, bytes: u32) -> u64 {
         let time = |rate: u64| (u64::from(bytes) * 1_000_000_000).div_ceil(rate);
         self.bytes_per_second.map_or(0, time)
     }
 }
 
-/// Reads `3.5GB/s`, in bytes a second.
+/// Reads a bandwidth such as `3.5GB/s`. Returns it in bytes a second.
 ///
 /// # Errors
-/// No size a second, or none at all.
+/// The text is not a size a second, or it is 0.
 pub fn parse_bandwidth(text: &str) -> Result<u64, SpecError> {
     const HINT: &str = "write 3.5GB/s, 550MB/s or 1GiB/s";
     let Some(size) = text.trim().strip_suffix("/s") else {

@@ -3,7 +3,7 @@
 use flashgc_base::refuse_if;
 use flashgc_base::spec::SpecError;
 
-/// Channels, packages, dies and planes, and their times in nanoseconds.
+/// The numbers of channels, packages, dies and planes, and the times of operations in nanoseconds.
 ///
 /// Dies are numbered `(channel * ways + way) * dies + die`, planes `die * planes + plane`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Hardware {
     pub planes: u32,
     /// The bytes of a flash page.
     pub page_bytes: u32,
-    /// The number of mapping units in a flash page.
+    /// The number of pages of the map (units) in a flash page.
     pub units_per_page: u32,
     /// The time to read a page from the cells into the page register (t_R).
     pub read_ns: u64,
@@ -26,9 +26,9 @@ pub struct Hardware {
     pub program_ns: u64,
     /// The time to erase a block (t_E, also called t_BERS).
     pub erase_ns: u64,
-    /// The time to move a flash page over the bus (t_B); 0 for a bus that is never waited for.
+    /// The time to move a flash page over the bus (t_B); with 0, no operation waits for the bus.
     pub transfer_ns: u64,
-    /// The time of command and address on the bus, before each operation.
+    /// The time that the command and the address take on the bus before each operation.
     pub command_ns: u64,
 }
 
@@ -48,7 +48,7 @@ impl Hardware {
         self.all_dies() * self.planes
     }
 
-    /// Returns the bytes of a mapping unit.
+    /// Returns the bytes of a page of the map (a unit).
     pub fn unit_bytes(&self) -> u32 {
         self.page_bytes / self.units_per_page
     }
@@ -61,7 +61,7 @@ impl Hardware {
     /// Checks that a drive can have this hardware.
     ///
     /// # Errors
-    /// None or too many of something; an operation of the cells that takes no time.
+    /// A number is 0 or too large, or a time is out of range.
     pub fn check(&self) -> Result<(), SpecError> {
         let counts = [
             ("channels", self.channels),

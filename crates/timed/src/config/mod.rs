@@ -1,4 +1,4 @@
-//! The settings of a timed drive, and how people write them.
+//! The settings of a timed drive, and the notation of their values.
 
 mod details;
 mod hardware;

@@ -1,23 +1,24 @@
-//! The notation of a timed drive's values: times, numbers of blocks, parts with keys.
+//! The notation of values that several settings share: times, numbers of blocks, lists of
+//! `key=value`.
 
 use flashgc_base::refuse_if;
 use flashgc_base::spec::{SpecError, suggest};
 use flashgc_workload::units::Quantity;
 
-/// A number of erased blocks as people write it.
+/// A number of blocks, as a number or as a share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
     /// This number of blocks for each plane.
     Blocks(u32),
-    /// This share of the blocks.
+    /// This share of all blocks, from 0 to 1.
     Share(f64),
 }
 
 impl Threshold {
-    /// Reads `2` (a plane) or `5%`.
+    /// Reads `2` (blocks for each plane) or `5%`.
     ///
     /// # Errors
-    /// Anything else; more than all blocks.
+    /// The text is neither a number nor a share below 100%.
     pub fn parse(name: &str, text: &str) -> Result<Self, SpecError> {
         let fault = || {
             SpecError::new(
@@ -34,8 +35,8 @@ impl Threshold {
         }
     }
 
-    /// Returns the number of blocks of a unit of `planes` planes of `blocks` blocks each; a share
-    /// is rounded.
+    /// Returns the number of blocks for a unit of `planes` planes with `blocks` blocks each. A
+    /// share is rounded to whole blocks.
     pub fn blocks(self, planes: u32, blocks: u32) -> u32 {
         match self {
             Self::Blocks(count) => count.saturating_mul(planes),
@@ -44,15 +45,16 @@ impl Threshold {
     }
 }
 
-/// Reads the time of `name`, in nanoseconds.
+/// Reads the time of the setting `name`. Returns it in nanoseconds.
 ///
 /// # Errors
-/// A time without its unit.
+/// The time has no unit.
 pub fn time(name: &str, text: &str) -> Result<u64, SpecError> {
     Ok(Quantity::Time.parse(name, text, &format!("write {name}=20us"))?.round() as u64)
 }
 
-/// Reads the parts of `key=value,key=value`. The first may have no key, and is then called `first`.
+/// Reads `key=value,key=value` with the keys `known`. The first value may lack its key, which is
+/// then `first`. `what` is the name of the setting, for messages.
 pub(super) fn parts<'a>(
     what: &str,
     text: &'a str,

@@ -6,8 +6,8 @@ use flashgc_base::spec::{SpecError, suggest};
 
 use super::hardware::Hardware;
 
-/// The order in which consecutive logical pages go through the hardware: the first letter varies
-/// fastest. C channel, W way (package), D die, P plane.
+/// The order in which consecutive logical pages go through the hardware. The part of the first
+/// letter varies fastest: C channel, W way (package), D die, P plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order([u8; 4]);
 
@@ -28,7 +28,7 @@ impl Order {
         orders
     }
 
-    /// Returns the plane of page number `index` of `hardware`'s planes in this order.
+    /// Returns the plane of the flash page's worth of addresses with number `index`, in this order.
     fn plane(self, hardware: &Hardware, index: u32) -> u32 {
         let mut rest = index;
         let [mut channel, mut way, mut die, mut plane] = [0; 4];
@@ -55,10 +55,10 @@ impl fmt::Display for Order {
 /// The way in which the plane of a page is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// By its number: page modulo the number of planes, in this order.
+    /// By the number of the page, modulo the number of planes, in this order.
     Static(Order),
-    /// At each write the die with the least to do, in turn among equals, and its planes in turn. The
-    /// pages of a new drive lie as with `CWDP`.
+    /// At each write: the die with the fewest operations, where equal dies take turns, and in it
+    /// the planes in turn. The pages of a new drive have the places of `CWDP`.
     Dynamic,
 }
 
@@ -66,7 +66,7 @@ impl Placement {
     /// Reads `dynamic` or an order such as `CWDP`.
     ///
     /// # Errors
-    /// Anything else.
+    /// The text is neither.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         if text == "dynamic" {
             return Ok(Self::Dynamic);
@@ -86,8 +86,9 @@ impl Placement {
         ))
     }
 
-    /// Returns the plane of each mapping unit of as many flash pages as there are planes; later units
-    /// repeat them. The units of a flash page's worth of addresses go to one plane.
+    /// Returns the planes of the first pages of the map; after these the list repeats. It has the
+    /// pages of one flash page for each plane. Consecutive pages that fill a flash page go to one
+    /// plane.
     pub fn homes(self, hardware: &Hardware) -> Box<[u32]> {
         let order = match self {
             Self::Static(order) => order,
@@ -130,7 +131,7 @@ mod tests {
         assert_eq!(orders.len(), 24); // 4!
         for &order in &orders {
             let mut homes = Placement::Static(order).homes(&hardware).to_vec();
-            // The distance of two planes that differ by one in this letter.
+            // The difference of the numbers of two planes that differ by one in this letter.
             let step = match order.0[0] {
                 b'C' => 3 * 2 * 4,
                 b'W' => 2 * 4,
@@ -142,7 +143,7 @@ mod tests {
             assert_eq!(homes, (0..48).collect::<Vec<_>>(), "{order}");
             assert_eq!(Placement::parse(&order.to_string()), Ok(Placement::Static(order)));
         }
-        // PDWC by hand: plane, then die (4 planes), way (2 dies) and channel (3 ways).
+        // PDWC is the order of the planes' own numbers: plane, then die, way and channel.
         let homes = Placement::parse("pdwc").unwrap().homes(&hardware);
         assert_eq!(homes.to_vec(), (0..48).collect::<Vec<_>>());
         assert!(Placement::parse("CWDD").unwrap_err().to_string().contains("'CWDD'"));

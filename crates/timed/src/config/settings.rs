@@ -16,63 +16,65 @@ use super::slc::Slc;
 pub struct Settings {
     /// The flash and its buses.
     pub hardware: Hardware,
-    /// The planes that pages are written to.
+    /// The rule that chooses the plane of a page.
     pub placement: Placement,
-    /// The order of a die's requests.
+    /// The order in which a die serves the operations that wait.
     pub scheduling: Scheduling,
-    /// `true` if operations of one kind that wait at several planes of an idle die go together.
+    /// `true` for multi-plane operations: operations of one kind that wait at several planes of an
+    /// idle die are done together.
     pub multi_plane: bool,
-    /// `true` for cache commands: the transfer of one host operation overlaps the cell time of the next of
-    /// the same kind on that die.
+    /// `true` for cache commands: the transfer of one host operation overlaps the cell time of the
+    /// next of the same kind on that die.
     pub cache_commands: bool,
     /// The rules of garbage collection.
     pub collecting: Collecting,
-    /// The operations that the hardware can interrupt.
+    /// The operations of the cells that can be suspended.
     pub suspend: Suspend,
     /// The SLC region; `None` without one.
     pub slc: Option<Slc>,
-    /// The time in its buffer after which a flash page that is not full is programmed; [`u64::MAX`] for
-    /// never.
+    /// The time after which a flash page that waits in a page buffer is programmed although it is
+    /// not full, in nanoseconds; [`u64::MAX`] for never.
     pub flush_after_ns: u64,
-    /// The pages of the write cache; 0 for none. A whole page that is written is done when it is in the
-    /// cache, and goes to its die at once; the cache keeps it until it is programmed.
+    /// The number of pages of the write cache; 0 for no cache. A write is done when its page is in
+    /// the cache. The page goes to its die at once, and stays in the cache until it is programmed.
     pub write_cache: u32,
     /// The loop in which the host sends its requests.
     pub host: Loop,
-    /// The number of requests that the drive works on at a time; others wait in front of it.
+    /// The largest number of requests that the drive works on at a time. Others wait in front of
+    /// it.
     pub queue_depth: u32,
-    /// The details: kinds of pages, reads that are repeated, and the link to the host.
+    /// Details of real drives: pages with different times, repeated reads, the link to the host.
     pub details: Details,
 }
 
-/// The order of the requests that wait at a die.
+/// The order in which a die serves the operations that wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduling {
     /// First come, first served.
     Fifo,
-    /// Reads before writes, but never before an earlier write of the same page. MQSim serves the requests of
-    /// users so (`TSU_OutOfOrder`). It has collections wait for them too, while ours give way as
-    /// [`Preemption`] says.
+    /// Reads before writes, but never before an earlier write of the same page. MQSim does the same
+    /// for the requests of users (`TSU_OutOfOrder`). In MQSim collections also wait for these
+    /// requests; here [`Preemption`] decides that.
     ReadsFirst,
 }
 
-/// The unit that counts its erased blocks together and has one collection at a time. A die has at
-/// most one collection under way, whatever the unit. A victim is searched in the plane of the unit
-/// with the fewest erased blocks.
+/// The size of a unit: a group of planes that has one collection at a time and whose erased blocks
+/// count together. With every unit, a die has at most one collection at a time. The victim is
+/// searched in the plane of the unit that has the fewest erased blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Each plane by itself.
+    /// A unit is one plane.
     Plane,
-    /// The planes of a die.
+    /// A unit has the planes of a die.
     Die,
-    /// The planes of a channel.
+    /// A unit has the planes of a channel.
     Channel,
-    /// All planes.
+    /// There is one unit, with all planes.
     Drive,
 }
 
 impl Unit {
-    /// Returns the planes of the unit.
+    /// Returns the number of planes of a unit.
     pub fn planes(self, hardware: &Hardware) -> u32 {
         match self {
             Self::Plane => 1,
@@ -93,78 +95,82 @@ impl Unit {
     }
 }
 
-/// The way in which the collector gives way to the host.
+/// The rule by which operations of the host go before the steps of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preemption {
-    /// Never: the die is held until the collection ends (NPGC).
+    /// Never: the collection holds the die until its end (NPGC).
     None,
-    /// Semi-preemptively: between the operations of a collection (PGC).
+    /// Between the operations of a collection, which is semi-preemptive (PGC).
     Semi {
-        /// `true` if requests for the page that is moved use its buffer.
+        /// `true` if operations of the host on the page that is copied share its buffer.
         merge: bool,
-        /// `true` if a request overlaps with the collection's operation of the same kind.
+        /// `true` if an operation of the host may overlap with an operation of the collection of
+        /// the same kind.
         pipeline: bool,
     },
 }
 
-/// The rules of garbage collection. Blocks are erased blocks of a unit.
+/// The rules of garbage collection. The numbers of blocks are numbers of erased blocks of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collecting {
-    /// The unit that counts its erased blocks together.
+    /// The size of a unit.
     pub unit: Unit,
-    /// The blocks at or below which a write that finds its frontier full starts collections.
+    /// A write whose frontier is full starts collections if the unit has at most this number of
+    /// erased blocks.
     pub low: u32,
-    /// The blocks above which collections stop.
+    /// Collections stop when the unit has more than this number of erased blocks.
     pub high: u32,
-    /// The blocks below which writes wait (state S2), until there are more; 0 for never.
+    /// Writes wait (state S2) if the unit has fewer erased blocks than this, until it has more; 0
+    /// for never.
     pub hard: u32,
-    /// The way in which the collector gives way.
+    /// The rule by which operations of the host go before the steps of a collection.
     pub preemption: Preemption,
-    /// `true` if, without preemption, a collection holds all dies of its unit, not its own alone.
+    /// `true` if a collection without preemption holds all dies of its unit. Otherwise it holds
+    /// only its own die.
     pub holds_unit: bool,
-    /// The time of the search for a victim, in which its die is busy.
+    /// The time of the search for a victim, in nanoseconds. The die is busy meanwhile.
     pub search_ns: u64,
-    /// The time of a look into the queue at each preemption point.
+    /// The time of the check of the queue at each preemption point, in nanoseconds.
     pub poll_ns: u64,
-    /// `true` if pages are moved inside their die, without the bus.
+    /// `true` if collections copy pages within their die, without the bus.
     pub copy_back: bool,
     /// The rule of collections on idle dies.
     pub idle: Option<Idle>,
-    /// `true` for write pacing: the host's writes go before the steps of a collection in proportion to its
-    /// progress.
+    /// `true` for write pacing: during a collection, the host writes only as fast as the collection
+    /// makes room.
     pub paces_writes: bool,
 }
 
-/// The rule of collections while nothing else is to do.
+/// The rule of collections on idle dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Idle {
-    /// The most erased blocks of its unit with which a die collects.
+    /// A die collects if its unit has at most this number of erased blocks.
     pub below: u32,
-    /// The time that a die is idle before it collects.
+    /// The time that a die must be idle before it collects, in nanoseconds.
     pub after_ns: u64,
 }
 
-/// The rule by which operations of the cells are suspended to serve a request.
+/// The rule by which operations of the cells are suspended to serve operations of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Suspend {
-    /// `true` if erases can be suspended, by reads and writes.
+    /// `true` if erases can be suspended, for reads and writes.
     pub erase: bool,
-    /// `true` if programs can be suspended, by reads.
+    /// `true` if programs can be suspended, for reads.
     pub program: bool,
-    /// The time until a suspended operation has let go of the die.
+    /// The time that a suspension takes before the die is free, in nanoseconds.
     pub suspend_ns: u64,
-    /// The time that it loses when it goes on.
+    /// The extra time that a suspended operation needs when it goes on, in nanoseconds.
     pub resume_ns: u64,
-    /// The least time left of an erase that is suspended.
+    /// An erase is suspended only if at least this time of it is left, in nanoseconds.
     pub least_erase_ns: u64,
-    /// The least time left of a program that is suspended.
+    /// A program is suspended only if at least this time of it is left, in nanoseconds.
     pub least_program_ns: u64,
-    /// The most times that one operation is suspended: a bound that guarantees its end.
+    /// The largest number of times that one operation is suspended, so that it ends some time.
     pub most: u32,
 }
 
 impl Suspend {
-    /// The rule of hardware that suspends nothing.
+    /// The rule of hardware that cannot suspend operations.
     pub const NEVER: Self = Self {
         erase: false,
         program: false,
@@ -179,21 +185,23 @@ impl Suspend {
 /// The loop in which requests are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loop {
-    /// Open: requests come at their arrival times, whatever the drive does.
+    /// Open: requests arrive at given times, which do not depend on the drive.
     Open,
-    /// Closed: requests come from threads, each with one request at a time and a pause after it.
+    /// Closed: threads send the requests. Each has one request at a time and pauses after it.
     Closed {
         /// The number of threads.
         threads: u32,
-        /// The pause between a completion and the thread's next request.
+        /// The pause between a completion and the thread's next request, in nanoseconds.
         think_ns: u64,
     },
-    /// The host of a recording: requests come when the answers have come that they waited for.
+    /// Dependent: the host of a recording. A request arrives after the answer that it waited for in
+    /// the recording.
     Dependent,
 }
 
 impl Loop {
-    /// Returns the loop of a host with these arrivals; `None` stands for times of their own.
+    /// Returns the loop of a host with these arrivals; `None` stands for the times of the workload
+    /// itself.
     pub fn of(arrivals: Option<Arrivals>) -> Self {
         match arrivals {
             Some(Arrivals::Closed { threads, think_ns }) => Self::Closed { threads, think_ns },
@@ -204,9 +212,9 @@ impl Loop {
 }
 
 impl Settings {
-    /// Returns the settings of a drive with nothing beside its hardware: pages in the order `CWDP`, first
-    /// come first served, no preemption and no cache. Each plane collects at two erased blocks, and the host
-    /// sends requests at their times, of which the drive works on any number.
+    /// Returns the simplest settings for a drive with this hardware: placement `CWDP`, first come
+    /// first served, no preemption and no cache. Each plane collects at two erased blocks. The host
+    /// has an open loop, and the queue depth has no limit.
     pub fn plain(hardware: Hardware) -> Self {
         Self {
             hardware,
@@ -237,27 +245,27 @@ impl Settings {
         }
     }
 
-    /// Returns `true` if nothing can begin on a die between a page's transfer to it and its program, nor stop
-    /// the program.
+    /// Returns `true` if a page's transfer to a die and its program can have one event: no job can
+    /// begin on the die between the two, and no program can be suspended.
     pub(crate) fn programs_follow_transfers(&self) -> bool {
         let pipelines =
             matches!(self.collecting.preemption, Preemption::Semi { pipeline: true, .. });
         !self.cache_commands && !pipelines && !self.suspend.program
     }
 
-    /// Returns `true` if a die at work may begin something, or stop its present work.
+    /// Returns `true` if a busy die may begin a further job, or suspend its present one.
     pub(crate) fn begins_when_busy(&self) -> bool {
         !self.programs_follow_transfers() || self.suspend.erase || self.hardware.units_per_page > 1
     }
 
-    /// Returns the idle time after which a die collects or folds, or `None` for never.
+    /// Returns the idle time after which a die collects or folds, in nanoseconds; `None` for never.
     pub(crate) fn idle_ns(&self) -> Option<u64> {
         let idle = self.collecting.idle.map(|idle| idle.after_ns);
         idle.or(self.slc.map(|slc| slc.after_ns))
     }
 
-    /// Returns `true` if a collection goes on from its first page to its last without a look at anything but
-    /// the bus, and nothing of the host touches its plane meanwhile.
+    /// Returns `true` if the copies of a collection depend on nothing but the bus, from the first
+    /// page to the last, and no operation of the host is served in its plane meanwhile.
     pub(crate) fn collects_undisturbed(&self) -> bool {
         let Collecting { unit, preemption, copy_back, paces_writes, .. } = self.collecting;
         unit == Unit::Plane
@@ -276,7 +284,7 @@ impl Settings {
     /// Checks that a drive can have these settings.
     ///
     /// # Errors
-    /// The errors of [`Hardware::check`]; thresholds in the wrong order; a host that asks for nothing.
+    /// The errors of [`Hardware::check`]; settings that are out of range or exclude each other.
     pub fn check(&self) -> Result<(), SpecError> {
         self.hardware.check()?;
         let Collecting { low, high, hard, unit, preemption, paces_writes, .. } = self.collecting;

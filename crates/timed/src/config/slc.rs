@@ -1,4 +1,4 @@
-//! The SLC region as people write it: `static:blocks=16,full=direct,after=100ms`.
+//! The notation of the SLC region: `static:blocks=16,full=direct,after=100ms`.
 
 use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::refuse_if;
@@ -7,31 +7,32 @@ use flashgc_ftl::{PlacementSpec, SlcBlocks, SlcRegion};
 
 use super::notation::{Threshold, parts, time};
 
-/// The idle time after which blocks are folded unless another is given.
+/// The default of the idle time after which a die folds, in nanoseconds.
 const AFTER_NS: u64 = 100_000_000;
 
-/// An SLC region on a drive of a known shape.
+/// An SLC region on a drive whose size is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slc {
     /// The region of every plane.
     pub region: SlcRegion,
-    /// The time to read a page of an SLC block.
+    /// The time to read a page of an SLC block, in nanoseconds.
     pub read_ns: u64,
-    /// The time to program a page of an SLC block.
+    /// The time to program a page of an SLC block, in nanoseconds.
     pub program_ns: u64,
-    /// The time to erase an SLC block.
+    /// The time to erase an SLC block, in nanoseconds.
     pub erase_ns: u64,
-    /// The idle time after which a die folds.
+    /// The idle time after which a die folds, in nanoseconds.
     pub after_ns: u64,
 }
 
-/// The region as asked for, on a drive whose size is not yet known.
+/// The settings of an SLC region, on a drive whose size is not known yet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlcPlan {
     is_dynamic: bool,
-    /// The blocks in SLC mode or, if they are lent, those that stay erased.
+    /// In a static region, the number of its blocks. In a dynamic region, which borrows blocks of
+    /// the pool, the number of erased blocks that stay in the pool.
     blocks: Threshold,
-    /// The most blocks that are lent.
+    /// The largest number of blocks that a dynamic region borrows.
     most: Option<Threshold>,
     waits: bool,
     bits_per_cell: u32,
@@ -39,10 +40,10 @@ pub struct SlcPlan {
     after_ns: u64,
 }
 
-/// Reads `read=25us,program=200us,erase=2ms`, the times of SLC cells.
+/// Reads `read=25us,program=200us,erase=2ms`, the times of SLC blocks. Returns them in nanoseconds.
 ///
 /// # Errors
-/// A missing or unknown operation, a time without its unit, one that takes no time or an hour.
+/// An operation is missing or unknown, or a time has no unit, is 0 or is above an hour.
 pub fn parse_times(text: &str) -> Result<[u64; 3], SpecError> {
     let hint = "write read=25us,program=200us,erase=2ms";
     let known = ["read", "program", "erase"];
@@ -67,10 +68,10 @@ pub fn parse_times(text: &str) -> Result<[u64; 3], SpecError> {
     }
 }
 
-/// Reads a region, without its times.
+/// Reads the settings of a region, without its times.
 ///
 /// # Errors
-/// Another kind of region, an unknown key, no number of blocks, a time without its unit.
+/// The kind of region or a key is unknown, the number of blocks is missing, or a time has no unit.
 pub fn parse_slc(text: &str) -> Result<SlcPlan, SpecError> {
     let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
     let is_dynamic = match kind.trim() {
@@ -114,7 +115,7 @@ pub fn parse_slc(text: &str) -> Result<SlcPlan, SpecError> {
     Ok(plan)
 }
 
-/// Returns `true` if writes wait while the region is full.
+/// Reads the value of `full`. Returns `true` if writes wait while the region is full.
 fn waits(word: &str) -> Result<bool, SpecError> {
     match word {
         "direct" => Ok(false),
@@ -127,11 +128,11 @@ fn waits(word: &str) -> Result<bool, SpecError> {
 }
 
 impl SlcPlan {
-    /// Reads a region and its times, on flash of `bits_per_cell` bits a cell. Returns `None` if no region
-    /// is asked for.
+    /// Reads the settings of a region and its times, for flash of `bits_per_cell` bits a cell.
+    /// Returns `None` if neither is given.
     ///
     /// # Errors
-    /// The errors of [`parse_slc`] and [`parse_times`]; a region without times, times without a region.
+    /// The errors of [`parse_slc`] and [`parse_times`]; or only one of region and times is given.
     pub fn parse(
         region: Option<&str>,
         times: Option<&str>,
@@ -160,7 +161,8 @@ impl SlcPlan {
         Ok(Some(Self { times: parse_times(times)?, bits_per_cell, ..plan }))
     }
 
-    /// Returns the region on planes of `blocks` blocks, of which collections leave `high` erased.
+    /// Returns the region for planes of `blocks` blocks. Collections stop above `high` erased
+    /// blocks.
     pub fn on(&self, blocks: u32, high: u32) -> Slc {
         let count = self.blocks.blocks(1, blocks);
         let [read_ns, program_ns, erase_ns] = self.times;
@@ -178,7 +180,7 @@ impl SlcPlan {
         Slc { region, read_ns, program_ns, erase_ns, after_ns: self.after_ns }
     }
 
-    /// Returns the number of a plane's `blocks` blocks that never hold data in normal mode.
+    /// Returns how many of a plane's `blocks` blocks never hold data in normal mode.
     pub fn blocks_kept(&self, blocks: u32, placement: &PlacementSpec) -> u32 {
         self.on(blocks, 0).region.blocks_kept(placement)
     }

@@ -1,4 +1,5 @@
-//! The words that people write of a timed drive: thresholds, ways of preemption, times, units.
+//! The notation of single settings of a timed drive: windows, preemption, suspension, idle
+//! collections, scheduling and units.
 
 use flashgc_base::refuse_if;
 use flashgc_base::spec::{SpecError, suggest};
@@ -17,20 +18,20 @@ pub enum Window {
         /// The end of the window.
         to_ns: u64,
     },
-    /// The time around the end of the slowest request: nine tenths before, one after.
+    /// The window around the end of the slowest request: nine tenths of it before, one tenth after.
     Worst {
-        /// The length of the window.
+        /// The length of the window, in nanoseconds.
         length_ns: u64,
     },
 }
 
-/// The length of the window around the slowest request unless another is given.
+/// The default length of the window around the slowest request, in nanoseconds.
 const WORST_NS: u64 = 50_000_000;
 
 /// Reads `0ms:50ms`, `worst` or `worst:50ms`.
 ///
 /// # Errors
-/// Neither two times in order nor `worst`, with a length that is not 0.
+/// The text is neither two times in order, nor `worst`, nor `worst` with a length above 0.
 pub fn parse_window(text: &str) -> Result<Window, SpecError> {
     let form = "write 0ms:50ms, worst or worst:50ms";
     let read = |text: &str| Ok(Quantity::Time.parse("window", text.trim(), form)?.round() as u64);
@@ -51,7 +52,7 @@ pub fn parse_window(text: &str) -> Result<Window, SpecError> {
     Ok(Window::Fixed { from_ns, to_ns })
 }
 
-/// The words of [`parse_preemption`].
+/// The values of [`parse_preemption`] for help texts.
 pub const PREEMPTIONS: [&str; 7] = [
     "none",
     "pgc",
@@ -62,13 +63,13 @@ pub const PREEMPTIONS: [&str; 7] = [
     "suspend",
 ];
 
-/// Reads the way in which collections give way: `none`; `pgc` (semi-preemptive: between flash
-/// operations), with `+merge`, `+pipeline` and `+erase-suspend` as wanted; or `suspend` (between
-/// operations, and programs and erases are suspended, as today's flash can). Returns it, and `true`
-/// for erases and for programs that are suspended.
+/// Reads the rule of preemption. `none`: no preemption. `pgc`: the host goes first between the
+/// flash operations of a collection; `+merge`, `+pipeline` and `+erase-suspend` may be added.
+/// `suspend`: as `pgc`, and programs and erases are suspended, as today's flash can. Returns the
+/// rule, `true` if erases are suspended, and `true` if programs are.
 ///
 /// # Errors
-/// Another word, or `none` together with one.
+/// A word is unknown, or follows `none` or `suspend`.
 pub fn parse_preemption(text: &str) -> Result<(Preemption, bool, bool), SpecError> {
     let fault = |word: &str| {
         let known = ["none", "pgc", "merge", "pipeline", "erase-suspend", "suspend"];
@@ -104,11 +105,11 @@ pub fn parse_preemption(text: &str) -> Result<(Preemption, bool, bool), SpecErro
     }
 }
 
-/// Reads the costs of suspending: `20us`, or `suspend=20us,resume=0us,most=8,least-erase=700us,
-/// least-program=100us`.
+/// Reads the rule of suspension: `20us`, or `suspend=20us,resume=0us,most=8,least-erase=700us,
+/// least-program=100us`. The fields `erase` and `program` stay `false`.
 ///
 /// # Errors
-/// An unknown key, a value without its unit or out of range.
+/// A key is unknown, or a value has no unit or is out of range.
 pub fn parse_suspend(text: &str) -> Result<Suspend, SpecError> {
     let known = ["suspend", "resume", "most", "least-erase", "least-program"];
     let mut suspend = Suspend { suspend_ns: 20_000, ..Suspend::NEVER };
@@ -131,10 +132,11 @@ pub fn parse_suspend(text: &str) -> Result<Suspend, SpecError> {
     Ok(suspend)
 }
 
-/// Reads `below=10%,after=1ms`: the threshold, and the idle time in nanoseconds.
+/// Reads the rule of idle collections, such as `below=10%,after=1ms`. Returns the threshold, and
+/// the idle time in nanoseconds.
 ///
 /// # Errors
-/// An unknown key, no threshold, a value without its unit.
+/// A key is unknown, the threshold is missing, or the time has no unit.
 pub fn parse_idle(text: &str) -> Result<(Threshold, u64), SpecError> {
     let (mut below, mut after) = (None, None);
     for (key, value) in parts("idle", text, "below", &["below", "after"])? {
@@ -157,10 +159,10 @@ pub fn scheduling_words() -> Vec<&'static str> {
     SCHEDULINGS.iter().map(|(word, _)| *word).collect()
 }
 
-/// Reads the order in which a die serves its requests.
+/// Reads the order in which a die serves its operations.
 ///
 /// # Errors
-/// Another word.
+/// The word is unknown.
 pub fn parse_scheduling(text: &str) -> Result<Scheduling, SpecError> {
     choose("scheduling", text, &SCHEDULINGS)
 }
@@ -177,10 +179,10 @@ pub fn unit_words() -> Vec<&'static str> {
     UNITS.iter().map(|(word, _)| *word).collect()
 }
 
-/// Reads a GC domain.
+/// Reads the size of a unit, which the options call GC domain.
 ///
 /// # Errors
-/// Another word.
+/// The word is unknown.
 pub fn parse_unit(text: &str) -> Result<Unit, SpecError> {
     choose("GC domain", text, &UNITS)
 }

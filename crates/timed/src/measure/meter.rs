@@ -1,5 +1,5 @@
-//! Measures a timed drive: an [`Observer`] that collects latencies, series over time, and a
-//! timeline. The time before the first measured request is left out.
+//! The meter of a timed drive: an [`Observer`] that collects response times, series over time, and
+//! a timeline. Measurement begins with the arrival of the first measured request.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -20,14 +20,14 @@ use crate::metrics::timeline::Timeline;
 use crate::metrics::trace_events::{Happening, MOST_EVENTS, TraceEvents};
 use crate::observer::{Completion, Follows, Observer, Place, Span, Stint};
 
-/// The most slices of a series with a given resolution.
+/// The largest number of slices of a series with a given resolution.
 const MOST_SLICES: u32 = 1 << 16;
 
-/// The number of completed requests that are noted at a time: the tables that they are noted in stay in the
-/// cache then.
+/// The number of completed requests that are noted at a time. Several at a time are faster, as the
+/// tables stay in the processor's cache.
 const AT_A_TIME: usize = 128;
 
-/// The file of a stream of trace events.
+/// Trace events that go to a file.
 pub type TraceFile = TraceEvents<BufWriter<File>>;
 
 /// Collects the measurements.
@@ -36,12 +36,13 @@ pub type TraceFile = TraceEvents<BufWriter<File>>;
 pub struct Meter {
     /// The number of the first measured request. Requests before it are warm-up.
     first: u64,
-    /// The time at which the first measured request arrived.
+    /// The time at which the first measured request arrived, in nanoseconds.
     began_ns: Option<u64>,
     /// The time at which the last measured request was complete.
     ended_ns: u64,
     bytes: [u64; 3],
-    /// The measured requests that are done and not noted in the other fields: fewer than [`AT_A_TIME`].
+    /// The measured requests that are done and not yet noted in the other fields: fewer than
+    /// [`AT_A_TIME`].
     done: Vec<Done>,
     latencies: Latencies,
     /// The latencies of each stream.
@@ -53,12 +54,12 @@ pub struct Meter {
     timeline: Option<Timeline>,
     #[snapshot(skip)]
     trace: Option<Box<TraceFile>>,
-    /// The detail that it follows, by the tables and drawings that it keeps.
+    /// The detail that the meter needs for what it keeps and draws.
     #[snapshot(skip)]
     follows: Follows,
     worst: WorstSoFar,
     refused: Refused,
-    /// The time at which the collection under way on each die began.
+    /// The time at which the collection under way on each die began, in nanoseconds.
     collecting: Vec<Option<u64>>,
     arrived: u64,
 }
@@ -81,9 +82,9 @@ impl State for Meter {
 }
 
 impl Meter {
-    /// Returns a meter of requests from number `first` on, over time in slices of `resolution_ns` (`None`: of
-    /// a length that makes 256 to 512 of them), on a drive of `dies` dies. `worst` keeps the slowest
-    /// requests.
+    /// Returns a meter of the requests from number `first` on, for a drive of `dies` dies. Series
+    /// over time have slices of `resolution_ns` nanoseconds; with `None` the length is chosen so
+    /// that there are 256 to 512 slices. `worst` keeps the slowest requests.
     pub fn new(
         first: u64,
         resolution_ns: Option<u64>,
@@ -116,7 +117,7 @@ impl Meter {
         meter.following()
     }
 
-    /// Returns this meter with the detail that it follows.
+    /// Returns this meter with its field `follows` set.
     fn following(mut self) -> Self {
         self.follows = self.detail();
         self
@@ -127,7 +128,7 @@ impl Meter {
         Ok(())
     }
 
-    /// Returns the detail that it follows, by what it keeps and draws.
+    /// Returns the detail that the meter needs for what it keeps and draws.
     fn detail(&self) -> Follows {
         match self.draws() || self.worst.keeps_operations() {
             true => Follows::Steps,
@@ -135,18 +136,18 @@ impl Meter {
         }
     }
 
-    /// Returns `true` if it draws a timeline or writes trace events.
+    /// Returns `true` if the meter draws a timeline or writes trace events.
     fn draws(&self) -> bool {
         self.timeline.is_some() || self.trace.is_some()
     }
 
-    /// Returns this meter, which also measures each tenant by itself.
+    /// Returns this meter, which then also measures each tenant separately.
     #[must_use]
     pub fn by_tenant(self, tenants: ByTenant) -> Self {
         Self { tenants, ..self }
     }
 
-    /// Returns this meter, which also draws a timeline.
+    /// Returns this meter, which then also draws a timeline.
     #[must_use]
     pub fn with_timeline(self, timeline: Option<Timeline>) -> Self {
         Self { timeline, ..self }.following()
@@ -157,15 +158,15 @@ impl Meter {
         &self.tenants
     }
 
-    /// Returns this meter, which also writes trace events.
+    /// Returns this meter, which then also writes trace events.
     #[must_use]
     pub fn writing(mut self, trace: Option<TraceFile>) -> Self {
         self.trace = trace.map(Box::new);
         self.following()
     }
 
-    /// Returns the response times. They, and everything here, cover all requests that are done after
-    /// [`settle`](Self::settle).
+    /// Returns the response times. Call [`settle`](Self::settle) before this and before all other
+    /// results, so that they cover all requests that are done.
     pub fn latencies(&self) -> &Latencies {
         &self.latencies
     }
@@ -180,8 +181,8 @@ impl Meter {
         self.bytes
     }
 
-    /// Returns the times at which the first measured request arrived and the last one was complete, or `None`
-    /// if none arrived.
+    /// Returns the times, in nanoseconds, at which the first measured request arrived and the last
+    /// one was complete. `None` if none arrived.
     pub fn window(&self) -> Option<(u64, u64)> {
         self.began_ns.map(|began| (began, self.ended_ns.max(began)))
     }
@@ -201,7 +202,7 @@ impl Meter {
         &self.worst
     }
 
-    /// Returns the erases and programs that were suspended no more while an operation waited.
+    /// Returns the erases and programs that could not be suspended again while an operation waited.
     pub fn refused(&self) -> Refused {
         self.refused
     }
@@ -222,8 +223,8 @@ impl Meter {
         &mut self.worst
     }
 
-    /// Adds the measurements of a part of the same drive in the same time, but not the slowest requests. The
-    /// other meter is finished.
+    /// Adds the measurements of another part of the same drive in the same time, but not its
+    /// slowest requests. [`finish`](Self::finish) must have been called for the other meter.
     pub fn add(&mut self, other: Self) {
         let Self {
             first: _,
@@ -267,7 +268,7 @@ impl Meter {
         }
     }
 
-    /// Ends the file of trace events at `now`. Returns a note for its readers, if there is one.
+    /// Ends the file of trace events at `now`. Returns a warning if the file is not complete.
     pub fn end_trace(&mut self, now: u64) -> Option<String> {
         let mut trace = self.trace.take()?;
         if let Err(error) = trace.finish(now) {
@@ -283,7 +284,7 @@ impl Meter {
         ))
     }
 
-    /// Notes the requests that are done and were not yet noted.
+    /// Notes the requests that are done and not yet noted.
     #[inline(never)]
     pub fn settle(&mut self) {
         let mut done = std::mem::take(&mut self.done);
@@ -322,10 +323,10 @@ impl Meter {
         }
     }
 
-    /// Counts the time in which a bus, a die or a collection was busy.
+    /// Counts the time from `from_ns` to `to_ns`, in which a bus, a die or a collection was busy.
     #[inline(always)]
     fn busy(&mut self, what: Busy, from_ns: u64, to_ns: u64) {
-        // Before the measurement begins no slice is at hand.
+        // Before measurement begins, `busy_at_hand` always returns `false`.
         if !self.series.busy_at_hand(what, from_ns, to_ns) && self.began_ns.is_some() {
             self.series.busy(what, from_ns, to_ns);
         }
@@ -451,7 +452,7 @@ impl Observer for Meter {
     }
 }
 
-/// Returns the thing that is busy with work at this place.
+/// Returns the kind of busy time that work at this place counts as.
 fn busy_of(place: Place) -> Busy {
     match place {
         Place::Bus => Busy::Bus,

@@ -1,4 +1,4 @@
-//! The results of a timed run beside the counts that every drive has.
+//! The results of a timed run, in addition to the counts that every drive has.
 
 use flashgc_base::counts::Counts;
 use flashgc_base::described::Described;
@@ -13,24 +13,27 @@ use super::worst_result::WorstResult;
 use crate::metrics::latency::{LatencyResult, TimeShares};
 use crate::metrics::series::SeriesResult;
 
-/// The result of all timed runs of one configuration, over their measured parts together.
+/// The result of all timed runs of one configuration: of their measured parts together, if not said
+/// otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct TimedResult {
     /// The response times.
     pub latency_us: LatencyResult,
     /// The mean response time of each run, in microseconds.
     pub mean_us_runs: Vec<f64>,
-    /// Half the width of the 95% interval of the mean response time over the runs; `None` for one run.
+    /// Half the width of the 95% interval of the mean response time over the runs, in microseconds;
+    /// `None` for one run.
     pub mean_us_ci95: Option<f64>,
-    /// The response time of requests by cause.
+    /// The shares of causes in the response time of requests.
     pub time_share: TimeShares,
-    /// The work done in the time.
+    /// Requests and bytes a second.
     pub throughput: Throughput,
     /// The busy shares of buses and dies.
     pub utilisation: Utilisation,
     /// The counts of collections.
     pub collecting: CollectionResult,
-    /// The rule of suspension and what it did not suspend; `None` if nothing can be suspended.
+    /// The rule of suspension, and the operations that it did not suspend again; `None` if no
+    /// operation can be suspended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspension: Option<Suspension>,
     /// The counts of the SLC region; `None` without one.
@@ -41,18 +44,18 @@ pub struct TimedResult {
     pub tenants: Option<Vec<TenantResult>>,
     /// The series over time of the first run.
     pub over_time: SeriesResult,
-    /// The time that passed in the drive, all runs together.
+    /// The simulated time of all runs together, in seconds.
     pub simulated_seconds: f64,
-    /// The mean number of requests in the drive and before it, over the time.
+    /// The mean over time of the number of requests in the drive and in front of it.
     pub requests_in_system: f64,
-    /// The overload, if requests came faster than the drive could serve them.
+    /// The overload, if requests arrived faster than the drive could serve them.
     pub overload: Option<Overload>,
-    /// The slowest read, write and discard of all runs, with the work that held them.
+    /// The slowest read, write and discard of all runs, each with the work of its die meanwhile.
     #[serde(default)]
     pub worst: Vec<WorstResult>,
 }
 
-/// The work done in the time, as rates.
+/// The rates of requests and of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, Described)]
 pub struct Throughput {
     /// The requests completed a second.
@@ -63,19 +66,19 @@ pub struct Throughput {
     pub write_bytes_per_second: f64,
 }
 
-/// Shares of the time in which something was in use.
+/// The shares of the time in which buses and dies were in use, from 0 to 1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Value, Described)]
 pub struct Utilisation {
-    /// The share of a bus, as the mean over the channels.
+    /// The mean of `channels`.
     pub bus: f64,
-    /// The share of a die, as the mean over the dies: it reads, programs or erases, or transfers or
-    /// waits for the bus.
+    /// The mean of `dies`.
     pub die: f64,
-    /// The share of a die held by a collection, as the mean over the dies.
+    /// The mean over the dies of the share of time in which a collection held the die.
     pub collection: f64,
-    /// The share of each channel's bus.
+    /// The share of the time in which each channel's bus was in use.
     pub channels: Vec<f64>,
-    /// The share of each die.
+    /// The share of the time in which each die was in use: it read, programmed or erased, or it
+    /// transferred data or waited for the bus.
     pub dies: Vec<f64>,
 }
 
@@ -94,13 +97,13 @@ pub struct CollectionResult {
     pub suspended_erases: u64,
 }
 
-/// Requests that came faster than the drive could serve them.
+/// Requests that arrived faster than the drive could serve them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Value, Described)]
 pub struct Overload {
     /// The requests that arrived a second.
     pub offered_per_second: f64,
-    /// The requests that were served a second while others waited: the rate that the drive can
-    /// sustain.
+    /// The requests that the drive served a second while others waited: the largest rate that it
+    /// can sustain.
     pub sustainable_per_second: f64,
     /// The requests not yet served when the run was stopped, or when its last request arrived.
     pub outstanding: u64,
@@ -110,7 +113,7 @@ pub struct Overload {
 }
 
 impl CollectionResult {
-    /// Returns the counts between the two.
+    /// Returns the counts of the time between two totals.
     pub fn between(from: &Totals, to: &Totals) -> Self {
         Self {
             counts: to.collections.since(&from.collections),
@@ -121,7 +124,7 @@ impl CollectionResult {
 }
 
 impl Utilisation {
-    /// Returns the busy times between the two as shares of `ns` nanoseconds; empty if no time
+    /// Returns the busy times between two totals as shares of `ns` nanoseconds; empty if no time
     /// passed.
     pub fn between(from: &Totals, to: &Totals, ns: u64) -> Self {
         if ns == 0 {

@@ -1,4 +1,4 @@
-//! The rule by which erases and programs are suspended, and those that it suspended no more.
+//! The rule by which erases and programs are suspended, and the operations that reached its limit.
 
 use flashgc_base::described::Described;
 use flashgc_base::snapshot::Value;
@@ -6,20 +6,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Suspend;
 
-/// The erases and programs for whose end an operation waited because they were suspended as often as they may
-/// be.
+/// The erases and programs that had been suspended as often as is allowed, so that an operation had
+/// to wait for their end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Value)]
 pub struct Refused {
     /// The number of erases.
     pub erases: u64,
     /// The number of programs.
     pub programs: u64,
-    /// The most time that one had left when the first operation waited.
+    /// The longest remaining time of one of them when the first operation began to wait, in
+    /// nanoseconds.
     pub longest_ns: u64,
 }
 
 impl Refused {
-    /// Returns these and the others.
+    /// Returns the sums of the numbers, and the longest time of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -30,33 +31,36 @@ impl Refused {
     }
 }
 
-/// The rule of suspension of a drive. Its counts are those of the measured parts of all runs.
+/// The rule of suspension of a drive, and the erases and programs that reached its limit in the
+/// measured parts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct Suspension {
     /// `true` if erases can be suspended.
     pub erases: bool,
     /// `true` if programs can be suspended.
     pub programs: bool,
-    /// The most times that one operation is suspended.
+    /// The largest number of times that one operation is suspended.
     pub most: u32,
-    /// The least time left of an erase that is suspended, in microseconds.
+    /// An erase is suspended only if at least this time of it is left, in microseconds.
     pub least_erase_us: f64,
-    /// The least time left of a program that is suspended, in microseconds.
+    /// A program is suspended only if at least this time of it is left, in microseconds.
     pub least_program_us: f64,
-    /// The time until a suspended operation has let go of its die, in microseconds.
+    /// The time that a suspension takes before the die is free, in microseconds.
     pub suspend_us: f64,
-    /// The time that a suspended operation loses when it goes on, in microseconds.
+    /// The extra time that a suspended operation needs when it goes on, in microseconds.
     pub resume_us: f64,
-    /// Erases that had reached the most suspensions, so that an operation waited for their end.
+    /// The number of erases that had reached `most`, so that an operation waited for their end.
     pub spent_erases: u64,
-    /// Programs that had reached the most suspensions, so that an operation waited for their end.
+    /// The number of programs that had reached `most`, so that an operation waited for their end.
     pub spent_programs: u64,
-    /// The longest time that an operation waited for the end of one of them, in microseconds.
+    /// The longest time that such an erase or program had left when an operation began to wait, in
+    /// microseconds.
     pub longest_wait_us: f64,
 }
 
 impl Suspension {
-    /// Returns the result of a rule that refused these; `None` if it suspends nothing.
+    /// Returns the result of a rule, with the operations that reached its limit; `None` if the rule
+    /// suspends neither erases nor programs.
     pub fn of(rule: &Suspend, refused: Refused) -> Option<Self> {
         let us = |ns: u64| ns as f64 / 1e3;
         (rule.erase || rule.program).then(|| Self {

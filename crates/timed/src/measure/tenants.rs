@@ -24,9 +24,9 @@ pub struct TenantResult {
     pub write_bytes_per_second: f64,
     /// The response times of all its requests in microseconds; `None` if it had none.
     pub all_us: Option<Figures>,
-    /// The response times of its reads.
+    /// The response times of its reads, in microseconds; `None` if it had none.
     pub read_us: Option<Figures>,
-    /// The response times of its writes.
+    /// The response times of its writes, in microseconds; `None` if it had none.
     pub write_us: Option<Figures>,
 }
 
@@ -38,7 +38,7 @@ struct Measured {
     latencies: Latencies,
 }
 
-/// The measurements of every tenant; none if a drive has one host.
+/// The measurements of every tenant; empty if the drive has one host.
 #[derive(Clone, Debug, Default, Value)]
 pub struct ByTenant {
     parts: Parts,
@@ -46,7 +46,7 @@ pub struct ByTenant {
 }
 
 impl ByTenant {
-    /// Returns empty measurements of `tenants`, on mapping units of `unit` bytes.
+    /// Returns empty measurements of `tenants`. A page of the map has `unit` bytes.
     pub fn new(tenants: &[Tenant], unit: u32) -> Self {
         Self { parts: Parts::of(tenants, unit), each: vec![Measured::default(); tenants.len()] }
     }
@@ -70,7 +70,7 @@ impl ByTenant {
         }
     }
 
-    /// Adds another's measurements, which are of the same tenants.
+    /// Adds other measurements of the same tenants.
     fn add(&mut self, other: &Self) {
         for (tenant_sum, other) in self.each.iter_mut().zip(&other.each) {
             tenant_sum.requests += other.requests;
@@ -81,7 +81,8 @@ impl ByTenant {
         }
     }
 
-    /// Returns the result of each of `tenants` in all `runs`, in which `seconds` passed.
+    /// Returns the result of each of `tenants` over all `runs`, which took `seconds` of simulated
+    /// time together.
     pub fn results<'a>(
         tenants: &[Tenant],
         runs: impl Iterator<Item = &'a Self>,

@@ -75,21 +75,21 @@ pub struct Totals {
     pub arrived: u64,
     /// The number of requests completed.
     pub completed: u64,
-    /// The number of pages read by the host, also those without data.
+    /// The number of pages read by the host, including pages without data.
     pub pages_read: u64,
-    /// The number of pages written by the host, also those merged in the write cache.
+    /// The number of pages written by the host, including those merged in the write cache.
     pub pages_written: u64,
-    /// The number of partial pages written: each a read and a program.
+    /// The number of pages written in part. Each needs a read and a program.
     pub pages_modified: u64,
-    /// The number of reads and writes of the host that the write cache took.
+    /// The number of reads and writes of the host that the write cache served from a page it held.
     pub cache_hits: u64,
     /// The number of programs suspended.
     pub suspended_programs: u64,
     /// The number of erases suspended.
     pub suspended_erases: u64,
-    /// The number of flash pages that were programmed together with one of another plane.
+    /// The number of flash pages that were programmed together with a page of another plane.
     pub joined_programs: u64,
-    /// The number of writes of the host that waited before they came into the write cache.
+    /// The number of writes of the host that had to wait for a place in the write cache.
     pub cache_waits: u64,
     /// The number of pages in the write cache now.
     pub cached_pages: u64,
@@ -97,24 +97,25 @@ pub struct Totals {
     pub collections: CollectionCounts,
     /// The counts of the SLC region; `None` without one.
     pub slc: Option<SlcCounts>,
-    /// The time that each channel's bus was in use.
+    /// The time for which each channel's bus was in use, in nanoseconds.
     pub bus_busy_ns: Vec<u64>,
-    /// The time that each die was in use: cells, transfers, and waiting for the bus.
+    /// The time for which each die was in use, in nanoseconds: its cells worked, or it transferred
+    /// data or waited for the bus.
     pub die_busy_ns: Vec<u64>,
-    /// The time that each die was held by collections.
+    /// The time for which collections held each die, in nanoseconds.
     pub die_collecting_ns: Vec<u64>,
-    /// The sum over time of the requests in the system, from arrival to completion. Divided by the time it
-    /// is L of Little's law.
+    /// The sum over all nanoseconds of the number of requests between arrival and completion.
+    /// Divided by the time, it is L of Little's law.
     pub request_ns: u128,
-    /// The time at which the last request arrived.
+    /// The time at which the last request arrived, in nanoseconds.
     pub last_arrival_ns: u64,
-    /// The number of requests in the system then, itself among them.
+    /// The number of requests in the system then, including the last one.
     pub at_last_arrival: u64,
 }
 
 impl Totals {
-    /// Adds the counts of a part of the drive, whose buses and dies come behind those before. Requests are
-    /// those of the whole drive, and only their time is added.
+    /// Adds the counts of a part of the drive. Its buses and dies are put after those of earlier
+    /// parts. Of the counts of requests, only `request_ns` is added.
     pub(crate) fn add_part(&mut self, part: &Self) {
         let Self {
             arrived: _,

@@ -1,4 +1,5 @@
-//! The slowest request of each kind so far, and the work of its die while it waited.
+//! The slowest request of each kind so far, and the work of its die from its arrival to its
+//! completion.
 
 use std::collections::VecDeque;
 
@@ -7,14 +8,15 @@ use flashgc_workload::Op;
 
 use crate::observer::{Cause, Completion, Held, Place, Span, Work};
 
-/// The most collections of a die that are remembered.
+/// The largest number of collections of a die that are kept: the latest.
 pub const MOST_COLLECTIONS: usize = 16;
-/// The most operations of a die, cells and bus, that are remembered if they are asked for.
+/// The largest number of operations of a die, cells and bus, that are kept if they are asked for:
+/// the latest.
 pub const MOST_OPERATIONS: usize = 1024;
-/// The kinds of requests that are told apart.
+/// The kinds of requests of which the slowest is kept.
 pub(crate) const KINDS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
 
-/// Returns the place of an operation in [`KINDS`].
+/// Returns the index of an operation in [`KINDS`].
 #[inline(always)]
 pub(crate) fn kind_of(op: Op) -> Option<usize> {
     match op {
@@ -25,33 +27,34 @@ pub(crate) fn kind_of(op: Op) -> Option<usize> {
     }
 }
 
-/// A slow request, with the work that held it.
+/// A slow request, with the work of its die meanwhile.
 #[derive(Clone, Debug, PartialEq, Value)]
 pub struct Worst {
     /// The request, with the parts of its response time.
     pub request: Completion,
-    /// The die of its last page, counted through the drive; `None` if no die served it.
+    /// The number of the die of its last page in the drive; `None` if no die served it.
     pub die: Option<u32>,
     /// The collections on that die from its arrival to its completion, in order: at most the latest
     /// [`MOST_COLLECTIONS`].
     pub collections: Vec<Held>,
-    /// The operations of the die and its side of the bus in that time, in the order of their ends: at most
-    /// the latest [`MOST_OPERATIONS`]. Empty if they are not kept.
+    /// The operations of the die and of its bus in that time, in the order of their ends: at most
+    /// the latest [`MOST_OPERATIONS`]. Empty if operations are not kept.
     pub operations: Vec<Span>,
-    /// `true` if operations before these are forgotten.
+    /// `true` if earlier operations were dropped.
     pub is_cut: bool,
 }
 
 impl Worst {
-    /// Returns the collection that held it: the one on its die that was under way for longest while it
-    /// waited, the first of several. `None` if collections took none of its time, or those of another die
-    /// did.
+    /// Returns the collection that held the request: on its die, the collection that was under way
+    /// for the longest part of the response time; the first of equals. `None` if the request did
+    /// not wait for collections, or only for a collection of another die.
     pub fn held_by(&self) -> Option<&Held> {
         held_by(&self.request, self.collections.iter())
     }
 }
 
-/// Returns the collection of its die that was under way for longest while a request waited.
+/// Returns the one of `collections` that was under way for the longest part of a request's response
+/// time.
 fn held_by<'a>(
     request: &Completion,
     collections: impl DoubleEndedIterator<Item = &'a Held>,
@@ -61,11 +64,12 @@ fn held_by<'a>(
     (request.blocked_ns > 0 && overlap(&held) > 0).then_some(held)
 }
 
-/// The latest work of a die.
+/// The latest collections and operations of a die.
 #[derive(Clone, Debug, Default, PartialEq, Value)]
 struct Log {
     collections: VecDeque<Held>,
-    /// The page that its collection has programmed last: pieces of one program count once.
+    /// The page that the die's collection programmed last. The pieces of a suspended program count
+    /// once.
     last_page: Option<u32>,
     operations: VecDeque<Span>,
     has_forgotten: bool,
@@ -78,13 +82,13 @@ pub struct WorstSoFar {
     keeps_operations: bool,
     dies: Vec<Log>,
     of_kinds: [Option<Worst>; KINDS.len()],
-    /// The number of times that one has changed.
+    /// The number of times that a slowest request was replaced.
     changes: u64,
 }
 
 impl WorstSoFar {
-    /// Returns a record for a drive of `dies` dies of `planes_per_die` planes, which keeps the operations of
-    /// its dies or not.
+    /// Returns an empty record for a drive of `dies` dies of `planes_per_die` planes. It keeps the
+    /// operations of dies if `keeps_operations`.
     pub fn new(dies: u32, planes_per_die: u32, keeps_operations: bool) -> Self {
         Self {
             planes_per_die,
@@ -100,12 +104,12 @@ impl WorstSoFar {
         self.of_kinds.iter().flatten()
     }
 
-    /// Returns the slowest of each of [`KINDS`].
+    /// Returns the slowest request of each of [`KINDS`].
     pub(crate) fn each(&mut self) -> &mut [Option<Worst>; KINDS.len()] {
         &mut self.of_kinds
     }
 
-    /// Gives the collection of a die with the number `from` the number `to`.
+    /// Changes the number of a collection of a die from `from` to `to`.
     pub(crate) fn renumber(&mut self, die: u32, from: u64, to: u64) {
         let kept = self.of_kinds.iter_mut().flatten().filter(|worst| worst.die == Some(die));
         let kept = kept.flat_map(|worst| &mut worst.collections);
@@ -113,12 +117,12 @@ impl WorstSoFar {
         all.filter(|held| held.number == from).for_each(|held| held.number = to);
     }
 
-    /// Returns the slowest of all.
+    /// Returns the slowest request of all kinds.
     pub fn slowest(&self) -> Option<&Worst> {
         self.of_kinds().max_by_key(|worst| worst.request.response_ns())
     }
 
-    /// Returns the collection under way on a die.
+    /// Returns the number of the collection under way on a die.
     pub fn under_way(&self, die: u32) -> Option<u64> {
         let latest = self.dies[die as usize].collections.back();
         latest.filter(|held| held.ended_ns.is_none()).map(|held| held.number)
@@ -129,14 +133,15 @@ impl WorstSoFar {
         self.changes
     }
 
-    /// Returns the collection that has held a request for longest, as far as is remembered, and its die.
+    /// Returns the collection that held a request for the longest time, among those kept, and the
+    /// number of its die.
     pub fn holder(&self, request: &Completion) -> Option<(Held, u32)> {
         let die = request.plane? / self.planes_per_die;
         let held = held_by(request, self.dies[die as usize].collections.iter())?;
         Some((*held, die))
     }
 
-    /// Returns `true` if the other is a record of the same drive.
+    /// Returns `true` if the other record has the same numbers of dies and planes.
     pub fn is_like(&self, other: &Self) -> bool {
         (self.planes_per_die, self.dies.len()) == (other.planes_per_die, other.dies.len())
     }
@@ -160,7 +165,7 @@ impl WorstSoFar {
         self.changes += 1;
     }
 
-    /// Returns a request that is done, with the work of its die since it arrived.
+    /// Returns a request that is done, with the work of its die since the request arrived.
     pub(crate) fn about(&self, request: &Completion) -> Worst {
         let die = request.plane.map(|plane| plane / self.planes_per_die);
         let from_ns = request.arrived_ns;
@@ -218,7 +223,8 @@ impl WorstSoFar {
     }
 }
 
-/// Adds one; the oldest goes if there are more than `most`. Returns `true` if one went.
+/// Adds an item, and drops the oldest if there are more than `most`. Returns `true` if one was
+/// dropped.
 fn push<T>(kept: &mut VecDeque<T>, item: T, most: usize) -> bool {
     let is_full = kept.len() == most;
     if is_full {
@@ -267,7 +273,7 @@ mod tests {
         }
     }
 
-    /// Page 7 is programmed in two pieces by the first collection, and once more by the second.
+    /// The first collection programs page 7 in two pieces; the second programs it once more.
     #[test]
     fn a_page_that_two_collections_program_counts_in_each() {
         let mut worst = WorstSoFar::new(1, 1, false);
@@ -283,7 +289,7 @@ mod tests {
         ];
         assert_eq!(worst.about(&read(10)).collections, held);
         assert_eq!(worst.under_way(0), Some(1));
-        // A request that arrived with the end of the first did not meet it.
+        // A request that arrived at the end of the first collection did not meet that collection.
         assert_eq!(worst.about(&read(50)).collections, held[1..]);
     }
 

@@ -6,23 +6,24 @@ use serde::{Deserialize, Serialize};
 use super::worst::{Worst, WorstSoFar, kind_of};
 use crate::observer::{Cause, Held, Place, Span};
 
-/// The slowest request of its kind, with the work that held it. Times are in microseconds; moments
-/// are since the start of the run.
+/// The slowest request of its kind, with the work of its die meanwhile. Times are in microseconds;
+/// the times of arrivals, begins and ends count from the start of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct WorstResult {
     /// The kind: `read`, `write` or `trim`.
     pub kind: String,
-    /// The number in the order of arrival, from 0.
+    /// The number of the request in the order of arrival, from 0.
     pub number: u64,
-    /// The number of its run, from 0.
+    /// The number of the request's run, from 0.
     pub run: u32,
-    /// The first byte.
+    /// The address of the first byte.
     pub offset: u64,
     /// The number of bytes.
     pub bytes: u32,
-    /// The time at which it came.
+    /// The time at which the request arrived.
     pub arrived_us: f64,
-    /// The response time: the sum of the next four, which are those of its last page.
+    /// The response time: the sum of the next four times, which are those of the request's last
+    /// page.
     pub response_us: f64,
     /// The time of waiting for other requests.
     pub queue_us: f64,
@@ -32,18 +33,19 @@ pub struct WorstResult {
     pub bus_us: f64,
     /// The time in the cells.
     pub cell_us: f64,
-    /// The die of its last page; `None` if no die served it.
+    /// The die of the request's last page; `None` if no die served it.
     pub die: Option<u32>,
-    /// The number of the collection of that die that held it for longest; `None` if none did, or
-    /// one of another die.
+    /// The number of the collection of that die that held the request for the longest time; `None`
+    /// if no collection of that die held it.
     pub held_by: Option<u64>,
-    /// The collections on that die while it waited: the latest.
+    /// The collections on that die from the request's arrival to its completion; only the latest if
+    /// there are many.
     pub collections: Vec<HeldResult>,
-    /// The operations of that die while it waited, in the order of the ends: the latest. Empty
-    /// unless they are asked for.
+    /// The operations of that die in the same time, in the order of their ends; only the latest if
+    /// there are many. Empty unless they are asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operations: Vec<OperationResult>,
-    /// `true` if operations before these are forgotten.
+    /// `true` if earlier operations were dropped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_cut: bool,
 }
@@ -51,18 +53,18 @@ pub struct WorstResult {
 /// A collection on the die of a slow request.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct HeldResult {
-    /// The number of collections that were started before it in the drive.
+    /// The number of collections of the drive that began before this one.
     pub number: u64,
     /// The time at which it began.
     pub began_us: f64,
     /// The time at which its victim was erased; `None` if it was under way when the request was
     /// complete.
     pub ended_us: Option<f64>,
-    /// The number of flash pages that it had programmed.
+    /// The number of flash pages that the collection had programmed by then.
     pub programmed: u64,
 }
 
-/// An operation of a die or of its side of the bus.
+/// An operation of a die or of its bus.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct OperationResult {
     /// The time at which it began.
@@ -73,9 +75,9 @@ pub struct OperationResult {
     pub place: String,
     /// The work: `read`, `program`, `erase`, `poll` or `suspend`.
     pub work: String,
-    /// The number of the request that it was for.
+    /// The number of the request that needed it; `None` if no request did.
     pub request: Option<u64>,
-    /// The number of the collection that it was for; neither if nobody waited for it.
+    /// The number of the collection that needed it; `None` if no collection did.
     pub collection: Option<u64>,
 }
 
@@ -141,7 +143,7 @@ impl WorstResult {
     }
 }
 
-/// Returns the slowest of each kind over all `runs`; of equals the first.
+/// Returns the slowest request of each kind over all `runs`; the first of equals.
 pub fn slowest<'a>(runs: impl Iterator<Item = &'a WorstSoFar>) -> Vec<WorstResult> {
     let mut slowest_of_kinds: Vec<(&Worst, u32)> = Vec::new();
     for (run, worst) in (0..).zip(runs) {

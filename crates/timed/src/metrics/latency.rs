@@ -10,17 +10,19 @@ use serde::{Deserialize, Serialize};
 /// The significant decimal digits of a percentile: its relative error is below 10^-3.
 const DIGITS: u8 = 3;
 
-/// The points of a distribution for each halving of the share above.
+/// The resolution of a distribution: the number of points each time that the share of larger values
+/// is halved.
 const TICKS: u32 = 8;
 
-/// The response time of a request split into its causes, in nanoseconds; the parts sum to it.
+/// The response time of a request by cause, in nanoseconds. The sum of the parts is the response
+/// time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Value)]
 pub struct Split {
     /// The time of waiting for other requests.
     pub queue_ns: u64,
     /// The time of waiting for a collection.
     pub blocked_ns: u64,
-    /// The time of transfers over a bus, and of waiting for it.
+    /// The time of transfers over a bus, and of waiting for the bus.
     pub bus_ns: u64,
     /// The time of reads from and programs into cells.
     pub cell_ns: u64,
@@ -39,8 +41,10 @@ impl Split {
     }
 }
 
-/// The part of a completed request that measurements note. A copy of all that observers are told would wait for
-/// fields that were just written one by one.
+/// The fields of a completed request that measurements need. A copy of the whole [`Completion`]
+/// would be slower.
+///
+/// [`Completion`]: crate::observer::Completion
 #[derive(Clone, Copy, Value)]
 pub(crate) struct Done {
     pub op: Op,
@@ -52,13 +56,14 @@ pub(crate) struct Done {
     pub stream: Option<StreamId>,
 }
 
-/// The counts of the noted times, in the bins of a [`Histogram`] of [`DIGITS`]: one bin each up to 2047, and
-/// 1024 for each power of two above. The histogram itself is made when a percentile is asked for.
+/// A count for each bin of response times. The bins are those of a [`Histogram`] of [`DIGITS`]
+/// digits: a bin for each nanosecond up to 2047, and 1024 bins for each power of two above. The
+/// histogram itself is made when a percentile is needed.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Bins(Vec<u64>);
 
 impl Bins {
-    /// The number of bins for each power of two, as a power of two.
+    /// The logarithm to base 2 of the number of bins for each power of two.
     const LOG: u32 = 10;
 
     #[inline(always)]
@@ -67,7 +72,7 @@ impl Bins {
         ((power as usize) << Self::LOG) + (ns >> power) as usize
     }
 
-    /// Returns the smallest time of a bin.
+    /// Returns the smallest time of a bin, in nanoseconds.
     fn least(index: usize) -> u64 {
         let power = (index >> Self::LOG).saturating_sub(1) as u32;
         ((index - ((power as usize) << Self::LOG)) as u64) << power
@@ -82,7 +87,7 @@ impl Bins {
         }
     }
 
-    /// Makes room for a bin that it does not have.
+    /// Makes room for the bin `index`.
     #[cold]
     fn grow(&mut self, index: usize) -> &mut [u64] {
         self.0.resize((index + 1).next_multiple_of(1 << Self::LOG), 0);
@@ -96,7 +101,8 @@ impl Bins {
         self.0.iter_mut().zip(&other.0).for_each(|(count, other)| *count += other);
     }
 
-    /// Returns the bins that are not empty: the smallest time of each, and its count.
+    /// Returns the bins that are not empty: the smallest time of each in nanoseconds, and its
+    /// count.
     fn filled(&self) -> impl Iterator<Item = (u64, u64)> {
         let counts = self.0.iter().copied().enumerate();
         counts.filter(|&(_, count)| count > 0).map(|(index, count)| (Self::least(index), count))
@@ -131,8 +137,8 @@ impl Value for Bins {
 struct Class {
     count: u64,
     bins: Bins,
-    /// The sum of the times and, below it, of their squares: integers, so that neither the order of the
-    /// requests nor rounding matters.
+    /// The sum of the times in nanoseconds, and the sum of their squares. Integers are exact, so
+    /// the order of requests does not matter.
     sum: u128,
     squares: u128,
     max: u64,
@@ -163,7 +169,7 @@ impl Class {
         }
         let histogram = self.bins.histogram();
         let us = |ns: f64| ns / 1e3;
-        // A histogram's answer is the upper end of a bin, which may be above the largest value.
+        // A histogram returns the upper end of a bin, which may be above the largest value.
         let quantile = |q: f64| us(histogram.value_at_quantile(q).min(self.max) as f64);
         let variance = self.variance();
         Some(Figures {
@@ -180,7 +186,8 @@ impl Class {
         })
     }
 
-    /// Returns the variance in square nanoseconds: (n S2 - S^2) / n^2, in integers while they fit.
+    /// Returns the variance in square nanoseconds: (n S2 - S^2) / n^2, where S is `sum` and S2 is
+    /// `squares`. The numerator is computed in integers if these do not overflow.
     fn variance(&self) -> f64 {
         let n = u128::from(self.count);
         let exact = n
@@ -225,7 +232,7 @@ pub struct Figures {
     pub variance: f64,
     /// The standard deviation, exact.
     pub deviation: f64,
-    /// The median, to 0.1% as all percentiles.
+    /// The median. All percentiles are exact to 0.1%.
     pub p50: f64,
     /// The 90th percentile.
     pub p90: f64,
@@ -245,12 +252,12 @@ pub struct SideLatency {
     /// All requests of the side.
     #[serde(flatten)]
     pub all: Figures,
-    /// The requests that waited for a collection, or were served between its steps.
+    /// The requests that waited for a collection or were served between the steps of a collection.
     pub during_collection: Option<Figures>,
     /// The requests that met no collection.
     pub free_of_collection: Option<Figures>,
-    /// The distribution: response time in microseconds, and the share of the requests that took at most so
-    /// long.
+    /// The distribution, as points: a response time in microseconds, and the share of the requests
+    /// that took at most this time.
     pub distribution: Vec<(f64, f64)>,
 }
 
@@ -270,20 +277,20 @@ pub struct LatencyResult {
     pub flush: Option<SideLatency>,
 }
 
-/// The response time of requests by cause, as shares of the sum of all response times.
+/// The share of each cause in the sum of all response times, from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct TimeShare {
-    /// The share of waiting for other requests.
+    /// The share of the time of waiting for other requests.
     pub queue: f64,
-    /// The share of waiting for a collection.
+    /// The share of the time of waiting for a collection.
     pub collection: f64,
-    /// The share on a bus, and of waiting for it.
+    /// The share of the time of transfers over a bus and of waiting for the bus.
     pub bus: f64,
-    /// The share in the cells.
+    /// The share of the time of reads and programs in the cells.
     pub cell: f64,
 }
 
-/// The shares of reads and of writes.
+/// The shares of causes for reads and for writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, Described)]
 pub struct TimeShares {
     /// The shares of reads.
@@ -295,16 +302,17 @@ pub struct TimeShares {
 /// Collects response times.
 #[derive(Clone, Debug, Default, Value)]
 pub struct Latencies {
-    /// The classes by operation, and by whether a collection was met.
+    /// The classes. The first index is the operation, the second is 1 for requests that met a
+    /// collection.
     classes: [[Class; 2]; OPS],
     /// The sums of the parts of [`Split`], by operation.
     parts: [[u128; 4]; OPS],
 }
 
-/// The number of operations whose response times are kept apart.
+/// The number of operations whose response times are kept separately.
 const OPS: usize = 4;
 
-/// Returns the place of an operation.
+/// Returns the index of an operation in the tables of [`Latencies`].
 fn place(op: Op) -> usize {
     match op {
         Op::Write => 0,
@@ -315,7 +323,7 @@ fn place(op: Op) -> usize {
 }
 
 impl Latencies {
-    /// Notes a request of this response time; `met` says whether it met a collection.
+    /// Notes a request with its response time. `met` is `true` if it met a collection.
     #[inline(always)]
     pub fn record(&mut self, op: Op, met: bool, response: &Split) {
         self.classes[place(op)][usize::from(met)].record(response.ns());
@@ -324,7 +332,7 @@ impl Latencies {
         }
     }
 
-    /// Adds the response times of another collection of them.
+    /// Adds other response times.
     pub fn add(&mut self, other: &Self) {
         for (classes, others) in self.classes.iter_mut().zip(&other.classes) {
             for (class, other) in classes.iter_mut().zip(others) {
@@ -348,7 +356,7 @@ impl Latencies {
         self.classes.iter().flatten().map(|class| class.sum).sum()
     }
 
-    /// Returns the noted latencies, for people.
+    /// Returns the response times as results: means, percentiles and distributions in microseconds.
     pub fn result(&self) -> LatencyResult {
         let of = |op: Op| side(&self.classes[place(op)]);
         let mut all = <[Class; 2]>::default();
@@ -366,7 +374,7 @@ impl Latencies {
         }
     }
 
-    /// Returns the response time of requests by cause.
+    /// Returns the shares of causes in the response times.
     pub fn shares(&self) -> TimeShares {
         let of = |op: Op| {
             let total: u128 = self.classes[place(op)].iter().map(|class| class.sum).sum();

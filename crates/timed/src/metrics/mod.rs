@@ -1,5 +1,5 @@
-//! Measurements of a drive with a clock: latencies, series over time, and a timeline of single
-//! operations. The module knows neither drives nor workloads, only nanoseconds.
+//! Measurements of a drive with a clock: response times, series over time, a timeline of single
+//! operations, and trace events. The module does not know drives and workloads.
 
 pub mod latency;
 pub mod series;

@@ -5,7 +5,7 @@ use flashgc_base::snapshot::{Fault, Value};
 use flashgc_workload::Op;
 use serde::{Deserialize, Serialize};
 
-/// Parts that may be busy, and collections under way.
+/// The kinds of busy time that a series sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Busy {
     /// A bus transfers.
@@ -50,10 +50,10 @@ impl Slice {
     }
 }
 
-/// The mark that no slice has been looked for.
+/// The value of [`Series::last`] before any slice was looked up.
 const NO_SLICE: (u64, u64, usize) = (0, 0, 0);
 
-/// Series over time, collected from an origin on.
+/// Series over time, collected from a first moment on, the origin.
 #[derive(Clone, Debug, Value)]
 #[snapshot(then = check)]
 pub struct Series {
@@ -61,7 +61,7 @@ pub struct Series {
     resolution_ns: u64,
     most: u64,
     slices: Vec<Slice>,
-    /// The slice that was looked for last: its begin, its end, and its number.
+    /// The slice that was used last: its begin and its end in nanoseconds, and its index.
     #[snapshot(skip)]
     last: (u64, u64, usize),
 }
@@ -74,21 +74,23 @@ impl Series {
         }
     }
 
-    /// Returns slices of `resolution_ns` nanoseconds (at least 1) from `origin_ns` on. When there would be
-    /// more than `most`, neighbours become one slice of twice the length.
+    /// Returns an empty series of slices of `resolution_ns` nanoseconds (at least 1) from
+    /// `origin_ns` on. When there would be more than `most` slices, each two neighbours become one
+    /// slice, so that the length doubles.
     pub fn new(origin_ns: u64, resolution_ns: u64, most: u32) -> Self {
         let (resolution_ns, most) = (resolution_ns.max(1), u64::from(most.max(1)));
         Self { origin_ns, resolution_ns, most, slices: Vec::new(), last: NO_SLICE }
     }
 
-    /// Drops everything and begins at `origin_ns`.
+    /// Drops all values, and begins again at `origin_ns`.
     pub fn restart(&mut self, origin_ns: u64) {
         self.origin_ns = origin_ns;
         self.slices.clear();
         self.last = NO_SLICE;
     }
 
-    /// Returns the slice of a moment; moments before the origin belong to the first slice.
+    /// Returns the slice that has the time `at_ns`. Times before the origin belong to the first
+    /// slice.
     #[inline(always)]
     fn slice(&mut self, at_ns: u64) -> &mut Slice {
         let (from, to, index) = self.last;
@@ -126,7 +128,8 @@ impl Series {
         self.last = NO_SLICE;
     }
 
-    /// Adds another series with the same origin: the result is as if everything had been noted here.
+    /// Adds another series with the same origin. The result is as if all values had been noted
+    /// here.
     pub fn add(&mut self, mut other: Self) {
         while self.resolution_ns < other.resolution_ns {
             self.halve();
@@ -139,7 +142,7 @@ impl Series {
         self.slices.iter_mut().zip(&other.slices).for_each(|(slice, other)| slice.add(other));
     }
 
-    /// Notes a request that was complete at `at_ns`, `ns` nanoseconds after its arrival.
+    /// Notes a request that was complete at `at_ns`, with a response time of `ns` nanoseconds.
     #[inline(always)]
     pub fn completed(&mut self, at_ns: u64, op: Op, bytes: u32, ns: u64) {
         let slice = self.slice(at_ns);
@@ -154,21 +157,22 @@ impl Series {
         side.max_ns = side.max_ns.max(ns);
     }
 
-    /// Returns the begin and the end of the slice that was looked for last; equal if none was.
+    /// Returns the begin and the end of the slice that was used last; both are equal if none was
+    /// used.
     pub fn slice_at_hand(&self) -> (u64, u64) {
         (self.last.0, self.last.1)
     }
 
-    /// Notes that some were busy for `busy_ns` in all, in a slice that was at hand since the origin and began
-    /// at `from_ns`.
+    /// Notes `busy_ns` nanoseconds of busy time, summed over several buses or dies, in the slice
+    /// that began at `from_ns`.
     pub fn busy_in_all(&mut self, what: Busy, from_ns: u64, busy_ns: u64) {
         if busy_ns > 0 {
             self.slice(from_ns).busy_ns[what as usize] += busy_ns;
         }
     }
 
-    /// Notes that one bus, die or collection was busy from `from_ns` to `to_ns`, if the slice at hand has all
-    /// of it. Returns `true` if it has.
+    /// Notes that one bus, die or collection was busy from `from_ns` to `to_ns`, if this time lies
+    /// in the slice that was used last. Returns `true` if it does.
     #[inline(always)]
     pub fn busy_at_hand(&mut self, what: Busy, from_ns: u64, to_ns: u64) -> bool {
         let (from, to, index) = self.last;
@@ -179,8 +183,9 @@ impl Series {
         is_at_hand
     }
 
-    /// Notes that a bus was busy from the first of these times to the second and a die from there to the
-    /// third, if the slice at hand has all of it. Returns `true` if it has.
+    /// Notes that a bus was busy from the first to the second of these times, and a die from the
+    /// second to the third, if all of this lies in the slice that was used last. Returns `true` if
+    /// it does.
     #[inline(always)]
     pub fn programmed_at_hand(&mut self, [begin_ns, sent_ns, end_ns]: [u64; 3]) -> bool {
         let (from, to, index) = self.last;
@@ -210,8 +215,8 @@ impl Series {
         }
     }
 
-    /// Returns the series up to `end_ns`, on a drive with this number of channels, of dies, and of
-    /// collections that could be under way at once.
+    /// Returns the series up to `end_ns`. The drive has these numbers of channels and of dies, and
+    /// up to `collectors` collections at a time.
     pub fn result(&self, end_ns: u64, channels: u32, dies: u32, collectors: u32) -> SeriesResult {
         let length = |index: usize| {
             let from = self.origin_ns + index as u64 * self.resolution_ns;
@@ -242,15 +247,17 @@ impl Series {
 pub struct SeriesResult {
     /// The length of a slice, in seconds; the last one may be shorter.
     pub resolution_seconds: f64,
-    /// The reads.
+    /// The figures of reads.
     pub read: SideSeries,
-    /// The writes.
+    /// The figures of writes.
     pub write: SideSeries,
-    /// The share of the time that a bus transferred, as the mean over the channels.
+    /// The share of the time in which a bus transferred, from 0 to 1, as the mean over the
+    /// channels.
     pub bus: Vec<f64>,
-    /// The share of the time that a die was busy, as the mean over the dies.
+    /// The share of the time in which a die's cells worked, from 0 to 1, as the mean over the dies.
     pub die: Vec<f64>,
-    /// The share of the time that a collection was under way, as the mean over the units that collect alone.
+    /// The share of the time in which a collection was under way, from 0 to 1, as the mean over the
+    /// units that have one collection at a time.
     pub collecting: Vec<f64>,
 }
 
@@ -263,7 +270,7 @@ pub struct SideSeries {
     pub bytes_per_second: Vec<f64>,
     /// The mean response time in microseconds; `None` if nothing was completed.
     pub mean_us: Vec<Option<f64>>,
-    /// The longest response time in microseconds.
+    /// The longest response time in microseconds; `None` if nothing was completed.
     pub max_us: Vec<Option<f64>>,
 }
 
@@ -313,15 +320,15 @@ mod tests {
         }
         assert!(series.slices.len() <= MOST && series.slices.len() > MOST / 2);
         assert!(series.resolution_ns.is_power_of_two());
-        // Nothing is lost: counts, bytes, times and busy time are sums over all slices.
+        // Slices that are merged lose nothing: the sums over all slices stay the same.
         let sum = |of: fn(&Slice) -> u64| series.slices.iter().map(of).sum::<u64>();
         assert_eq!(sum(|slice| slice.writes.requests), 100_000);
         assert_eq!(sum(|slice| slice.writes.sum_ns), moments.sum::<u64>());
         assert_eq!(sum(|slice| slice.busy_ns[Busy::Die as usize]), 300_000);
-        // Two that share the moments make the same together.
+        // Two series that share the values have the same sum.
         let mut pair = [Series::new(0, 1, MOST as u32), Series::new(0, 1, MOST as u32)];
         for (index, at) in (0..100_000u64).map(|i| i * 7).enumerate() {
-            // The second ends long before, with shorter slices.
+            // The second series ends long before the first, with shorter slices.
             let series = &mut pair[usize::from(index % 3 == 0 && index < 5000)];
             series.completed(at, Op::Write, 1, at);
             series.busy(Busy::Die, at, at + 3);
@@ -333,7 +340,7 @@ mod tests {
         one.add(other);
         assert_eq!((&one.slices, one.resolution_ns), (&series.slices, series.resolution_ns));
         assert_eq!((&around.slices, around.resolution_ns), (&series.slices, series.resolution_ns));
-        // The same as if the resolution had been so from the beginning.
+        // The result is the same as with this resolution from the beginning.
         let mut direct = Series::new(0, series.resolution_ns, MOST as u32);
         for at in (0..100_000u64).map(|i| i * 7) {
             direct.completed(at, Op::Write, 1, at);

@@ -1,5 +1,5 @@
-//! A timeline of single operations in a window of time, as a picture or a file of trace events
-//! shows it.
+//! A timeline: the single requests, collections and operations in a window of time, to be drawn or
+//! written as trace events.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -7,10 +7,10 @@ use std::io::{self, Write};
 use super::trace_events::{Happening, TraceEvents};
 use crate::config::words::Window;
 
-/// The most operations that are kept: pictures of more cannot be looked at.
+/// The largest number of items that a timeline keeps. A picture of more could not be read.
 pub const MOST: usize = 1_000_000;
 
-/// The operations in a window of time.
+/// The requests, collections and operations in a window of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timeline {
     from_ns: u64,
@@ -20,12 +20,12 @@ pub struct Timeline {
     search: Option<Search>,
 }
 
-/// The search for the slowest request: the latest operations are kept, since only the end of a
-/// request shows how slow it was.
+/// The search for the slowest request. It keeps the latest operations, as only the end of a request
+/// shows how slow the request was.
 #[derive(Clone, Debug, PartialEq)]
 struct Search {
     length_ns: u64,
-    /// The slowest request's response time so far.
+    /// The longest response time so far, in nanoseconds.
     worst_ns: u64,
     latest: VecDeque<Happening>,
 }
@@ -42,8 +42,8 @@ impl Timeline {
         Self { from_ns, to_ns, happenings: Vec::new(), left_out: 0, search }
     }
 
-    /// Notes a measured request that is done. If the slowest is searched for and this one is slower
-    /// than all before it, the window is laid around its end.
+    /// Notes a measured request that is done. If the window follows the slowest request, and this
+    /// one is slower than all before, the window moves to its end.
     pub fn measured(&mut self, arrived_ns: u64, completed_ns: u64) {
         let Some(search) = &mut self.search else { return };
         let response_ns = completed_ns - arrived_ns;
@@ -79,7 +79,8 @@ impl Timeline {
         }
     }
 
-    /// Returns the number of operations in the window that there was no room for.
+    /// Returns the number of items in the window that were dropped, as there are more than
+    /// [`MOST`].
     pub fn left_out(&self) -> u64 {
         self.left_out
     }

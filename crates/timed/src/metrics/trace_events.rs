@@ -1,9 +1,10 @@
 //! Every request and every flash operation of a run as a stream of events, in the trace event
 //! format that Perfetto (ui.perfetto.dev) and Chrome (chrome://tracing) show.
 //!
-//! Tracks: lanes of requests, a row a die for its collections, a row a bus, a row a die. A request is a
-//! slice of a lane. An arrow leads from it to each flash operation that served it, and another one
-//! from the collection that held it. Counters show the requests in the system and the erased blocks.
+//! The tracks are: lanes of requests, a row for the collections of each die, a row for each bus,
+//! and a row for each die. A request is a slice in a lane. An arrow leads from the request to each
+//! flash operation that served it. If a collection held the request, another arrow leads from that
+//! collection to the request. Counters show the requests in the system and the erased blocks.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -14,28 +15,29 @@ use serde_json::{Value, json};
 
 use crate::{Cause, Completion, Held, Place, Span, Work};
 
-/// The most events of a file: viewers cannot open larger ones.
+/// The largest number of events in a file. Viewers cannot open larger files.
 pub const MOST_EVENTS: u64 = 1_000_000;
 
 /// The numbers of processes, which are groups of tracks.
 const HOST: u32 = 1;
 const COLLECTIONS: u32 = 2;
 const FIRST_CHANNEL: u32 = 10;
-/// The numbers of tracks: they differ between groups, too.
+/// The numbers of tracks. They are unique over all groups.
 const FIRST_LANE: u32 = 1_000_000;
 const FIRST_COLLECTOR: u32 = 2_000_000;
 const FIRST_BUS: u32 = 3_000_000;
 const FIRST_DIE: u32 = 4_000_000;
 
-/// A track: the numbers of its process and itself.
+/// A track: the number of its process, and its own number.
 type Track = (u32, u32);
 
-/// An event that is shown, known at its end.
+/// An item of a timeline. It is noted when it ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Happening {
     /// A bus or a die has done some work.
     Work(Span),
-    /// A request, and the collection that held it for longest with its die.
+    /// A request. If collections held it, also the one that held it for the longest time, and that
+    /// one's die.
     Request(Completion, Option<(Held, u32)>),
     /// A collection of a die.
     Collection {
@@ -73,30 +75,31 @@ impl Happening {
 /// A writer of trace events.
 pub struct TraceEvents<W> {
     out: W,
-    /// The first error. Nothing is written after it.
+    /// The first error of `out`. After it nothing is written any more.
     failed: Option<io::Error>,
     from_ns: u64,
     to_ns: u64,
     most: u64,
     events: u64,
     flows: u64,
-    /// The time at which the first event was left out because the file was full.
+    /// The begin of the first event that was left out because the file was full, in nanoseconds.
     full_ns: Option<u64>,
     named: HashSet<Track>,
-    /// The lane and the arrival of the requests in the window that are under way.
+    /// The requests in the window that are under way, by number: their lane and their arrival in
+    /// nanoseconds.
     under_way: HashMap<u64, (u32, u64)>,
-    /// The lanes that are free, and below the number of all.
+    /// The lanes that are free, and the number of all lanes.
     free: BinaryHeap<Reverse<u32>>,
     lanes: u32,
-    /// The number of requests in the system, whenever they arrived.
+    /// The number of all requests in the system, also of those that arrived before the window.
     in_system: u64,
-    /// The collection under way on each die: number and beginning.
+    /// The collection under way on each die: its number, and its begin in nanoseconds.
     collecting: HashMap<u32, (u64, u64)>,
 }
 
 impl<W: Write> TraceEvents<W> {
-    /// Returns a writer to `out` of the requests that arrive from `from_ns` to before `to_ns`, and of
-    /// their operations, in at most `most` events.
+    /// Returns a writer to `out`. It shows requests, collections and operations that begin at
+    /// `from_ns` or later and before `to_ns`, as at most `most` events.
     pub fn new(out: W, from_ns: u64, to_ns: u64, most: u64) -> Self {
         let mut events = Self {
             out,
@@ -139,7 +142,8 @@ impl<W: Write> TraceEvents<W> {
         self.events += 1;
     }
 
-    /// Returns `true` if an event that begins at `begin_ns` is shown.
+    /// Returns `true` if an event that begins at `begin_ns` is shown: it lies in the window and the
+    /// file is not full.
     fn shows(&mut self, begin_ns: u64) -> bool {
         let inside = (self.from_ns..self.to_ns).contains(&begin_ns);
         let room = self.events < self.most;
@@ -155,7 +159,7 @@ impl<W: Write> TraceEvents<W> {
         }));
     }
 
-    /// Names a track before its first slice.
+    /// Writes the name of a track, if it was not written before.
     fn track(&mut self, (pid, tid): Track, text: &str) {
         if self.named.insert((pid, tid)) {
             self.write(&name("thread_name", (pid, tid), text));
@@ -169,7 +173,7 @@ impl<W: Write> TraceEvents<W> {
         }));
     }
 
-    /// Writes an arrow between slices of two tracks, at `ns` in both.
+    /// Writes an arrow between slices of two tracks. Both ends are at the time `ns`.
     fn arrow(&mut self, what: &str, from: Track, to: Track, ns: u64) {
         self.flows += 1;
         for (phase, (pid, tid)) in [("s", from), ("f", to)] {
@@ -184,16 +188,16 @@ impl<W: Write> TraceEvents<W> {
         }
     }
 
-    /// Writes the noted events, in the order of time.
+    /// Writes the items of a timeline, in the order of time.
     pub fn replay(&mut self, happenings: &[Happening]) {
-        // The moment, the rank among events of one moment, and the place in the list.
+        // The time, the rank among events of the same time, and the index in the list.
         let mut moments = Vec::new();
         for (at, one) in happenings.iter().enumerate() {
             let (from_ns, to_ns) = (one.from_ns(), one.to_ns());
             match one {
                 Happening::Work(_) => moments.push((to_ns, 0, at)),
-                // A request that goes makes room for one that comes; but one that takes no time comes
-                // first.
+                // An end comes before arrivals of the same time, so that a lane is free. But a
+                // request that takes no time must arrive before it ends.
                 Happening::Request(..) => {
                     moments.push((from_ns, 3, at));
                     moments.push((to_ns, if to_ns == from_ns { 4 } else { 1 }, at));
@@ -213,7 +217,7 @@ impl<W: Write> TraceEvents<W> {
                 Happening::Request(request, _) if rank == 3 => {
                     self.arrived(request.number, request.op, now);
                 }
-                // A collection that the window lacks has no slice from which an arrow could lead.
+                // A collection that is not in the list has no slice, so no arrow can begin there.
                 Happening::Request(request, held) => {
                     let shown =
                         |(held, die): &&(Held, u32)| collections.contains(&(*die, held.number));
@@ -241,7 +245,8 @@ impl<W: Write> TraceEvents<W> {
         self.counter("requests in the system", HOST, now, "requests", self.in_system);
     }
 
-    /// Writes a completed request, which collection `held` has held for longest.
+    /// Writes a completed request. `held` is the collection that held it for the longest time, with
+    /// its die.
     pub fn completed(&mut self, request: &Completion, held: Option<&(Held, u32)>) {
         if !is_request(request.op) {
             return;
@@ -298,7 +303,8 @@ impl<W: Write> TraceEvents<W> {
         }
     }
 
-    /// Notes that collection `number` began on a die, or writes it at its end.
+    /// If `begins`, notes that collection `number` began on a die. Otherwise writes the collection,
+    /// which has ended.
     pub fn collection(&mut self, now: u64, die: u32, number: u64, begins: bool) {
         if begins {
             if self.shows(now) {
@@ -320,10 +326,10 @@ impl<W: Write> TraceEvents<W> {
         }
     }
 
-    /// Ends the file at `now`: collections and requests under way are shown until then.
+    /// Ends the file at `now`. Collections and requests that are under way are shown until then.
     ///
     /// # Errors
-    /// The errors of the file, also earlier ones.
+    /// The first error of the file, even if it came earlier.
     pub fn finish(&mut self, now: u64) -> io::Result<()> {
         let mut dies: Vec<u32> = self.collecting.keys().copied().collect();
         dies.sort_unstable();
@@ -346,7 +352,7 @@ impl<W: Write> TraceEvents<W> {
     }
 }
 
-/// Returns the die and the number of a collection.
+/// Returns the die and the number of an item that is a collection.
 fn of_collection(happening: &Happening) -> Option<(u32, u64)> {
     match *happening {
         Happening::Collection { die, number, .. } => Some((die, number)),
@@ -354,12 +360,12 @@ fn of_collection(happening: &Happening) -> Option<(u32, u64)> {
     }
 }
 
-/// Returns `true` for requests. Flush commands and hints are none.
+/// Returns `true` for reads, writes and discards. Flush commands and hints are not shown.
 fn is_request(op: Op) -> bool {
     matches!(op, Op::Read | Op::Write | Op::Trim)
 }
 
-/// Converts nanoseconds to microseconds: below 2^53 ns a double is exact enough for three decimals.
+/// Converts nanoseconds to microseconds. Below 2^53 ns a double is exact enough for three decimals.
 fn us(ns: u64) -> f64 {
     ns as f64 / 1e3
 }
@@ -381,8 +387,8 @@ fn word(span: &Span) -> &'static str {
 mod tests {
     use super::*;
 
-    /// Returns the events of a read that comes at 1001 ns, waits for a collection of its die until 1500
-    /// and is served.
+    /// Returns the events of a read that arrives at 1001 ns, waits for a collection of its die
+    /// until 1500 ns and is then served. The file has room for `most` events.
     fn written(most: u64) -> Vec<Value> {
         let mut text = Vec::new();
         let mut events = TraceEvents::new(&mut text, 0, u64::MAX, most);
@@ -486,7 +492,7 @@ mod tests {
 
     #[test]
     fn a_full_file_ends_what_has_begun_and_begins_nothing() {
-        // Two names, the request's counter: then no operation has room.
+        // Two names and the request's counter fill the file, so no operation is written.
         let events = written(3);
         let slices = events.iter().filter(|event| event["ph"] == "X").count();
         assert_eq!(slices, 2, "the request and the collection");

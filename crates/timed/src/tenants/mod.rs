@@ -1,9 +1,8 @@
-//! Tenants: hosts that share a drive with a clock. Each has a workload, arrivals, a queue depth, a
-//! priority and a part of the address space of its own.
+//! Tenants: hosts that share a drive with a clock. Each has its own workload, arrivals, queue
+//! depth, priority and part of the address space.
 //!
-//! Parts are disjoint, so the address of a request names its tenant.
-//!
-//! So neither requests nor page operations carry a number of their tenant.
+//! Parts are disjoint, so the address of a request determines its tenant. Requests and page
+//! operations therefore do not have a field for the tenant.
 
 mod spec;
 mod streams;
@@ -20,25 +19,25 @@ pub use streams::{InPart, InTurn};
 /// A tenant of a drive whose size is known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tenant {
-    /// The tenant as asked for.
+    /// The settings of the tenant.
     pub spec: TenantSpec,
-    /// The tenant's part of the drive, in mapping units.
+    /// The tenant's part of the drive, in pages of the map.
     pub pages: Range<u32>,
-    /// The loop in which it sends its requests.
+    /// The loop in which the tenant sends its requests.
     pub host: Loop,
-    /// The number of its requests that the drive works on at a time.
+    /// The largest number of the tenant's requests that the drive works on at a time.
     pub queue_depth: u32,
 }
 
-/// The tenant of each byte of the drive.
+/// The parts of the drive: they give the tenant of each byte.
 #[derive(Clone, Debug, Default, PartialEq, Value)]
 pub struct Parts {
-    /// The first byte behind each part, ascending, and the number of its tenant.
+    /// The first byte after each part, in ascending order, and the number of the part's tenant.
     ends: Vec<(u64, usize)>,
 }
 
 impl Parts {
-    /// Returns the parts of `tenants`, with mapping units of `unit` bytes.
+    /// Returns the parts of `tenants`. A page of the map has `unit` bytes.
     pub fn of(tenants: &[Tenant], unit: u32) -> Self {
         let end = |tenant: &Tenant| u64::from(tenant.pages.end) * u64::from(unit);
         let mut ends: Vec<_> = tenants.iter().map(end).zip(0..).collect();
@@ -46,7 +45,7 @@ impl Parts {
         Self { ends }
     }
 
-    /// Returns the number of the tenant whose part has `byte`. One of them has it.
+    /// Returns the number of the tenant whose part has `byte`. `byte` must lie in a part.
     #[inline]
     pub fn tenant(&self, byte: u64) -> usize {
         self.ends[self.ends.partition_point(|&(end, _)| end <= byte)].1

@@ -1,4 +1,4 @@
-//! A tenant as people write it: `name=db; workload=zipf; priority=urgent; space=25%`.
+//! The notation of a tenant: `name=db; workload=zipf; priority=urgent; space=25%`.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use flashgc_drive::source;
 use flashgc_workload::requests::{Arrivals, Space};
 use flashgc_workload::units::Quantity;
 
-/// A key of a tenant, for help and the reference.
+/// A key of a tenant, with its texts for help and the reference.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// The name of the key.
@@ -102,14 +102,14 @@ const MOST_WEIGHT: u32 = 65_535;
 /// The priority classes of NVMe (base specification 2.0, 3.4.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Priority {
-    /// A turn before all other classes.
+    /// Goes before all other classes.
     Urgent,
-    /// A turn in weighted round robin, with the weight of the class `high`.
+    /// Takes part in weighted round robin with the weight of the class `high`.
     High,
-    /// A turn in weighted round robin, with the weight of the class `medium`.
+    /// Takes part in weighted round robin with the weight of the class `medium`.
     #[default]
     Medium,
-    /// A turn in weighted round robin, with the weight of the class `low`.
+    /// Takes part in weighted round robin with the weight of the class `low`.
     Low,
 }
 
@@ -138,7 +138,8 @@ impl Priority {
     }
 }
 
-/// The requests of the classes high, medium and low in a round.
+/// The weights of the classes high, medium and low: the number of requests that each sends in a
+/// round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassWeights(pub [u32; 3]);
 
@@ -146,7 +147,7 @@ impl ClassWeights {
     /// Reads `high=4,medium=2,low=1`; a class that is left out has the weight 1.
     ///
     /// # Errors
-    /// Another class; a weight that is not from 1 to 256, as in NVMe.
+    /// An unknown class, or a weight outside of 1 to 256, the range of NVMe.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         const NAMES: [&str; 3] = ["high", "medium", "low"];
         let mut weights = [None; 3];
@@ -170,7 +171,7 @@ impl ClassWeights {
     }
 }
 
-/// An amount of the drive, or a place in it.
+/// The size of a part of the drive, or a position in the drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Measure {
     Share(f64),
@@ -216,9 +217,9 @@ impl fmt::Display for Measure {
 /// A part of the drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Part {
-    /// The part behind the one before it.
+    /// The part of this size after the part of the tenant before.
     Next(Measure),
-    /// The part from one place to another.
+    /// The part from one position to another.
     Range(Measure, Measure),
 }
 
@@ -248,7 +249,7 @@ impl fmt::Display for Part {
     }
 }
 
-/// A tenant as asked for, checked as far as that can be done without a drive.
+/// The settings of a tenant, with all checks that need no drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TenantSpec {
     /// The name of the tenant.
@@ -257,22 +258,23 @@ pub struct TenantSpec {
     pub workload: String,
     /// The arrivals of its requests; `None` for the workload's own times.
     pub arrivals: Option<Arrivals>,
-    /// The bytes of a request of its generator; `None` for a mapping unit.
+    /// The bytes of a request of its generator; `None` for the size of a page of the map.
     pub request_size: Option<u32>,
-    /// The most requests of its own in the drive; `None` for as many as the drive takes.
+    /// The largest number of its requests that the drive works on; `None` for the queue depth of
+    /// the drive.
     pub queue_depth: Option<u32>,
     /// The priority class.
     pub priority: Priority,
-    /// The number of requests that it may send in its turn.
+    /// The number of requests that the tenant may send in its turn.
     pub weight: u32,
     space: Option<Part>,
 }
 
 impl TenantSpec {
-    /// Reads `key=value; key=value`; keys are those of [`KEYS`].
+    /// Reads `key=value; key=value` with the keys of [`KEYS`].
     ///
     /// # Errors
-    /// An unknown key, one that is given twice, a wrong value; no name or no workload.
+    /// A key is unknown or given twice, a value is wrong, or the name or the workload is missing.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let mut given: Vec<(&'static str, &str)> = Vec::new();
         for part in text.split(';').map(str::trim).filter(|part| !part.is_empty()) {
@@ -316,14 +318,14 @@ impl TenantSpec {
         })
     }
 
-    /// Replaces the workload, by one written in full.
+    /// Returns these settings with another workload, whose spec has all parameters.
     #[must_use]
     pub fn with_workload(self, workload: String) -> Self {
         Self { workload, ..self }
     }
 }
 
-/// Shows the tenant as it can be typed again, without values that are the defaults.
+/// Writes the tenant so that [`TenantSpec::parse`] can read it. Default values are left out.
 impl fmt::Display for TenantSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "name={}; workload={}", self.name, self.workload)?;
@@ -346,10 +348,10 @@ impl fmt::Display for TenantSpec {
     }
 }
 
-/// Checks a key of a tenant and its value. Returns the key as it is declared.
+/// Checks a key of a tenant and its value. Returns the name of the key as [`KEYS`] has it.
 ///
 /// # Errors
-/// An unknown key, a wrong value.
+/// The key is unknown or the value is wrong.
 pub fn check_key(key: &str, value: &str) -> Result<&'static str, SpecError> {
     let wanted = key.replace('-', "_");
     let Some(known) = KEYS.iter().find(|known| known.name == wanted) else {
@@ -398,11 +400,11 @@ fn size(name: &str, text: &str) -> Result<u64, SpecError> {
     Ok(bytes as u64)
 }
 
-/// Returns the part of each tenant, in pages of a drive that offers `space`. Tenants without one
-/// share the rest equally.
+/// Returns the part of each tenant, in pages of a drive with the logical space `space`. Tenants
+/// without a given part share the rest equally.
 ///
 /// # Errors
-/// Parts beyond the end, parts without a page, parts that overlap.
+/// A part ends beyond the drive, has no page, or overlaps with another part.
 pub fn lay_out(specs: &[TenantSpec], space: Space) -> Result<Vec<Range<u32>>, SpecError> {
     let all = f64::from(space.logical_pages);
     let share = |spec: &TenantSpec| match spec.space {
@@ -428,7 +430,7 @@ pub fn lay_out(specs: &[TenantSpec], space: Space) -> Result<Vec<Range<u32>>, Sp
             percent(end / all),
             count(u64::from(space.logical_pages), "page")
         );
-        // Rounding to whole pages leaves at most half a page unused.
+        // Both ends are rounded, so neighbouring parts neither overlap nor leave a page out.
         let part = begin.round() as u32..(end.round() as u32).min(space.logical_pages);
         refuse_if!(
             part.is_empty(),

@@ -1,4 +1,5 @@
-//! The requests of tenants: moved to their part of the drive, or taken from several in turn.
+//! Streams of requests of tenants: of one tenant, moved to its part of the drive; and of several in
+//! turn.
 
 use flashgc_base::snapshot::State;
 use flashgc_workload::WorkloadError;
@@ -6,7 +7,8 @@ use flashgc_workload::requests::{RequestStream, TimedRequest};
 
 use super::Tenant;
 
-/// The requests of a tenant, whose first byte is that of its part of the drive.
+/// The requests of a tenant, moved to its part of the drive: address 0 becomes the first byte of
+/// the part.
 #[derive(State)]
 #[snapshot(named = "part of a tenant")]
 pub struct InPart {
@@ -21,7 +23,8 @@ pub struct InPart {
 }
 
 impl InPart {
-    /// Returns the requests of `inner`, of the tenant called `name`, on `bytes` from `begin` on.
+    /// Returns the requests of `inner`, which belongs to the tenant `name`, moved to the part that
+    /// begins at byte `begin` and has `bytes` bytes.
     pub fn new(inner: Box<dyn RequestStream>, name: &str, begin: u64, bytes: u64) -> Self {
         Self { inner, name: name.to_string(), begin, bytes }
     }
@@ -46,9 +49,8 @@ impl RequestStream for InPart {
     }
 }
 
-/// The requests of several tenants in turn, in proportion to their parts: each byte is requested
-/// equally often. They bring a drive into its state before the clock starts, when nobody waits for
-/// anybody.
+/// The requests of several tenants in turn, in proportion to the sizes of their parts: each byte of
+/// the drive is requested equally often. They are used for the warm-up, before the clock starts.
 #[derive(State)]
 #[snapshot(named = "requests in turn")]
 pub struct InTurn {
@@ -60,17 +62,17 @@ pub struct InTurn {
 struct Turn {
     #[snapshot(state)]
     stream: Box<dyn RequestStream>,
-    /// The pages of its part.
+    /// The number of pages of the tenant's part.
     #[snapshot(skip)]
     pages: u64,
-    /// The bytes asked for so far.
+    /// The number of bytes of the tenant's requests so far.
     done: u64,
     batch: Vec<TimedRequest>,
     taken: usize,
     has_ended: bool,
 }
 
-/// The number of requests that a tenant is asked for at a time.
+/// The number of requests that are read from a tenant's stream at a time.
 const BATCH: usize = 256;
 
 impl Turn {
@@ -110,7 +112,7 @@ impl InTurn {
         Self { each: Vec::new() }
     }
 
-    /// Returns the tenant that is behind the others.
+    /// Returns the tenant whose requests have covered the least share of its part so far.
     fn turn(&mut self) -> Option<&mut Turn> {
         let running = self.each.iter_mut().filter(|turn| !turn.has_ended);
         running.reduce(|least, other| {
@@ -126,7 +128,7 @@ impl RequestStream for InTurn {
         while batch.len() < limit
             && let Some(turn) = self.turn()
         {
-            // The pieces of a request come together.
+            // All pieces of a request are taken together.
             while let Some(request) = turn.next()? {
                 batch.push(request);
                 if !request.goes_on {
