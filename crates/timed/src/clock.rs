@@ -1,4 +1,5 @@
-//! The time and the next event: one event type, each event with at most one time.
+//! The clock: the present time and the next event. Each event has at most one time at which it is
+//! due.
 
 use flashgc_base::snapshot::{Fault, State, Value};
 
@@ -6,28 +7,28 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-/// A time that does not come.
+/// The time of an event that does not come.
 pub const NEVER: u64 = u64::MAX;
 
-/// The events. The first in this list comes first of several at one time. Of one kind, the one with
-/// the lowest number comes first.
+/// The events. Events of the same time come in the order of this list; events of the same kind come
+/// in the order of their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The transfer on a channel is over.
     Transfer(u32),
     /// The cells of a die are done.
     Cells(u32),
-    /// A request arrives, or a thread has rested.
+    /// A request arrives, or the rest of a thread ends.
     Arrival,
     /// A die has been idle for as long as the rule of idle collections says.
     Idle(u32),
     /// The host's memory has served a request.
     Memory,
-    /// A command made for hints is done.
+    /// A command for hints is done.
     Hints,
-    /// Something is due in the host's cache.
+    /// The host's cache has its next round, in which it may write dirty pages.
     Look,
-    /// A flash page has waited in its buffer as long as it may.
+    /// A flash page that is not full has waited in its page buffer for the longest time allowed.
     Stale,
     /// A command or data have crossed the link to the host.
     Link,
@@ -36,40 +37,40 @@ pub enum Event {
 /// The next event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// This event, now.
+    /// This event is handled now.
     Event(Event),
-    /// An event after the end.
+    /// The next event comes after the end of the run.
     Later,
-    /// No event.
+    /// There is no further event.
     Nothing,
 }
 
-/// A place in the order of events.
+/// A position in the order of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Value)]
 pub struct Position {
-    /// The time of an event.
+    /// The time of the event, in nanoseconds.
     pub time: u64,
-    /// The place among the events of that time: the number of the timer plus one, or 0 for the place before all
-    /// of them.
+    /// The position among the events of that time: the number of the timer plus one, or 0 for the
+    /// position before all of them.
     pub(super) timer: u32,
 }
 
 impl Position {
-    /// Returns the place behind all events of a time.
+    /// Returns the position after all events of a time.
     pub const fn end_of(time: u64) -> Self {
         Self { time, timer: u32::MAX }
     }
 }
 
-/// The time, and the times of all events to come.
+/// The present time, and the times of all events to come.
 ///
-/// It knows when something happens, but not its consequences.
+/// It knows when an event comes. It does not know its consequences.
 #[derive(State)]
 pub struct Clock {
     now: u64,
-    /// The timer whose event came last, as in [`Position`].
+    /// The timer of the last event, as [`Position`] has it.
     timer: u32,
-    /// The place of the clock before the last event.
+    /// The position of the clock before the last event.
     #[snapshot(skip)]
     before: Position,
     #[snapshot(skip)]
@@ -84,7 +85,8 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Returns time 0 of a drive of `channels` channels and `dies` dies, with no event to come.
+    /// Returns a clock at time 0, without events, for a drive of `channels` channels and `dies`
+    /// dies.
     pub fn new(channels: u32, dies: u32) -> Self {
         let events: Box<[Event]> = (0..channels)
             .map(Event::Transfer)
@@ -111,25 +113,26 @@ impl Clock {
         self.now
     }
 
-    /// Returns the place of the event that came last.
+    /// Returns the position of the last event.
     #[inline]
     pub fn position(&self) -> Position {
         Position { time: self.now, timer: self.timer }
     }
 
-    /// Returns the place that `event` would have at `time`.
+    /// Returns the position that `event` would have at `time`.
     #[inline]
     pub fn position_of(&self, event: Event, time: u64) -> Position {
         Position { time, timer: self.timer(event) as u32 + 1 }
     }
 
-    /// Takes back the event that has just come. The last thing that happened ended at `time`.
+    /// Undoes the last event. The clock returns to its position before that event, or to `time` if
+    /// that is later: the end of the last step of a chain.
     pub fn take_back(&mut self, time: u64) {
         (self.now, self.timer) = (self.before.time, self.before.timer);
         self.pass(time);
     }
 
-    /// Returns the place of the next event, or the one behind all others if none is to come.
+    /// Returns the position of the next event, or the position after all others if there is none.
     #[inline]
     pub fn next_position(&mut self) -> Position {
         let (timer, time) = self.timers.first();
@@ -139,7 +142,7 @@ impl Clock {
         }
     }
 
-    /// Moves to the next event, if its place is not behind `end`.
+    /// Moves to the next event, if its position is not after `end`.
     #[inline]
     pub fn go_on_until(&mut self, end: Position) -> Option<Event> {
         let (timer, time) = self.timers.first();
@@ -147,14 +150,14 @@ impl Clock {
         (time < NEVER && place <= end).then(|| self.go_to(timer, time))
     }
 
-    /// Moves to a place before the next event, at which something happens elsewhere in the drive.
+    /// Moves to a position before the next event. There, another channel of the drive has an event.
     pub fn reach(&mut self, position: Position) {
         if position > self.position() {
             (self.now, self.timer) = (position.time, position.timer);
         }
     }
 
-    /// Moves to `time`, until which no event comes.
+    /// Moves to `time`, after which the next event must come.
     pub fn pass(&mut self, time: u64) {
         if time > self.now {
             (self.now, self.timer) = (time, u32::MAX);
@@ -184,7 +187,7 @@ impl Clock {
         self.timers.first().1
     }
 
-    /// Moves to the next event, if it comes until `end`.
+    /// Moves to the next event, if its time is not after `end`.
     #[inline]
     pub fn go_on(&mut self, end: u64) -> Next {
         let (timer, time) = self.timers.first();
@@ -224,10 +227,11 @@ impl Clock {
     }
 }
 
-/// The earliest of a fixed number of times. Equal times come in the order of their numbers.
+/// A fixed number of timers, of which the one with the earliest time is found fast. Equal times
+/// come in the order of the timers' numbers.
 ///
-/// An entry that is no longer the time of its timer stays in the heap until it comes up, or until
-/// the heap is twice as long as there are timers.
+/// When a timer is set again, its old entry stays in the heap. It is removed when it is the first,
+/// or when the heap has more than twice as many entries as there are timers.
 #[derive(State)]
 #[snapshot(then = check)]
 struct Timers {
@@ -236,7 +240,7 @@ struct Timers {
     heap: BinaryHeap<Reverse<Entry>>,
 }
 
-/// A time and, in its low half, the timer.
+/// A time in the high half, and the number of its timer in the low half.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Value)]
 struct Entry(u128);
 
@@ -256,7 +260,7 @@ impl Entry {
         (self.0 >> 64) as u64
     }
 
-    /// Returns `true` if the entry has the present time of its timer.
+    /// Returns `true` if the entry is valid: it has the present time of its timer.
     #[inline]
     fn holds(self, times: &[u64]) -> bool {
         times[self.timer()] == self.time()
@@ -271,12 +275,12 @@ impl Timers {
         Err(Fault::new("an event belongs to a part that does not exist"))
     }
 
-    /// Returns `count` timers without a time.
+    /// Returns `count` timers that are not set.
     fn new(count: usize) -> Self {
         Self { times: vec![NEVER; count], heap: BinaryHeap::with_capacity(2 * count + 1) }
     }
 
-    /// Sets a timer's time; [`NEVER`] takes it away.
+    /// Sets the time of a timer; [`NEVER`] clears it.
     #[inline]
     fn set(&mut self, timer: usize, time: u64) {
         let Self { times, heap } = self;
@@ -289,7 +293,7 @@ impl Timers {
         }
         let entry = Reverse(Entry::new(timer, time));
         match heap.peek_mut() {
-            // It takes the place of the entry that has just come.
+            // Replaces the first entry, which is no longer valid.
             Some(mut first) if !first.0.holds(times) => *first = entry,
             first => {
                 drop(first);
@@ -303,7 +307,7 @@ impl Timers {
         }
     }
 
-    /// Takes a timer's time away.
+    /// Clears a timer.
     #[inline]
     fn clear(&mut self, timer: usize) {
         self.times[timer] = NEVER;
@@ -315,7 +319,7 @@ impl Timers {
         self.times[timer]
     }
 
-    /// Returns the first timer and its time, which is [`NEVER`] if none has one.
+    /// Returns the timer with the earliest time, and that time; [`NEVER`] if no timer is set.
     #[inline]
     fn first(&mut self) -> (usize, u64) {
         while let Some(first) = self.heap.peek_mut() {

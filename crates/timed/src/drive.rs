@@ -22,12 +22,13 @@ use super::ops::NONE;
 use super::schedule::Scheduler;
 use super::shared::Shared;
 
-/// The end of a run of the drive. It stops after the event that reaches the first of these.
+/// The end of a run of the drive. The run stops after the event that reaches the first of these
+/// limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Until {
     /// The number of requests completed since the drive was made.
     pub completed: u64,
-    /// The nanoseconds since the start: later events wait.
+    /// The nanoseconds since the start. Later events are not handled.
     pub time_ns: u64,
 }
 
@@ -39,23 +40,23 @@ impl Until {
 /// The reason why a drive stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Stop {
-    /// It reached the end that was asked for.
+    /// The drive reached a limit of [`Until`].
     Reached,
     /// The workload has ended and every request is completed.
     Ended,
-    /// More than [`TimedDrive::MOST_WAITING`] requests wait in front of the drive: they come
-    /// faster than it can serve them.
+    /// More than [`TimedDrive::MOST_WAITING`] requests wait in front of the drive: they arrive
+    /// faster than the drive can serve them.
     Overload,
     /// The drive's life is over: it is read-only, and operations under way stay as they are.
     WornOut,
 }
 
 impl Stop {
-    /// Returns the reason why a drive stops in which nothing more will happen, with `in_system` requests
-    /// in the system.
+    /// Returns the reason why a drive without further events stops. It has `in_system` requests
+    /// that are not complete.
     ///
     /// # Errors
-    /// Requests in the system: they wait for room that nothing makes.
+    /// There are such requests: they wait for an erased block, and no collection can make one.
     pub(super) fn at_rest(in_system: u64) -> Result<Self, DriveError> {
         match in_system {
             0 => Ok(Self::Ended),
@@ -67,10 +68,10 @@ impl Stop {
     }
 }
 
-/// A drive with a clock, watched by `O`.
+/// A drive with a clock. `O` is the type of its observer.
 ///
-/// It owns its rooms and carries between them: events to their room, and finished operations of a
-/// die back to the front end. It decides nothing.
+/// It owns the rooms. It passes each event to its room, and the finished operations of a die back
+/// to the front end. It makes no decisions itself.
 #[derive(State)]
 #[snapshot(named = "timed drive", then = check)]
 pub struct TimedDrive<O> {
@@ -82,7 +83,7 @@ pub struct TimedDrive<O> {
     pub(super) front: FrontEnd,
     #[snapshot(state)]
     pub(super) scheduler: Scheduler,
-    /// The totals, which are counted anew when they are asked for.
+    /// The totals. The method `totals` brings them up to date.
     #[snapshot(skip)]
     totals: Totals,
     /// The counts of the host's commands when the first block wore out.
@@ -96,13 +97,13 @@ impl<O> TimedDrive<O> {
 }
 
 impl<O: Observer> TimedDrive<O> {
-    /// The most requests that wait in front of the drive.
+    /// The largest number of requests that may wait in front of the drive. With more, it stops.
     pub const MOST_WAITING: usize = MOST_WAITING;
 
-    /// Returns a drive at time 0, at the beginning of `requests`.
+    /// Returns a drive at time 0, before the first of `requests`. `layer` is its map.
     ///
     /// # Errors
-    /// Settings that do not go together, or not with the planes of `layer`.
+    /// The settings exclude each other, or do not suit the planes of `layer`.
     pub fn new(
         settings: Settings,
         layer: Box<dyn Stepwise>,
@@ -129,37 +130,38 @@ impl<O: Observer> TimedDrive<O> {
         })
     }
 
-    /// Puts the drive behind a host's cache, to which the requests go first.
+    /// Puts the drive behind a host's cache. All requests go through that cache.
     #[must_use]
     pub fn behind(mut self, host: ClockedHost) -> Self {
         self.front.put_behind(host);
         self
     }
 
-    /// Lets requests come when the answers have come that they waited for in their recording.
+    /// Lets each request arrive after the answer that it waited for in the recording. Think times
+    /// are divided by `rate_scale`.
     #[must_use]
     pub fn waiting(mut self, waits: Waits, rate_scale: f64) -> Self {
         self.front.put_waits(waits, rate_scale);
         self
     }
 
-    /// Shares the drive among tenants, from whose lines all its requests come.
+    /// Shares the drive among tenants. All requests come from their lines.
     #[must_use]
     pub fn shared_by(mut self, lines: Lines) -> Self {
         self.front.put_tenants(lines);
         self
     }
 
-    /// Returns `true` if requests arrive at times of their own, whatever the drive does.
+    /// Returns `true` if requests arrive in an open loop, at given times.
     pub fn has_open_loop(&self) -> bool {
         self.front.has_open_loop()
     }
 
-    /// Puts the drive's map on flash. `cache` has the entries in memory, and the map below has the
-    /// translation pages behind the host's pages.
+    /// Puts the drive's map on flash. `cache` has the entries in memory. The page map of the drive
+    /// must have room for the translation pages after the host's pages.
     ///
     /// # Errors
-    /// A map of another size.
+    /// The page map has another size.
     pub fn mapped(mut self, cache: MapCache) -> Result<Self, SpecError> {
         let (pages, expected) = (self.shared.map.geometry().logical_pages(), cache.pages_below());
         refuse_if!(
@@ -223,7 +225,8 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// Admits requests while there is room, and lets all dies begin what they can begin now.
+    /// Dispatches requests while the drive has places, and lets all dies begin the jobs that they
+    /// can begin now.
     #[inline(always)]
     pub(super) fn begin_what_is_ready(&mut self) -> Result<(), DriveError> {
         loop {
@@ -233,8 +236,8 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// Looks for requests that were pushed since the last look. Returns the time of the next event,
-    /// which is `u64::MAX` if there is none.
+    /// Sets the clock for requests that were pushed since the last call. Returns the time of the
+    /// next event, or `u64::MAX` if there is none.
     ///
     /// # Errors
     /// The errors of the workload.
@@ -244,7 +247,7 @@ impl<O: Observer> TimedDrive<O> {
         Ok(self.shared.clock.next_time())
     }
 
-    /// Gives an event to its room, and begins the work that may follow from it.
+    /// Gives an event to its room, and lets the die of the event begin its next jobs.
     #[inline]
     pub(super) fn handle(&mut self, event: Event) -> Result<(), DriveError> {
         match self.happens(event)? {
@@ -256,7 +259,8 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// Gives an event to its room. Returns the die that is to be looked at before all others.
+    /// Gives an event to its room. Returns the die that may begin jobs before all others, if the
+    /// event has one.
     #[inline(always)]
     pub(super) fn happens(&mut self, event: Event) -> Result<Option<u32>, DriveError> {
         match event {
@@ -285,8 +289,9 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// Handles an event that is not the end of a transfer or of the work of cells. It is a function of
-    /// its own so that a comparison finds those two, which is predicted more often than a jump.
+    /// Handles an event that is neither the end of a transfer nor the end of the work of cells. It
+    /// is a separate function for speed: the two frequent events are found by comparisons, which
+    /// the processor predicts better than a jump.
     #[inline(never)]
     fn handle_other(&mut self, event: Event) -> Result<(), DriveError> {
         let Self { shared, front, scheduler, .. } = self;
@@ -305,7 +310,7 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// Admits the requests for which completions have made room.
+    /// Dispatches requests, if completions have made places free.
     #[inline]
     fn admit(&mut self) -> Result<(), DriveError> {
         match self.front.is_due() {
@@ -314,7 +319,7 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// Lets a die begin everything that it can begin now.
+    /// Lets a die begin all jobs that it can begin now.
     pub(super) fn schedule(&mut self, die: u32) -> Result<(), DriveError> {
         self.shared.observer.looked_at(die);
         while self.scheduler.begin_next(&mut self.shared, die)? {
@@ -339,7 +344,8 @@ impl<O: Observer> TimedDrive<O> {
         Ok(())
     }
 
-    /// Gives the page operations that are done on a die, from `first` on, back to the front end.
+    /// Gives the chain of page operations from `first` on, which a die has done, back to the front
+    /// end.
     fn hand_back(&mut self, die: u32, first: u32) {
         let mut op = first;
         while op != NONE {
@@ -350,8 +356,8 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// Notes that a block has worn out, with the host's commands until the first time. Returns `true` if
-    /// the drive's life is over.
+    /// Notes that a block is worn out. The first time, records the counts of the host's commands.
+    /// Returns `true` if the drive's life is over.
     #[cold]
     fn note_failure(&mut self) -> bool {
         let commands = self.commands();
@@ -359,18 +365,18 @@ impl<O: Observer> TimedDrive<O> {
         self.scheduler.life() == Life::Ended
     }
 
-    /// Returns the counts of the host's commands when the first block wore out. `None` while no block
-    /// has, or if that was before the clock started.
+    /// Returns the counts of the host's commands when the first block wore out. `None` if no block
+    /// is worn out, or if the first wore out before the clock started.
     pub fn commands_at_first_failure(&self) -> Option<HostCommands> {
         self.commands_at_first_failure
     }
 
-    /// Returns the counts of the host's commands, beside the pages that it wrote.
+    /// Returns the counts of the host's commands other than the pages written.
     pub fn commands(&self) -> HostCommands {
         HostCommands { reads: self.front.pages_read(), ..self.shared.commands }
     }
 
-    /// Frees the drive, and returns the observer.
+    /// Drops the drive and returns its observer.
     pub fn into_observer(self) -> O {
         self.shared.observer
     }
@@ -385,7 +391,7 @@ impl<O: Observer> TimedDrive<O> {
         &*self.shared.map
     }
 
-    /// Returns the counts of the map. Translation pages that were programmed are copies.
+    /// Returns the counts of the map. Programs of translation pages count as copies.
     pub fn counters(&mut self) -> Counters {
         let map = &mut *self.shared.map;
         match self.front.mapping_mut() {
@@ -394,7 +400,7 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// Returns the counts that only some drives keep.
+    /// Returns the counts that only some kinds of maps keep.
     pub fn counts(&mut self) -> LayerCounts {
         let map = &mut *self.shared.map;
         match self.front.mapping_mut().map(|mapping| mapping.traffic(map)) {
@@ -409,7 +415,7 @@ impl<O: Observer> TimedDrive<O> {
         self.front.mapping().map_or_else(whole, Mapping::map_bytes)
     }
 
-    /// Checks every invariant of the map. O(physical pages).
+    /// Checks every invariant of the map. The time is proportional to the number of physical pages.
     ///
     /// # Errors
     /// The first invariant that does not hold.
@@ -439,12 +445,12 @@ impl<O: Observer> TimedDrive<O> {
         self.front.host_counts()
     }
 
-    /// Returns the counts.
+    /// Returns the totals up to now.
     pub fn totals(&mut self) -> &Totals {
         self.totals_until(self.shared.now())
     }
 
-    /// Returns the counts at `now`, until which no event comes.
+    /// Returns the totals up to `now`. No event may come before `now`.
     pub(super) fn totals_until(&mut self, now: u64) -> &Totals {
         let totals = &mut self.totals;
         self.front.count(now, totals);
@@ -457,15 +463,16 @@ impl<O: Observer> TimedDrive<O> {
         totals
     }
 
-    /// Lets hints of requests come by commands of their own.
+    /// From now on, hints of the host arrive by commands of their own.
     pub(super) fn put_hint_commands(&mut self, commands: HintCommands) {
         self.front.put_hint_commands(commands);
     }
 
-    /// Tells the drive now that the host will write `pages` soon. A host with a cache does so itself.
+    /// Gives the drive hints that the host will overwrite `pages` soon. A host with a cache does
+    /// this itself.
     ///
     /// # Errors
-    /// A page that the drive does not have.
+    /// A page does not exist.
     pub fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError> {
         self.shared.hint(pages)
     }

@@ -1,55 +1,59 @@
-//! The timed drive: the translation layer's steps take time on channels, dies and planes, and
-//! requests wait for them.
+//! The timed drive: a drive with a clock, in which operations take time on channels, dies and
+//! planes, and requests wait for each other.
 //!
-//! [`TimedDrive`] is the entrance: settings, a [`Stepwise`](flashgc_ftl::Stepwise) map and a stream
-//! of requests in, completed requests to an [`Observer`] and [`Totals`] out. Time is whole
-//! nanoseconds since the start. Events at the same time come in a fixed order.
+//! [`TimedDrive`] is the entrance. It takes settings, a [`Stepwise`](flashgc_ftl::Stepwise) map and
+//! a stream of requests. It reports completed requests to an [`Observer`] and returns [`Totals`].
+//! Time is counted in whole nanoseconds since the start. Events of the same time come in a fixed
+//! order.
 //!
-//! A request goes one way through the rooms of the drive. The front end cuts it into page
-//! operations. A map on flash lets them wait for their entries. The scheduler lets them wait at
-//! their dies and chooses the next. The flash takes its time over them. The collector chooses the
-//! operations that its collections let through. Finished operations come back as a value.
+//! A request goes through the rooms of the drive in one direction. The front end cuts it into page
+//! operations. If the map is on flash, operations wait for their map entries. In the scheduler
+//! operations wait at their dies, and it chooses the next one. The flash executes jobs, which take
+//! time. The collector decides which operations may go before a collection. Finished operations are
+//! returned to the front end.
 //!
 //! # Rooms
-//! Each room is a folder, or a file, with one type as its entrance. No room calls one above it.
+//! Each room is a folder or a file, with one type as its entrance. No room calls a room above it in
+//! this table. A translation page is a page of a map on flash.
 //!
 //! | room | owns | must not know |
 //! |---|---|---|
-//! | `live.rs`: `Live` | a timed drive whose requests are pushed, by ticket | the clock of the wall |
-//! | `drive.rs`: `TimedDrive` | the rooms and the loop: next event, one `match`, finished work back to the front end | any decision |
+//! | `live.rs`: `Live` | a timed drive whose requests are pushed while it runs | real time |
+//! | `drive.rs`: `TimedDrive` | the rooms, and the loop over events | any decision |
 //! | `front`: `FrontEnd` | requests, from arrival to completion | dies, collections |
-//! | `mapping`: `Mapping` | of a map on flash: the entries in memory, the operations that wait for one, the translation pages on their way | requests, dies |
-//! | `schedule`: `Scheduler` | the queue of each die, the choice of its next operation, and suspension | requests |
-//! | `collector`: `Collector` | units of planes, the collection of each die, its next step, what it lets through | time, jobs of the flash except their names |
-//! | `flash`: `Flash` | cells, buses and their turns, the length of each job, interrupted jobs | which job is next, the map |
-//! | `ops`: `Ops`, `Waiting` | page operations, and the queues in which they wait at a die | rules |
-//! | `clock.rs`: `Clock` | the time and one event type | what follows from an event |
-//! | `shared.rs`: `Shared` | clock, map, page operations and observer, lent from room to room | the rooms |
-//! | `channels`: `Channels` | the same drive with each channel simulated alone | what a channel does |
-//! | `config` | the settings (`settings.rs`), and how people write them (`words.rs`, `notation.rs`) | the drive |
-//! | `measure` | the `Observer`, the `Meter`, the slowest requests and what held them (`worst.rs`), totals, results | how they come about |
+//! | `mapping`: `Mapping` | cached map entries, operations on translation pages | requests, dies |
+//! | `schedule`: `Scheduler` | the queue of each die, its next operation, suspension | requests |
+//! | `collector`: `Collector` | the collection of each die, its next step | times |
+//! | `flash`: `Flash` | cells, buses, the length of each job | the next job, the map |
+//! | `ops`: `Ops`, `DieQueues` | page operations, and the queues of the dies | rules |
+//! | `clock.rs`: `Clock` | the time, and the times of events | consequences of events |
+//! | `shared.rs`: `Shared` | clock, map, page operations and observer, for all rooms | the rooms |
+//! | `channels`: `Channels` | the drive, with each channel simulated separately | jobs |
+//! | `config` | the settings (`settings.rs`), their notation (`words.rs`) | the drive |
+//! | `measure` | the `Meter`, the slowest requests (`worst.rs`), totals, results | the rooms |
 //!
 //! # The way of a page read
-//! `FrontEnd` cuts it off its request and gives it to `Scheduler::accept`, where it waits. When its die is
-//! free, `Scheduler::begin_next` asks the collector what it lets through, takes the next operation and gives
-//! the job to the flash. An event ends the job. `Scheduler::finish` returns the finished operations, and the
-//! loop gives them to `FrontEnd::done`. The operation carries notes for the front end: that it met a
-//! collection, that a write of the cache has begun.
+//! `FrontEnd` makes a page operation of the read and gives it to `Scheduler::accept`, where it
+//! waits. When its die is free, `Scheduler::begin_next` asks the collector which operations may go,
+//! takes the next one and gives the job to the flash. An event ends the job. `Scheduler::finish`
+//! returns the finished operations, and the loop gives them to `FrontEnd::done`. Fields of the
+//! operation tell the front end more: for example that it met a collection.
 //!
-//! The scheduler has both the flash and the collector. A choice depends on the state of the die and on what
-//! the collection lets through; flash and collector need not know who chooses. So the collector starts no
-//! job: `go_on` says which is next. `prepare.rs` fills the drive before the clock starts.
+//! The scheduler owns the flash and the collector, as its choice depends on the state of a die and
+//! on the operations that a collection lets through. Flash and collector do not know the scheduler.
+//! The collector starts no job; its method `go_on` returns the next step. `prepare.rs` fills the
+//! drive before the clock starts.
 //!
 //! # Order
-//! Of events at one time those of buses come first, then those of dies, by number. A bus grants turns when
-//! they are asked for. A page's transfer and its program are one event where nothing can come between them.
-//! The queue of a die is a linked list (`ops`), with an index where it is long and searched: an overloaded
-//! drive costs no more per event.
+//! Of events at the same time, those of buses come first, then those of dies, by number. A bus
+//! gives turns in the order in which they are asked for. A page's transfer and its program have one
+//! event if no job can begin between them. The queue of a die is a linked list (`ops`). A long
+//! queue gets an index when it is searched, so that an overloaded drive costs no more per event.
 //!
 //! # Cost of measurement
-//! The drive is compiled for its observer; without an observer measurement costs nothing. The `Meter` notes
-//! the requests that are done 128 at a time, in bins of which a histogram is made when a percentile is asked
-//! for.
+//! The drive is compiled for its observer; without an observer measurement costs nothing. The
+//! `Meter` notes finished requests 128 at a time, in bins. It makes a histogram of the bins when a
+//! percentile is needed.
 
 mod channels;
 mod clock;

@@ -1,12 +1,14 @@
-//! A timed drive whose requests come while it runs, as one that answers by the wall clock.
+//! A timed drive whose requests arrive while it runs, for a server that answers in real time.
 //!
-//! Its owner gives it arrivals and the time. It has no wall clock, no thread and no data. Fed with the
-//! requests of an ordinary run at their times of arrival, it completes them when that run does.
+//! The caller pushes the requests and sets the time. The drive itself has no real clock, no thread
+//! and no data. If it gets the requests of an ordinary run at the same arrival times, it completes
+//! them at the same times.
 //!
-//! A flush is complete when the drive has done it and every write that came before it is complete.
+//! A flush is complete when the drive has done it and when every write that arrived before it is
+//! complete.
 //!
-//! Hints of the host come the way that its owner names: at once, on the reads and writes that follow, or by
-//! commands that take the drive time ([`Live::hinted`]).
+//! The caller chooses how the host's hints reach the drive ([`Live::hinted`]): at once, on the
+//! reads and writes that follow, or by commands that take time.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
@@ -30,19 +32,20 @@ use super::front::HintCommands;
 use super::measure::{Totals, WorstSoFar};
 use super::observer::{Completion, Follows, Observer, Span};
 
-/// The largest request of the drive, in bytes: larger ones are cut.
+/// The largest request of the drive, in bytes. Larger requests are cut into parts.
 const LARGEST: u64 = 1 << 30;
 
 /// A request that is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// The ticket that [`Live::arrive`] returned when it came.
+    /// The ticket that [`Live::arrive`] returned for the request.
     pub ticket: u64,
-    /// The time at which it was complete: nanoseconds since the start.
+    /// The time at which the request was complete, in nanoseconds since the start.
     pub at_ns: u64,
 }
 
-/// The completions until they are fetched, and the slowest requests with the work that held them.
+/// The observer of a live drive: it keeps completions until they are fetched, and the slowest
+/// requests.
 struct Answers {
     done: Vec<Completion>,
     worst: WorstSoFar,
@@ -67,36 +70,38 @@ impl Observer for Answers {
     }
 }
 
-/// A timed drive whose requests come while it runs.
+/// A timed drive whose requests arrive while it runs. See the module's text.
 pub struct Live {
     drive: TimedDrive<Answers>,
     requests: LiveRequests,
     geometry: Geometry,
-    /// The time until which everything has happened; `None` before the clock starts.
+    /// The time up to which events were handled, in nanoseconds; `None` before the clock starts.
     reached: Option<u64>,
-    /// The number of requests that came, and below it of those that the drive numbers: all but flushes.
+    /// `tickets`: the number of requests that arrived. `numbers`: the number of parts of requests
+    /// that the drive got, without flushes.
     tickets: u64,
     numbers: u64,
-    /// The ticket of each numbered part under way.
+    /// The ticket of each part under way, by the part's number.
     parts: HashMap<u64, u64>,
-    /// The number of parts that are left of each ticket with several.
+    /// The number of parts under way for each ticket that has several parts.
     left: HashMap<u64, u32>,
-    /// The flushes under way in the drive, each with the number that it gives them and its ticket.
+    /// The flushes under way in the drive: the number that the drive gives to each, and its ticket.
     flushes: VecDeque<(u64, u64)>,
-    /// The flushes that the drive has done and that wait for earlier writes.
+    /// The tickets of flushes that the drive has done and that wait for earlier writes.
     waiting: BTreeSet<u64>,
-    /// The writes under way.
+    /// The tickets of the writes under way.
     writes: BTreeSet<u64>,
-    /// The hints that have not come to the drive, and the way in which they come; `None` is at once.
+    /// The queue of hints, and the way in which they reach the drive. With `None` they reach it at
+    /// once.
     hints: Option<Hints>,
-    /// The streams of writes by address. Without them writes have the streams that come with them.
+    /// The streams of writes by address. With `None`, a write has the stream that the caller gives.
     streams: Option<Arc<StreamRanges>>,
 }
 
-/// Pages that hints name, in their order.
+/// The pages that hints name, in order, as ranges.
 type PageRanges = Vec<Range<u32>>;
 
-/// Adds a page that a hint names.
+/// Adds a page to the ranges.
 fn name(named: &mut PageRanges, page: u32) {
     match named.last_mut() {
         Some(last) if last.end == page => last.end += 1,
@@ -105,10 +110,11 @@ fn name(named: &mut PageRanges, page: u32) {
 }
 
 impl Live {
-    /// Returns a drive with these settings over `layer`, whose writes have `streams` by their addresses.
+    /// Returns a drive with these settings and the map `layer`. `streams` gives the streams of
+    /// writes by address.
     ///
     /// # Errors
-    /// Settings that do not go together, or not with the planes of `layer`.
+    /// The settings exclude each other, or do not suit the planes of `layer`.
     pub fn new(
         settings: Settings,
         layer: Box<dyn Stepwise>,
@@ -139,10 +145,11 @@ impl Live {
         })
     }
 
-    /// Lets hints of the host come in this way from now on. What is random in it is drawn from `seed`.
+    /// From now on, hints of the host reach the drive in this way. Random faults of hints are drawn
+    /// with `seed`.
     ///
     /// # Errors
-    /// A way that no real host has, or that has no room for the addresses of this drive.
+    /// No real host can hint in this way, or the addresses of this drive are too large for it.
     pub fn hinted(mut self, way: &HintsSpec, seed: u64) -> Result<Self, SpecError> {
         if !way.suits_a_real_host() {
             let message = format!(
@@ -162,11 +169,11 @@ impl Live {
         Ok(self)
     }
 
-    /// Puts the drive's map on flash, for a host that sees a drive of this `geometry`: see
-    /// [`TimedDrive::mapped`].
+    /// Puts the drive's map on flash, as [`TimedDrive::mapped`] does. `geometry` is the drive as
+    /// the host sees it, without the translation pages.
     ///
     /// # Errors
-    /// A map of another size.
+    /// The page map has another size.
     pub fn mapped(mut self, cache: MapCache, geometry: Geometry) -> Result<Self, SpecError> {
         self.drive = self.drive.mapped(cache)?;
         self.geometry = geometry;
@@ -178,16 +185,17 @@ impl Live {
         self.drive.layer()
     }
 
-    /// Returns blocks, pages a block and logical pages, all in mapping units.
+    /// Returns the numbers of blocks, of pages in a block and of logical pages. Pages are those of
+    /// the map.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
-    /// Executes requests before the clock starts, as fast as this host can. They may be any number of requests
-    /// at a time; hints among them come at once.
+    /// Executes requests before the clock starts, without simulated time. The method may be called
+    /// many times. Hints among the requests reach the drive at once.
     ///
     /// # Errors
-    /// A request beyond the end of the drive; those of the map.
+    /// A request ends beyond the drive; the errors of the map.
     pub fn repeat(&mut self, requests: &[TimedRequest]) -> Result<(), DriveError> {
         assert!(self.reached.is_none(), "the clock runs");
         let unit = self.drive.settings().hardware.unit_bytes();
@@ -204,8 +212,8 @@ impl Live {
         }
     }
 
-    /// Gives data to the mapping units that hold any byte of `count` pages of `bytes` bytes from page
-    /// `first` on, before the clock starts.
+    /// Writes, before the clock starts, the pages of the map that have no data yet and that hold
+    /// any byte of a range: `count` pages of `bytes` bytes each, from page `first` on.
     ///
     /// # Errors
     /// The errors of the map.
@@ -222,8 +230,8 @@ impl Live {
         }
     }
 
-    /// Writes random pages of those that have data anew before the clock starts, `times` as many as there
-    /// are. The drive is then one that has been used.
+    /// Overwrites random pages before the clock starts, so that the drive is a used one. Pages with
+    /// data are chosen; the number of writes is `times` the number of these pages.
     ///
     /// # Errors
     /// The errors of the map.
@@ -259,8 +267,9 @@ impl Live {
         self.drive.precede(&Batch { pages, streams, ..Batch::default() }, u64::MAX)
     }
 
-    /// Takes a request that arrives at `now_ns`: later than [`run`](Self::run) has reached, and not
-    /// before those that came. Returns its ticket: 0, 1, 2 and so on.
+    /// Takes a request that arrives at `now_ns`. This must be later than the time that
+    /// [`run`](Self::run) has reached, and not before earlier requests. Returns the ticket of the
+    /// request: 0, 1, 2 and so on.
     ///
     /// # Errors
     /// The errors of the drive.
@@ -274,8 +283,8 @@ impl Live {
         self.arrive_named((op, offset, bytes), &[(bytes, NO_STREAM)], now_ns)
     }
 
-    /// Takes a request as [`arrive`](Self::arrive) does. `streams` has the streams of its bytes in their
-    /// order: how many bytes belong to each.
+    /// Takes a request as [`arrive`](Self::arrive) does. `streams` gives the streams of its bytes,
+    /// in order: each entry has a number of bytes and their stream.
     ///
     /// # Errors
     /// The errors of the drive.
@@ -319,8 +328,9 @@ impl Live {
         Ok(ticket)
     }
 
-    /// Takes a hint at `now_ns` that the host will write the pages of these bytes ([`Op::Dirty`]), or takes
-    /// hints on them back ([`Op::Clean`]). It holds behind all requests that came.
+    /// Takes a hint at `now_ns` on the pages of these bytes: the host will overwrite them
+    /// ([`Op::Dirty`]), or it takes hints on them back ([`Op::Clean`]). The hint takes effect after
+    /// all requests that arrived before.
     ///
     /// # Errors
     /// The errors of the drive.
@@ -342,7 +352,8 @@ impl Live {
         Ok(())
     }
 
-    /// Lets the hints come that ride on this request. Those on pages that it writes are not needed any more.
+    /// Pushes the hints that ride on a request. If the request writes pages, hints on these are
+    /// dropped before.
     fn bring_hints(&mut self, op: Op, offset: u64, bytes: u64, now_ns: u64) {
         let pages = self.pages_of(offset, bytes);
         let Some(hints) = &mut self.hints else { return };
@@ -356,14 +367,14 @@ impl Live {
         self.push_hints(Op::Dirty, &named, now_ns);
     }
 
-    /// Returns the mapping units that have any of these bytes.
+    /// Returns the pages of the map that have any of these bytes.
     fn pages_of(&self, offset: u64, bytes: u64) -> Range<u32> {
         let unit = u64::from(self.drive.settings().hardware.unit_bytes());
         let end = (offset + bytes).div_ceil(unit).min(self.geometry.logical_pages().into());
         ((offset / unit).min(end)) as u32..end as u32
     }
 
-    /// Pushes hints on `named`, in pieces of one command.
+    /// Pushes one command with hints on the pages `named`, in pieces.
     fn push_hints(&mut self, op: Op, named: &PageRanges, now_ns: u64) {
         let unit = u64::from(self.drive.settings().hardware.unit_bytes());
         let step = (LARGEST / unit) as usize;
@@ -384,15 +395,15 @@ impl Live {
         self.requests.push(TimedRequest { stream, ..plain(op, offset, bytes, arrival_ns) });
     }
 
-    /// Returns the counts of hints, if their way was named.
+    /// Returns the counts of hints, if [`Live::hinted`] was called.
     pub fn hint_counts(&self) -> Option<HintCounts> {
         self.hints.as_ref().map(|hints| hints.counts)
     }
 
-    /// Simulates until `until_ns`, and adds the requests that were completed to `done`.
+    /// Simulates until `until_ns`, and adds the requests that are complete to `done`.
     ///
     /// # Errors
-    /// The errors of the drive: no block can be erased, too many requests wait, its life is over.
+    /// No block can be erased, too many requests wait, or the drive's life is over.
     pub fn run(&mut self, until_ns: u64, done: &mut Vec<Done>) -> Result<(), DriveError> {
         let stop = self.drive.run(Until { time_ns: until_ns, ..Until::END })?;
         self.reached = Some(until_ns);
@@ -409,7 +420,7 @@ impl Live {
         Err(FtlError::no_space(ended).into())
     }
 
-    /// Handles a part of a request, or a flush, that is done in the drive.
+    /// Handles a part of a request or a flush that the drive has done.
     fn answered(&mut self, answer: &Completion, done: &mut Vec<Done>) {
         let at_ns = answer.completed_ns;
         if answer.op == Op::Flush {
@@ -435,7 +446,8 @@ impl Live {
         }
     }
 
-    /// Returns the time of the next event, if nothing arrives until then; `u64::MAX` if there is none.
+    /// Returns the time of the next event if no request arrives before, in nanoseconds; `u64::MAX`
+    /// if there is none.
     ///
     /// # Errors
     /// The errors of the drive.
@@ -448,7 +460,8 @@ impl Live {
         self.drive.counters()
     }
 
-    /// Returns the bytes that hosts wrote, and those that the drive programmed, padding included.
+    /// Returns the number of bytes that hosts wrote, and the number that the drive programmed,
+    /// including padding.
     pub fn written_bytes(&mut self) -> (u64, u64) {
         let unit = self.drive.settings().hardware.unit_bytes();
         let (counters, commands) = (self.drive.counters(), self.drive.commands());
@@ -462,8 +475,8 @@ impl Live {
         self.drive.totals()
     }
 
-    /// Returns the slowest requests so far, with the work that held them. Their numbers count all but
-    /// flushes.
+    /// Returns the slowest requests so far, each with the work of its die meanwhile. Their numbers
+    /// do not count flushes.
     pub fn worst(&self) -> &WorstSoFar {
         &self.drive.observer().worst
     }
@@ -474,8 +487,8 @@ impl Live {
     }
 }
 
-/// Returns the requests of `queue`, whose writes have the streams of these ranges of a drive whose mapping
-/// unit has `unit` bytes.
+/// Returns the requests of `queue`. If `ranges` are given, writes get their streams from these. A
+/// page of the map has `unit` bytes.
 fn with_streams(
     queue: LiveRequests,
     ranges: Option<&Arc<StreamRanges>>,
@@ -487,7 +500,7 @@ fn with_streams(
     }
 }
 
-/// Returns a request that is not urgent, has no stream and is in one piece.
+/// Returns a request in one piece that is not urgent and has no stream.
 fn plain(op: Op, offset: u64, bytes: u32, arrival_ns: u64) -> TimedRequest {
     let (urgent, stream, goes_on) = (false, NO_STREAM, false);
     TimedRequest { arrival_ns, offset, bytes, op, urgent, stream, goes_on }

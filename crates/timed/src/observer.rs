@@ -1,5 +1,5 @@
-//! The observable events of a timed drive. Every method does nothing by default and costs nothing
-//! where it is not used: the drive is compiled for its observer.
+//! The interface by which a timed drive reports its events. By default, each method of an observer
+//! does nothing. An unused method costs nothing, as the drive is compiled for its observer.
 
 use flashgc_base::snapshot::Value;
 use flashgc_base::stream::StreamId;
@@ -12,35 +12,37 @@ pub struct Completion {
     pub number: u64,
     /// The kind of the request.
     pub op: Op,
-    /// The first byte.
+    /// The address of the first byte.
     pub offset: u64,
     /// The number of bytes.
     pub bytes: u32,
-    /// `true` if it was marked urgent.
+    /// `true` if the request was marked as urgent.
     pub urgent: bool,
     /// The stream, if the request has one.
     pub stream: Option<StreamId>,
-    /// The time at which it arrived.
+    /// The time at which the request arrived.
     pub arrived_ns: u64,
-    /// The time at which the drive took it up: its place in the queue depth.
+    /// The time at which the request got its place in the queue of the drive.
     pub dispatched_ns: u64,
-    /// The time at which its last page was done.
+    /// The time at which the request's last page was done.
     pub completed_ns: u64,
-    /// The time spent waiting for other requests, before and in the drive, and for the entry of a map on
-    /// flash.
+    /// The time for which the request waited for other requests, in front of the drive and in it,
+    /// and for the entry of a map on flash.
     pub queue_ns: u64,
-    /// The time in which its die was held by a collection. These four times are those of the page that was
-    /// done last and sum to the response time.
+    /// The time for which a collection held the request's die. The times `queue_ns`, `blocked_ns`,
+    /// `bus_ns` and `cell_ns` are those of the page that was done last. Their sum is the response
+    /// time.
     pub blocked_ns: u64,
-    /// The time on the bus and waiting for it.
+    /// The time of transfers over the bus and of waiting for the bus.
     pub bus_ns: u64,
-    /// The time of the cells.
+    /// The time for which the cells worked.
     pub cell_ns: u64,
-    /// The plane that served the page that was done last, counted through the drive. `None` if no die did:
-    /// the page was in the write cache or in the host's, or the request has nothing to do.
+    /// The number, in the drive, of the plane that served the page that was done last. `None` if no
+    /// die served it: the page was in the write cache or in the host's cache, or the request
+    /// touches no page.
     pub plane: Option<u32>,
-    /// `true` if a collection was under way on the die of one of its pages when the page came there or was
-    /// done, or held that die between.
+    /// `true` if one of the request's pages met a collection: one was under way on the page's die
+    /// when the page's operation arrived there or was done, or one held the die in between.
     pub met_collection: bool,
 }
 
@@ -50,7 +52,7 @@ impl Completion {
         self.completed_ns - self.arrived_ns
     }
 
-    /// Returns the kind of the request, in a word.
+    /// Returns the word for the kind of the request.
     pub(crate) fn kind(&self) -> &'static str {
         match self.op {
             Op::Read => "read",
@@ -63,18 +65,18 @@ impl Completion {
 /// A collection on the die of a request, between the request's arrival and its completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub struct Held {
-    /// The number of collections that were started before it in the drive.
+    /// The number of collections of the drive that began before this one.
     pub number: u64,
-    /// The time at which it began.
+    /// The time at which the collection began.
     pub began_ns: u64,
     /// The time at which its victim was erased; `None` while it is under way.
     pub ended_ns: Option<u64>,
-    /// The number of flash pages that it has programmed.
+    /// The number of flash pages that the collection has programmed.
     pub programmed: u64,
 }
 
 impl Held {
-    /// Returns the time for which it was under way between the two.
+    /// Returns the nanoseconds for which the collection was under way between two times.
     pub(crate) fn overlap_ns(&self, from_ns: u64, to_ns: u64) -> u64 {
         self.ended_ns.unwrap_or(u64::MAX).min(to_ns).saturating_sub(self.began_ns.max(from_ns))
     }
@@ -98,14 +100,14 @@ pub enum Work {
     Program,
     /// An erase.
     Erase,
-    /// A look into the queue at a preemption point.
+    /// A check of the queue at a preemption point.
     Poll,
-    /// The time to let go of a suspended operation.
+    /// The suspension of an operation, which takes time.
     Suspend,
 }
 
 impl Work {
-    /// Returns the work in a word.
+    /// Returns the word for the work.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -117,18 +119,19 @@ impl Work {
     }
 }
 
-/// The request or the collection that work is for.
+/// The request or the collection that needs some work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Cause {
-    /// The request of that number; several pages of one multi-plane operation count as the first. The
-    /// largest number stands for operations that no request waits for: programs of the write cache,
-    /// translation pages of a map on flash.
+    /// The request of this number; for a multi-plane operation, the request of its first page. The
+    /// number [`u64::MAX`] stands for operations that no request waits for: programs of the write
+    /// cache, and operations on translation pages of a map on flash.
     Request(u64),
-    /// The collection of that number.
+    /// The collection of this number.
     Collection(u64),
 }
 
-/// A bus or the cells of a die at work, from beginning to end. A suspended operation is several.
+/// Work of a bus or of the cells of a die, from its begin to its end. A suspended operation has
+/// several spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub struct Span {
     /// The time at which it began.
@@ -139,21 +142,22 @@ pub struct Span {
     pub place: Place,
     /// The channel.
     pub channel: u32,
-    /// The die, counted through the drive.
+    /// The number of the die in the drive.
     pub die: u32,
-    /// The plane, counted through the drive; for a multi-plane operation the first.
+    /// The number of the plane in the drive; for a multi-plane operation, of its first plane.
     pub plane: u32,
     /// The kind of work.
     pub work: Work,
     /// The logical page; `None` for an erase, a poll or a suspend.
     pub page: Option<u32>,
-    /// The request or the collection that it is for.
+    /// The request or the collection that needs the work.
     pub cause: Cause,
 }
 
-/// A bus or the cells of a die at work, as far as it is measured: work that follows on other work without a
-/// pause may be one with it. It is reported when it ends, or later for copies of a collection that nothing
-/// disturbs: at the latest when that collection ends or the drive stops.
+/// Work of a bus or of the cells of a die, with fewer details than a [`Span`]. Pieces of work
+/// without a pause between them may be one stint. A stint is reported when it ends. Stints of a
+/// chain of copies may be reported later, at the latest when the collection ends or the drive
+/// stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stint {
     /// The time at which it began.
@@ -162,86 +166,87 @@ pub struct Stint {
     pub end_ns: u64,
     /// The bus or the cells.
     pub place: Place,
-    /// The die, counted through the drive.
+    /// The number of the die in the drive.
     pub die: u32,
 }
 
-/// The detail that an observer follows.
+/// The detail that an observer needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Follows {
-    /// Everything, each at its time.
+    /// All steps, each reported when it ends.
     Steps,
-    /// Requests, and the times at which buses and dies are busy ([`Observer::was_busy`]); not each copy of a
-    /// page.
+    /// Requests, and the times in which buses and dies are busy ([`Observer::was_busy`]), but not
+    /// each copy of a page.
     #[default]
     Work,
-    /// Requests alone.
+    /// Only requests.
     Nothing,
 }
 
 /// The origin of the data of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The host or, for a page behind the host's, the map on flash, by the page operation of that number.
+    /// The page operation of this number: of the host or, for a translation page, of the map on
+    /// flash.
     Host(u64),
-    /// Another physical page, by a collection.
+    /// The physical page of this number, which a collection copied.
     Copy(u32),
 }
 
-/// An observer of a drive. Page operations are numbered in the order of dispatch. Those of a map on flash are
-/// among them: their pages are behind the host's.
+/// An observer of a drive. Page operations are numbered in the order of dispatch, including those
+/// on translation pages. Translation pages have numbers after the host's pages.
 #[allow(unused_variables)] // the names say what an implementation is told
 pub trait Observer {
-    /// Returns the detail that it follows. A drive is faster if nobody follows each step.
+    /// Returns the detail that the observer needs. The simulation is faster with less detail.
     fn follows(&self) -> Follows {
         Follows::Steps
     }
 
-    /// Notes that a bus or a die has done some work. If the observer follows [work](Follows::Work), this
-    /// takes the place of [`Observer::worked`] for requests, and for copies of collections that nothing
-    /// disturbs.
+    /// Notes that a bus or a die has worked. With the detail [`Follows::Work`], this is called
+    /// instead of [`Observer::worked`] for requests and for chains of copies.
     fn was_busy(&mut self, stint: &Stint) {}
 
-    /// Notes that a page of the host came over the bus from the first of these times to the second, and that
-    /// its die then programmed it until the third.
+    /// Notes that a page of the host was transferred over the bus from the first to the second of
+    /// these times, and that its die programmed it from then until the third.
     #[inline(always)]
     fn was_programmed(&mut self, die: u32, [begin_ns, sent_ns, end_ns]: [u64; 3]) {
         self.was_busy(&Stint { begin_ns, end_ns: sent_ns, place: Place::Bus, die });
         self.was_busy(&Stint { begin_ns: sent_ns, end_ns, place: Place::Cells, die });
     }
 
-    /// Returns the times between which the work of collections that nothing disturbs may be reported as a
-    /// sum, for buses and for dies. No work is if they are equal.
+    /// Returns the begin and the end of a span in which the work of chains of copies may be
+    /// reported as two sums, of buses and of dies. If both are equal, no work is reported so.
     fn adds_up(&self) -> (u64, u64) {
         (0, 0)
     }
 
-    /// Notes the time for which buses and dies have worked in all, between the times that
+    /// Notes the sums of nanoseconds for which buses and dies have worked, within the span that
     /// [`Observer::adds_up`] returned before.
     fn was_busy_in_all(&mut self, between: (u64, u64), busy_ns: [u64; 2]) {}
 
-    /// Notes that a collection that nothing disturbs has programmed `pages` pages on a die, whose work was
-    /// reported.
+    /// Notes that a chain of copies has programmed `pages` pages on a die. Their work was reported
+    /// already.
     fn copied(&mut self, die: u32, pages: u64) {}
 
-    /// Notes that a die has its turn: it begins everything that it can begin now.
+    /// Notes that a die now begins all jobs that it can begin.
     fn looked_at(&mut self, die: u32) {}
 
-    /// Notes that request `number` arrived at `now`; a flush command has the number of the request before it.
+    /// Notes that request `number` arrived at `now`. A flush command has the number of the request
+    /// before it.
     fn arrived(&mut self, number: u64, op: Op, now: u64) {}
 
-    /// Notes that page operation number `number` on `page` was dispatched. All later ones on this page must
-    /// find its effect.
+    /// Notes that page operation `number` on `page` was dispatched. All later operations on this
+    /// page must see its effect.
     fn dispatched(&mut self, number: u64, op: Op, page: u32) {}
 
-    /// Notes that page operation `number` read its page from ppn `from`, or from the buffer with the same
-    /// data; `None` if the page has no data.
+    /// Notes that page operation `number` read its page from the physical page `from`, or from a
+    /// buffer with the same data. `None` if the page has no data.
     fn read(&mut self, number: u64, page: u32, from: Option<u32>) {}
 
-    /// Notes that `page` was programmed at `ppn`.
+    /// Notes that `page` was programmed at the physical page `ppn`.
     fn programmed(&mut self, page: u32, ppn: u32, source: Source) {}
 
-    /// Notes that page operation `number`, a write, went into the write cache.
+    /// Notes that page operation `number`, a write, entered the write cache.
     fn cached(&mut self, number: u64, page: u32) {}
 
     /// Notes that page operation `number` read its page from the write cache.
@@ -256,21 +261,23 @@ pub trait Observer {
     /// Notes that a request was completed.
     fn completed(&mut self, request: &Completion) {}
 
-    /// Notes that an operation waits for the end of an erase (`true`) or a program with `left_ns` left: it would
-    /// be suspended, had it not been suspended as often as it may be. Each such erase or program is told once.
+    /// Notes that an operation waits for an erase (`true`) or a program (`false`) that has
+    /// `left_ns` nanoseconds left and cannot be suspended again, as it was suspended as often as is
+    /// allowed. Each such erase or program is reported once.
     fn not_suspended(&mut self, erases: bool, left_ns: u64) {}
 
-    /// Notes that a bus or a die has done some work.
+    /// Notes that a bus or a die has worked.
     fn worked(&mut self, span: &Span) {}
 
     /// Notes that collection `number` began (`true`) or ended on a die, at `now`.
     fn collection(&mut self, now: u64, die: u32, number: u64, begins: bool) {}
 
-    /// Notes that `count` blocks of a plane are erased, when a collection begins and ends there, at `now`.
+    /// Notes that a plane has `count` erased blocks at `now`. Called when a collection begins or
+    /// ends there.
     fn erased_blocks(&mut self, now: u64, plane: u32, count: u32) {}
 }
 
-/// An observer that watches nothing.
+/// An observer that ignores all reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

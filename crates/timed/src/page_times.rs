@@ -1,4 +1,4 @@
-//! The times of one operation on the kinds of pages of a block.
+//! The times of a read or a program, which may differ between the kinds of pages in a block.
 
 use std::fmt;
 
@@ -6,13 +6,14 @@ use flashgc_base::refuse_if;
 use flashgc_base::spec::SpecError;
 use flashgc_workload::units::Quantity;
 
-/// The most kinds of pages: the lower, middle, upper and top page of cells with four bits.
+/// The largest number of kinds of pages. Cells with four bits have a lower, a middle, an upper and
+/// a top page.
 pub const MOST_KINDS: usize = 4;
 
 /// The nanoseconds of a read or a program, for each kind of page.
 ///
-/// Flash page `i` of a block has kind `i mod n`, where `n` is the number of times. Real flash mixes
-/// the kinds in an order of its own, and has as many of each.
+/// Flash page `i` of a block has kind `i mod n`, where `n` is the number of kinds. Real flash has
+/// another order, but also the same number of pages of each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageTimes {
     times: [u64; MOST_KINDS],
@@ -20,17 +21,17 @@ pub struct PageTimes {
 }
 
 impl PageTimes {
-    /// Returns the times of pages that all take as long.
+    /// Returns the times of pages that all take `ns` nanoseconds.
     pub const fn all(ns: u64) -> Self {
         let mut times = [0; MOST_KINDS];
         times[0] = ns;
         Self { times, kinds: 1 }
     }
 
-    /// Returns one time for each kind.
+    /// Returns the times of several kinds of pages, in nanoseconds.
     ///
     /// # Panics
-    /// No time, or more than [`MOST_KINDS`].
+    /// There is no time, or there are more than [`MOST_KINDS`].
     pub fn of_kinds(ns: &[u64]) -> Self {
         let mut times = [0; MOST_KINDS];
         times[..ns.len()].copy_from_slice(ns);
@@ -41,7 +42,7 @@ impl PageTimes {
     /// Reads `25us`, or the times of two to four kinds: `48us/76us/135us/228us`.
     ///
     /// # Errors
-    /// More kinds than a cell has pages; a time without its unit.
+    /// There are more than [`MOST_KINDS`] times, or a time has no unit.
     pub fn parse(name: &str, text: &str, hint: &str) -> Result<Self, SpecError> {
         let parts: Vec<&str> = text.split('/').map(str::trim).collect();
         refuse_if!(
@@ -60,25 +61,25 @@ impl PageTimes {
         self.kinds
     }
 
-    /// Returns the times.
+    /// Returns the times of the kinds, in nanoseconds.
     pub fn times(&self) -> &[u64] {
         &self.times[..self.kinds]
     }
 
-    /// Returns the time of flash page `page` of a block.
+    /// Returns the time of flash page `page` of a block, in nanoseconds.
     #[inline]
     pub fn of(&self, page: u32) -> u64 {
         self.times[page as usize % self.kinds]
     }
 
-    /// Returns the mean of the kinds, rounded: that of a block with as many pages of each.
+    /// Returns the mean time of the kinds, in nanoseconds, rounded.
     pub fn mean(&self) -> u64 {
         let kinds = self.kinds as u64;
         (self.times().iter().sum::<u64>() + kinds / 2) / kinds
     }
 }
 
-/// Shows the times as they can be typed, in microseconds.
+/// Writes the times in microseconds, so that [`PageTimes::parse`] can read them.
 impl fmt::Display for PageTimes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, &ns) in self.times().iter().enumerate() {

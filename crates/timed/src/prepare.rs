@@ -1,5 +1,5 @@
-//! Preparation before the clock starts: a workload's commands bring the drive into its state. Every
-//! collection is at once, and no time passes.
+//! The warm-up before the clock starts: a workload's commands bring the drive into its state. No
+//! simulated time passes, and collections are not divided into steps.
 
 use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_drive::error::DriveError;
@@ -16,9 +16,9 @@ use super::observer::Observer;
 use super::ops::Kind;
 
 impl<O: Observer> TimedDrive<O> {
-    /// Writes `pages` before the clock starts, with the collections they need. This brings a drive to
-    /// its steady state at the speed of the counting drive. Returns the number of pages written: not
-    /// all at the end of the drive's life.
+    /// Writes `pages` before the clock starts, with the collections that they need. This brings a
+    /// drive to its steady state as fast as the counting drive. Returns the number of pages
+    /// written: fewer than given if the drive's life ends.
     ///
     /// # Errors
     /// The errors of the map.
@@ -26,8 +26,9 @@ impl<O: Observer> TimedDrive<O> {
         self.execute(pages, &[], &[], usize::MAX)
     }
 
-    /// Executes pages, operations and streams of a batch before the clock starts, with the collections
-    /// they need, until `most` pages are written. Returns the number of pages written, which is less at the end of the drive's life.
+    /// Executes the commands of a batch before the clock starts, with the collections that they
+    /// need, until `most` pages are written. Returns the number of pages written, which is smaller
+    /// if the drive's life ends.
     ///
     /// # Errors
     /// The errors of the map.
@@ -94,7 +95,7 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// A read changes the part of a map on flash that is in memory, and nothing else.
+    /// Reads a page. This only changes which entries of a map on flash are in memory.
     fn read_at_once(&mut self, page: u32) -> Result<(), FtlError> {
         match self.map_on_flash() {
             Some((cache, mut below)) => cache.read_at_once(&mut below, page),
@@ -102,7 +103,7 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// Takes hints on `pages`, or takes them back.
+    /// Takes hints on `pages`. If `is_taken_back`, the host takes its hints on them back.
     fn hint_at_once(&mut self, pages: &[u32], is_taken_back: bool) -> Result<(), FtlError> {
         let Some((cache, mut below)) = self.map_on_flash() else {
             let kind = if is_taken_back { Kind::Clean } else { Kind::Hint };
@@ -111,14 +112,14 @@ impl<O: Observer> TimedDrive<O> {
         pages.iter().try_for_each(|&page| cache.hint_at_once(&mut below, page, is_taken_back))
     }
 
-    /// Returns the map entries in memory of a map on flash, and the page map below; `None` where the map is in
-    /// memory.
+    /// Returns the cached entries of a map on flash, and the page map below it; `None` if the whole
+    /// map is in memory.
     fn map_on_flash(&mut self) -> Option<(&mut MapCache, BeforeTheClock<'_>)> {
         let below = BeforeTheClock { map: &mut *self.shared.map, dies: &self.scheduler };
         self.front.mapping_mut().map(|mapping| (mapping.cache_mut(), below))
     }
 
-    /// Programs what waits in the page buffers, unless their power is protected.
+    /// Programs the data in the page buffers, unless the power of the buffers is protected.
     fn flush_at_once(&mut self) {
         if !self.shared.map.buffer().is_protected {
             for plane in 0..self.shared.map.planes() {
@@ -127,21 +128,21 @@ impl<O: Observer> TimedDrive<O> {
         }
     }
 
-    /// Returns the shape of requests on pages.
+    /// Returns the rule that divides requests into pages.
     pub fn shape(&self) -> &Shape {
         self.front.shape()
     }
 
-    /// Executes `requests` before the clock starts, until the drive has written `most` pages, or its
+    /// Executes `requests` before the clock starts, until the drive has written `most` pages or its
     /// life has ended. Returns the number of pages written.
     ///
-    /// Behind a host's cache the requests are the application's, on the clock of requests, and the
-    /// drive executes the commands of the cache. Commands that have left the cache when the last
-    /// page is written are the first when the clock starts. Reads change nothing but the
-    /// memory of a map on flash; without one they are left out.
+    /// If the drive is behind a host's cache, the requests go to the cache, which runs on the clock
+    /// of requests, and the drive executes the commands of the cache. Commands that have left the
+    /// cache when the last page is written are executed first when the clock starts. Reads are
+    /// skipped, unless the map is on flash.
     ///
     /// # Errors
-    /// A request beyond the end; those of the map.
+    /// A request ends beyond the drive; the errors of the map.
     pub fn prepare(&mut self, requests: &[TimedRequest], most: u64) -> Result<u64, DriveError> {
         let behind = self.front.host_mut().is_some();
         let (mut waiting, mut written) = (Batch::default(), 0);
@@ -180,8 +181,8 @@ impl<O: Observer> TimedDrive<O> {
         Ok(written + self.execute_waiting(&mut waiting, most - written)?)
     }
 
-    /// Lets a host whose cache is to start clean be idle before the clock starts: the drive executes what
-    /// is still to be written. Other hosts go on as they are.
+    /// If the host's cache is to start clean, writes all of its dirty pages before the clock
+    /// starts. Otherwise does nothing.
     ///
     /// # Errors
     /// The errors of the map.
@@ -196,16 +197,16 @@ impl<O: Observer> TimedDrive<O> {
         Ok(())
     }
 
-    /// Executes the commands that wait, until `most` pages are written, and empties the list. Returns the
-    /// number of pages written.
+    /// Executes the commands in `waiting` until `most` pages are written, and clears the batch.
+    /// Returns the number of pages written.
     fn execute_waiting(&mut self, waiting: &mut Batch, most: u64) -> Result<u64, DriveError> {
         let written = self.precede(waiting, most)?;
         waiting.clear();
         Ok(written)
     }
 
-    /// Executes commands that have left the cache until `most` pages are written. Returns the number
-    /// of pages written.
+    /// Executes the commands that have left the host's cache, until `most` pages are written.
+    /// Returns the number of pages written.
     fn follow_cache(&mut self, most: u64) -> Result<u64, DriveError> {
         let mut written = 0;
         while written < most

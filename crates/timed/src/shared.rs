@@ -11,9 +11,9 @@ use super::measure::SlcCounts;
 use super::observer::{Observer, Source};
 use super::ops::{Kind, MAP, NONE, Ops, PageOp};
 
-/// The time, the map, the page operations under way, and the observer.
+/// The clock, the map, the page operations under way, and the observer.
 ///
-/// It owns the data that more than one room changes, and knows no room.
+/// It owns the data that more than one room changes. It does not know the rooms.
 #[derive(State)]
 pub struct Shared<O> {
     #[snapshot(state)]
@@ -24,10 +24,12 @@ pub struct Shared<O> {
     pub ops: Ops,
     #[snapshot(state)]
     pub observer: O,
-    /// The hinted pages that the drive has not written since, each with the number of operations sent to
-    /// dies by then.
+    /// The pages with a hint whose announced write has not come yet. The value is the number of
+    /// operations that had been sent to dies when the hint came: earlier operations are not the
+    /// announced write.
     hinted: HashMap<u32, u64>,
-    /// The counts of the host's writes that have their physical pages, without the reads.
+    /// The counts of the host's commands, without the reads. A write is counted when it has its
+    /// physical page.
     pub commands: HostCommands,
     /// The number of pages of the map that a flash page holds.
     #[snapshot(skip)]
@@ -43,7 +45,7 @@ pub fn in_slc(map: &dyn Stepwise, ppn: u32) -> bool {
 }
 
 impl<O: Observer> Shared<O> {
-    /// Returns time 0, with no operation under way.
+    /// Returns the shared parts of a drive without operations under way.
     pub fn new(clock: Clock, map: Box<dyn Stepwise>, observer: O) -> Self {
         let units_per_page = map.buffer().units_per_page;
         Self {
@@ -58,7 +60,7 @@ impl<O: Observer> Shared<O> {
         }
     }
 
-    /// Returns these parts with counts of an SLC region, if the drive has one.
+    /// Returns these parts, with counts of the SLC region if `has_region`.
     #[must_use]
     pub fn counting_slc(mut self, has_region: bool) -> Self {
         self.slc = has_region.then(SlcCounts::default);
@@ -71,10 +73,10 @@ impl<O: Observer> Shared<O> {
         self.clock.now()
     }
 
-    /// Gives the writes of `page` from now on the stream `stream`.
+    /// Sets the stream of `page` for the writes from now on.
     ///
     /// # Errors
-    /// A page that the drive does not have.
+    /// The page does not exist.
     #[inline]
     pub fn name(&mut self, page: u32, stream: StreamId) -> Result<(), FtlError> {
         if let Some(streams) = self.map.streams() {
@@ -83,10 +85,11 @@ impl<O: Observer> Shared<O> {
         Ok(())
     }
 
-    /// Takes a hint on `pages`: the host will write them anew after all writes that the drive has taken.
+    /// Takes a hint on `pages`: the host will overwrite them, after all writes that the drive has
+    /// taken so far.
     ///
     /// # Errors
-    /// A page that the drive does not have.
+    /// A page does not exist.
     pub fn tell(&mut self, pages: &[u32]) -> Result<(), FtlError> {
         let Some(hints) = self.map.hints() else { return Ok(()) };
         hints.hint(pages)?;
@@ -95,11 +98,11 @@ impl<O: Observer> Shared<O> {
         Ok(())
     }
 
-    /// Takes a hint on `pages` back: the host will not write them, and the writes that the drive has
-    /// taken make no zombies of them.
+    /// Takes hints on `pages` back: the host will not overwrite them. They are no zombies then, and
+    /// neither are the data of writes that are under way.
     ///
     /// # Errors
-    /// A page that the drive does not have.
+    /// A page does not exist.
     pub fn take_back(&mut self, pages: &[u32]) -> Result<(), FtlError> {
         let Some(hints) = self.map.hints() else { return Ok(()) };
         hints.cancel(pages)?;
@@ -107,11 +110,11 @@ impl<O: Observer> Shared<O> {
         Ok(())
     }
 
-    /// Takes a hint on `pages`, which the host will write from now on. A drive without a use for hints
-    /// drops it; its results then have no zombies.
+    /// Takes a hint on `pages`: the host's next writes of them come later than now. A drive that
+    /// does not use hints drops it; its results then have no zombies.
     ///
     /// # Errors
-    /// A page that the drive does not have.
+    /// A page does not exist.
     pub fn hint(&mut self, pages: &[u32]) -> Result<(), FtlError> {
         match self.map.hints() {
             Some(hints) => hints.hint(pages),
@@ -122,7 +125,7 @@ impl<O: Observer> Shared<O> {
     /// Takes a hint of this kind on `pages`.
     ///
     /// # Errors
-    /// A page that the drive does not have.
+    /// A page does not exist.
     pub fn take(&mut self, kind: Kind, pages: &[u32]) -> Result<(), FtlError> {
         match kind {
             Kind::Tell => self.tell(pages),
@@ -131,7 +134,8 @@ impl<O: Observer> Shared<O> {
         }
     }
 
-    /// Notes that a hint on `page` has come, and waits until the map says where the page lies.
+    /// Notes that a hint on `page` has come. The map gets the hint later, when the map entry of the
+    /// page is in memory.
     pub fn expect(&mut self, page: u32) {
         self.hinted.insert(page, self.ops.sent());
     }
@@ -141,7 +145,8 @@ impl<O: Observer> Shared<O> {
         self.hinted.contains_key(&page)
     }
 
-    /// Takes a hint that has waited for its map entry, unless the write that it announced was faster.
+    /// Takes a hint that has waited for its map entry, unless the write that it announces has come
+    /// already.
     pub fn take_late(&mut self, kind: Kind, page: u32) {
         if kind != Kind::Tell || self.hinted.contains_key(&page) {
             let taken = self.take(kind, &[page]);
@@ -149,13 +154,15 @@ impl<O: Observer> Shared<O> {
         }
     }
 
-    /// Returns `true` if the page at `ppn` is the last of its flash page, which is programmed with it.
+    /// Returns `true` if the page at `ppn` is the last one of its flash page, so that the flash
+    /// page is full.
     #[inline]
     pub fn fills_its_page(&self, ppn: u32) -> bool {
         self.units_per_page == 1 || self.map.unit_in_page(ppn) + 1 == self.units_per_page
     }
 
-    /// Returns the place of a read's data, if there are any.
+    /// Returns the physical place of the data of read `op`; `None` if the page has no data. Reports
+    /// the read to the observer.
     #[inline]
     pub fn reads(&mut self, op: u32) -> Option<u32> {
         let PageOp { page, is_merged, .. } = self.ops[op];
@@ -166,7 +173,8 @@ impl<O: Observer> Shared<O> {
         from
     }
 
-    /// Notes if `op`, which reads its page from the cells, reads an SLC block.
+    /// Notes whether `op`, which reads its page from the cells, reads an SLC block, and counts it
+    /// if so.
     #[inline]
     pub fn notes_read(&mut self, op: u32) {
         let Some(counts) = &mut self.slc else { return };
@@ -176,8 +184,8 @@ impl<O: Observer> Shared<O> {
         counts.reads += u64::from(in_slc && kind == Kind::Read);
     }
 
-    /// Notes if `op`, a write, has its place in an SLC block. Pages of a map on flash never do, and are not
-    /// those of the host.
+    /// Notes whether the place `ppn` of `op`, a write, is in an SLC block, and counts it.
+    /// Translation pages are never written to SLC blocks, and are not counted.
     #[inline]
     pub fn notes_write(&mut self, op: u32, ppn: u32) {
         let Some(counts) = self.slc.as_mut().filter(|_| self.ops[op].request != MAP) else {
@@ -189,7 +197,7 @@ impl<O: Observer> Shared<O> {
         counts.direct_pages += u64::from(!in_slc);
     }
 
-    /// Ends the hint on `page`, which has come true or is taken back.
+    /// Ends the hint on `page`, as the announced write has come or the hint is taken back.
     #[inline]
     pub fn comes_true(&mut self, page: u32) {
         if !self.hinted.is_empty() {
@@ -197,8 +205,8 @@ impl<O: Observer> Shared<O> {
         }
     }
 
-    /// Notes that a write has its physical page, `ppn`. Its data will soon be dead if the host gave a
-    /// hint on its page when it was under way.
+    /// Notes that a write has its physical page, `ppn`. If the host gave a hint on the page while
+    /// the write was under way, the hint applies to the write's data.
     ///
     /// # Errors
     /// The errors of the map.

@@ -1,4 +1,4 @@
-//! A small drive of the paper's flash, for the unit tests of the rooms.
+//! A small drive for the unit tests of the rooms.
 
 use flashgc_ftl::{Frontier, Geometry, Layout, PlaneLayout, VictimSpec};
 
@@ -7,7 +7,8 @@ use super::config::{Hardware, Preemption, Settings};
 use super::observer::Silent;
 use super::shared::Shared;
 
-/// Returns two dies on one channel: 25 ns, 200 ns, 1500 ns, and a bus of 10 ns.
+/// Returns the settings of two dies on one channel. A read takes 25 ns, a program 200 ns, an erase
+/// 1500 ns, and a transfer 10 ns.
 pub fn settings() -> Settings {
     let hardware = Hardware {
         channels: 1,
@@ -27,8 +28,8 @@ pub fn settings() -> Settings {
     settings
 }
 
-/// Returns the map of 40 pages on 10 blocks of 4 a die, filled in order: even pages on the first
-/// die.
+/// Returns the shared parts of a drive of 40 logical pages. Each die has 10 blocks of 4 pages. Even
+/// pages are on the first die, odd ones on the second.
 pub fn shared() -> Shared<Silent> {
     let layout = PlaneLayout {
         layout: Layout {
