@@ -1,10 +1,12 @@
-//! The gain in speed of a drive that is simulated channel by channel: 4 KiB random writes that arrive at
-//! times of their own, in steady state, on 8 channels and 64 dies. The same requests are simulated as a
-//! whole, and channel by channel on one thread and on more, in turns; every digit must be equal.
+//! The gain in speed if the channels of a drive are simulated separately. The workload is 4 KiB
+//! random writes in an open loop, in steady state, on 8 channels and 64 dies. The same requests are
+//! simulated in three ways: on the drive as a whole, by channel on one thread, and by channel on
+//! several threads. All results must be equal.
 //!
-//! `cargo bench -p flashgc-timed --bench channels` runs it; `-- --smoke` runs a size that takes a second;
-//! `-- --gigabytes 16`, `-- --requests 1000000`, `-- --rate 15000` (requests a second of the drive),
-//! `-- --queue-depth 256`, `-- --threads 2`, `-- --rounds 3`, `-- --pages 4` (pages of a request, at most).
+//! `cargo bench -p flashgc-timed --bench channels` runs it. Options: `-- --smoke` runs a size that
+//! takes a second; `-- --gigabytes 16`, `-- --requests 1000000`, `-- --rate 15000` (requests a
+//! second of the drive), `-- --queue-depth 256`, `-- --threads 2`, `-- --rounds 3`, `-- --pages 4`
+//! (the most pages of a request).
 
 mod tlc;
 
@@ -55,7 +57,7 @@ fn main() {
     );
 }
 
-/// Random writes at random times, without end.
+/// An endless stream of random writes that arrive at random times.
 #[derive(State)]
 #[snapshot(refused = "a benchmark is not saved")]
 struct Random {

@@ -1,11 +1,11 @@
-//! The speed of the timed drive: 4 KiB random writes in steady state on 8 channels and 64 dies, on
-//! drives from 16 GB to 1 TB, in requests a second of one core. Beside it is the speed that the
-//! memory accesses alone would allow, measured in the same run.
+//! The speed of the timed drive, in requests a second of one core. The workload is 4 KiB random
+//! writes in steady state on 8 channels and 64 dies, on drives from 16 GB to 1 TB. For comparison,
+//! the same run measures the speed of the memory accesses alone.
 //!
-//! `cargo bench -p flashgc-timed --bench timed` runs it; `-- --smoke` runs a size that takes a
-//! second; `-- --gigabytes 64` one size, `-- --requests 1000000` this number three times, `--
-//! --preemption` with semi-preemptive collection, `-- --reads` with as many reads as writes, `--
-//! --metered` with the measurements of a run.
+//! `cargo bench -p flashgc-timed --bench timed` runs it. Options: `-- --smoke` runs a size that
+//! takes a second; `-- --gigabytes 64` one size; `-- --requests 1000000` this number of requests,
+//! three times; `-- --preemption` semi-preemptive collection; `-- --reads` as many reads as writes;
+//! `-- --metered` the measurements of `flashgc run`.
 
 #[path = "../../drive/benches/bare/mod.rs"]
 mod bare;
@@ -56,7 +56,7 @@ fn main() {
     }
 }
 
-/// Random 4 KiB requests without end.
+/// An endless stream of random requests of 4 KiB.
 #[derive(State)]
 #[snapshot(refused = "a benchmark is not saved")]
 struct Uniform {
@@ -86,8 +86,8 @@ impl RequestStream for Uniform {
     }
 }
 
-/// Returns the time that this thread has run, without the time of the machine's other work if the
-/// system tells it.
+/// Returns the seconds for which this thread has run on a core. If the system does not count them,
+/// returns the time since the first call.
 fn seconds_on_a_core() -> f64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     let known = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
@@ -95,7 +95,7 @@ fn seconds_on_a_core() -> f64 {
     nanoseconds.map_or_else(|| START.elapsed().as_secs_f64(), |ns| ns as f64 / 1e9)
 }
 
-/// Returns the measurements that `flashgc run` makes.
+/// Returns a meter as `flashgc run` has it.
 fn meter(hardware: &Hardware) -> Meter {
     let (dies, planes) = (hardware.all_dies(), hardware.planes);
     Meter::new(0, None, dies, None, WorstSoFar::new(dies, planes, false))
@@ -120,7 +120,7 @@ fn measure<O: Observer>(
     let layout = PlaneLayout {
         layout: Layout {
             frontier: Frontier::Pool { low: 2 },
-            // As if pages had been written at random for long: near the steady state.
+            // The drive starts near the steady state, as after many random writes.
             fill: Fill::Random,
             seed: 1,
             ..Layout::new(geometry)
@@ -135,7 +135,7 @@ fn measure<O: Observer>(
     let mut drive =
         TimedDrive::new(settings, layer.expect("memory"), Box::new(workload), observer(&hardware))
             .expect("the settings above");
-    // The writes lead from the random fill to the steady state.
+    // These writes bring the drive from its random fill to the steady state.
     let mut stream = Stream::new(2, "warm-up");
     let mut batch = vec![0u32; 4096];
     for _ in 0..pages / 4096 {

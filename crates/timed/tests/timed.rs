@@ -1,5 +1,5 @@
-//! The timed drive without preemption: times worked by hand, the counting drive's decisions,
-//! queues with known means, and buses at their limit.
+//! Tests of the timed drive without preemption: times worked out by hand, the same decisions as the
+//! counting drive, queues with known means, and buses at their limit.
 
 use flashgc_base::rng::Stream;
 use flashgc_base::stream::NO_STREAM;
@@ -13,9 +13,10 @@ use flashgc_workload::requests::TimedRequest;
 
 use crate::timed_common::*;
 
-/// Returns eight blocks of 4 pages, 16 of them promised: blocks 0 to 3 are full, 4 to 7 erased.
-/// Writes to two pages of each of blocks 0 to 3 fill blocks 4 and 5. The ninth write finds its
-/// frontier full and two blocks erased: the victims are blocks 0 and 1, with two valid pages each.
+/// Returns a drive of eight blocks of 4 pages with 16 logical pages, and nine writes. At first
+/// blocks 0 to 3 are full, and 4 to 7 are erased. Eight writes, to two pages of each of blocks 0 to
+/// 3, fill blocks 4 and 5. The ninth write finds its frontier full and only two erased blocks. The
+/// victims are blocks 0 and 1, with two valid pages each.
 fn two_valid_pages_each() -> (Geometry, Vec<TimedRequest>) {
     let pages = [0, 1, 4, 5, 8, 9, 12, 13, 2];
     let requests = pages.into_iter().map(|page| request(0, Op::Write, page));
@@ -24,7 +25,8 @@ fn two_valid_pages_each() -> (Geometry, Vec<TimedRequest>) {
 
 #[test]
 fn a_collection_of_two_valid_pages_takes_1950_us() {
-    // Slides, "Garbage Collection": 2 * 0.025 + 2 * 0.200 + 1.5 = 1.950 ms.
+    // As in the slides of the PGC paper ("Garbage Collection"), two reads, two programs and an
+    // erase take 2 * 0.025 + 2 * 0.200 + 1.5 = 1.950 ms.
     let (geometry, requests) = two_valid_pages_each();
     let settings = settings(paper_hardware());
     let layer = layer(&settings, geometry, "greedy:ties=oldest", Fill::Sequential, 2);
@@ -43,7 +45,7 @@ fn a_collection_of_two_valid_pages_takes_1950_us() {
     // The die was never idle.
     assert_eq!(totals.die_busy_ns, [5700 * US]);
     assert_eq!(totals.die_collecting_ns, [3900 * US]);
-    // The search for each victim holds the die until it is over.
+    // With a search time, the search for each victim keeps the die busy, too.
     let (geometry, requests) = two_valid_pages_each();
     let mut searching = settings;
     searching.collecting.search_ns = 300 * US;
@@ -57,7 +59,7 @@ fn a_collection_of_two_valid_pages_takes_1950_us() {
 
 #[test]
 fn transfers_take_the_bus_and_copy_back_spares_them() {
-    // With 10 us a transfer: a move 25 + 10 + 10 + 200 us, a host write 210 us.
+    // A transfer takes 10 us: a copy takes 25 + 10 + 10 + 200 us, a write of the host 210 us.
     let (geometry, requests) = two_valid_pages_each();
     let hardware = Hardware { transfer_ns: 10 * US, ..paper_hardware() };
     let run = |copy_back: bool| {
@@ -73,7 +75,7 @@ fn transfers_take_the_bus_and_copy_back_spares_them() {
     assert_eq!(run(true), (9 * 210 + 2 * (2 * 225 + 1500), 9 * 10));
 }
 
-/// Returns writes, reads and TRIMs of single pages, skewed.
+/// Returns writes, reads and TRIMs of single pages. A tenth of the pages gets most of them.
 fn mixed(count: usize, pages: u32) -> Vec<(Op, u32)> {
     let mut stream = Stream::new(2, "mixed");
     (0..count)
@@ -110,7 +112,8 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
     let registered = known.map(|info| ("cost-benefit", info.name));
     for (policy, placement) in plain.chain(sorted).chain(registered) {
         let spec = PlacementSpec::parse(placement).unwrap();
-        // A nanosecond of thought: the drive stops between two requests, not within the next.
+        // With a think time of 1 ns the drive stops between two requests, before the next one
+        // begins.
         let host = Loop::Closed { threads: 1, think_ns: 1 };
         let mut settings = Settings { host, ..settings(hardware) };
         settings.collecting.low += spec.kept_for_copies();
@@ -158,7 +161,7 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
             }
         }
         timed.run(Until::END).unwrap();
-        // Nothing overlaps: the time is the sum of all operations. A command takes 0.3 us.
+        // No operations overlap, so the time is the sum of all operations. A command takes 0.3 us.
         let counters = counting.counters();
         let us = |time: u64| time * 10;
         let sum = reads_found * (us(25) + us(7) + 3)
@@ -194,8 +197,9 @@ fn reads_drive(settings: Settings, requests: Vec<TimedRequest>) -> TimedDrive<Ch
 
 #[test]
 fn poisson_reads_of_one_die_wait_as_pollaczek_and_khinchine_say() {
-    // M/D/1: mean wait = rho D / (2 (1 - rho)), here D = 25 us. The mean wait of 2 M requests has a
-    // standard error of 0.20% at rho = 0.5 and 0.27% at 0.7 (16 runs of Lindley's recursion).
+    // M/D/1 queue: the mean wait is rho D / (2 (1 - rho)), here with D = 25 us. The mean wait of
+    // 2 million requests has a standard error of 0.20% at rho = 0.5 and 0.27% at 0.7 (from 16 runs
+    // of Lindley's recursion).
     for (rho, mean_ns) in [(0.5, 50_000.0), (0.7, 25_000.0 / 0.7)] {
         let count = 2_000_000;
         let settings =
@@ -216,8 +220,8 @@ fn poisson_reads_of_one_die_wait_as_pollaczek_and_khinchine_say() {
 
 #[test]
 fn saturated_reads_scale_with_the_dies_up_to_the_bus() {
-    // Reads go round the dies of one channel. A die takes 50 + 10 us, the bus 10 us a read: one to
-    // six dies give as many reads in 60 us; more do not, since the bus is full.
+    // The dies of one channel are read in turn. A read takes a die 50 + 10 us and the bus 10 us. Up
+    // to six dies, each die adds one read in 60 us. More dies add none, as the bus is full.
     let rate = |dies: u32, transfer_ns: u64| {
         let hardware = Hardware { dies, read_ns: 50 * US, transfer_ns, ..paper_hardware() };
         let settings = Settings {
@@ -250,10 +254,10 @@ fn a_request_of_many_pages_is_done_when_its_last_page_is() {
     let requests = vec![
         whole(Op::Read, 4 * PAGE),  // 25 + 4 * 10
         whole(Op::Write, 4 * PAGE), // 4 * 10 + 200
-        // Half of page 0, all of page 1, a byte of page 2. Page 0: 25 + 10 + 10 + 200, where the
-        // transfer of page 1 to its die comes first and is over when page 0 has been read; page 2
-        // is read at the same time and goes out after page 0, at 45, while page 0 waits to come
-        // in: 45 to 55, and page 2 at 55 to 65; its program ends at 265.
+        // This writes half of page 0, all of page 1 and a byte of page 2. Pages 0 and 2 are read
+        // until 25. The bus transfers page 1 to its die until 10, page 0 out from 25 to 35, page 2
+        // out from 35 to 45, page 0 back from 45 to 55 and page 2 back from 55 to 65. The program
+        // of page 2 ends at 265.
         TimedRequest {
             offset: u64::from(PAGE) / 2,
             bytes: PAGE / 2 + PAGE + 1,
@@ -283,13 +287,14 @@ fn trims_spare_the_pages_that_they_touch_in_part() {
 
 #[test]
 fn threads_think_and_the_queue_depth_holds_requests_back() {
-    // One thread, 25 us a read and 75 us of thought: 100 us a request.
+    // One thread needs 100 us for a request: 25 us for the read and 75 us to think.
     let reads = |count| (0..count).map(|page| request(0, Op::Read, page % 80)).collect::<Vec<_>>();
     let host = Loop::Closed { threads: 1, think_ns: 75 * US };
     let mut drive = reads_drive(Settings { host, ..settings(paper_hardware()) }, reads(100));
     drive.run(Until::END).unwrap();
     assert_eq!(drive.now(), (100 * 100 - 75) * US);
-    // Two reads at once on a drive that takes one: the second waits outside and inside the same.
+    // Two reads arrive at once. With queue depth 1 the second waits in front of the drive, with 2
+    // in the drive: the time is the same.
     for queue_depth in [1, 2] {
         let settings = Settings { host: Loop::Open, queue_depth, ..settings(paper_hardware()) };
         let layer =
@@ -305,7 +310,7 @@ fn threads_think_and_the_queue_depth_holds_requests_back() {
 
 #[test]
 fn requests_that_come_too_fast_are_an_overload() {
-    // A read every 20 us, each of 25 us.
+    // A read arrives every 20 us, and each takes 25 us.
     let requests = (0..6_000_000).map(|index| request(index * 20 * US, Op::Read, 0)).collect();
     let settings = Settings { host: Loop::Open, queue_depth: 32, ..settings(paper_hardware()) };
     let mut drive = reads_drive(settings, requests);

@@ -1,5 +1,5 @@
-//! Collections that nothing disturbs are one job of their die. In times, counts and data this job
-//! equals one event a step.
+//! Tests of chains: if nothing can interrupt a collection, its copies are one job of the die.
+//! Times, counts and data must be the same as with one event for each step.
 
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{Fill, Geometry};
@@ -11,11 +11,12 @@ use flashgc_workload::Op;
 
 use crate::timed_common::{Listed, layer, request, settings};
 
-/// All that an observer may be told, with steps or with chains.
+/// An observer that records all reports that are the same with steps and with chains.
 struct Told {
     follows: Follows,
     requests: Vec<Completion>,
-    /// The work of buses and dies, with its times.
+    /// The work of buses and dies: the die, `true` for the bus, the begin and the end in
+    /// nanoseconds.
     work: Vec<(u32, bool, u64, u64)>,
     reads: Vec<(u64, u32, Option<u32>)>,
     writes: Vec<(u32, u32, u64)>,
@@ -42,7 +43,8 @@ impl Told {
         self.work.push((die, place == Place::Bus, times.0, times.1));
     }
 
-    /// Returns the work in the order of time.
+    /// Returns the work sorted by die, place and time. Pieces without a pause between them are
+    /// joined.
     fn work(&self) -> Vec<(u32, bool, u64, u64)> {
         let mut work = self.work.clone();
         work.sort_unstable();
@@ -97,7 +99,7 @@ impl Observer for Told {
     }
 }
 
-/// Returns a drive with few options: planes of 16 blocks, 5 of them spare.
+/// Returns a drive with these settings and random requests. A plane has 16 blocks, 5 of them spare.
 fn drive<O: Observer>(
     settings: &Settings,
     (policy, pages_per_block): (&str, u32),
@@ -111,7 +113,7 @@ fn drive<O: Observer>(
     let mut now = 0;
     let requests = (0..1500 * pages_per_block / 8)
         .map(|_| {
-            // The times meet those of the flash.
+            // Arrivals are multiples of 50 ns, so that many coincide with events of the flash.
             now += u64::from(stream.below(8)) * 50;
             let op = match stream.below(10) {
                 0..3 => Op::Read,
@@ -125,8 +127,8 @@ fn drive<O: Observer>(
     TimedDrive::new(settings.clone(), map, Box::new(Listed::new(requests)), observer).unwrap()
 }
 
-/// Returns the measurements that `flashgc run` makes, from request 100 on, in slices in which
-/// collections begin and end.
+/// Returns a meter as `flashgc run` has it, which measures from request 100 on. Its slices are so
+/// short that collections begin and end within them.
 fn meter(settings: &Settings, keeps_operations: bool) -> Meter {
     let Hardware { planes, .. } = settings.hardware;
     let dies = settings.hardware.all_dies();
@@ -177,7 +179,7 @@ fn compare(settings: &Settings, policy: (&str, u32), seed: u64) -> u64 {
     chains.observer().copied
 }
 
-/// Returns flash whose times often meet each other.
+/// Returns flash whose events often have the same time.
 fn hardware(channels: u32, ways: u32, planes: u32) -> Hardware {
     Hardware {
         channels,
@@ -221,7 +223,8 @@ fn a_chain_is_as_one_event_a_step() {
             }
         }
     }
-    // Blocks whose live bits are whole words, or none, with victims that are nearly full of live pages.
+    // The bits of a block's valid pages fill whole words of 64, or do not. Victims are nearly full
+    // of valid pages.
     for pages_per_block in [64, 65, 100, 128] {
         let settings = Settings { host: closed, queue_depth: 32, ..settings(hardware(1, 2, 1)) };
         told += compare(&settings, ("fifo", pages_per_block), 5);

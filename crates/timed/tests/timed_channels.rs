@@ -1,4 +1,5 @@
-//! A drive that is simulated channel by channel does what it does as a whole, to the last digit.
+//! Tests of separate channels: a drive whose channels are simulated separately has exactly the
+//! results of the whole drive.
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Reader, State, Writer};
@@ -42,7 +43,7 @@ struct Case {
     first: u64,
     /// The mean time between arrivals, in steps of 50 ns.
     gap: u32,
-    /// The most pages of a request.
+    /// The largest number of pages of a request.
     most: u32,
     count: u32,
     seed: u64,
@@ -63,7 +64,7 @@ impl Case {
         hardware.planes = one(&[1, 2]);
         hardware.units_per_page = one(&[1, 1, 1, 4]);
         hardware.command_ns = one(&[0, 0, 3]).into();
-        // Times that meet: whole multiples of each other.
+        // The times are multiples of each other, so that many events have the same time.
         (hardware.read_ns, hardware.program_ns, hardware.erase_ns) = (50, 200, 1500);
         hardware.transfer_ns = one(&[10, 50]).into();
         let all = Order::all();
@@ -114,7 +115,7 @@ impl Case {
 
     fn pages(&self) -> u32 {
         let hardware = &self.settings.hardware;
-        // Not the same number on every plane.
+        // Planes do not all have the same number of pages.
         hardware.all_planes() * 11 * BLOCK * hardware.units_per_page - 3
     }
 
@@ -196,12 +197,12 @@ impl Case {
         let mut channels =
             Channels::new(&self.settings, self.pages(), self.requests(), threads, meter, layer)
                 .unwrap();
-        // Chunks so short that many have nothing but requests on one page.
+        // Chunks are so short that many have only requests on one page.
         channels.read_at_a_time([1, 2, 5, 16, 64][self.seed as usize % 5]);
         channels
     }
 
-    /// Returns the points at which the runs stop.
+    /// Returns the numbers of completed requests at which the runs stop.
     fn stops(&self) -> Vec<u64> {
         let most = u64::from(self.count);
         vec![1, 2, 77, 200, 201, most / 2, most / 2 + 40, most * 3 / 4, u64::MAX]
@@ -278,7 +279,7 @@ fn a_drive_goes_on_from_its_state() {
     }
 }
 
-/// The channels have gone on alone, and nothing has arrived since.
+/// Drives may stop while their channels run alone, before a further request has arrived.
 #[test]
 fn a_drive_may_stop_where_its_channels_do() {
     let mut stops_alone = 0;
@@ -306,7 +307,7 @@ fn a_drive_may_stop_where_its_channels_do() {
 
 #[test]
 fn every_digit_is_that_of_the_whole_drive() {
-    // The last two once found a tie that was decided the other way.
+    // The last two seeds once found events of the same time in the wrong order.
     for seed in (0..150).chain([1194, 6110]) {
         compare(&Case::draw(seed), 1 + seed as usize % 3);
     }

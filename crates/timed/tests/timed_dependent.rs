@@ -1,5 +1,6 @@
-//! The host of a recording: replayed on the drive that it was recorded from, all its requests come and are
-//! answered at the same times. On another drive they come when a program sends them that waits in the same way.
+//! Tests of the host of a recording. Replayed on the drive of the recording, all requests arrive
+//! and are answered at the same times. On another drive they arrive when the recorded program would
+//! send them there.
 
 use std::collections::VecDeque;
 
@@ -12,18 +13,19 @@ use flashgc_workload::trace::Request;
 
 use crate::timed_common::*;
 
-/// A thread of a program: it thinks, sends some requests at once, and waits for all their answers.
+/// A thread of a program. In each step it thinks, sends some requests at once, and waits for all
+/// their answers.
 struct Thread {
     steps: VecDeque<(u64, Vec<TimedRequest>)>,
     left: usize,
-    /// The time at which it sends the next requests.
+    /// The time at which the thread sends its next requests, in nanoseconds.
     wakes: u64,
 }
 
-/// A request of a program, its arrival, and the time of its answer.
+/// A request of a program, the time of its arrival, and the time of its answer, in nanoseconds.
 type Seen = (TimedRequest, u64, u64);
 
-/// Runs the threads of a program on a live drive.
+/// Runs the threads of a program on a live drive. Returns the requests with their times.
 fn seen(mut live: Live, mut threads: Vec<Thread>) -> Vec<Seen> {
     let (mut all, mut senders, mut done): (Vec<Seen>, Vec<usize>, _) = (vec![], vec![], vec![]);
     loop {
@@ -61,7 +63,8 @@ fn seen(mut live: Live, mut threads: Vec<Thread>) -> Vec<Seen> {
     }
 }
 
-/// Makes threads. With `bursts`, each sends bursts of writes, with a flush behind each.
+/// Makes `count` threads. With `bursts`, each sends bursts of requests and a flush after each
+/// burst.
 fn threads(seed: u64, pages: u32, count: usize, bursts: bool) -> Vec<Thread> {
     let mut stream = Stream::new(seed, "threads");
     let mut thread = || {
@@ -86,7 +89,7 @@ fn threads(seed: u64, pages: u32, count: usize, bursts: bool) -> Vec<Thread> {
     (0..count).map(|_| thread()).collect()
 }
 
-/// Returns the recording of what a program saw.
+/// Returns the recording of a program's run: its requests, and the answers that they waited for.
 fn recording(seen: &[Seen]) -> (Vec<TimedRequest>, Waits) {
     let traced = seen.iter().map(|&(request, arrival, answer)| Request {
         time_ns: arrival,
@@ -111,8 +114,8 @@ fn live(settings: &Settings) -> Live {
     Live::new(settings.clone(), layer, None).unwrap()
 }
 
-/// Replays what a program saw on a drive. Returns the arrivals and answers of its reads and writes, in the order
-/// of their arrival.
+/// Replays a recorded run on a drive. Returns the arrival, the address and the answer of each read
+/// and write, in the order of arrival.
 fn replayed(settings: &Settings, seen: &[Seen], rate_scale: f64) -> Vec<(u64, u64, u64)> {
     let (requests, waits) = recording(seen);
     let settings = Settings { host: Loop::Dependent, ..settings.clone() };
@@ -136,7 +139,7 @@ fn answers(seen: &[Seen]) -> Vec<(u64, u64, u64)> {
     asked
 }
 
-/// Asserts that both have the same requests, and names the first that differs.
+/// Asserts that both lists have the same requests and times, and shows the first difference.
 fn assert_same(found: &[(u64, u64, u64)], expected: &[(u64, u64, u64)], of: &str) {
     let differs = found.iter().zip(expected).position(|(one, other)| one != other);
     let at = differs.map(|at| (at, found[at], expected[at]));
@@ -200,7 +203,7 @@ fn think_times_are_divided_and_answers_are_not() {
         steps.for_each(|(think, _)| *think /= 2);
         program
     };
-    // Even think times, so that halves are whole.
+    // Think times are even, so that their halves are whole numbers.
     let program = || {
         let mut program = threads(6, pages, 1, false);
         let steps = program.iter_mut().flat_map(|thread| &mut thread.steps);

@@ -1,5 +1,6 @@
-//! Kinds of pages, repeated reads, commands on the bus and the link to the host, worked by hand or
-//! against a closed form.
+//! Tests of details of real drives: kinds of pages, repeated reads, commands on the bus, the link
+//! to the host, flush commands and serial overwrites. Times are worked out by hand or compared with
+//! a formula.
 
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{Fill, Geometry};
@@ -22,7 +23,8 @@ fn run(settings: &Settings, requests: Vec<TimedRequest>) -> TimedDrive<Recorder>
     drive
 }
 
-/// Returns the times of the cells of the requests, in microseconds, in order of their numbers.
+/// Returns the time of the cells for each request, in microseconds, in the order of the requests'
+/// numbers.
 fn cells_us(drive: &TimedDrive<Recorder>) -> Vec<u64> {
     let mut requests = drive.observer().requests.clone();
     requests.sort_by_key(|request| request.number);
@@ -57,12 +59,12 @@ fn a_page_takes_the_time_of_its_kind() {
     let reads = || (0..8).map(|page| request(0, Op::Read, page)).collect();
     let drive = run(&with(four, paper_hardware()), reads());
     assert_eq!(cells_us(&drive), [48, 76, 135, 228, 48, 76, 135, 228]);
-    // One thread: the whole block takes 8 times the mean, 121.75 us.
+    // With one thread the whole block takes 8 times the mean of 121.75 us.
     assert_eq!(drive.now(), 974 * US);
     // Commands and transfers are added: 1 + 48 + 10 us and so on.
     let hardware = Hardware { transfer_ns: 10 * US, command_ns: US, ..paper_hardware() };
     assert_eq!(run(&with(four, hardware), reads()).now(), (974 + 8 * 11) * US);
-    // These are programs, of three kinds, in the order of an erased block.
+    // There are three kinds of programs. The writes fill an erased block in order.
     let writes = (0..8).map(|page| request(0, Op::Write, 9 * page)).collect();
     let drive = run(&with(kinds(&[25], &[100, 200, 400]), paper_hardware()), writes);
     assert_eq!(cells_us(&drive), [100, 200, 400, 100, 200, 400, 100, 200]);
@@ -72,8 +74,8 @@ fn a_page_takes_the_time_of_its_kind() {
 fn pages_of_a_multi_plane_operation_take_the_time_of_the_slowest() {
     let hardware = Hardware { planes: 2, ..paper_hardware() };
     let settings = open(Settings { multi_plane: true, ..with(kinds(&[25, 60], &[200]), hardware) });
-    // Even pages are on plane 0, odd ones on plane 1: page 4 is the third of its block, page 3 the
-    // second. Page 1 takes the die alone; the other two go together.
+    // Even pages are on plane 0, odd ones on plane 1. Page 4 is the third of its block, page 3 the
+    // second. Page 1 is read alone; the other two are read together.
     let reads = [1, 4, 3].map(|page| request(0, Op::Read, page)).to_vec();
     let drive = run(&settings, reads);
     assert_eq!(drive.observer().completed_us(), [25, 85, 85]);
@@ -81,9 +83,10 @@ fn pages_of_a_multi_plane_operation_take_the_time_of_the_slowest() {
 
 #[test]
 fn collections_read_and_program_pages_of_their_kinds() {
-    // Eight blocks of 4 pages: the writes fill blocks 4 and 5, with 2 * (150 + 350) us each. Then
-    // the third and fourth pages of blocks 0 and 1 are read in 10 and 60 us, and go to the four pages
-    // of block 6 in 150 and 350 us; two erases. The ninth write is on the first page of a block.
+    // There are eight blocks of 4 pages. Eight writes fill blocks 4 and 5, in 2 * (150 + 350) us
+    // each. Then the third and fourth pages of blocks 0 and 1 are read in 10 and 60 us, and are
+    // programmed to the four pages of block 6 in 150 and 350 us. Two erases follow. The ninth write
+    // is programmed to the first page of a block.
     let pages = [0, 1, 4, 5, 8, 9, 12, 13, 2];
     let requests: Vec<_> = pages.into_iter().map(|page| request(0, Op::Write, page)).collect();
     let geometry = Geometry::new(8, 4, 16).unwrap();
@@ -104,8 +107,9 @@ fn collections_read_and_program_pages_of_their_kinds() {
 
 #[test]
 fn a_flush_programs_pages_of_their_kinds() {
-    // Two units a page. Each flush programs the page that holds one unit: the first and the second of
-    // the block, in 100 and 300 us. A third unit and a fourth fill the third page, in 100 us.
+    // A flash page has two units. Each of the two flushes programs a flash page with one unit: the
+    // first page of the block in 100 us, the second in 300 us. Two more units fill the third page,
+    // which takes 100 us.
     let hardware = Hardware { units_per_page: 2, ..paper_hardware() };
     let settings = open(with(kinds(&[25], &[100, 300]), hardware));
     let geometry = Geometry::new(16, 8, 80).unwrap();
@@ -134,8 +138,9 @@ fn a_suspended_program_goes_on_with_the_rest_of_its_kind() {
     let suspend = Suspend { program: true, suspend_ns: 20 * US, ..Suspend::NEVER };
     let settings =
         open(Settings { suspend, ..with(kinds(&[10, 60], &[150, 350]), paper_hardware()) });
-    // The write is on the first page of a block. At 100 us a read of a second page comes: the die is
-    // free at 120, the read done at 180, and the last 50 us of the program at 230.
+    // The write is programmed to the first page of a block, in 150 us. At 100 us a read of a second
+    // page arrives. The die is free at 120, the read is done at 180, and the last 50 us of the
+    // program end at 230.
     let requests = vec![request(0, Op::Write, 5), request(100 * US, Op::Read, 9)];
     assert_eq!(run(&settings, requests).observer().completed_us(), [230, 180]);
 }
@@ -177,7 +182,8 @@ fn reads_of_old_data_are_repeated() {
 
 #[test]
 fn collections_repeat_reads_unless_pages_stay_in_their_die() {
-    // Each read of the collection is repeated once; pages moved by copy-back are not corrected.
+    // Each read of the collection is repeated once. With copy-back the controller does not see
+    // errors, so there are no retries.
     let pages = [0, 1, 4, 5, 8, 9, 12, 13, 2];
     let requests: Vec<_> = pages.into_iter().map(|page| request(0, Op::Write, page)).collect();
     let last = |copy_back: bool| {
@@ -194,7 +200,7 @@ fn collections_repeat_reads_unless_pages_stay_in_their_die() {
 
 #[test]
 fn commands_take_their_share_of_a_bus_that_random_reads_fill() {
-    // A bus that is never free serves one read in each command and transfer.
+    // The bus is always busy: a read takes it for one command and one transfer.
     let hardware = Hardware {
         dies: 16,
         read_ns: 20 * US,
@@ -210,7 +216,7 @@ fn commands_take_their_share_of_a_bus_that_random_reads_fill() {
     assert!((each / (2930.0 + 290.0) - 1.0).abs() < 0.01, "{each} ns a read");
 }
 
-/// A link on which a page takes 1 us, and commands 5 us.
+/// A link on which a page takes 1 us and a command has an overhead of 5 us.
 const LINK: (Option<&str>, Option<&str>) = (Some("4.096GB/s"), Some("5us"));
 
 #[test]
@@ -222,16 +228,17 @@ fn data_cross_the_link_once() {
     let read = drive.observer().requests[0];
     assert_eq!((read.bus_ns, read.cell_ns, read.queue_ns), (6 * US, 25 * US, 0));
     assert_eq!(run(&settings, vec![request(0, Op::Write, 0)]).now(), (5 + 1 + 200) * US);
-    // Three writes share the way in, three reads the way out, and neither waits for the other.
+    // Three writes use the link to the drive one after another, and three reads the link to the
+    // host. Reads and writes do not wait for each other.
     let three = |op, first: u32| (first..first + 3).map(move |page| request(0, op, page));
     let writes = run(&settings, three(Op::Write, 0).collect());
     assert_eq!(writes.observer().completed_us(), [206, 207, 208]);
     let reads = run(&settings, three(Op::Read, 0).collect());
     assert_eq!(reads.observer().completed_us(), [31, 32, 33]);
-    // Reads bring no data, and begin before the writes that came first.
+    // Reads bring no data, so they begin before writes that arrived earlier.
     let mixed = run(&settings, three(Op::Write, 0).chain(three(Op::Read, 3)).collect());
     assert_eq!(mixed.observer().completed_us(), [230, 230, 230, 31, 32, 33]);
-    // A request of four pages crosses as a whole; a TRIM brings nothing.
+    // The data of a request of three pages cross the link as one transfer; a TRIM has no data.
     let long = TimedRequest { bytes: 3 * PAGE, ..request(0, Op::Read, 0) };
     assert_eq!(run(&settings, vec![long]).now(), (5 + 25 + 3) * US);
     assert_eq!(run(&settings, vec![request(0, Op::Trim, 0)]).now(), 5 * US);
@@ -242,13 +249,14 @@ fn what_follows_a_write_waits_for_its_data() {
     let settings = open(with(link(LINK.0, None), paper_hardware()));
     let write = TimedRequest { bytes: 4 * PAGE, ..request(0, Op::Write, 0) };
     let drive = run(&settings, vec![write, request(0, Op::Trim, 0)]);
-    // The TRIM reaches the drive at 4 us and then waits for the writes at its die.
+    // The TRIM reaches the drive at 4 us, after the data of the write. Then it waits at its die for
+    // the writes.
     assert_eq!(drive.layer().locate(0), None);
     assert_eq!(drive.observer().completed_us(), [4 + 4 * 200; 2]);
 }
 
-/// Returns the times at which the flush commands among these requests on a drive with a write cache
-/// were done.
+/// Runs these requests on a drive with a write cache. Returns the times at which its flush commands
+/// were done, in microseconds.
 fn flushed_us(is_protected: bool, requests: Vec<TimedRequest>) -> Vec<u64> {
     let settings = open(Settings { write_cache: 4, ..settings(paper_hardware()) });
     let geometry = Geometry::new(16, 8, 80).unwrap();
@@ -263,12 +271,12 @@ fn flushed_us(is_protected: bool, requests: Vec<TimedRequest>) -> Vec<u64> {
 #[test]
 fn a_flush_waits_for_what_the_write_cache_held_when_it_came() {
     let at = |us: u64, op, page| request(us * US, op, page);
-    // The pages are programmed until 200 and 400 us.
+    // The programs of the two pages end at 200 and 400 us.
     let two = vec![at(0, Op::Write, 0), at(0, Op::Write, 1), at(10, Op::Flush, 0)];
     assert_eq!(flushed_us(false, two.clone()), [400]);
     assert_eq!(flushed_us(true, two), [10]);
-    // Page 0 is written again while it is programmed: those data are programmed from 200 us on. The
-    // first flush came before them, and the second after.
+    // The host writes page 0 again during its program. The new data are programmed from 200 us on.
+    // The first flush came before this write, the second after it.
     let again = vec![
         at(0, Op::Write, 0),
         at(50, Op::Flush, 0),
@@ -280,7 +288,7 @@ fn a_flush_waits_for_what_the_write_cache_held_when_it_came() {
     // A flush does not wait for later writes.
     let later = vec![at(0, Op::Write, 0), at(10, Op::Flush, 0), at(20, Op::Write, 1)];
     assert_eq!(flushed_us(false, later), [200]);
-    // A page that is discarded before its program needs none.
+    // If a page is discarded before its program begins, the flush does not wait for it.
     let gone =
         vec![at(0, Op::Write, 0), at(0, Op::Write, 1), at(10, Op::Flush, 0), at(20, Op::Trim, 1)];
     assert_eq!(flushed_us(false, gone), [200]);
@@ -295,7 +303,7 @@ fn the_queue_of_the_drive_holds_a_read_until_its_data_are_out() {
 
 #[test]
 fn a_link_that_is_slower_than_the_flash_bounds_sequential_reads() {
-    // Eight dies read 1.3 GB a second without a bus; the link takes 500 MB.
+    // Eight dies read 1.3 GB a second, as the bus takes no time; the link takes 500 MB a second.
     let hardware = Hardware { dies: 8, ..paper_hardware() };
     let host = Loop::Closed { threads: 32, think_ns: 0 };
     let rate = |bandwidth| {
@@ -320,14 +328,15 @@ fn with_serial_overwrites_a_write_waits_until_the_one_before_it_is_done() {
         requests.iter().map(|done| done.completed_ns / US).collect::<Vec<_>>()
     };
     let write = |page| (Op::Write, page);
-    // Without a cache a write is done when it is programmed. The second write of page 3 reaches the
-    // die at 200, behind page 4. So does the read behind it; the read of page 4 waits only for the
-    // die.
+    // Without a cache a write is done when it is programmed. With serial overwrites, the second
+    // write of page 3 reaches the die at 200, after the write of page 4, and the read of page 3
+    // comes after that.
     let alone = [write(3), write(3), (Op::Read, 3), write(4)];
     assert_eq!(completed(0, false, &alone), [200, 400, 425, 625]);
     assert_eq!(completed(0, true, &alone), [200, 600, 625, 400]);
-    // A cache of one page: page 9 is in it until 200, page 3 from 200 to 400. Its second write is
-    // served with the first, or comes behind page 4, which is in the cache until 600.
+    // The cache has one page: page 9 is in it until 200, page 3 from 200 to 400. The second write
+    // of page 3 is merged with the first. With serial overwrites it comes after page 4, which is in
+    // the cache until 600.
     let cached = [write(9), write(3), write(3), write(4)];
     assert_eq!(completed(1, false, &cached), [0, 200, 200, 400]);
     assert_eq!(completed(1, true, &cached), [0, 200, 600, 400]);

@@ -1,5 +1,5 @@
-//! The timed drive with its map on flash: the counting drive's decisions and translation traffic, times
-//! worked by hand, and counts that add up under any overlap.
+//! Tests of the timed drive with its map on flash: decisions and translation traffic are those of
+//! the counting drive, times are worked out by hand, and counts add up even if operations overlap.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ fn counting(mapping: &str, geometry: Geometry, policy: &str, fill: Fill) -> Box<
     Mapping::parse(mapping).unwrap().build(layout, &|layout| policy.build(layout)).unwrap()
 }
 
-/// Returns writes, reads and TRIMs of single pages, skewed.
+/// Returns writes, reads and TRIMs of single pages. A tenth of the pages gets most of them.
 fn mixed(count: usize, pages: u32) -> Vec<(Op, u32)> {
     let mut stream = Stream::new(3, "mixed");
     let mut next = || {
@@ -66,7 +66,7 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
     let geometry = Geometry::with_spare(200, 16, 0.25).unwrap();
     let commands = mixed(6000, geometry.logical_pages());
     let requests: Vec<_> = commands.iter().map(|&(op, page)| request(0, op, page)).collect();
-    // The host thinks so long that nothing is under way when the next request comes.
+    // The think time is so long that no operation is under way when the next request arrives.
     let host = Loop::Closed { threads: 1, think_ns: THOUGHT };
     let plain = Settings { host, ..settings(paper_hardware()) };
     let cases = [
@@ -105,7 +105,7 @@ fn one_die_decides_as_the_counting_drive_request_by_request() {
     }
 }
 
-/// Each hint and each request finds a drive that is at rest.
+/// Hints and requests arrive so rarely that each finds the drive idle.
 #[test]
 fn a_hint_looks_its_page_up_as_the_counting_drive_does() {
     let geometry = Geometry::with_spare(200, 16, 0.25).unwrap();
@@ -144,7 +144,7 @@ fn a_hint_looks_its_page_up_as_the_counting_drive_does() {
         }
         assert_eq!(timed.run(Until::END).unwrap(), Stop::Ended);
         timed.audit().unwrap();
-        // The same before the clock starts.
+        // Before the clock starts, the same requests have the same effect.
         before.prepare(&requests, u64::MAX).unwrap();
         before.audit().unwrap();
         for mut drive in [timed, before] {
@@ -164,7 +164,8 @@ fn a_hint_looks_its_page_up_as_the_counting_drive_does() {
     }
 }
 
-/// The first fifth of the host's pages is stream 0, the rest stream 1. Translation pages have no stream.
+/// The first fifth of the host's pages has stream 0, the rest has stream 1. Translation pages have
+/// no stream.
 #[test]
 fn streams_go_through_a_map_on_flash_on_both_drives() {
     const PLACEMENT: &str = "fdp:handles=3";
@@ -251,24 +252,26 @@ fn what_comes_before_the_clock_is_the_counting_drives() {
 
 #[test]
 fn a_miss_takes_the_times_of_its_translation_pages_longer() {
-    // 16 pages, four to a translation page; two entries. One request at a time.
+    // There are 16 pages. A translation page has the entries of four, and two entries fit into
+    // memory. The host sends one request at a time.
     let geometry = Geometry::new(12, 4, 16).unwrap();
     let hardware = Hardware { transfer_ns: 10 * US, ..paper_hardware() };
     let (read, write) = (25 + 10, 10 + 200);
     let steps = [
-        // Its entry is missed: a translation page is read.
+        // The entry is not in memory: a translation page is read.
         (Op::Write, 0, read + write),
-        // A hit.
+        // The entry is in memory.
         (Op::Write, 0, write),
         (Op::Read, 5, read + read),
         (Op::Read, 5, read),
-        // The entry of page 0 leaves and differs: its translation page is read and programmed.
+        // The entry of page 0 leaves the memory. It has changed, so its translation page is read
+        // and programmed.
         (Op::Read, 9, (read + write) + read + read),
-        // The entry of page 5 does not differ.
+        // The entry of page 5 leaves the memory. It has not changed.
         (Op::Write, 10, read + write),
         (Op::Read, 9, read),
         (Op::Read, 12, (read + write) + read + read),
-        // A page that nobody wrote is looked up too.
+        // Page 3 was not written by a request, but is looked up, too.
         (Op::Trim, 3, read),
     ];
     let requests = steps.iter().map(|&(op, page, _)| request(0, op, page)).collect();
@@ -280,7 +283,7 @@ fn a_miss_takes_the_times_of_its_translation_pages_longer() {
     let record = drive.observer();
     let took: Vec<u64> = record.requests.iter().map(|one| one.response_ns() / US).collect();
     assert_eq!(took, steps.map(|(_, _, us)| us));
-    // All time beside the request's own work is waiting.
+    // The work on translation pages counts as waiting time of the request.
     assert_eq!(record.requests[4].queue_ns, (2 * read + write) * US);
     let traffic = MapTraffic { hits: 3, misses: 6, reads: 6 + 2, writes: 2 };
     assert_eq!(drive.counts().map_traffic, Some(traffic));
@@ -298,7 +301,7 @@ fn what_is_moved_is_written_to_the_map_and_holds_its_die() {
     let mut drive = drive(&settings, spec, of, requests, |_| Recorder::default());
     assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended);
     drive.audit().unwrap();
-    // With one die and one thread nothing overlaps: the time is the sum of all operations.
+    // With one die and one thread no operations overlap, so the time is the sum of all operations.
     let (counters, traffic) = (drive.counters(), drive.counts().map_traffic.unwrap());
     let found = drive.observer().spans.iter().filter(|span| {
         span.work == Work::Read && matches!(span.cause, Cause::Request(number) if number < u64::MAX)
@@ -313,10 +316,10 @@ fn what_is_moved_is_written_to_the_map_and_holds_its_die() {
     assert!(traffic.writes > 500 && counters.erases > 100);
 }
 
-/// A checker that counts the operations for the map.
+/// A [`Checker`] that also counts the operations on translation pages.
 struct Audited {
     checker: Checker,
-    /// The logical pages of the host.
+    /// The number of logical pages of the host.
     pages: u32,
     reads: u64,
     programs: u64,
@@ -374,7 +377,7 @@ fn whatever_overlaps_every_read_is_current_and_the_traffic_is_what_was_done() {
     let geometry = Geometry::with_spare(8 * 40, 16, 0.3).unwrap();
     let commands = mixed(20_000, geometry.logical_pages());
     let semi = |merge, pipeline| Preemption::Semi { merge, pipeline };
-    // The first flag is `true` if each translation page that is read is a read of its own.
+    // The first flag is `true` if reads of translation pages are never joined with other reads.
     let cases = [
         (true, Preemption::None, false, 0, Placement::Static(Order::CWDP), Unit::Plane),
         (true, semi(false, false), false, 0, Placement::Dynamic, Unit::Die),
@@ -438,8 +441,8 @@ fn whatever_overlaps_every_read_is_current_and_the_traffic_is_what_was_done() {
     }
 }
 
-/// Pages of the map stay out of the region, whose folds change the map: a fold of a page whose entry is not
-/// cached writes its translation page anew.
+/// Translation pages are never in the SLC region. A fold moves pages, so the map changes: if the
+/// entry of a page is not cached, its translation page is written.
 #[test]
 fn the_map_lies_in_normal_blocks_and_hears_of_folds() {
     let hardware = Hardware { dies: 2, planes: 2, transfer_ns: 7 * US, ..paper_hardware() };

@@ -1,5 +1,5 @@
-//! A host's cache before the timed drive: times worked by hand, hints that come with commands and hints
-//! that cost time.
+//! Tests of a host's cache in front of the timed drive: times worked out by hand, hints that ride
+//! on commands, and hints that take time.
 
 use flashgc_drive::counting::CountingDrive;
 use flashgc_drive::extent::{Extent, Unit};
@@ -12,7 +12,8 @@ use flashgc_workload::requests::{Arrivals, PageRequests, RequestStream};
 
 use crate::timed_common::*;
 
-/// Makes a drive of 480 promised pages, on dies of 40 blocks of 16; 25 us, 200 us, 1.5 ms and no bus.
+/// Makes a drive of 480 logical pages. A die has 40 blocks of 16 pages. A read takes 25 us, a
+/// program 200 us, an erase 1.5 ms, and a transfer no time.
 fn drive(
     settings: Settings,
     cache: &str,
@@ -26,7 +27,7 @@ fn drive(
     recorded(&settings, layer, requests).behind(host)
 }
 
-/// Returns the time at which each of `requests` of one thread is completed, in microseconds.
+/// Returns the times at which `requests`, sent by one thread, are completed, in microseconds.
 fn completed(cache: &str, hints: &str, requests: &[(Op, u32)]) -> Vec<u64> {
     let mut drive = drive(settings(paper_hardware()), cache, hints, requests);
     assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended);
@@ -36,8 +37,8 @@ fn completed(cache: &str, hints: &str, requests: &[(Op, u32)]) -> Vec<u64> {
 
 #[test]
 fn memory_serves_what_it_has_and_the_drive_the_rest() {
-    // The cache has 40 pages. A miss takes the read of 25 us, a cached page the 5 us of memory, and a page
-    // that was discarded is in neither: nothing is read.
+    // The cache has 40 pages. A miss takes 25 us for the read, a hit takes 5 us for the memory. A
+    // discarded page has no data, so nothing is read.
     let requests =
         [(Read, 7), (Read, 7), (Write, 7), (Read, 7), (Write, 100), (Trim, 100), (Read, 100)];
     let times = completed("page-cache:size=160KiB", "none", &requests);
@@ -46,15 +47,16 @@ fn memory_serves_what_it_has_and_the_drive_the_rest() {
 
 #[test]
 fn a_writer_waits_above_its_limit_alone() {
-    // 40 pages: above 4 dirty ones (10%) the daemon takes pages as soon as they are dirty, so that there
-    // are never more than 8 (20%): no writer waits.
+    // The cache has 40 pages. Above 4 dirty pages (10%) the daemon takes pages as soon as they are
+    // dirty. So there are never more than 8 (20%), and no writer waits.
     let writes = |count: u32| (0..count).map(|page| (Write, page)).collect::<Vec<_>>();
     let times = completed("page-cache:size=160KiB,writeback=0s", "none", &writes(10));
     assert_eq!(times, [5, 10, 15, 20, 25, 30, 35, 40, 45, 50]);
-    // 460 pages: a writer looks at every 14th page, the daemon begins above 46 and has up to 128 pages under way,
-    // of which the drive programs one in 200 us, 40 writes. It takes 10 pages at the 4th look and 14 at each that
-    // follows, so that it has 128 at the 13th. More than 92 pages are dirty three to four looks later; the writer
-    // then looks with that page, and waits for 21 pages.
+    // The cache has 460 pages. The writer checks the dirty pages at every 14th write. The daemon
+    // begins above 46 dirty pages and has up to 128 pages under way; the drive programs one in 200
+    // us, the time of 40 writes. The daemon takes 10 pages at the 4th check and 14 at each later
+    // one, so that it has 128 at the 13th. Three to four checks later more than 92 pages are dirty.
+    // The writer then writes 21 pages itself and waits for them.
     let times = completed("page-cache:size=1840KiB,writeback=0s", "none", &writes(400));
     let waits = times.windows(2).position(|two| two[1] - two[0] > 5).unwrap() + 2;
     assert_eq!(times[waits - 2], 5 * (waits as u64 - 1), "nobody waits before");
@@ -75,26 +77,26 @@ fn a_request_waits_for_a_page_for_room_and_for_the_write_of_its_page() {
         ];
         (drive.observer().completed_us(), told)
     };
-    // Two pages of room. The third update writes page 7 from 50 to 250 and reads page 9 behind it.
+    // The cache has two pages. The third update writes page 7 from 50 to 250, and then reads page
+    // 9.
     let cache = "buffer-cache:size=8KiB,checkpoint=0s,pages=0";
     let (times, told) = waits(cache, &[(Write, 7), (Write, 8), (Write, 9)]);
     assert_eq!(times, [25, 50, 275]);
     assert_eq!(told, [(3, 25 + 25 + 225), (1, 200), (0, 0)]);
-    // The background writer writes page 7 from 32 to 232. Readers go on; an update at 35 waits, and not
-    // for the next write of the page, sent at 64.
+    // The background writer writes page 7 from 32 to 232. Reads do not wait for that. An update at
+    // 35 waits for it, but not for the next write of the page, which is sent at 64.
     let cache = "buffer-cache:size=160KiB,checkpoint=0s,delay=32us,scan=100%";
     let requests = [(Write, 7), (Read, 7), (Read, 7), (Write, 7), (Read, 7)];
     let (times, told) = waits(cache, &requests);
     assert_eq!(times, [25, 30, 35, 232, 237]);
     assert_eq!(told, [(1, 25), (0, 0), (1, 197)]);
-    // Linux's page cache lets a page change while it is written.
+    // In Linux's page cache a page may be updated while it is written.
     let cache = "page-cache:size=160KiB,writeback=32us,expire=1us";
     let (times, told) = waits(cache, &requests);
     assert_eq!(times, [25, 30, 35, 40, 45].map(|time| time - 20));
     assert_eq!(told, [(0, 0); 3]);
-    // Three pages of room. Page 7 is written from 76 to 276 and read until 93. At 105 it makes room for
-    // Three pages of room. Page 7 is written from 76 to 276. At 95 it is to make room for page 10, which the
-    // die reads behind that write, until 301.
+    // The cache has three pages. Page 7 is written from 76 to 276. At 95 page 10 evicts it. The die
+    // reads page 10 after that write, until 301.
     let cache = "buffer-cache:size=12KiB,checkpoint=0s,delay=76us,scan=100%,pages=1";
     let requests =
         [(Write, 7), (Read, 8), (Read, 9), (Read, 8), (Read, 9), (Read, 8), (Read, 9), (Read, 10)];
@@ -105,7 +107,7 @@ fn a_request_waits_for_a_page_for_room_and_for_the_write_of_its_page() {
 
 #[test]
 fn the_daemon_writes_what_has_expired_at_its_look() {
-    // Two dirty pages are written at the look at 1 ms, beside a thread that thinks for 2 ms.
+    // The daemon writes the dirty page at its check at 1 ms, while the thread thinks for 2 ms.
     let settings = Settings {
         host: Loop::Closed { threads: 1, think_ns: 2000 * US },
         ..settings(paper_hardware())
@@ -114,14 +116,14 @@ fn the_daemon_writes_what_has_expired_at_its_look() {
     let requests = [(Write, 3), (Read, 3), (Read, 40)];
     let mut drive = drive(settings, cache, "none", &requests);
     assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended);
-    // 5, then 2 ms of thought and 5, then 2 ms and the read of 25.
+    // The write takes 5 us; after 2 ms the cached read takes 5 us; after 2 ms the miss takes 25 us.
     assert_eq!(drive.observer().completed_us(), [5, 2010, 4035]);
     let programs: Vec<_> = drive.observer().spans.iter().map(|span| span.begin_ns / US).collect();
     assert_eq!(programs, [1000, 4010], "page 3 is written at the look, page 40 read");
     let counts = drive.host_counts().unwrap();
     let pages = counts.pages;
     assert_eq!((pages.reads, pages.writes, pages.drive_reads, pages.drive_writes), (2, 1, 1, 1));
-    // One page was dirty until the look, of all the time.
+    // One page was dirty until the check at 1 ms.
     assert_eq!((counts.dirty, counts.moments), (1_000_000, drive.now().into()));
 }
 
@@ -137,19 +139,21 @@ fn hints_ride_on_the_next_command_for_nothing() {
         drive.run(Until { completed: requests.len() as u64, time_ns: u64::MAX }).unwrap();
         drive.layer().counts().zombies.unwrap().known
     };
-    // Each command takes one extent, first in, first out.
+    // Each command carries one extent, first in, first out.
     assert_eq!([2, 3, 4].map(|count| known_after(&requests[..count])), [0, 1, 2]);
 }
 
 #[test]
 fn a_command_for_hints_takes_its_time_alone_or_beside_others() {
     let cache = "page-cache:size=160KiB";
-    // The write is done in memory; its hint holds the drive from 0 to 100 us, and the read waits.
-    // The last write's hint command begins at 135 us and nobody waits for it.
+    // The first write is done in memory. The command for its hint keeps the drive busy from 0 to
+    // 100 us, and the read waits. The command for the hint of the last write begins at 135 us; no
+    // request waits for it.
     let requests = [(Write, 7), (Read, 100), (Read, 7), (Write, 9), (Read, 100)];
     assert_eq!(completed(cache, "command:cost=100us", &requests), [5, 125, 130, 135, 140]);
     assert_eq!(completed(cache, "command:cost=100us,queued=yes", &requests), [5, 30, 35, 40, 45]);
-    // The hint command waits itself for the work under way: a read of the other thread, from 0 to 25.
+    // A command for hints also waits for earlier commands, here for a read of the other thread from
+    // 0 to 25.
     let two =
         Settings { host: Loop::Closed { threads: 2, think_ns: 0 }, ..settings(paper_hardware()) };
     let requests = [(Read, 100), (Write, 7), (Read, 200)];
@@ -173,7 +177,8 @@ fn perfect_knowledge_needs_no_command() {
 
 #[test]
 fn banks_work_side_by_side_for_readers_that_miss() {
-    // Four banks on channels of their own: four threads read from different ones in 25 us each.
+    // There are four dies, each on its own channel. Four threads read from different dies, in 25 us
+    // each.
     let hardware = Hardware { channels: 4, ..paper_hardware() };
     let settings =
         Settings { host: Loop::Closed { threads: 4, think_ns: 0 }, ..settings(hardware) };
@@ -189,7 +194,7 @@ fn what_a_trace_says_is_dirty_is_known_at_its_time_and_costs_nothing() {
     let known = |host: Loop, until: u64, cache: Option<&str>| {
         let settings = Settings { host, ..settings(paper_hardware()) };
         let layer = layer(&settings, geometry, "z-greedy", Fill::Sequential, 2);
-        // Two reads of 25 us and a write of 200 us; 7 is dirty until it is written.
+        // There are two reads of 25 us and a write of 200 us. Page 7 is dirty until it is written.
         let events = [(0, Read, 1), (10, Dirty, 7), (20, Dirty, 8), (60, Read, 2), (70, Write, 7)];
         let requests = events.map(|(us, op, page)| request(us * US, op, page)).to_vec();
         let mut drive = recorded(&settings, layer, requests);
@@ -205,12 +210,14 @@ fn what_a_trace_says_is_dirty_is_known_at_its_time_and_costs_nothing() {
     assert_eq!(known(Loop::Open, 20, None), (2, Vec::new()));
     // The write waits for the read: 60 to 85, and 200 more.
     assert_eq!(known(Loop::Open, 1000, None), (1, vec![25, 85, 285]));
-    // In a closed loop they come with the next request of their thread, when the first read is done.
+    // In a closed loop the hints come with the next request of the thread, when the first read is
+    // done.
     let closed = Loop::Closed { threads: 1, think_ns: 0 };
     assert_eq!(known(closed, 24, None).0, 0);
     assert_eq!(known(closed, 25, None), (2, vec![25]));
     assert_eq!(known(closed, 1000, None), (1, vec![25, 50, 250]));
-    // A cache before the drive has dirty pages of its own.
+    // With a simulated cache the hints of the trace are ignored, as the cache has its own dirty
+    // pages.
     let cache = Some("page-cache:size=160KiB");
     assert_eq!(known(closed, 1000, cache), (0, vec![25, 50, 55]));
 }
@@ -218,8 +225,9 @@ fn what_a_trace_says_is_dirty_is_known_at_its_time_and_costs_nothing() {
 #[test]
 fn what_is_dirty_again_behind_its_write_stays_a_zombie_when_that_is_done() {
     let geometry = Geometry::new(40, 16, 480).unwrap();
-    // The drive writes 7, 8 and 9 one after the other, from 0, 200 and 400 us on. Meanwhile the host
-    // has changed 8 and 9 again, and then discarded 9: the write of 8 makes a zombie, that of 9 none.
+    // The drive writes pages 7, 8 and 9 one after another, from 0, 200 and 400 us on. Meanwhile the
+    // host updates 8 and 9 in memory, and then discards 9. So page 8 is a zombie after its write,
+    // and page 9 is not.
     let events = [
         (0, Write, 7),
         (1, Write, 8),
@@ -228,8 +236,8 @@ fn what_is_dirty_again_behind_its_write_stays_a_zombie_when_that_is_done() {
         (21, Dirty, 9),
         (30, Trim, 9),
     ];
-    // A drive that takes one command at a time is told when it has taken those before: at 400; it
-    // takes the discard at 600.
+    // With queue depth 1 the drive gets the hints after the commands before them, at 400, and the
+    // discard at 600.
     for (queue_depth, known) in [(32, [2, 2, 1, 1]), (1, [0, 0, 2, 1])] {
         let settings = Settings { host: Loop::Open, queue_depth, ..settings(paper_hardware()) };
         let layer = layer(&settings, geometry, "z-greedy", Fill::Sequential, 2);
@@ -284,7 +292,7 @@ fn a_drive_prepared_behind_its_cache_stands_where_the_counting_drive_stands() {
             let mut requests =
                 PageRequests::new(application.open(pages, 5).unwrap(), clock, PAGE, PAGE);
             let (mut batch, mut written) = (Vec::new(), 0);
-            // Both stops are in the middle of the pages that a writer flushes, not at the ends of batches.
+            // Both stops are in the middle of a writer's flush, and not at the end of a batch.
             for target in [4_001, 9_002] {
                 while counting.step(Extent { unit: Unit::Writes, amount: target }).unwrap() {}
                 while written < target {
@@ -307,8 +315,9 @@ fn a_drive_prepared_behind_its_cache_stands_where_the_counting_drive_stands() {
 #[test]
 fn what_is_clean_again_behind_its_write_is_no_zombie_when_that_is_done() {
     let geometry = Geometry::new(40, 16, 480).unwrap();
-    // Writes from 0, 200 and 400 us on. The host has changed 8 and 9 again, and drops its change of 9: the
-    // write of 8 makes a zombie, that of 9 none.
+    // The drive writes pages 7, 8 and 9 from 0, 200 and 400 us on. Meanwhile the host updates 8 and
+    // 9 in memory, and then takes the hint on 9 back. So page 8 is a zombie after its write, and
+    // page 9 is not.
     let events = [
         (0, Write, 7),
         (1, Write, 8),
@@ -317,7 +326,7 @@ fn what_is_clean_again_behind_its_write_is_no_zombie_when_that_is_done() {
         (21, Dirty, 9),
         (30, Clean, 9),
     ];
-    // A drive that takes one command at a time gets all hints at 400.
+    // With queue depth 1 the drive gets all hints at 400.
     for (queue_depth, known) in [(32, [2, 1, 1, 1]), (1, [0, 0, 1, 1])] {
         let settings = Settings { host: Loop::Open, queue_depth, ..settings(paper_hardware()) };
         let layer = layer(&settings, geometry, "z-greedy", Fill::Sequential, 2);
@@ -350,7 +359,7 @@ fn what_a_trace_says_is_dirty_is_known_before_the_clock_as_well() {
         (Write, 3),
     ];
     let requests = events.map(|(op, page)| request(0, op, page));
-    // The third write is one too many, and so are the hints of the trace between it and the second.
+    // The call ends after the second write: the hint after it and the third write are not executed.
     assert_eq!(drive.prepare(&requests, 2).unwrap(), 2);
     let zombies = drive.layer().counts().zombies.unwrap();
     assert_eq!((zombies.marked, zombies.overwritten, zombies.known), (3, 1, 1));

@@ -1,5 +1,5 @@
-//! Drives with a clock whose blocks wear out: they die at the same write as the counting drive, with
-//! all their data.
+//! Tests of wear: drives with a clock whose blocks wear out end at the same write as the counting
+//! drive, and lose no data.
 
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{
@@ -12,7 +12,7 @@ use flashgc_workload::requests::TimedRequest;
 
 use crate::timed_common::{Listed, US, paper_hardware, request, settings};
 
-/// Returns hot and cold writes: nine in ten to a tenth of the pages.
+/// Returns hot and cold writes: 90% of them go to a tenth of the pages.
 fn writes(count: usize, pages: u32) -> Vec<TimedRequest> {
     let mut stream = Stream::new(5, "writes");
     let mut page = || {
@@ -78,7 +78,7 @@ fn one_die_dies_at_the_same_write_as_the_counting_drive() {
             "{context}"
         );
         layer.audit().unwrap();
-        // A drive that is dead remains dead.
+        // A drive whose life has ended does not run again.
         assert_eq!(timed.run(Until::END).unwrap(), Stop::WornOut, "{context}");
     }
 }
@@ -108,9 +108,10 @@ fn a_drive_of_many_dies_ends_with_all_that_it_has_completed() {
     let layer = timed.layer();
     layer.audit().unwrap();
     let wear = layer.wear().unwrap();
-    // The plane that ended it had one bad block more than its reserve.
+    // In the plane that ended the drive's life, one more block was bad than the plane had in
+    // reserve.
     assert!(wear.bad_blocks() > wear.reserve() / 4, "{} bad blocks", wear.bad_blocks());
-    // All completed writes are on flash; beside them at most those under way.
+    // All completed writes are on flash. Besides them only writes under way can be.
     let host_pages = layer.counters().host_pages;
     assert!((completed..=completed + 16).contains(&host_pages), "{completed} of {host_pages}");
     for page in 0..geometry.logical_pages() {

@@ -1,5 +1,5 @@
-//! A timed drive whose requests come while it runs: it answers as the ordinary run on the same
-//! requests does, digit for digit.
+//! Tests of the live drive, whose requests arrive while it runs: it completes them at the same
+//! times as an ordinary run of the same requests.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use flashgc_workload::{Op, RangedRequests, StreamRanges};
 
 use crate::timed_common::*;
 
-/// Returns requests of several pages, in bursts: some at the same time, some after a pause.
+/// Returns requests of several pages, in bursts: some arrive at the same time, some after a pause.
 fn bursts(stream: &mut Stream, pages: u32, count: u32) -> Vec<TimedRequest> {
     let mut now = 0;
     (0..count)
@@ -38,8 +38,8 @@ fn bursts(stream: &mut Stream, pages: u32, count: u32) -> Vec<TimedRequest> {
         .collect()
 }
 
-/// Feeds `requests` at their times, with the drive run to moments between them; returns those that
-/// were done.
+/// Gives `requests` to the drive at their times, and now and then runs it to a time between them.
+/// Returns the completed requests.
 fn fed(live: &mut Live, requests: &[TimedRequest], stream: &mut Stream) -> Vec<Done> {
     let mut done = Vec::new();
     let (mut reached, mut tickets) = (0, 0);
@@ -124,7 +124,8 @@ fn it_completes_requests_when_the_ordinary_run_does() {
                 assert_eq!(Some(worst.request.response_ns()), longest, "{name}");
                 assert!(completed.contains(&worst.request), "{name}");
             }
-            // In front of a shallow drive requests wait where no collection holds them.
+            // With a small queue depth requests wait in front of the drive, where no collection
+            // holds them.
             let slowest = live.worst().slowest().unwrap();
             assert!(name == "shallow" || slowest.held_by().is_some(), "{name}");
             assert!(!slowest.operations.is_empty(), "{name}");
@@ -168,7 +169,7 @@ fn a_flush_is_complete_when_the_writes_before_it_are() {
     live.arrive(Op::Write, 2 * page, page, 5).unwrap();
     live.arrive(Op::Flush, 0, 0, 6).unwrap();
     live.run(10_000 * US, &mut done).unwrap();
-    // One die: writes take 200 us each, from 2 ns on.
+    // On one die the writes take 200 us each, from 2 ns on.
     let at = |ticket, at_ns| Done { ticket, at_ns };
     let [first, second, third] = [1, 2, 3].map(|count| 2 + count * 200 * US);
     assert_eq!(
@@ -177,7 +178,7 @@ fn a_flush_is_complete_when_the_writes_before_it_are() {
     );
 }
 
-/// Returns a drive of one die whose hints come in the way `hints`: reads take 25 us, writes 200 us.
+/// Returns a drive of one die that gets hints in the way `hints`. Reads take 25 us, writes 200 us.
 fn hinted(hints: &str) -> Live {
     let settings = settings(paper_hardware());
     let geometry = Geometry::new(10, 4, 16).unwrap();
@@ -186,8 +187,8 @@ fn hinted(hints: &str) -> Live {
     Live::new(settings, layer, None).unwrap().hinted(&way, 1).unwrap()
 }
 
-/// Returns the times in microseconds at which a write of page 0 and a read of page 3 are done: the write comes
-/// first, a hint on page 2 behind it, and the read behind that.
+/// Sends a write of page 0, then a hint on page 2, then a read of page 3. Returns the times at
+/// which the write and the read are done, in microseconds.
 fn around_a_hint(hints: &str) -> [u64; 2] {
     let (mut live, mut done) = (hinted(hints), Vec::new());
     let page = u64::from(PAGE);
@@ -205,9 +206,9 @@ fn a_command_made_for_hints_takes_its_time() {
     assert_eq!(around_a_hint("perfect"), [200, 225]);
     assert_eq!(around_a_hint("piggyback"), [200, 225]);
     assert_eq!(around_a_hint("command:cost=100us,queued=yes"), [200, 225]);
-    // It waits for the write, and the read waits for it.
+    // The command for the hint waits for the write, and the read waits for that command.
     assert_eq!(around_a_hint("command:cost=100us,queued=no"), [200, 325]);
-    // No command: 256 ranges fill one.
+    // One range is not enough for a command, which has 256.
     assert_eq!(around_a_hint("dsm:queued=no"), [200, 225]);
     assert_eq!(around_a_hint("dsm:ranges=1,cost=50us,queued=no"), [200, 275]);
 }
@@ -229,7 +230,8 @@ fn hints_ride_on_reads_and_writes_and_those_of_written_pages_are_dropped() {
     assert_eq!(counts(&live), (4, 0, 0), "neither is a read or a write");
     live.arrive(Op::Read, 0, page, 4).unwrap();
     assert_eq!(counts(&live), (4, 1, 0));
-    // The hint on page 7 is not needed, and that on page 9 rides.
+    // The hint on page 7 is dropped, as this write overwrites it. The write carries the hint on
+    // page 9.
     live.arrive(Op::Write, 7 * page, page, 5).unwrap();
     assert_eq!(counts(&live), (4, 2, 1));
     live.hint(Op::Clean, 11 * page, page, 6).unwrap();
@@ -265,7 +267,7 @@ fn commands_that_take_no_time_tell_what_hints_at_once_tell() {
     let at_once = served("perfect");
     assert!(at_once.2.unwrap().marked > 100, "{name}: hints had no effect");
     assert_eq!(served("command:cost=0us,queued=yes"), at_once);
-    // Commands that take long come after some of the writes that they announce.
+    // Commands that take long are done only after some of the announced writes.
     assert_ne!(served("command:cost=30ms,queued=yes").2, at_once.2);
     for fewer in ["none", "perfect:lost=50%"] {
         assert_ne!(served(fewer).1, at_once.1, "{fewer}");
@@ -339,7 +341,7 @@ fn a_drive_that_has_been_used_collects_at_once() {
     };
     assert_eq!(made(0.0).counters().host_pages, 400);
     let mut used = made(3.0);
-    // 400 pages once in order, and 1200 of them again; the others have no data.
+    // 400 pages are written once in order; then 1200 writes go to random pages of these.
     assert_eq!((used.counters().host_pages, used.counters().trimmed_pages), (1600, 0));
     let (before, mut done) = (used.counters().erases, Vec::new());
     assert!(before > 50, "{before} erases");
@@ -349,7 +351,7 @@ fn a_drive_that_has_been_used_collects_at_once() {
     }
     used.run(1 << 40, &mut done).unwrap();
     assert!(used.counters().erases > before);
-    // A collection takes 1.5 ms for the erase, so the slowest write is far above 32 * 200 us.
+    // The erase of a collection takes 1.5 ms, so the slowest write ends long after 32 * 200 us.
     assert_eq!(done.len(), 32);
     assert!(done.iter().any(|one| one.at_ns > (32 * 200 + 1500) * US));
 }

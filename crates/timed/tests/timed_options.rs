@@ -1,5 +1,5 @@
-//! Options of hardware and firmware on timelines worked by hand: multi-plane and cache commands,
-//! dynamic placement, a write cache, collections of idle dies and of whole channels.
+//! Tests of options of hardware and firmware, with times worked out by hand: multi-plane and cache
+//! commands, dynamic placement, a write cache, and collections of idle dies and of whole channels.
 
 use flashgc_ftl::{Fill, Geometry};
 use flashgc_timed::{
@@ -10,7 +10,7 @@ use flashgc_workload::requests::TimedRequest;
 
 use crate::timed_common::*;
 
-/// Returns the paper's flash with transfers of 10 us.
+/// Returns the flash of [`paper_hardware`] with transfers of 10 us.
 fn hardware() -> Hardware {
     Hardware { transfer_ns: 10 * US, ..paper_hardware() }
 }
@@ -29,8 +29,8 @@ fn drive(settings: &Settings, requests: Vec<TimedRequest>) -> TimedDrive<Recorde
     drive
 }
 
-/// Returns the times at which requests on these pages, all of time 0, are completed, in
-/// microseconds.
+/// Returns the times at which requests on these pages, which all arrive at time 0, are completed,
+/// in microseconds.
 fn completed(settings: &Settings, requests: &[(Op, u32)]) -> Vec<u64> {
     let requests = requests.iter().map(|&(op, page)| request(0, op, page)).collect();
     drive(settings, requests).observer().completed_us()
@@ -40,8 +40,8 @@ fn completed(settings: &Settings, requests: &[(Op, u32)]) -> Vec<u64> {
 fn operations_on_several_planes_of_a_die_go_together() {
     let plain = open(Hardware { planes: 2, ..hardware() });
     let together = Settings { multi_plane: true, ..plain.clone() };
-    // The first takes the die alone, since nothing else is there when it comes; the next two, on
-    // planes 0 and 1, wait and go together: two transfers and one program.
+    // The first write is served alone, as no other one is there when it arrives. The next two, on
+    // planes 0 and 1, wait and are served together: two transfers and one program.
     let writes = [(Op::Write, 1), (Op::Write, 0), (Op::Write, 1)];
     assert_eq!(completed(&plain, &writes), [210, 420, 630]);
     assert_eq!(completed(&together, &writes), [210, 430, 430]);
@@ -51,7 +51,7 @@ fn operations_on_several_planes_of_a_die_go_together() {
     // Pages 0 and 2 are on one plane.
     let same = [(Op::Write, 1), (Op::Write, 0), (Op::Write, 2)];
     assert_eq!(completed(&together, &same), [210, 420, 630]);
-    // There are three that wait: those on different planes go together, the third goes alone.
+    // Three writes wait. Two on different planes are served together, and the third alone.
     let three = [(Op::Write, 1), (Op::Write, 0), (Op::Write, 2), (Op::Write, 3)];
     assert_eq!(completed(&together, &three), [210, 430, 640, 430]);
     let joined = |settings: &Settings, requests: &[(Op, u32)]| {
@@ -66,14 +66,15 @@ fn operations_on_several_planes_of_a_die_go_together() {
 fn cache_commands_overlap_transfers_with_the_next_operation_of_the_same_kind() {
     let plain = open(hardware());
     let cached = Settings { cache_commands: true, ..plain.clone() };
-    // n reads: t_R + (n - 1) max(t_R, t_B) + t_B; n writes: t_B + (n - 1) max(t_B, t_W) + t_W.
+    // n reads take t_R + (n - 1) max(t_R, t_B) + t_B; n writes take t_B + (n - 1) max(t_B, t_W) +
+    // t_W.
     let reads = [(Op::Read, 0), (Op::Read, 1), (Op::Read, 2)];
     assert_eq!(completed(&plain, &reads), [35, 70, 105]);
     assert_eq!(completed(&cached, &reads), [35, 60, 85]);
     let writes = [(Op::Write, 0), (Op::Write, 1), (Op::Write, 2)];
     assert_eq!(completed(&plain, &writes), [210, 420, 630]);
     assert_eq!(completed(&cached, &writes), [210, 410, 610]);
-    // A slow bus is the longer: 25 + 3 * 40 and 3 * 40 ... with t_W = 200.
+    // With a slow bus the transfers decide: the reads end at 25 + 40, 25 + 2 * 40 and 25 + 3 * 40.
     let slow =
         Settings { hardware: Hardware { transfer_ns: 40 * US, ..hardware() }, ..cached.clone() };
     assert_eq!(completed(&slow, &reads), [65, 105, 145]);
@@ -93,7 +94,7 @@ fn reads_first_lets_reads_pass_writes_of_other_pages() {
 
 #[test]
 fn dynamic_placement_writes_where_there_is_least_to_do() {
-    // Pages 0, 4, 8 and 12 are at home on die 0 of four.
+    // There are four dies. In a static placement pages 0, 4, 8 and 12 are on die 0.
     let spread = open(Hardware { dies: 4, transfer_ns: 0, ..hardware() });
     let dynamic = Settings { placement: Placement::Dynamic, ..spread.clone() };
     let writes = [(Op::Write, 0), (Op::Write, 4), (Op::Write, 8), (Op::Write, 12)];
@@ -102,7 +103,8 @@ fn dynamic_placement_writes_where_there_is_least_to_do() {
     // Writes of one page stay in order, on one die; a read of it waits there.
     let same = [(Op::Write, 0), (Op::Write, 0), (Op::Write, 4), (Op::Read, 0)];
     assert_eq!(completed(&dynamic, &same), [200, 400, 200, 425]);
-    // A page is read from the die that it went to: page 4 on die 1, where page 1 is at home too.
+    // A page is read from the die that it was written to: page 4 was written to die 1, where page 1
+    // is, too.
     let requests = vec![
         request(0, Op::Write, 0),
         request(0, Op::Write, 4),
@@ -115,8 +117,8 @@ fn dynamic_placement_writes_where_there_is_least_to_do() {
 
 #[test]
 fn dynamic_placement_fills_no_plane_beyond_its_room() {
-    // There are two dies, and the second is busy with reads whenever a write comes: all pages,
-    // written again, would end on the first.
+    // There are two dies. Whenever a write arrives, the second is busy with reads. Without a limit
+    // all pages would end up on the first.
     let hardware = Hardware { dies: 2, transfer_ns: 0, ..hardware() };
     let settings = Settings { placement: Placement::Dynamic, ..open(hardware) };
     let mut requests = Vec::new();
@@ -130,7 +132,7 @@ fn dynamic_placement_fills_no_plane_beyond_its_room() {
     let mut drive = recorded(&settings, layer, requests);
     drive.run(Until::END).unwrap();
     drive.layer().audit().unwrap();
-    // 16 blocks of 8 pages less 2 kept and two frontiers: 96 pages on a plane at most.
+    // Of 16 blocks of 8 pages, 2 stay erased and 2 are open: a plane has at most 96 valid pages.
     assert!(drive.layer().valid_pages(0) <= 96, "{}", drive.layer().valid_pages(0));
     assert_eq!(drive.layer().valid_pages(0) + drive.layer().valid_pages(1), 160);
     let (first, second) = (drive.layer().valid_pages(0), drive.layer().valid_pages(1));
@@ -140,21 +142,22 @@ fn dynamic_placement_fills_no_plane_beyond_its_room() {
 #[test]
 fn writes_are_done_when_they_are_in_the_cache() {
     let cached = Settings { flush_after_ns: u64::MAX, write_cache: 2, ..open(hardware()) };
-    // Two places: the third write waits for the first program, the fourth for the second.
+    // The cache has two places: the third write waits for the first program, the fourth for the
+    // second.
     let writes = [(Op::Write, 0), (Op::Write, 1), (Op::Write, 2), (Op::Write, 3)];
     assert_eq!(completed(&cached, &writes), [0, 0, 210, 420]);
     let requests = writes.iter().map(|&(op, page)| request(0, op, page)).collect();
     let mut all = drive(&cached, requests);
     assert_eq!((all.totals().cache_waits, all.totals().cached_pages), (2, 0));
-    // Page 1 waits for its program when it is written again: it is programmed once. Its read is
-    // served by the cache; that of page 5 goes to the die, after the programs that came before.
+    // Page 1 is written again before its program begins, so it is programmed once. The cache serves
+    // the read of page 1. The read of page 5 waits at the die for the earlier programs.
     let again = [(Op::Write, 0), (Op::Write, 1), (Op::Write, 1), (Op::Read, 1), (Op::Read, 5)];
     let requests = again.iter().map(|&(op, page)| request(0, op, page)).collect();
     let mut drive = drive(&cached, requests);
     assert_eq!(drive.observer().completed_us(), [0, 0, 0, 0, 455]);
     assert_eq!(drive.layer().counters().host_pages, 2);
     assert_eq!((drive.totals().cache_hits, drive.totals().pages_written), (2, 3));
-    // Page 0 is being programmed when it is written again, at 100: it is programmed twice.
+    // Page 0 is written again during its program, at 100 us, so it is programmed twice.
     let requests = vec![request(0, Op::Write, 0), request(100 * US, Op::Write, 0)];
     let mut drive = self::drive(&cached, requests);
     assert_eq!(drive.observer().completed_us(), [0, 100]);
@@ -168,8 +171,9 @@ fn writes_are_done_when_they_are_in_the_cache() {
     assert_eq!(drive.layer().locate(1), None);
 }
 
-/// Makes a drive of eight blocks of 4 pages, 16 of them promised, as in `timed.rs`. Eight writes
-/// leave two blocks erased, and two valid pages in each of blocks 0 to 3.
+/// Runs eight writes at time 0, and then `more`, on a drive of eight blocks of 4 pages with 16
+/// logical pages, as in `timed.rs`. After the eight writes two blocks are erased, and each of
+/// blocks 0 to 3 has two valid pages.
 fn eight_writes(settings: &Settings, more: Vec<TimedRequest>) -> TimedDrive<Recorder> {
     let pages = [0, 1, 4, 5, 8, 9, 12, 13];
     let requests = pages.into_iter().map(|page| request(0, Op::Write, page)).chain(more).collect();
@@ -185,28 +189,29 @@ fn eight_writes(settings: &Settings, more: Vec<TimedRequest>) -> TimedDrive<Reco
 fn an_idle_die_collects_until_it_gains_no_block() {
     let mut settings = open(paper_hardware());
     settings.collecting.idle = Some(Idle { below: 3, after_ns: 100 * US });
-    // The writes end at 1600. Collections of 1950 us each begin at 1700: three of them, since the
-    // third leaves two dead pages in block 3 alone, which are no block.
+    // The writes end at 1600. Collections of 1950 us each begin at 1700. There are three: after the
+    // third only two pages are invalid, in block 3, so another collection would gain no block.
     let mut drive = eight_writes(&settings, Vec::new());
     let times: Vec<u64> = drive.observer().collections.iter().map(|&(t, ..)| t / US).collect();
     assert_eq!(times, [1700, 3650, 3650, 5600, 5600, 7550]);
     assert_eq!(drive.totals().collections.idle, 3);
     assert_eq!(drive.layer().free_blocks(0), 3);
-    // A request ends the collecting after the victim under way; it goes on after another 100 us of
-    // rest.
+    // A request stops the collections after the present victim. They go on after another 100 us of
+    // idle time.
     let drive = eight_writes(&settings, vec![request(2000 * US, Op::Read, 2)]);
     let times: Vec<u64> = drive.observer().collections.iter().map(|&(t, ..)| t / US).collect();
     assert_eq!(times[..3], [1700, 3650, 3775]);
     assert_eq!(drive.observer().completed_us()[8], 3675);
-    // A request before the time is over begins the rest anew.
+    // A request before the end of the idle time starts that time again.
     let drive = eight_writes(&settings, vec![request(1650 * US, Op::Read, 2)]);
     assert_eq!(drive.observer().collections[0].0, 1775 * US);
 }
 
 #[test]
 fn a_collection_may_hold_the_whole_channel() {
-    // Two dies on a channel; pages with even numbers are on die 0, which is as in `eight_writes`.
-    // The channel has 2 + 4 erased blocks when the ninth write comes: at its low mark. Two victims.
+    // Two dies are on a channel. Pages with even numbers are on die 0, whose blocks are as in
+    // `eight_writes`. When the ninth write arrives, the channel has 2 + 4 erased blocks, its low
+    // threshold, so two victims are collected.
     let run = |unit: Unit, holds_unit: bool| {
         let mut settings = open(Hardware { dies: 2, ..paper_hardware() });
         let mark = if unit == Unit::Plane { 2 } else { 6 };

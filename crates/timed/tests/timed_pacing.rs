@@ -1,5 +1,5 @@
-//! Write pacing: the order of a die's operations worked by hand, and the time that they take in the steady
-//! state.
+//! Tests of write pacing: the order of a die's operations worked out by hand, and response times in
+//! the steady state.
 
 use flashgc_base::counts::Counts;
 use flashgc_base::rng::Stream;
@@ -11,8 +11,8 @@ use flashgc_workload::requests::TimedRequest;
 use crate::timed_common;
 use crate::timed_common::*;
 
-/// Returns settings with 25 us a read, 200 us a program, 1500 us an erase, 10 us a transfer: a write of the
-/// host takes 210 us, and a copy 25 + 10 + 10 + 200 = 245 us.
+/// Returns settings in which a read takes 25 us, a program 200 us, an erase 1500 us and a transfer
+/// 10 us. So a write of the host takes 210 us, and a copy 25 + 10 + 10 + 200 = 245 us.
 fn settings(paces_writes: bool) -> Settings {
     let hardware = Hardware { transfer_ns: 10 * US, ..paper_hardware() };
     let mut settings = Settings { host: Loop::Open, ..timed_common::settings(hardware) };
@@ -21,10 +21,13 @@ fn settings(paces_writes: bool) -> Settings {
     settings
 }
 
-/// Returns the times at which `more` are completed. Nine blocks of 4 pages, 16 of them promised, get eight
-/// writes at time 0, to two pages of each of blocks 0 to 3, which end at 8 * 210 = 1680 us. Then comes `more`
-/// in order, all at time 0: the first of them begins the collection of block 0, whose pages 2 and 3 are
-/// valid, with three erased blocks. Its victim gives the host 4 - 2 = 2 pages, in 2 + 1 steps.
+/// Runs eight writes and then the requests `more`, which all arrive at time 0, on a drive of nine
+/// blocks of 4 pages with 16 logical pages. Returns the times at which `more` are completed, in
+/// microseconds.
+///
+/// The eight writes go to two pages of each of blocks 0 to 3, and end at 8 * 210 = 1680 us. Then
+/// three blocks are erased, and the first request of `more` begins the collection of block 0, whose
+/// pages 2 and 3 are valid. This victim makes room for 4 - 2 = 2 pages of the host, in 2 + 1 steps.
 fn completed(paces_writes: bool, more: &[(Op, u32)]) -> Vec<u64> {
     let first = [0, 1, 4, 5, 8, 9, 12, 13].map(|page| (Op::Write, page));
     let all = first.iter().chain(more).map(|&(op, page)| request(0, op, page));
@@ -41,11 +44,11 @@ fn completed(paces_writes: bool, more: &[(Op, u32)]) -> Vec<u64> {
 #[test]
 fn writes_go_before_the_steps_of_a_collection_in_proportion() {
     let two = [(Op::Write, 0), (Op::Write, 4)];
-    // Before step 1 the host may have had floor(1 * 2 / 3) = 0 pages, before step 2 floor(2 * 2 / 3)
-    // = 1, and before step 3, the erase, 2.
-    // 1680 copy 1925, write 2135, copy 2380, write 2590, erase 4090.
+    // Before step 1 the host may have written floor(1 * 2 / 3) = 0 pages, before step 2 floor(2 * 2
+    // / 3) = 1, and before step 3, the erase, 2. From 1680 on the ends are: copy 1925, write 2135,
+    // copy 2380, write 2590, erase 4090.
     assert_eq!(completed(true, &two), [2135, 2590]);
-    // Without pacing both go before the first step: 1680 write 1890, write 2100.
+    // Without pacing both writes go before the first step, and end at 1890 and 2100.
     assert_eq!(completed(false, &two), [1890, 2100]);
 }
 
@@ -53,26 +56,27 @@ fn writes_go_before_the_steps_of_a_collection_in_proportion() {
 fn a_third_write_waits_for_the_erase_and_reads_wait_for_no_room() {
     let three = [(Op::Write, 0), (Op::Write, 4), (Op::Write, 8)];
     // After the erase at 4090 two blocks are erased, so the collection of block 1 follows, whose
-    // pages 6 and 7 are valid: its first copy goes before the write.
+    // pages 6 and 7 are valid. Its first copy is made before the third write.
     assert_eq!(completed(true, &three), [2135, 2590, 4090 + 245 + 210]);
-    // The read goes first at the point where the writes that came before it have no room: 1680
-    // read 1715, copy 1960, write 2170.
+    // The read goes first, as the write before it has no room yet. From 1680 on the ends are: read
+    // 1715, copy 1960, write 2170.
     assert_eq!(completed(true, &[(Op::Write, 0), (Op::Read, 10)]), [2170, 1715]);
 }
 
 #[test]
 fn a_page_that_dies_on_the_way_is_a_copy_less_and_a_page_of_the_host_more() {
-    // After the copy of page 2 the host writes page 3, the other valid page of the victim: the
-    // victim gives 4 - 1 = 3 pages in 1 + 1 steps, of which the copy is done. So before the erase
-    // the host may have had floor(2 * 3 / 2) = 3 pages, and no fourth.
-    // 1680 copy 1925, writes 2135, 2345, 2555, erase 4055; then the collection of block 1, whose pages
-    // 6 and 7 are valid: copy 4300, write 4510.
+    // After the copy of page 2 the host writes page 3, the other valid page of the victim. The
+    // victim then makes room for 4 - 1 = 3 pages in 1 + 1 steps, of which the copy is done. So
+    // before the erase the host may have written floor(2 * 3 / 2) = 3 pages. From 1680 on the ends
+    // are: copy 1925, writes 2135, 2345 and 2555, erase 4055. Then the collection of block 1
+    // follows, whose pages 6 and 7 are valid: copy 4300, write 4510.
     let four = [3, 4, 8, 12].map(|page| (Op::Write, page));
     assert_eq!(completed(true, &four), [2135, 2345, 2555, 4055 + 245 + 210]);
 }
 
-/// Writes random pages by 16 threads on one die in its steady state. Returns the nanoseconds, the host pages,
-/// copies and erases, and the response times in order.
+/// Lets 16 threads write random pages on one die in its steady state. Returns the time in
+/// nanoseconds; the numbers of host pages, copies and erases; and the response times in
+/// nanoseconds, in ascending order.
 fn saturated(paces_writes: bool, low: u32) -> (u64, [u64; 3], Vec<u64>) {
     let mut settings = settings(paces_writes);
     settings.collecting.low = low;
@@ -99,7 +103,7 @@ fn saturated(paces_writes: bool, low: u32) -> (u64, [u64; 3], Vec<u64>) {
 
 #[test]
 fn pacing_wastes_no_time_of_the_flash_and_all_writes_wait_equally_long() {
-    // Closed form: a saturated die is never idle, so its time is that of its operations.
+    // A saturated die is never idle, so the time is the sum of the times of its operations.
     let expected = |[pages, copies, erases]: [u64; 3]| {
         (210 * pages + 245 * copies + 1500 * erases) as f64 * US as f64
     };
@@ -108,8 +112,8 @@ fn pacing_wastes_no_time_of_the_flash_and_all_writes_wait_equally_long() {
         let expected = expected(*counts);
         assert!((*time as f64 / expected - 1.0).abs() < 1e-3, "{time} of {expected} {counts:?}");
     }
-    // Little: 16 threads have 16 requests in the drive, so their mean response time is 16 over the
-    // rate; with pacing it is that of nearly every write.
+    // Little's law: 16 threads have 16 requests in the drive, so the mean response time is 16
+    // divided by the rate.
     let mean = |times: &[u64]| times.iter().sum::<u64>() as f64 / times.len() as f64;
     let little =
         |(time, [pages, ..], _): &(u64, [u64; 3], Vec<u64>)| 16.0 * *time as f64 / *pages as f64;
@@ -117,7 +121,8 @@ fn pacing_wastes_no_time_of_the_flash_and_all_writes_wait_equally_long() {
     for run in [&paced, &plain] {
         assert!((mean(&run.2) / little(run) - 1.0).abs() < 2e-3);
     }
-    // 16 writes wait for one erase, or for none: 1.5 ms is the spread that is left.
+    // With pacing a write waits for at most one erase, so the response times differ by less than
+    // 1.5 ms.
     let spread = |times: &[u64]| share(times, 0.999) - share(times, 0.5);
     assert!(spread(&paced.2) < 1500.0 * US as f64);
     assert!(spread(&plain.2) > 10.0 * 1500.0 * US as f64);

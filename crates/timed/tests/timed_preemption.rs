@@ -1,5 +1,5 @@
-//! Semi-preemptive collection: the tables of preemption points and states, merges, pipelined pairs
-//! and suspended operations, on timelines worked by hand.
+//! Tests of semi-preemptive collection, with times worked out by hand: preemption points and
+//! states, merged requests, pipelined pairs and suspended operations.
 
 use flashgc_ftl::{Fill, Geometry};
 use flashgc_timed::{Hardware, Loop, Preemption, Settings, Suspend, TimedDrive, Until, Work};
@@ -13,7 +13,8 @@ const PGC: Preemption = Preemption::Semi { merge: false, pipeline: false };
 const MERGE: Preemption = Preemption::Semi { merge: true, pipeline: false };
 const PIPELINE: Preemption = Preemption::Semi { merge: false, pipeline: true };
 
-/// Returns settings with 25 us a read, 200 us a program, 1500 us an erase, 10 us a transfer.
+/// Returns settings in which a read takes 25 us, a program 200 us, an erase 1500 us and a transfer
+/// 10 us.
 fn settings(preemption: Preemption) -> Settings {
     let hardware = Hardware { transfer_ns: 10 * US, ..paper_hardware() };
     let mut settings = Settings { host: Loop::Open, ..timed_common::settings(hardware) };
@@ -21,10 +22,10 @@ fn settings(preemption: Preemption) -> Settings {
     settings
 }
 
-/// Makes a drive of eight blocks of 4 pages, 16 of them promised, and runs nine writes at time 0, then `more`.
-/// The first eight, to two pages of each of blocks 0 to 3, end at 8 * 210 = 1680 us. The ninth begins a
-/// collection of block 0, whose pages 2 and 3 are valid, with two erased blocks. Then follow, in
-/// microseconds:
+/// Runs nine writes at time 0, and then `more`, on a drive of eight blocks of 4 pages with 16
+/// logical pages. The first eight writes, to two pages of each of blocks 0 to 3, end at 8 * 210 =
+/// 1680 us. Then two blocks are erased, and the ninth write begins a collection of block 0, whose
+/// pages 2 and 3 are valid. Times after that, in microseconds:
 ///
 /// without preemption      with it, the ninth write goes first, 1680 to 1890
 /// 1680 read 1705, out 1715       1890 read 1915, out 1925     page 2
@@ -48,7 +49,8 @@ fn completed(settings: &Settings, more: Vec<TimedRequest>) -> Vec<u64> {
     drive(settings, more).observer().completed_us()[9..].to_vec()
 }
 
-/// Returns the times at which the first erase begins and at which it ends for good, in microseconds.
+/// Returns the times at which the first erase begins and ends, in microseconds. The end is that
+/// after all suspensions.
 fn first_erase(drive: &TimedDrive<Recorder>) -> (u64, u64) {
     let record = drive.observer();
     let begin = record.spans.iter().find(|span| span.work == Work::Erase).unwrap().begin_ns;
@@ -65,8 +67,9 @@ fn without_preemption_all_wait_for_the_end_of_the_collection() {
     let settings = settings(Preemption::None);
     let drive = drive(&settings, vec![at(1700, Op::Read, 10)]);
     assert_eq!(first_erase(&drive), (2170, 3670));
-    // Two victims: blocks are 2 - 1 + 1 and 2 + 1 (their pages fill one block). The second erase
-    // ends at 5660; the ninth write comes first.
+    // Two victims are collected: after the first, 2 - 1 + 1 blocks are erased, and after the
+    // second, 2 + 1, as the copies of both fill one block. The second erase ends at 5660. Then the
+    // ninth write goes first, and the read after it.
     let times = drive.observer().completed_us();
     assert_eq!(times[8..], [5660 + 210, 5870 + 35]);
     assert_eq!(drive.observer().collections.len(), 4);
@@ -74,17 +77,18 @@ fn without_preemption_all_wait_for_the_end_of_the_collection() {
 
 #[test]
 fn at_point_b_any_request_goes_first_and_at_point_a_none() {
-    // 1900: the collection reads page 2. Point A is at 1925, B at 2135.
+    // At 1900 the collection reads page 2. Point A is at 1925, point B at 2135.
     assert_eq!(completed(&settings(PGC), vec![at(1900, Op::Read, 10)]), [2135 + 35]);
     assert_eq!(completed(&settings(PGC), vec![at(1900, Op::Write, 10)]), [2135 + 210]);
-    // All requests that wait are served, in the order in which they came, also during the service.
+    // At point B all waiting requests are served in the order of arrival, including those that
+    // arrive meanwhile.
     let several = vec![at(1900, Op::Read, 10), at(1901, Op::Write, 11), at(2150, Op::Read, 14)];
     assert_eq!(completed(&settings(PGC), several.clone()), [2170, 2380, 2415]);
     let drive = drive(&settings(PGC), several);
     assert_eq!(first_erase(&drive).0, 2415 + 245);
-    // The B before the erase is at 2380.
+    // The point B before the erase is at 2380.
     assert_eq!(completed(&settings(PGC), vec![at(2200, Op::Read, 10)]), [2415]);
-    // The erase is atomic.
+    // The erase cannot be interrupted.
     assert_eq!(completed(&settings(PGC), vec![at(2381, Op::Read, 10)]), [3880 + 35]);
 }
 
@@ -92,21 +96,22 @@ fn at_point_b_any_request_goes_first_and_at_point_a_none() {
 fn preemption_is_counted_by_operation_and_by_collection() {
     let mut drive = drive(&settings(PGC), vec![at(1900, Op::Read, 10), at(2200, Op::Read, 10)]);
     let counts = drive.totals().collections;
-    // The ninth write, which began the collection, is the first to go before it.
+    // The ninth write, which began the collection, is the first operation that goes before its
+    // steps.
     assert_eq!((counts.preemptions, counts.preempted), (3, 1));
 }
 
 #[test]
 fn a_request_for_the_page_on_the_move_shares_its_buffer() {
-    // 1900: page 2 is being read. The read is served by its transfer, which ends at 1925.
+    // At 1900 the collection reads page 2. The read shares its transfer, which ends at 1925.
     let mut drive = drive(&settings(MERGE), vec![at(1900, Op::Read, 2)]);
     assert_eq!(drive.observer().completed_us()[9], 1925);
     assert_eq!(first_erase(&drive).0, 2380);
     assert_eq!(drive.totals().collections.merged_reads, 1);
     // Without merging it is served like other requests.
     assert_eq!(completed(&settings(PGC), vec![at(1900, Op::Read, 2)]), [2170]);
-    // The write's data are programmed in the place of the page that was read: done at 2135, and
-    // the host's programs are one less than without.
+    // The write's data are programmed instead of the copy, until 2135, so there is one program less
+    // than without merging.
     let programs = |preemption| {
         let mut drive = self::drive(&settings(preemption), vec![at(1900, Op::Write, 2)]);
         let merged = drive.totals().collections.merged_writes;
@@ -122,8 +127,9 @@ fn a_request_for_the_page_on_the_move_shares_its_buffer() {
 
 #[test]
 fn a_page_that_waits_in_the_victim_is_moved_next_for_a_request() {
-    // FIFO takes block 0 with pages 1, 2 and 3: at 1890 page 1 is moved. A read of page 3 at 1900 has
-    // page 3 moved at 2135, before page 2, and is served by its transfer at 2170.
+    // FIFO picks block 0 with pages 1, 2 and 3. At 1890 the copy of page 1 begins. Because of a
+    // read of page 3 at 1900, page 3 is copied next, at 2135, before page 2. The read shares its
+    // transfer, which ends at 2170.
     let settings = settings(MERGE);
     let pages = [0, 4, 8, 12, 0, 4, 8, 12, 0];
     let nine = pages.into_iter().map(|page| request(0, Op::Write, page));
@@ -146,14 +152,16 @@ fn a_page_that_waits_in_the_victim_is_moved_next_for_a_request() {
 
 #[test]
 fn a_pipelined_pair_of_reads_takes_t_r_and_the_longer_and_a_transfer() {
-    // At B, 2135: t_R + max(t_R, t_B) + t_B = 25 + 25 + 10. The host's read first, done at 2170;
-    // page 3 is read out at 2195, programmed at 2405.
+    // From point B at 2135 a pair of reads takes t_R + max(t_R, t_B) + t_B = 25 + 25 + 10. The
+    // host's read goes first and is done at 2170. Page 3 is transferred at 2195 and programmed
+    // until 2405.
     let mut drive = drive(&settings(PIPELINE), vec![at(1900, Op::Read, 10)]);
     assert_eq!(drive.observer().completed_us()[9], 2170);
     assert_eq!(first_erase(&drive).0, 2405);
     assert_eq!(drive.totals().collections.pipelined_reads, 1);
-    // With a transfer of 40 us the transfer is the longer: the nine writes end at 9 * 240 = 2160,
-    // page 2 is moved in 25 + 40 + 40 + 200 = 305 to B at 2465; the pair 25 + 40 + 40 to 2570.
+    // With 40 us the transfer is longer than the read. The nine writes end at 9 * 240 = 2160. The
+    // copy of page 2 takes 25 + 40 + 40 + 200 = 305, so point B is at 2465. The pair takes 25 + 40
+    // + 40, until 2570.
     let mut slow = settings(PIPELINE);
     slow.hardware.transfer_ns = 40 * US;
     let drive = self::drive(&slow, vec![at(2200, Op::Read, 10)]);
@@ -163,16 +171,15 @@ fn a_pipelined_pair_of_reads_takes_t_r_and_the_longer_and_a_transfer() {
 
 #[test]
 fn a_pipelined_pair_of_writes_takes_a_transfer_and_the_longer_and_t_w() {
-    // At A, 1925: t_B + max(t_B, t_W) + t_W = 10 + 200 + 200. The host's write is done at 2135, page
-    // 2 is programmed at 2335, page 3 moved at 2580.
+    // From point A at 1925 a pair of writes takes t_B + max(t_B, t_W) + t_W = 10 + 200 + 200. The
+    // host's write is done at 2135, the program of page 2 at 2335, and the copy of page 3 at 2580.
     let mut drive = drive(&settings(PIPELINE), vec![at(1900, Op::Write, 10)]);
     assert_eq!(drive.observer().completed_us()[9], 2135);
     assert_eq!(first_erase(&drive).0, 2580);
     assert_eq!(drive.totals().collections.pipelined_writes, 1);
-    // A read waits for B.
+    // A read waits for point B.
     assert_eq!(completed(&settings(PIPELINE), vec![at(1900, Op::Read, 10)]), [2170]);
-    // The page on the move is rewritten at A: it is not programmed again, so page 3 is next at
-    // 2135.
+    // The host overwrites page 2 at point A, so it need not be programmed. Page 3 is next, at 2135.
     let drive = self::drive(&settings(PIPELINE), vec![at(1900, Op::Write, 2)]);
     assert_eq!(drive.observer().completed_us()[9], 2135);
     assert_eq!(first_erase(&drive).0, 2135 + 245);
@@ -180,15 +187,16 @@ fn a_pipelined_pair_of_writes_takes_a_transfer_and_the_longer_and_t_w() {
 
 #[test]
 fn all_that_wait_are_served_and_the_last_makes_the_pair() {
-    // Reads at 1900 and 1901: B at 2135 serves both, until 2170 and 2205. Page 3 is read from 2195,
-    // while the second goes over the bus, out at 2230, and programmed at 2440.
+    // Two reads arrive at 1900 and 1901. At point B, 2135, both are served, until 2170 and 2205.
+    // The cells read page 3 from 2195 on, while the data of the second read go over the bus. Page 3
+    // is transferred at 2230 and programmed until 2440.
     let reads = vec![at(1900, Op::Read, 10), at(1901, Op::Read, 14)];
     let mut drive = self::drive(&settings(PIPELINE), reads);
     assert_eq!(drive.observer().completed_us()[9..], [2170, 2205]);
     assert_eq!(first_erase(&drive).0, 2440);
     assert_eq!(drive.totals().collections.pipelined_reads, 1);
-    // Two writes at A, 1925: the programs follow each other from 1935, at 2135, 2335 and, the
-    // collection's, 2535. Page 3 is moved at 2780.
+    // Two writes are served at point A, 1925. Programs follow one another from 1935 on: they end at
+    // 2135 and 2335, and the collection's at 2535. The copy of page 3 ends at 2780.
     let writes = vec![at(1900, Op::Write, 10), at(1901, Op::Write, 11)];
     let mut drive = self::drive(&settings(PIPELINE), writes);
     assert_eq!(drive.observer().completed_us()[9..], [2135, 2335]);
@@ -198,8 +206,8 @@ fn all_that_wait_are_served_and_the_last_makes_the_pair() {
 
 #[test]
 fn a_look_into_the_queue_costs_its_time_at_each_point() {
-    // 0.6 us at B and A, twice a page move, and once before the erase: the second move ends at
-    // 2380 + 4 * 0.6, the erase begins 0.6 us later. The B before the ninth write costs 0.6 too.
+    // A check takes 0.6 us at each point: at B and at A of both copies, and at B before the erase.
+    // So the erase begins 5 * 0.6 us later than 2380.
     let mut settings = settings(PGC);
     settings.collecting.poll_ns = 600;
     let drive = drive(&settings, Vec::new());
@@ -209,27 +217,29 @@ fn a_look_into_the_queue_costs_its_time_at_each_point() {
 
 #[test]
 fn below_the_hard_threshold_writes_wait_and_reads_do_not() {
-    // Two erased blocks when the collection begins; the ninth write takes one: 1 < 2 is state S2.
+    // Two blocks are erased when the collection begins. The ninth write takes one, and 1 < 2 leads
+    // to state S2.
     let mut settings = settings(PGC);
     settings.collecting.hard = 2;
     let mut drive = drive(&settings, vec![at(1900, Op::Write, 10), at(1910, Op::Read, 14)]);
     let times = drive.observer().completed_us();
     assert_eq!(times[10], 2170);
-    // Left above 2 blocks. Copies take a block: 0, then 1 after the first erase; the second
-    // victim's pages fill that block: 2; the third's need another: 2; after the fourth 3, and no
-    // block is collected any more. Each takes 2 * 245 + 1500; the read 35.
+    // State S2 ends when more than 2 blocks are erased. Copies take a block, so that none is left,
+    // and after the first erase there is 1. The copies of the second victim fill that block: 2.
+    // Those of the third need another block: 2. After the fourth there are 3, and collections stop.
+    // Each takes 2 * 245 + 1500, and the read 35.
     assert_eq!(times[9], 1890 + 35 + 4 * 1990 + 210);
     let counts = drive.totals().collections;
     assert_eq!((counts.entered_s2, counts.entered_s3, counts.ended), (1, 0, 4));
-    // Without the threshold the write goes at the next B.
+    // Without the threshold the write is served at the next point B.
     let free = completed(&self::settings(PGC), vec![at(1900, Op::Write, 10)]);
     assert_eq!(free, [2345]);
 }
 
 #[test]
 fn an_urgent_write_below_the_hard_threshold_stops_preemption() {
-    // State S3 at 2135: neither goes before the erase at 3635 - then the urgent write, at the first
-    // B of the second victim, and the read after it.
+    // State S3 begins at 2135: neither request goes before the erase, which ends at 3880. Then the
+    // urgent write is served, at the first point B of the second victim, and the read after it.
     let mut settings = settings(PGC);
     settings.collecting.hard = 2;
     let urgent = TimedRequest { urgent: true, ..at(1900, Op::Write, 10) };
@@ -243,12 +253,12 @@ fn an_urgent_write_below_the_hard_threshold_stops_preemption() {
 
 #[test]
 fn an_urgent_write_to_another_die_of_the_unit_stops_preemption_too() {
-    // Two dies on a channel, whose pages are even and odd, and four erased blocks in all. Each die
-    // has the eight writes of `drive`, on its own half of the pages; the bus takes no time. A ninth
-    // to die 0 at 1600, 200 long, begins a collection there; the read at 2000 goes at the B at 2025
-    // and the second page is moved by 2275. Then the write that came to die 1 at 2100, if it is
-    // urgent, has the block erased, until 3775: it goes at once on its own die, and the read at
-    // 2110 on the first. If it is not, the read goes first, and the write with those that wait for
+    // Two dies are on a channel: die 0 has the even pages, die 1 the odd ones. Each gets the eight
+    // writes of `drive` on its own pages; then four blocks are erased in all. The bus takes no
+    // time. A ninth write to die 0, from 1600 to 1800, begins a collection there. The read of 2000
+    // is served at point B, at 2025, and the second copy ends at 2275. A write arrives at die 1 at
+    // 2100, and a read at die 0 at 2110. If the write is urgent, the victim is erased first, until
+    // 3775; then both are served. If it is not urgent, the read goes first, and the write waits for
     // the hard threshold.
     let mut settings = settings(PGC);
     settings.hardware.ways = 2;
@@ -285,10 +295,11 @@ fn an_urgent_write_to_another_die_of_the_unit_stops_preemption_too() {
 
 #[test]
 fn with_no_block_left_writes_wait_for_an_erase_and_are_counted() {
-    // The ninth write takes a block, of which three pages are left, and one block is reserved. Of
-    // five writes at 1900 three find room at the B at 2135, until 2765; the fourth needs a block:
-    // page 3 is moved, 245, and the block erased, 1500, at 4510. One erased block is reserved
-    // still. The next two victims leave 2 - so the fourth goes at the third erase.
+    // The ninth write takes a block, of which three pages are left; the other erased block is
+    // reserved for copies. Of five writes at 1900, three find room at point B, from 2135 to 2765.
+    // The fourth needs a block. Page 3 is copied in 245 and the victim erased in 1500, until 4510,
+    // but the one erased block is still reserved. Only the third erase leaves 2, and the fourth
+    // write goes.
     let five = (0..5).map(|page| at(1900, Op::Write, 8 + page)).collect();
     let mut drive = drive(&settings(PGC), five);
     let times = drive.observer().completed_us();
@@ -307,19 +318,19 @@ fn suspending() -> Settings {
 
 #[test]
 fn a_suspended_erase_lets_a_request_through_and_goes_on_with_what_was_left() {
-    // The erase runs from 2380; at 2500 it is suspended until 2520, the read takes 35, and the 1380
-    // that are left end at 3935.
+    // The erase begins at 2380. At 2500 it is suspended, which takes until 2520. The read takes 35,
+    // and the remaining 1380 of the erase end at 3935.
     let read = vec![at(2500, Op::Read, 10)];
     let mut drive = drive(&suspending(), read.clone());
     assert_eq!(drive.observer().completed_us()[9], 2555);
     assert_eq!(first_erase(&drive), (2380, 3935));
     assert_eq!(drive.totals().suspended_erases, 1);
     assert_eq!(completed(&suspending(), vec![at(2500, Op::Write, 10)]), [2520 + 210]);
-    // Too little is left: 1380 < 1400.
+    // The erase is not suspended if less than 1400 is left, and 1380 < 1400.
     let mut lazy = suspending();
     lazy.suspend.least_erase_ns = 1400 * US;
     assert_eq!(completed(&lazy, read), [3880 + 35]);
-    // Resuming costs time.
+    // The resumption takes time.
     let mut slow = suspending();
     slow.suspend.resume_ns = 7 * US;
     let drive = self::drive(&slow, vec![at(2500, Op::Read, 10)]);
@@ -328,7 +339,8 @@ fn a_suspended_erase_lets_a_request_through_and_goes_on_with_what_was_left() {
 
 #[test]
 fn an_operation_with_just_enough_left_is_suspended() {
-    // At 2500 the erase that began at 2380 has 1380 left, at 2000 the program from 1935 has 135.
+    // At 2500 the erase that began at 2380 has 1380 left. At 2000 the program that began at 1935
+    // has 135 left.
     let with = |least_erase_us: u64, least_program_us: u64, us: u64| {
         let mut settings = suspending();
         settings.suspend.least_erase_ns = least_erase_us * US;
@@ -341,38 +353,39 @@ fn an_operation_with_just_enough_left_is_suspended() {
 
 #[test]
 fn a_collection_holds_its_die_while_its_operation_is_let_go() {
-    // As above: the die is the collection's from 1890 until the erase ends at 3935, but for the 35 of
-    // the read that goes before the rest of the erase.
+    // The collection holds the die from 1890 until the erase ends at 3935, except for the 35 of the
+    // read, which is served before the rest of the erase.
     let mut plain = drive(&settings(PGC), Vec::new());
     let without = plain.totals().die_collecting_ns[0];
     let mut drive = drive(&suspending(), vec![at(2500, Op::Read, 10)]);
     assert_eq!(drive.totals().die_collecting_ns, [without + 20 * US]);
-    // The read waited for the collection, not in its queue.
+    // The read's waiting time counts as time of the collection, not of the queue.
     let read = drive.observer().requests.iter().find(|request| request.number == 9).unwrap();
     assert_eq!((read.blocked_ns, read.queue_ns), (20 * US, 0));
 }
 
 #[test]
 fn a_suspended_program_lets_reads_through_and_no_writes() {
-    // Page 2 is programmed from 1935 to 2135. At 2000: 20 us, a read of 35, and 135 are left.
+    // Page 2 is programmed from 1935 to 2135. At 2000 it is suspended, which takes 20; the read
+    // takes 35, and 135 of the program are left.
     assert_eq!(completed(&suspending(), vec![at(2000, Op::Read, 10)]), [2055]);
     let write = completed(&suspending(), vec![at(2000, Op::Write, 10)]);
     assert_eq!(write, [2135 + 210]);
-    // Before the program has begun there is nothing to suspend: at A, 1925, and while the page goes
-    // over the bus, 1925 to 1935, the read is next.
+    // Before the program begins, no suspension is needed: the read goes first at point A, 1925, and
+    // also during the transfer of the page, from 1925 to 1935.
     assert_eq!(completed(&suspending(), vec![at(1900, Op::Read, 10)]), [1925 + 35]);
     let mut drive = drive(&suspending(), vec![at(1930, Op::Read, 10)]);
     assert_eq!(drive.observer().completed_us()[9], 1935 + 35);
     assert_eq!((drive.totals().suspended_programs, first_erase(&drive).0), (0, 2380 + 35));
-    // Its own page is in the buffer: the transfer alone.
+    // A read of the page that is programmed needs only the transfer, as the page is in the buffer.
     assert_eq!(completed(&suspending(), vec![at(2000, Op::Read, 2)]), [2030]);
-    // The host's own programs too: the ninth write runs from 1680, its program from 1690.
+    // Programs of the host are suspended, too: the ninth write begins at 1680, its program at 1690.
     let mut drive = self::drive(&suspending(), vec![at(1700, Op::Read, 10)]);
     assert_eq!(drive.observer().completed_us()[8..], [1890 + 55, 1755]);
     let ninth = *drive.observer().requests.last().unwrap();
     assert_eq!((ninth.cell_ns, ninth.bus_ns), (200 * US, 10 * US));
     assert_eq!(drive.totals().suspended_programs, 1);
-    // Only erases can be suspended: the read waits for B.
+    // If only erases can be suspended, the read waits for point B.
     let mut erases = suspending();
     erases.suspend.program = false;
     assert_eq!(completed(&erases, vec![at(2000, Op::Read, 10)]), [2170]);
@@ -380,8 +393,8 @@ fn a_suspended_program_lets_reads_through_and_no_writes() {
 
 #[test]
 fn an_operation_is_suspended_so_many_times_and_then_ends() {
-    // A read every 100 us from 2400 on: two suspends of the erase, each 55 us, then it goes on to its
-    // end at 2380 + 1500 + 2 * 55, and the reads that came meanwhile follow.
+    // A read arrives every 100 us from 2400 on. The erase is suspended twice, for 55 us each. Then
+    // it runs to its end at 2380 + 1500 + 2 * 55, and the reads that arrived meanwhile follow.
     let mut settings = suspending();
     settings.suspend.most = 2;
     let reads = (0..12).map(|index| at(2400 + 100 * index, Op::Read, 10)).collect();
@@ -389,16 +402,19 @@ fn an_operation_is_suspended_so_many_times_and_then_ends() {
     let times = drive.observer().completed_us();
     assert_eq!(first_erase(&drive).1, 3880 + 110);
     assert_eq!(times[9..12], [2455, 2555, 3990 + 35]);
-    // The third read is the first that waits for the end, from 2600 on; the others after it are not told.
+    // The third read is the first one that waits for the end, from 2600 on. Later ones are not
+    // reported.
     assert_eq!(drive.observer().refused, [(true, (3990 - 2600) * US)]);
-    // Reads that come during the service of one are another suspend, without its time: the erase
-    // is let go at 2420, reads at 2400 and 2430 end at 2455 and 2490, and that is all.
+    // A read that arrives while another is served counts as a second suspension, which takes no
+    // time. The erase is suspended until 2420; the reads of 2400 and 2430 end at 2455 and 2490. No
+    // further suspension is allowed.
     let reads = vec![at(2400, Op::Read, 10), at(2430, Op::Read, 10), at(2480, Op::Read, 10)];
     let drive = self::drive(&settings, reads);
     assert_eq!(drive.observer().completed_us()[9..], [2455, 2490, 2380 + 1500 + 90 + 35]);
-    // The third waits when the erase goes on at 2490.
+    // The third read begins to wait for the erase when that goes on, at 2490.
     assert_eq!(drive.observer().refused, [(true, (3970 - 2490) * US)]);
-    // A third suspension lets it through. One with too little time left is not the limit's doing.
+    // If three suspensions are allowed, no read waits. An erase that is not suspended because too
+    // little time is left is not reported.
     let three = vec![at(2400, Op::Read, 10), at(2500, Op::Read, 10), at(2600, Op::Read, 10)];
     let refused = |change: &dyn Fn(&mut Settings)| {
         let mut settings = settings.clone();
@@ -408,7 +424,8 @@ fn an_operation_is_suspended_so_many_times_and_then_ends() {
     assert_eq!(refused(&|_| {}), [(true, (3990 - 2600) * US)]);
     assert_eq!(refused(&|it| it.suspend.most = 3), []);
     assert_eq!(refused(&|it| it.suspend.least_erase_ns = 1400 * US), []);
-    // The program of the ninth write from 1690 is suspended for a read at 1700, once: it ends at 1890 + 55.
+    // The program of the ninth write, from 1690 on, is suspended once, for a read at 1700. It ends
+    // at 1890 + 55.
     settings.suspend.most = 1;
     let twice = vec![at(1700, Op::Read, 10), at(1760, Op::Read, 10)];
     let drive = self::drive(&settings, twice);
@@ -417,9 +434,9 @@ fn an_operation_is_suspended_so_many_times_and_then_ends() {
 
 #[test]
 fn the_worst_case_is_an_erase_and_a_program_or_the_suspend_time() {
-    // One read at every microsecond of a collection in turn. PGC: the erase, then the service;
-    // or a move. With suspends: at most the suspend time, and the read - and a transfer, which
-    // cannot be suspended.
+    // One read arrives at some time of a collection; the times are tried in steps of 5 us. With PGC
+    // the longest wait is for the erase. With suspension it is for the suspension time, or for a
+    // read and a transfer of the collection, which cannot be suspended.
     let (mut worst_pgc, mut worst_suspend, mut worst_none) = (0, 0, 0);
     let worst = |settings: &Settings, us: u64, worst: &mut u64| {
         let drive = drive(settings, vec![at(us, Op::Read, 10)]);
@@ -433,8 +450,8 @@ fn the_worst_case_is_an_erase_and_a_program_or_the_suspend_time() {
         worst(&settings(Preemption::None), us, &mut worst_none);
     }
     assert!((1500..=1500 + 200 + 35).contains(&worst_pgc), "{worst_pgc}");
-    // The page that is moved is read and goes over the bus, 25 and 10: at A the read goes first. An
-    // erase or a program is suspended in 20.
+    // The collection reads a page and transfers it, in 25 and 10; then, at point A, the host's read
+    // goes first. The suspension of an erase or a program takes only 20.
     assert_eq!(worst_suspend, 25 + 10 + 25 + 10);
     assert!(worst_none >= 3700, "{worst_none}");
 }

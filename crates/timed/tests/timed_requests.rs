@@ -1,9 +1,7 @@
-//! One meaning of a request on both drives: requests of 1 to 64 pages, some of them in two pieces, that begin
-//! and end anywhere, with discards, reads, streams and a flush behind every so many page writes. The drive
-//! with a clock, of one die, decides and counts as the counting drive does.
-//!
-//! Requests have whole units if a flash page holds several: a unit that is written in part reaches the page
-//! buffer once it has been read, and with a clock the whole ones beside it are there before.
+//! Tests that a request means the same on both drives: a timed drive of one die makes the same
+//! decisions and counts as the counting drive. Requests are writes, reads and discards of 1 to 64
+//! pages with streams, some in two pieces. They may begin and end within a page. In some cases a
+//! flush follows each given number of page writes.
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
@@ -17,7 +15,7 @@ use flashgc_workload::{Batch, Flushing, FlushingRequests, Op, Workload, Workload
 
 use crate::timed_common::{Listed, PAGE, Recorder, paper_hardware, request, settings, unit_layer};
 
-/// Pages that a request touches, or covers if it is a discard.
+/// Returns the pages that a request touches; for a discard, those that it covers as a whole.
 fn pages_of(request: &TimedRequest) -> std::ops::Range<u32> {
     let page = u64::from(PAGE);
     let (first, behind) = match request.op {
@@ -27,7 +25,7 @@ fn pages_of(request: &TimedRequest) -> std::ops::Range<u32> {
     first as u32..(behind as u32).max(first as u32)
 }
 
-/// Requests, cut into commands on pages as a trace is.
+/// A workload that cuts listed requests into commands on pages, as a trace does.
 struct Commands {
     requests: Vec<TimedRequest>,
     next: usize,
@@ -49,7 +47,7 @@ impl Workload for Commands {
         let mut goes_on = false;
         while let Some(request) = self.requests.get(self.next) {
             let pages = pages_of(request);
-            // A batch has whole requests.
+            // A batch only has whole requests.
             if !goes_on && batch.pages.len() + 2 * 64 > limit.max(128) {
                 break;
             }
@@ -84,7 +82,7 @@ fn drawn(count: usize, pages: u32, seed: u64) -> Vec<TimedRequest> {
         let whole = TimedRequest { bytes, stream, ..request(0, op, first) };
         let whole = TimedRequest { offset: whole.offset + u64::from(before), ..whole };
         if op == Op::Write && length > 3 && rng.below(2) == 0 {
-            // Its second half lies elsewhere.
+            // The request has two pieces; the second half is at another address.
             let half = (length / 2) * PAGE - before;
             let other = rng.below(pages - length);
             all.push(TimedRequest { bytes: half, goes_on: true, ..whole });
@@ -160,7 +158,7 @@ fn a_request_is_the_same_on_both_drives() {
 
         let hardware =
             Hardware { page_bytes: PAGE * units, units_per_page: units, ..paper_hardware() };
-        // A request at a time: the drive rests in between.
+        // The host sends one request at a time, and the drive is idle in between.
         let host = Loop::Closed { threads: 1, think_ns: 1_000_000_000 };
         let mut settings = Settings { host, ..settings(hardware) };
         settings.collecting.low += spec.kept_for_copies();

@@ -1,5 +1,6 @@
-//! The SLC region: the place and the depth of the cliff, worked out by hand; folds in idle time; and no
-//! data are lost, in any order of precedence.
+//! Tests of the SLC region: the write cliff, at which the region is full and writes get slow,
+//! worked out by hand; folds in idle time; and data that must not be lost, with all kinds of
+//! preemption.
 
 use flashgc_base::rng::Stream;
 use flashgc_ftl::{Fill, Geometry, SlcBlocks, SlcRegion};
@@ -14,9 +15,9 @@ use crate::timed_common::{
     unit_layer,
 };
 
-/// The pages of a block: an SLC block of TLC flash has 8.
+/// The number of pages of a normal block. An SLC block of TLC flash has a third of them, 8.
 const B: u32 = 24;
-/// The times of normal cells, of SLC cells, and of a fold whose 8 pages are all live.
+/// The times of normal blocks, of SLC blocks, and of a fold with 8 valid pages, in microseconds.
 const READ: u64 = 60;
 const PROGRAM: u64 = 700;
 const ERASE: u64 = 3500;
@@ -25,7 +26,7 @@ const SLC_PROGRAM: u64 = 200;
 const SLC_ERASE: u64 = 2000;
 const FOLD: u64 = 8 * (SLC_READ + PROGRAM) + SLC_ERASE;
 
-/// Returns settings of two dies of TLC flash, without waiting for a bus.
+/// Returns settings of two dies of TLC flash whose transfers take no time.
 fn tlc(blocks: SlcBlocks, waits: bool) -> Settings {
     let hardware = Hardware {
         dies: 2,
@@ -45,14 +46,15 @@ fn tlc(blocks: SlcBlocks, waits: bool) -> Settings {
     Settings { slc: Some(slc), host, ..settings(hardware) }
 }
 
-/// Writes pages 0 to `count` - 1 to an empty drive of 64 blocks a die. Returns the drive, and the time
-/// at which the k-th page of a die was done, in microseconds; the other die is in step.
+/// Writes pages 0 to `count` - 1 to an empty drive of 64 blocks a die. Returns the drive, and the
+/// times at which the pages of one die were done, in microseconds. The times of the other die are
+/// the same.
 fn burst(settings: &Settings, count: u32) -> (TimedDrive<Recorder>, Vec<u64>) {
     let geometry = Geometry::new(128, B, 2400).unwrap();
     let layer = layer(settings, geometry, "greedy", Fill::Empty, 2);
     let requests = (0..count).map(|page| request(0, Op::Write, page)).collect();
     let mut drive = recorded(settings, layer, requests);
-    // The run stops before its end: the drive would be idle then, and fold.
+    // The run stops with the last request. Later the drive would be idle, and fold.
     let until = Until { completed: count.into(), ..Until::END };
     assert_eq!(drive.run(until).unwrap(), Stop::Reached);
     drive.audit().unwrap();
@@ -68,7 +70,7 @@ fn counts(drive: &mut TimedDrive<Recorder>) -> SlcCounts {
 
 #[test]
 fn the_cliff_is_at_the_size_of_the_region_and_as_deep_as_the_cells_say() {
-    // 8 blocks of 8 pages on each die: 64 pages in 200 us each, and then 700 us a page.
+    // Each die has 8 SLC blocks of 8 pages: 64 pages take 200 us each, and later pages 700 us.
     let (mut drive, done) = burst(&tlc(SlcBlocks::Static(8), false), 400);
     let before = (1..=64).map(|k| k * SLC_PROGRAM);
     let after = (1..=136).map(|k| 64 * SLC_PROGRAM + k * PROGRAM);
@@ -80,8 +82,9 @@ fn the_cliff_is_at_the_size_of_the_region_and_as_deep_as_the_cells_say() {
 
 #[test]
 fn writes_that_wait_for_the_region_pay_for_its_folds() {
-    // Once it is full a block is folded for each 8 pages: its pages are read in 25 us and programmed in
-    // 700 us, and it is erased in 2 ms. So a page takes 200 + 725 + 2000 / 8 = 1175 us.
+    // When the region is full, a block is folded for each 8 pages. A fold reads each page in 25 us
+    // and programs it in 700 us, and erases the block in 2 ms. So a page takes 200 + 725 + 2000 / 8
+    // = 1175 us.
     let (mut drive, done) = burst(&tlc(SlcBlocks::Static(8), true), 400);
     let before = (1..=64).map(|k| k * SLC_PROGRAM);
     let after = (0..136).map(|k| {
@@ -104,9 +107,10 @@ fn writes_that_wait_for_the_region_pay_for_its_folds() {
 
 #[test]
 fn a_lent_region_ends_where_free_blocks_do_and_then_folds_make_room() {
-    // Of 64 free blocks a die 16 are kept: 48 lent blocks have 8 pages each. Then 14 blocks are written
-    // directly, and 2 stay erased. From then on a block of 24 pages needs folds that gain one: each
-    // gains 1 - 8/24 of a block, so it needs 1.5, and a page takes 700 us + 1.5 x 7800 us / 24.
+    // Of 64 erased blocks a die, 16 stay in the pool, so the region borrows 48 blocks of 8 pages.
+    // Then 14 blocks are written directly, and 2 stay erased. After that folds must make room for
+    // each block of 24 pages. A fold gains 1 - 8/24 of a block, so a block needs 1.5 folds, and a
+    // page takes 700 us + 1.5 x 7800 us / 24.
     let (mut drive, done) =
         burst(&tlc(SlcBlocks::Dynamic { keep: 16, most: u32::MAX }, false), 2400);
     let (lent, direct) = (48 * 8, 14 * 24);
@@ -141,13 +145,13 @@ fn a_lent_region_is_smaller_on_a_fuller_drive() {
         let pages: Vec<u32> = (0..2 * written).collect();
         let requests = (960..1960).map(|page| request(0, Op::Write, page)).collect();
         let mut drive = recorded(&settings, layer, requests);
-        // Before the clock starts data go to normal blocks.
+        // Before the clock starts, data are written to normal blocks.
         drive.precondition(&pages).unwrap();
         assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended);
         let blocks = 64 - written / B - 16;
         let done = drive.observer().completed_us();
         let slow = done.chunks(2).position(|pair| pair[0] % SLC_PROGRAM != 0).unwrap();
-        // The first page after the region takes 700 us.
+        // The first page that does not fit into the region takes 700 us.
         assert_eq!(slow as u32, blocks * 8, "{written} pages a die were written before");
         drive.audit().unwrap();
     }
@@ -155,9 +159,10 @@ fn a_lent_region_is_smaller_on_a_fuller_drive() {
 
 #[test]
 fn idle_dies_fold_and_the_next_burst_is_fast_again() {
-    // The burst ends at 64 x 200 us = 12.8 ms, and 10 ms later each die folds its 8 blocks in 7.8 ms
-    // each, until 85.2 ms. A burst that comes in the 7th fold waits for its end, at 77.4 ms, and finds 7
-    // blocks; the last block of the first burst is not folded.
+    // The burst ends at 64 x 200 us = 12.8 ms. 10 ms later each die begins to fold its 8 blocks, in
+    // 7.8 ms each, until 85.2 ms. A second burst during the 7th fold waits for the end of that
+    // fold, at 77.4 ms. It finds 7 erased blocks, and the last block of the first burst is not
+    // folded.
     for (again_us, begins_us, in_slc) in [(90_000, 90_000, 64), (75_000, 77_400, 56)] {
         let settings = Settings { host: Loop::Open, ..tlc(SlcBlocks::Static(8), false) };
         let geometry = Geometry::new(128, B, 2400).unwrap();
@@ -190,12 +195,13 @@ fn idle_dies_fold_and_the_next_burst_is_fast_again() {
 
 #[test]
 fn dead_pages_are_not_folded_and_reads_take_the_time_of_their_cells() {
-    // Each die writes 32 pages twice: the first 4 blocks are dead and take an erase alone.
+    // Each die writes 32 pages twice. The first 4 blocks then have no valid page, and need only an
+    // erase.
     let settings = Settings { host: Loop::Open, ..tlc(SlcBlocks::Static(8), false) };
     let geometry = Geometry::new(128, B, 2400).unwrap();
     let layer = layer(&settings, geometry, "greedy", Fill::Empty, 2);
     let writes = (0..128).map(|k| request(0, Op::Write, k % 64));
-    // One read in the region, at 15 ms, and one of the same page after the folds.
+    // One read of a page in the region, at 15 ms, and one of the same page after the folds.
     let reads = [15_000, 200_000].map(|us| request(us * US, Op::Read, 0));
     let mut drive = recorded(&settings, layer, writes.chain(reads).collect());
     assert_eq!(drive.run(Until::END).unwrap(), Stop::Ended);
@@ -210,14 +216,14 @@ fn dead_pages_are_not_folded_and_reads_take_the_time_of_their_cells() {
         reads: 1,
     };
     assert_eq!(counts(&mut drive), expected);
-    // The other die has been idle since 12.8 ms: it erases 4 blocks, then folds 4 with live pages.
+    // The other die is idle from 12.8 ms on. It erases 4 blocks, and then folds 4 with valid pages.
     let ends = |die| drive.observer().collections.iter().filter(move |it| it.1 == die && !it.2);
     let last = ends(1).map(|it| it.0 / US).max().unwrap();
     assert_eq!(last, 12_800 + 10_000 + 4 * SLC_ERASE + 4 * FOLD);
 }
 
-/// Two blocks of 8 units have two flash pages each. A unit waits for the three others of its page without
-/// taking time, and the last of them takes the time of the cells.
+/// The region has two blocks of 8 units; each block has two flash pages of four units. A unit that
+/// waits in the page buffer takes no time. The last of four takes the time of the program.
 #[test]
 fn a_flash_page_of_the_region_is_programmed_as_one() {
     let mut settings = tlc(SlcBlocks::Static(2), false);
@@ -237,7 +243,8 @@ fn a_flash_page_of_the_region_is_programmed_as_one() {
     assert_eq!(drive.observer().completed_us(), expected);
     let expected = SlcCounts { host_pages: 16, direct_pages: 8, ..SlcCounts::default() };
     assert_eq!(counts(&mut drive), expected);
-    // A flush takes the time of the cells in which the units wait: one page in the region, one behind it.
+    // A flush takes the time of a program: in the first case of a page in the region, in the second
+    // of a page in a normal block.
     for (count, cells) in [(1, SLC_PROGRAM), (17, PROGRAM)] {
         let mut requests = writes(count);
         requests.push(TimedRequest { bytes: 0, ..request(0, Op::Flush, 0) });
@@ -249,7 +256,8 @@ fn a_flash_page_of_the_region_is_programmed_as_one() {
     }
 }
 
-/// Makes random reads, writes and TRIMs on a drive that is nearly full, in bursts with pauses.
+/// Runs random reads, writes and TRIMs on a nearly full drive, in bursts with pauses, and checks
+/// all data.
 fn at_random(settings: &Settings, seed: u64) {
     let planes = settings.hardware.all_planes();
     let geometry = Geometry::new(40 * planes, B, u64::from(planes * 19 * B)).unwrap();
@@ -304,7 +312,7 @@ fn no_data_are_lost_whatever_gives_way() {
                 settings.collecting.preemption = preemption;
                 settings.collecting.idle = Some(Idle { below: 6, after_ns: 10_000 * US });
                 at_random(&settings, seed);
-                // Operations overlap, and planes go together.
+                // With these settings operations overlap, and there are multi-plane operations.
                 settings.hardware.planes = 2;
                 settings.hardware.transfer_ns = 30 * US;
                 settings.hardware.command_ns = US;

@@ -1,5 +1,5 @@
-//! Streams: before the clock and with it, each page of a request has the stream of its own address, as on the
-//! counting drive.
+//! Tests of streams: each page of a request has the stream of its own address, as on the counting
+//! drive, before the clock starts and after.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ fn geometry() -> Geometry {
     Geometry::with_spare(100, 16, 0.2).unwrap()
 }
 
-/// The first fifth of the pages is stream 0, the rest stream 1.
+/// Returns ranges in which the first fifth of the pages has stream 0, and the rest has stream 1.
 fn ranges() -> Arc<StreamRanges> {
     let all = u64::from(geometry().logical_pages()) * u64::from(PAGE);
     let border = u64::from(geometry().logical_pages() / 5) * u64::from(PAGE);
@@ -29,7 +29,7 @@ fn ranges() -> Arc<StreamRanges> {
     Arc::new(StreamRanges::parse(Path::new("table"), table.as_bytes()).unwrap())
 }
 
-/// Returns requests of up to 60 pages, so that many lie in both ranges, and the pages of each.
+/// Returns requests of up to 60 pages, each with its pages. Many lie in both ranges.
 fn requests(count: usize) -> Vec<(TimedRequest, Vec<u32>)> {
     let pages = geometry().logical_pages();
     let mut rng = Stream::new(3, "requests");
@@ -43,7 +43,8 @@ fn requests(count: usize) -> Vec<(TimedRequest, Vec<u32>)> {
     (0..count).map(|_| next()).collect()
 }
 
-/// Returns what the counting drive decides and counts, whose commands have the streams of their pages.
+/// Runs the requests on the counting drive, with the stream of each page. Returns its counts and
+/// the digest of its decisions.
 fn counted(requests: &[(TimedRequest, Vec<u32>)]) -> (Counters, u64) {
     let layout = Layout {
         frontier: Frontier::Pool { low: 2 },
@@ -68,7 +69,7 @@ fn counted(requests: &[(TimedRequest, Vec<u32>)]) -> (Counters, u64) {
     (layer.counters(), layer.decisions())
 }
 
-/// Returns the requests with the streams of their pages, in pieces.
+/// Returns the requests with streams, cut into pieces where the stream changes.
 fn named(requests: Vec<TimedRequest>) -> Vec<TimedRequest> {
     let mut stream = RangedRequests::new(Box::new(Listed::new(requests)), ranges(), PAGE);
     let (mut all, mut batch) = (Vec::new(), Vec::new());
@@ -82,7 +83,7 @@ fn named(requests: Vec<TimedRequest>) -> Vec<TimedRequest> {
 }
 
 fn timed(requests: Vec<TimedRequest>) -> TimedDrive<Recorder> {
-    // One request at a time: the drive rests in between.
+    // The host sends one request at a time, and the drive is idle in between.
     let host = Loop::Closed { threads: 1, think_ns: 1_000_000_000 };
     let mut settings = Settings { host, ..settings(paper_hardware()) };
     settings.collecting.low += PlacementSpec::parse(PLACEMENT).unwrap().kept_for_copies();

@@ -1,6 +1,6 @@
-//! No request is lost, served twice or served stale, with any settings: every read must return the
-//! version that was current when it was dispatched, under random preemption, merging, pipelining
-//! and suspension.
+//! Tests with random settings: no request may be lost or served twice, and every read must return
+//! the version that was current when the read was dispatched. Preemption, merging, pipelining,
+//! suspension and much else are drawn at random.
 
 use flashgc_base::counts::Counts;
 use flashgc_base::rng::Stream;
@@ -20,7 +20,7 @@ use flashgc_workload::requests::TimedRequest;
 
 use crate::timed_common::*;
 
-/// Random numbers of one case.
+/// The random numbers of one case.
 struct Draw(Stream);
 
 impl Draw {
@@ -49,7 +49,7 @@ const COLLECTORS: [(&str, &str); 5] = [
     ("z-cost-benefit", "none"),
 ];
 
-/// Returns random settings, and the erased blocks that a plane keeps.
+/// Returns random settings, and the number of erased blocks that a plane keeps.
 fn settings(draw: &mut Draw, for_copies: u32) -> (Settings, u32) {
     let hardware = Hardware {
         channels: draw.of(&[1, 2]),
@@ -117,8 +117,8 @@ fn settings(draw: &mut Draw, for_copies: u32) -> (Settings, u32) {
     (settings, kept)
 }
 
-/// Returns random details: kinds of pages, repeated reads, a link to the host and serial overwrites, each
-/// for some of the drives.
+/// Returns random details of real drives: kinds of pages, repeated reads, a link to the host and
+/// serial overwrites. Each is switched on in some of the cases.
 fn details(draw: &mut Draw) -> Details {
     let age = ReadRetry::parse("from=2,every=3,after=20ms,each=10ms").unwrap();
     let kinds = PageTimes::of_kinds(&[20 * US, 30 * US, 50 * US]);
@@ -137,7 +137,8 @@ fn details(draw: &mut Draw) -> Details {
     }
 }
 
-/// Returns requests on few pages, hot ones among them, of up to three pages and any bytes of them.
+/// Returns random requests of up to three pages, of whole pages or of any bytes. Some pages are
+/// hot.
 fn requests(draw: &mut Draw, count: usize, pages: u32) -> Vec<TimedRequest> {
     let reads = draw.from(1, 9);
     let whole = draw.maybe();
@@ -174,13 +175,14 @@ fn requests(draw: &mut Draw, count: usize, pages: u32) -> Vec<TimedRequest> {
         .collect()
 }
 
-/// Runs case number `case`. Returns the reads that were checked, the zombies that were overwritten, and the
-/// totals.
+/// Runs case number `case` with `count` requests. Returns the number of checked reads, the number
+/// of zombies that were overwritten, and the totals.
 fn run(case: u64, count: usize) -> (u64, u64, flashgc_timed::Totals) {
     run_units(case, count, PageBuffer::default(), None)
 }
 
-/// An SLC region for a random drive, and the collector and the wear of that.
+/// A random SLC region for a drive, with the victim policy, the placement and the wear of that
+/// drive.
 struct WithRegion {
     collector: (&'static str, &'static str),
     slc: Slc,
@@ -188,7 +190,8 @@ struct WithRegion {
     lifespan: Option<Lifespan>,
 }
 
-/// Placements that name classes for copies, and others for the host's writes alone.
+/// The placements of drives with a region. Some have classes for copies, others only for the host's
+/// writes.
 const SORTED: [&str; 6] =
     ["none", "dac", "dac:regions=2,zombie-block=yes", "sepbit", "multilog", "sfs"];
 const VICTIMS: [&str; 9] = [
@@ -204,13 +207,13 @@ const VICTIMS: [&str; 9] = [
 ];
 
 impl WithRegion {
-    /// The region number `case`.
+    /// Returns the region of case number `case`.
     fn draw(case: u64, is_protected: bool) -> Self {
         let draw = &mut Draw(Stream::new(case, "region"));
         let placement = if is_protected { draw.of(&SORTED) } else { "none" };
         let plain = placement == "none";
         let blocks = draw.from(1, 3) as u32;
-        // As many stay erased as collections leave.
+        // `keep` is set later, to the number of erased blocks at which collections stop.
         let lent = SlcBlocks::Dynamic { keep: 0, most: blocks + 1 };
         let region = SlcRegion {
             blocks: draw.of(&[SlcBlocks::Static(blocks), lent]),
@@ -235,14 +238,15 @@ impl WithRegion {
         }
     }
 
-    /// Blocks of a plane that it keeps beside those of the placement.
+    /// Returns the number of blocks that a plane keeps for the region and for levelling.
     fn blocks_kept(&self, placement: &PlacementSpec) -> u32 {
         self.slc.region.blocks_kept(placement) + u32::from(self.levelling.is_some())
     }
 }
 
-/// Runs case number `case` with several mapping units in a flash page; without protection the host
-/// flushes. With an SLC region the drive has its collector too, and may wear out.
+/// Runs case number `case` with the page buffers `buffer`. If their power is not protected, the
+/// host sends flushes. A drive with an SLC region has the policies of that region, and may wear
+/// out.
 fn run_units(
     case: u64,
     count: usize,
@@ -252,7 +256,7 @@ fn run_units(
     let mut draw = Draw(Stream::new(case, "case"));
     let plain = ["greedy", "d-choices:d=3", "fifo", "cost-benefit"].map(|policy| (policy, "none"));
     let collector = if case.is_multiple_of(2) { draw.of(&plain) } else { draw.of(&COLLECTORS) };
-    // Padding would take the room that a placement keeps for its copies.
+    // With flushes no placement is used: padding would take the room that it keeps for copies.
     let collector = if buffer.is_protected { collector } else { (collector.0, "none") };
     let collector = region.map_or(collector, |region| region.collector);
     let placement = PlacementSpec::parse(collector.1).unwrap();
@@ -292,21 +296,23 @@ fn run_units(
     if let Preemption::Semi { merge, .. } = &mut settings.collecting.preemption {
         *merge &= !flushes; // data of the host among copies would be padded there
     }
-    // Every second drive that can be paced is.
+    // Write pacing is on in half of the cases that allow it.
     let paced = Collecting { paces_writes: true, ..settings.collecting };
     let can_be = Settings { collecting: paced, ..settings.clone() }.check().is_ok();
     settings.collecting.paces_writes = can_be && case % 4 < 2;
-    println!("case {case}: {collector:?} {settings:?}"); // shown where it fails
+    println!("case {case}: {collector:?} {settings:?}"); // shown if the test fails
     let planes = settings.hardware.all_planes();
-    // Some blocks a plane beyond what it keeps and its open blocks.
-    // Padding takes its part of a block: in a block of few flash pages all that a collection gains.
+    // A plane has some more blocks than those that stay erased or are open. If padding is written,
+    // blocks have more flash pages: in a small block padding would take all that a collection
+    // gains.
     let b = match (buffer.is_protected, region) {
         (false, _) => 32 * buffer.units_per_page,
         (true, Some(_)) => B * buffer.units_per_page,
         (true, None) => B,
     };
     let open = placement.blocks_kept().unwrap_or(2);
-    // With a region these come on top, with what it keeps, and a few that it may borrow.
+    // With a region there are more blocks: open ones, those that the region keeps, and a few that
+    // it may borrow.
     let more = region.map_or(0, |region| open + region.blocks_kept(&placement) + 3);
     let pages =
         planes * (BLOCKS - kept - if more == 0 { open } else { 2 } - draw.from(2, 5) as u32) * b;
@@ -350,7 +356,7 @@ fn run_units(
     assert_eq!(stop, Stop::Ended);
     drive.observer().check_end(drive.layer(), count);
     assert_eq!(drive.observer().flushes, flushes, "case {case}");
-    // Little's law is exact if the drive starts and ends empty.
+    // Little's law is exact, as there are no requests in the drive at the start and at the end.
     let responses = drive.observer().response_ns;
     assert_eq!(drive.totals().request_ns, responses, "case {case}");
     let checked = drive.observer().reads_checked;
@@ -381,7 +387,7 @@ fn every_read_returns_what_was_current_when_it_was_dispatched() {
         told += zombies;
     }
     println!("{checked} reads, {sum:?}, suspended {erases} {programs}, cache {hits}");
-    // All cases have occurred often.
+    // All kinds of events must have occurred often.
     assert!(checked > 500_000);
     let often = [
         sum.preemptions,

@@ -1,5 +1,5 @@
-//! The story of the slowest request: its figures, the collection that held it and the operations of its
-//! die, on timelines worked by hand.
+//! Tests of the slowest request, with times worked out by hand: its figures, the collection that
+//! held it, and the operations of its die.
 
 use flashgc_ftl::{Fill, Geometry};
 use flashgc_timed::{
@@ -14,7 +14,8 @@ use crate::timed_common::*;
 
 const PGC: Preemption = Preemption::Semi { merge: false, pipeline: false };
 
-/// Returns settings with 25 us a read, 200 us a program, 1500 us an erase, 10 us a transfer.
+/// Returns settings in which a read takes 25 us, a program 200 us, an erase 1500 us and a transfer
+/// 10 us.
 fn settings(preemption: Preemption) -> Settings {
     let hardware = Hardware { transfer_ns: 10 * US, ..paper_hardware() };
     let mut settings = Settings { host: Loop::Open, ..timed_common::settings(hardware) };
@@ -22,12 +23,14 @@ fn settings(preemption: Preemption) -> Settings {
     settings
 }
 
-/// Returns the slowest requests on the drive of `timed_preemption.rs`: eight blocks of 4 pages, and nine writes
-/// at time 0, which end at 210, 420, ... 1680 us. The collections have two valid pages and an erase,
-/// 245 + 245 + 1500 us each:
+/// Returns the slowest requests on the drive of `timed_preemption.rs`, which has eight blocks of 4
+/// pages. It gets nine writes at time 0; the first eight end at 210, 420, ... 1680 us. A collection
+/// copies two valid pages and erases a block, in 245 + 245 + 1500 us:
 ///
-/// without preemption 1680 to 3670 and 3670 to 5660, then the ninth write to 5870
-/// with it            the ninth write to 1890, then one, whose erase is from 2380 to 3880
+/// without preemption: collections from 1680 to 3670 and from 3670 to 5660, then the ninth write
+/// until 5870
+///
+/// with preemption: the ninth write until 1890, then a collection whose erase is from 2380 to 3880
 fn worst(preemption: Preemption, keeps_operations: bool, more: Vec<TimedRequest>) -> WorstSoFar {
     let settings = settings(preemption);
     let pages = [0, 1, 4, 5, 8, 9, 12, 13, 0];
@@ -49,7 +52,7 @@ fn at(us: u64, op: Op, page: u32) -> TimedRequest {
     request(us * US, op, page)
 }
 
-/// Returns queue, collection, bus and cells in microseconds.
+/// Returns the parts of the response time in microseconds: queue, collection, bus and cells.
 fn parts(worst: &Worst) -> [u64; 4] {
     let one = &worst.request;
     let parts = [one.queue_ns, one.blocked_ns, one.bus_ns, one.cell_ns];
@@ -61,11 +64,11 @@ fn parts(worst: &Worst) -> [u64; 4] {
 fn a_read_in_the_middle_of_an_erase_waits_for_its_rest_and_names_the_collection() {
     let worst = worst(PGC, true, vec![at(2381, Op::Read, 10)]);
     let read = of(&worst, Op::Read);
-    // 3880 - 2381, and 25 + 10 of its own.
+    // The read waits 3880 - 2381, and then takes 25 + 10.
     assert_eq!(parts(read), [0, 1499, 10, 25]);
     assert_eq!((read.request.number, read.die), (9, Some(0)));
     let held = Held { number: 0, began_ns: 1680 * US, ended_ns: Some(3880 * US), programmed: 2 };
-    // The next collection begins with the end of this one, and gives way to the read.
+    // The next collection begins at the end of this one, and the read goes before its steps.
     let next = Held { number: 1, began_ns: 3880 * US, ended_ns: None, programmed: 0 };
     assert_eq!((read.held_by(), &*read.collections), (Some(&held), &[held, next][..]));
     let told = WorstResult::of(read, 0);
@@ -90,13 +93,14 @@ fn a_read_in_the_middle_of_an_erase_waits_for_its_rest_and_names_the_collection(
 #[test]
 fn of_several_collections_the_one_that_held_it_for_longest_is_named() {
     let worst = worst(Preemption::None, false, vec![at(1700, Op::Read, 10)]);
-    // The read waits for both collections, then for the ninth write: 5660 - 1700, 210.
+    // The read waits 5660 - 1700 for both collections, and then 210 for the ninth write.
     let read = of(&worst, Op::Read);
     assert_eq!(parts(read), [210, 3960, 10, 25]);
-    // 3670 - 1700 of the first, 1990 of the second.
+    // Of that it waits 3670 - 1700 for the first collection and 1990 for the second.
     assert_eq!(read.held_by().map(|held| (held.number, held.programmed)), Some((1, 2)));
     assert_eq!(read.collections.len(), 2);
-    // The ninth write: eight before it, and of both collections 1990: the first of equals.
+    // The ninth write waits for eight writes, and 1990 for each collection. Of equals, the first
+    // collection is named.
     let write = of(&worst, Op::Write);
     assert_eq!(parts(write), [1680, 3980, 10, 200]);
     assert_eq!(write.held_by().map(|held| held.number), Some(0));
@@ -106,7 +110,8 @@ fn of_several_collections_the_one_that_held_it_for_longest_is_named() {
 
 #[test]
 fn a_request_that_waits_for_others_alone_names_no_collection() {
-    // It is before the first collection: the eighth write waits for seven, 7 * 210.
+    // The ninth write goes before the first collection, and waits only for the eight writes before
+    // it.
     let worst = worst(PGC, false, vec![]);
     let write = of(&worst, Op::Write);
     assert_eq!(parts(write), [1680, 0, 10, 200]);
@@ -115,17 +120,19 @@ fn a_request_that_waits_for_others_alone_names_no_collection() {
 
 #[test]
 fn a_faster_request_leaves_the_slowest_as_it_is() {
-    // 3880 + 35 for both: the second came later.
+    // The first two reads arrive during the erase, which ends at 3880.
     let more = vec![at(2381, Op::Read, 10), at(2400, Op::Read, 11), at(9000, Op::Read, 10)];
     let worst = worst(PGC, true, more);
-    // First come, first served: the second waits 35 us for the first, and has waited 19 us less.
+    // The second read waits 35 us for the first, and 19 us less for the erase, so it is the
+    // slowest.
     let read = of(&worst, Op::Read);
     assert_eq!((read.request.number, parts(read)), (10, [35, 1480, 10, 25]));
 }
 
 #[test]
 fn what_is_kept_of_a_die_is_bounded_and_says_so() {
-    // 600 writes at once: the last waits for all, each a transfer and a program.
+    // 600 writes arrive at once. The last one waits for all others, each with a transfer and a
+    // program.
     let settings = settings(Preemption::None);
     let requests = (0..600).map(|page| request(0, Op::Write, page)).collect();
     let geometry = Geometry::new(400, 4, 800).unwrap();

@@ -16,8 +16,8 @@ use flashgc_workload::{Op, WorkloadError};
 pub const US: u64 = 1000;
 pub const PAGE: u32 = 4096;
 
-/// Returns the SLC flash of the paper: 25 us, 200 us, 1.5 ms (slides, "NAND Flash Organization"),
-/// one die.
+/// Returns one die of the SLC flash of the PGC paper (slides, "NAND Flash Organization"): a read
+/// takes 25 us, a program 200 us and an erase 1.5 ms.
 pub fn paper_hardware() -> Hardware {
     Hardware {
         channels: 1,
@@ -34,8 +34,8 @@ pub fn paper_hardware() -> Hardware {
     }
 }
 
-/// Returns settings with one request at a time, no preemption, and the thresholds of the counting
-/// drive's `pool:low=2`.
+/// Returns settings with one request at a time, no preemption, and the thresholds that the counting
+/// drive has with `pool:low=2`.
 pub fn settings(hardware: Hardware) -> Settings {
     let host = Loop::Closed { threads: 1, think_ns: 0 };
     Settings { host, queue_depth: 1024, ..Settings::plain(hardware) }
@@ -63,8 +63,8 @@ pub fn sorted_layer(
     unit_layer(settings, geometry, (policy, placement), fill, kept, true)
 }
 
-/// Makes a map for these settings, with a policy, a placement, and a page buffer that gathers units
-/// and may be protected.
+/// Makes a map for these settings, with a policy, a placement, and page buffers whose power may be
+/// protected.
 pub fn unit_layer(
     settings: &Settings,
     geometry: Geometry,
@@ -76,7 +76,7 @@ pub fn unit_layer(
     map_of(settings, policy, layout_of(settings, geometry, placement, fill, kept, is_protected))
 }
 
-/// Returns the layout of a map for these settings, with what [`unit_layer`] takes.
+/// Returns the layout of a map for these settings. The parameters are those of [`unit_layer`].
 pub fn layout_of(
     settings: &Settings,
     geometry: Geometry,
@@ -143,14 +143,15 @@ pub fn request(arrival_ns: u64, op: Op, page: u32) -> TimedRequest {
     }
 }
 
-/// An observer that keeps all that it is told.
+/// An observer that records requests, work, collections and refused suspensions.
 #[derive(Default)]
 pub struct Recorder {
     pub requests: Vec<Completion>,
     pub spans: Vec<Span>,
     /// The time, the die, and `true` if a collection began there (`false` if it ended).
     pub collections: Vec<(u64, u32, bool)>,
-    /// The erases (`true`) and programs that were suspended no more, and the time that they had left.
+    /// The erases (`true`) and programs (`false`) that could not be suspended again, and the
+    /// nanoseconds that they had left.
     pub refused: Vec<(bool, u64)>,
 }
 
@@ -182,18 +183,20 @@ impl Recorder {
     }
 }
 
-/// The contents of every logical and every physical page, against which each read is checked: it
-/// must return the data that were current when it was dispatched.
+/// An observer that checks every read: it must return the data that were current when it was
+/// dispatched. It keeps the contents of all logical and physical pages.
 #[derive(Default)]
 pub struct Checker {
-    /// The content of a physical page: page and version.
+    /// The content of each physical page: the logical page and the version.
     flash: HashMap<u32, (u32, u64)>,
-    /// The version of each page after all operations dispatched so far; absent without data.
+    /// The version of each logical page after all operations dispatched so far. A page without data
+    /// is absent.
     current: HashMap<u32, u64>,
-    /// The versions that writes on their way bring, and those that reads on their way expect.
+    /// The versions of the writes under way and the versions that the reads under way expect, by
+    /// operation number.
     writes: HashMap<u64, u64>,
     reads: HashMap<u64, Option<u64>>,
-    /// The versions that the write cache holds.
+    /// The version of each page in the write cache.
     cache: HashMap<u32, u64>,
     versions: u64,
     offset_bits: u32,
@@ -205,7 +208,7 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// Returns a checker that begins with the data of `layer`.
+    /// Returns a checker for a drive that starts with the data of `layer`.
     pub fn new(layer: &dyn Stepwise) -> Self {
         let geometry = layer.geometry();
         let mut checker = Self {
@@ -221,7 +224,8 @@ impl Checker {
         checker
     }
 
-    /// Checks that every page that the drive holds at the end is the current one.
+    /// Checks that all `requests` requests are complete, and that the drive has the current version
+    /// of every page.
     pub fn check_end(&self, layer: &dyn Stepwise, requests: usize) {
         assert_eq!(self.completed.iter().filter(|&&done| done).count(), requests);
         assert!(self.reads.is_empty(), "reads that were not served: {:?}", self.reads);
@@ -316,7 +320,7 @@ impl Observer for Checker {
     }
 }
 
-/// Makes a drive that a recorder watches.
+/// Makes a drive whose observer is a [`Recorder`].
 pub fn recorded(
     settings: &Settings,
     layer: Box<dyn Stepwise>,
