@@ -110,8 +110,8 @@ impl<O: Observer> Shared<O> {
         Ok(())
     }
 
-    /// Takes a hint on `pages`: the host's next writes of them come later than now. A drive that
-    /// does not use hints drops it; its results then have no zombies.
+    /// Takes a hint on `pages`: the host will overwrite their present data. A drive that does not
+    /// use hints drops it; its results then have no zombies.
     ///
     /// # Errors
     /// A page does not exist.

@@ -127,8 +127,8 @@ impl WriteCache {
         Self { capacity, entries, waiting, flushes, page_bytes, hits: 0, waits: 0 }
     }
 
-    /// Returns the number of reads and writes of the host that the cache served from a page it
-    /// held.
+    /// Returns the number of reads and writes of the host whose page was in the cache, which served
+    /// them.
     pub fn hits(&self) -> u64 {
         self.hits
     }

@@ -169,8 +169,8 @@ impl FrontEnd {
             Kind::Trim | Kind::Flush | Kind::Hint | Kind::Tell | Kind::Clean => Op::Trim,
         };
         shared.observer.dispatched(shared.ops.number(op), what, page);
-        // The write that a hint announced has come. Only with a cache is that noted here, as the
-        // operation reaches its die later.
+        // A TRIM ends the hint on its page. A write ends it, too; with a write cache this must be
+        // noted here, as the page reaches its die only later.
         if what == Op::Trim || (what == Op::Write && self.has_cache) {
             shared.comes_true(page);
         }

@@ -81,7 +81,8 @@ pub struct Totals {
     pub pages_written: u64,
     /// The number of pages written in part. Each needs a read and a program.
     pub pages_modified: u64,
-    /// The number of reads and writes of the host that the write cache served from a page it held.
+    /// The number of reads and writes of the host whose page was in the write cache, which served
+    /// them.
     pub cache_hits: u64,
     /// The number of programs suspended.
     pub suspended_programs: u64,
