@@ -1,5 +1,5 @@
 //! The block table as Python policies see it: read-only views of the engine's own memory, and
-//! draws from the engine's own random stream. It decides nothing.
+//! random draws from the engine's own random stream. This module decides nothing.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -14,8 +14,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyMemoryView};
 use pyo3::{ffi, intern};
 
-/// A column of a block table, lent to Python. It owns the columns once the plane is gone, so that a
-/// view that a policy kept stays readable: it then shows the last state.
+/// A column of a block table that Python may read. It keeps the columns alive when the plane is
+/// dropped, so that a policy can still read a view that it kept: the view then shows the last
+/// state.
 #[pyclass(frozen, module = "flashgc._core")]
 pub(crate) struct LentMemory {
     start: AtomicPtr<c_void>,
@@ -26,7 +27,7 @@ pub(crate) struct LentMemory {
 
 #[pymethods]
 impl LentMemory {
-    /// Lends the bytes, for reading only.
+    /// Gives the interpreter the bytes of the column, for reading only.
     ///
     /// # Safety
     /// Called by the interpreter with a view to fill.
@@ -37,9 +38,9 @@ impl LentMemory {
     ) -> PyResult<()> {
         let memory = slf.get();
         let start = memory.start.load(Ordering::Relaxed);
-        // SAFETY: `view` comes from the interpreter. The memory outlives the view: the table that
-        // holds it never moves its columns, and when it is dropped they belong to this object, to
-        // which the view keeps a reference.
+        // SAFETY: `view` comes from the interpreter. The memory outlives the view: the table never
+        // moves its columns while it lives. When the table is dropped, this object owns the
+        // columns, and the view keeps a reference to this object.
         let filled =
             unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, memory.bytes, 1, flags) };
         if filled == 0 {
@@ -55,14 +56,14 @@ impl LentMemory {
 /// Views are read-only and always current; they cost nothing to read and are never copied.
 #[pyclass(frozen, module = "flashgc", name = "Blocks")]
 pub(crate) struct Blocks {
-    /// numpy uint16, one entry a block: valid pages, with 0x8000 added where the block may not be
-    /// picked (it is open or erased), so that a minimum search needs no second look.
+    /// numpy uint16, one entry a block: valid pages. 0x8000 is added where the block may not be
+    /// picked (it is open or erased), so that a search for the minimum skips these blocks.
     #[pyo3(get)]
     valid: Py<PyAny>,
     /// The memory of `valid` as a memoryview: faster than `valid` for one block at a time.
     #[pyo3(get)]
     counts: Py<PyAny>,
-    /// Function of a block number: `valid[block]` as a plain integer.
+    /// Function that takes a block number and returns `valid[block]` as a plain integer.
     #[pyo3(get)]
     count: Py<PyAny>,
     /// numpy uint32, one entry a block: times it has been erased.
@@ -71,8 +72,8 @@ pub(crate) struct Blocks {
     /// numpy uint8, one entry a block: the class for which it was opened last; 255 without a placement.
     #[pyo3(get)]
     classes: Py<PyAny>,
-    /// numpy uint64, one entry a block: `clock` when it was closed last, that is, when it became one that
-    /// may be picked.
+    /// numpy uint64, one entry a block: `clock` when the block was closed last. From then on the
+    /// block may be picked.
     #[pyo3(get)]
     closed_at: Py<PyAny>,
     /// numpy uint64, one entry a block: `host_clock` when it was closed last.
@@ -85,7 +86,8 @@ pub(crate) struct Blocks {
     /// Pages a block.
     #[pyo3(get)]
     pages_per_block: u32,
-    /// The number in the drive of block 0 of these: other than 0 in the later planes of a drive.
+    /// The number, in the whole drive, of the first block of this table. It is 0 in the first plane
+    /// of a drive.
     #[pyo3(get)]
     first: u32,
     len: u32,
@@ -98,7 +100,7 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// Views of `table`, which is lent to `keeper` before anything else is done with it.
+    /// Makes the views of `table`. The table lends its columns to `keeper` first.
     pub(crate) fn new(py: Python<'_>, table: &BlockTable, keeper: &Keeper) -> PyResult<Self> {
         let valid = lend(py, table.masked_counts(), keeper)?;
         let erases = lend(py, table.erase_counts(), keeper)?;
@@ -134,28 +136,29 @@ impl Blocks {
         })
     }
 
-    /// A pick comes next: numbers that no column holds are brought up to date.
+    /// Updates the numbers that are not in a column. Called before each pick.
     pub(crate) fn refresh(&self, table: &BlockTable) {
         self.candidates.store(table.candidates(), Ordering::Relaxed);
         self.clock.store(table.clock(), Ordering::Relaxed);
         self.host_clock.store(table.host_clock(), Ordering::Relaxed);
     }
 
-    /// Opens the blocks for one pick.
+    /// Allows draws from `table` with `rng`, for the time of one pick.
     pub(crate) fn open(&self, table: &BlockTable, rng: &mut Stream) {
         self.refresh(table);
         self.table.store(ptr::from_ref(table).cast_mut(), Ordering::Relaxed);
         self.rng.store(rng, Ordering::Relaxed);
     }
 
-    /// Ends the pick.
+    /// Ends the pick: draws are errors from now on.
     pub(crate) fn close(&self) {
         self.table.store(ptr::null_mut(), Ordering::Relaxed);
         self.rng.store(ptr::null_mut(), Ordering::Relaxed);
     }
 }
 
-/// Most blocks of one draw: more than a drive's worth says nothing, and the list must fit in memory.
+/// The most blocks of one draw. More draws than a drive has blocks tell nothing new, and the list
+/// must fit in memory.
 const MOST_DRAWS: usize = 1_000_000;
 
 #[pymethods]
@@ -178,7 +181,7 @@ impl Blocks {
         self.host_clock.load(Ordering::Relaxed)
     }
 
-    /// N.
+    /// The number of blocks.
     fn __len__(&self) -> usize {
         self.len as usize
     }
@@ -210,14 +213,15 @@ impl Blocks {
                 "blocks.draw({count}): expected at most {MOST_DRAWS} draws"
             )));
         }
-        // There is a candidate, so every draw finds one.
+        // There is a candidate, so no draw returns `None`.
         let drawn = (0..count).map(|_| flashgc_ftl::victim::draw(table, rng).unwrap_or_default());
         PyList::new(py, drawn)
     }
 }
 
-/// The function `blocks.count`. Not a method made by PyO3: as the key of a `min` over ten blocks it
-/// is called ten times a collection, and argument parsing alone would cost more than the policy.
+/// Makes the function `blocks.count`. It is not a method made by PyO3: a policy that takes the
+/// `min` of ten blocks calls it ten times a collection, and parsing the arguments alone would take
+/// longer than the rest of the policy.
 fn count_function(counts: &Bound<'_, LentMemory>) -> PyResult<Py<PyAny>> {
     static METHOD: Method = Method(ffi::PyMethodDef {
         ml_name: c"count".as_ptr(),
@@ -264,7 +268,7 @@ unsafe extern "C" fn count(
     }
 }
 
-/// The memory of `values` for Python to read.
+/// Makes an object through which Python reads the memory of `values`.
 fn lend<'py, T>(
     py: Python<'py>,
     values: &[T],

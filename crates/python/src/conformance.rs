@@ -1,5 +1,5 @@
-//! The pieces of the conformance suites for policies written in Python; `flashgc.conformance` puts
-//! them together and words what it finds.
+//! The parts of the conformance suites for policies written in Python. `flashgc.conformance`
+//! combines them and words the results.
 
 use flashgc_base::naming::Keywords;
 use flashgc_base::rng::Stream;
@@ -12,8 +12,8 @@ use crate::errors::{self, PolicyError, Raised};
 use crate::placement::{self, Picks};
 use crate::policy;
 
-/// Returns the block that `policy` picks from a hand-built table: `None` in `counts` is an open
-/// block.
+/// Returns the block that `policy` picks from a table made of `counts`: the valid pages of each
+/// block, or `None` for an open block.
 #[pyfunction]
 pub(crate) fn policy_pick(
     py: Python<'_>,
@@ -48,8 +48,8 @@ pub(crate) fn policy_run(
     outcome(run_victim(&victim, shape, writes), &raised)
 }
 
-/// Runs the placement `rule` likewise, with victims of `victim`, or its own picks without one, and a drive
-/// of as many blocks as its classes need, empty at first.
+/// Runs the placement `rule` like [`policy_run`], on a drive that is empty at first and has as many
+/// blocks as the classes need. `victim` picks the victims; if it is `None`, `rule` picks them.
 #[pyfunction]
 pub(crate) fn placement_run(
     rule: &Bound<'_, PyAny>,
@@ -66,7 +66,8 @@ pub(crate) fn placement_run(
     outcome(run_placement(external, victim, writes), &raised)
 }
 
-/// The decisions, collections and copied pages of a run, or the exception that the policy raised.
+/// Returns the digest of the decisions, the collections and the copied pages of a run, or the
+/// exception that the policy raised.
 fn outcome(run: Result<Decisions, Unfit>, raised: &Raised) -> PyResult<(u64, u64, u64)> {
     if let Some(error) = lock(raised).take() {
         return Err(error);

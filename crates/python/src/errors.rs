@@ -1,5 +1,5 @@
-//! The exceptions: one tree, mirrored from the error types of the engine. Messages are the
-//! engine's own one-line texts.
+//! The exceptions: one tree, like the error types of the engine. The messages are the one-line
+//! texts of the engine.
 
 use std::sync::{Arc, Mutex};
 
@@ -54,17 +54,17 @@ create_exception!(
 /// exception itself.
 pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
 
-/// A configuration error with this text.
+/// Makes a configuration error with this text.
 pub(crate) fn config(error: impl std::fmt::Display) -> PyErr {
     ConfigError::new_err(error.to_string())
 }
 
-/// A trace error with this text.
+/// Makes a trace error with this text.
 pub(crate) fn trace(error: impl std::fmt::Display) -> PyErr {
     TraceError::new_err(error.to_string())
 }
 
-/// The exception for what a layer says, with options as `names` has them.
+/// Makes the exception for an error of the translation layer. `names` gives the names of options.
 pub(crate) fn ftl(error: &FtlError, names: &dyn Names) -> PyErr {
     let text = error.said(names);
     match error.kind() {
@@ -77,7 +77,7 @@ pub(crate) fn ftl(error: &FtlError, names: &dyn Names) -> PyErr {
     }
 }
 
-/// The exception for what a drive says, with options as `names` has them.
+/// Makes the exception for an error of a drive. `names` gives the names of options.
 pub(crate) fn drive(error: &EngineError, names: &dyn Names) -> PyErr {
     match error.kind() {
         DriveErrorKind::Ftl(error) => ftl(error, names),
@@ -86,7 +86,7 @@ pub(crate) fn drive(error: &EngineError, names: &dyn Names) -> PyErr {
     }
 }
 
-/// The exception for what a server of stored drives says.
+/// Makes the exception for an error of a server of stored drives.
 #[cfg(target_os = "linux")]
 pub(crate) fn server(error: ServerError) -> PyErr {
     let text = error.to_string();
@@ -111,25 +111,25 @@ pub(crate) fn server(error: ServerError) -> PyErr {
     }
 }
 
-/// The exception that a policy has raised, or else `error`.
+/// Returns the exception that a policy has raised, or `error` if none has.
 #[cfg(target_os = "linux")]
 pub(crate) fn raised(raised: &Raised, error: PyErr) -> PyErr {
     lock(raised).take().unwrap_or(error)
 }
 
-/// The result of a server, unless a policy has raised an exception.
+/// Converts the result of a server. If a policy has raised an exception, returns that instead.
 #[cfg(target_os = "linux")]
 pub(crate) fn unless_raised<T>(raised: &Raised, result: Result<T, ServerError>) -> PyResult<T> {
     lock(raised).take().map_or(Ok(()), Err)?;
     result.map_err(server)
 }
 
-/// The exception for a spec that is wrong.
+/// Makes the exception for a wrong spec.
 impl From<Refused> for PyErr {
     fn from(Refused(error): Refused) -> Self {
         config(error)
     }
 }
 
-/// A spec error on its way to Python.
+/// A spec error that becomes a Python exception.
 pub(crate) struct Refused(pub(crate) SpecError);

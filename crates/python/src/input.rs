@@ -1,4 +1,4 @@
-//! Experiments on their way into the engine: values of any type, by section, with their places.
+//! Experiments from Python for the engine: values of any type, by section, with their places.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::errors::{self, Refused};
 use crate::json::to_json;
 use crate::places::At;
 
-/// The most bytes of a number that is one of an option.
+/// The value that stands for an integer too large for 128 bits.
 const LARGEST: i128 = i128::MAX;
 
 /// A value from Python.
@@ -79,8 +79,8 @@ impl<'py> IntoPyObject<'py> for Given {
     }
 }
 
-/// The values of an experiment by path, each of a type that its option takes; `values` has them by
-/// section, and `devices` the presets of drives by name.
+/// Returns the values of an experiment by path, each of a type that its option takes. `values` has
+/// them by section, and `devices` has the presets of drives by name.
 #[pyfunction]
 pub(crate) fn experiment<'py>(
     py: Python<'py>,
@@ -96,13 +96,14 @@ pub(crate) fn experiment<'py>(
     Ok(dict)
 }
 
-/// Refuses sections and keys that there are not.
+/// Refuses unknown sections and keys.
 #[pyfunction]
 pub(crate) fn check_names(values: Given, places: At) -> PyResult<()> {
     Ok(input::check_names(&values.0, &places.0).map_err(Refused)?)
 }
 
-/// Checks values by path that are given apart from an experiment, as those that narrow a search.
+/// Checks values, by path, that are given apart from an experiment, such as those that narrow a
+/// search.
 #[pyfunction]
 pub(crate) fn check_apart(given: Given, places: At) -> PyResult<()> {
     Ok(asked_for(given, places).check_apart().map_err(Refused)?)
@@ -120,20 +121,20 @@ pub(crate) fn check_clock(given: Given, places: At) -> PyResult<()> {
     Ok(asked_for(given, places).check_clock().map_err(Refused)?)
 }
 
-/// The tenants among values by section, each as a text; `None` if none is given.
+/// Returns the tenants among values by section, each as a text; `None` if no tenant is given.
 #[pyfunction]
 pub(crate) fn tenant_texts(values: Given, places: At) -> PyResult<Option<Vec<String>>> {
     Ok(tenants::texts(&values.0, &places.0).map_err(Refused)?)
 }
 
-/// The workload in the text of a tenant.
+/// Returns the workload in the text of a tenant.
 #[pyfunction]
 pub(crate) fn tenant_workload(tenant: &str) -> String {
     tenants::workload_of(tenant).to_string()
 }
 
-/// The configurations for the engine, as JSON, of values by path. `written` has the texts that stand for
-/// policies written in Python, by the key of their option.
+/// Makes the configurations for the engine, as JSON, from values by path. `written` has the texts
+/// that stand for policies in Python, by the key of their option.
 #[pyfunction]
 pub(crate) fn configurations(
     given: Given,
@@ -148,7 +149,7 @@ fn asked_for(given: Given, places: At) -> Experiment {
     Experiment::new(given.0.into_entries(), places.0)
 }
 
-/// The number that the option `key` has with this value; an error names its `place`.
+/// Converts the value of the option `key` to a whole number. An error names its `place`.
 #[pyfunction]
 pub(crate) fn option_number(key: &str, value: Given, place: &str) -> PyResult<u64> {
     let option = options::find(key).ok_or_else(|| errors::config(format!("no option {key}")))?;
@@ -156,33 +157,33 @@ pub(crate) fn option_number(key: &str, value: Given, place: &str) -> PyResult<u6
     number.map_err(|error| errors::config(format!("{place}: {error}")))
 }
 
-/// A number, or an error that begins with `what`.
+/// Returns the number; an error begins with `what`.
 fn named<T>(what: &str, read: Result<T, flashgc_base::spec::SpecError>) -> PyResult<T> {
     read.map_err(|error| errors::config(format!("{what}: {error}")))
 }
 
-/// The bytes that a text with a unit stands for, `4KiB` for example; a number is one of bytes.
+/// Converts a text with a unit, such as `4KiB`, to bytes. A plain number is a number of bytes.
 #[pyfunction]
 #[pyo3(signature = (text, what="size", usual="GiB"))]
 pub(crate) fn parse_size(text: Given, what: &str, usual: &str) -> PyResult<i128> {
     named(what, numbers::size_of(&text.0, usual))
 }
 
-/// The bytes of a page: a power of two.
+/// Converts the size of a page to bytes, which must be a power of two.
 #[pyfunction]
 #[pyo3(signature = (text, what="size"))]
 pub(crate) fn parse_page_size(text: Given, what: &str) -> PyResult<i128> {
     named(what, numbers::size_of(&text.0, "B").and_then(numbers::page_size))
 }
 
-/// The share that a text stands for: `7%` and `0.07` are the same.
+/// Converts a text to a share: `7%` and `0.07` are the same.
 #[pyfunction]
 #[pyo3(signature = (text, what="share"))]
 pub(crate) fn parse_share(text: Given, what: &str) -> PyResult<f64> {
     named(what, numbers::share_of(&text.0))
 }
 
-/// The whole number that a text stands for: `250000`, `250_000` and `2.5e5` are the same.
+/// Converts a text to a whole number: `250000`, `250_000` and `2.5e5` are the same.
 #[pyfunction]
 #[pyo3(signature = (text, what="count"))]
 pub(crate) fn parse_count(text: Given, what: &str) -> PyResult<i128> {

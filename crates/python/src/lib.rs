@@ -121,20 +121,20 @@ fn finding_rules() -> PyResult<String> {
     json::to_json(&flashgc_experiment::findings::RULES)
 }
 
-/// The hint for a word that is not among `known`.
+/// Returns the hint for `word`, which is not among `known`.
 #[pyfunction]
 fn suggest(word: &str, known: Vec<String>) -> String {
     flashgc_base::spec::suggest(word, known.iter().map(String::as_str))
 }
 
-/// The names of the deliberately wrong engines that this one can be.
+/// The names of the deliberately wrong versions of the engine that this build has.
 #[cfg(feature = "mutants")]
 #[pyfunction]
 fn mutants() -> Vec<&'static str> {
     flashgc_base::mutants::ALL.iter().map(|&(name, _)| name).collect()
 }
 
-/// Makes the engine wrong in the way called `name`; right again without one.
+/// Makes the engine wrong in the way called `name`. Without a name, makes it right again.
 #[cfg(feature = "mutants")]
 #[pyfunction]
 #[pyo3(signature = (name=None))]

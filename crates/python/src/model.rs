@@ -37,7 +37,7 @@ pub(crate) fn model_registry() -> String {
     Value::from_iter(models().iter().map(entry)).to_string()
 }
 
-/// All that the model `name` says of `query` (a JSON object), as JSON.
+/// Returns the full answer of the model `name` to `query` (a JSON object), as JSON.
 #[pyfunction]
 pub(crate) fn model_evaluate(py: Python<'_>, name: &str, query: &str) -> PyResult<String> {
     let (info, query) = (find(name)?, read(query)?);
@@ -46,10 +46,11 @@ pub(crate) fn model_evaluate(py: Python<'_>, name: &str, query: &str) -> PyResul
     Ok(written(info, &query, &answer.map_err(errors::config)?).to_string())
 }
 
-/// Fills `out` with write amplifications: of `query` with each number of `columns` in turn.
+/// Fills `out` with write amplifications, one for each row of `columns`, whose numbers replace
+/// those of `query`.
 ///
-/// All arrays are of one length, C-contiguous and of doubles. Returns the index and the fault of
-/// the first element that has no answer, if there is one. `threads` is 0 for one a core.
+/// All arrays have one length, are C-contiguous and hold doubles. Returns the index and the error
+/// of the first element that has no answer, if there is one. `threads` is 0 for one thread a core.
 #[pyfunction]
 pub(crate) fn model_grid(
     py: Python<'_>,
@@ -74,7 +75,7 @@ pub(crate) fn model_grid(
     }
 }
 
-/// The spare factor at which the model writes `wanted` pages a host write.
+/// Returns the spare factor at which the model's write amplification is `wanted`.
 #[pyfunction]
 pub(crate) fn model_spare_for(
     py: Python<'_>,
@@ -87,7 +88,8 @@ pub(crate) fn model_spare_for(
         .map_err(errors::config)
 }
 
-/// The smallest number of choices within `share` of greedy, up to `most`; none if there is none.
+/// Returns the smallest number of choices, up to `most`, whose write amplification is within
+/// `share` of greedy's; `None` if there is none.
 #[pyfunction]
 pub(crate) fn model_choices_within(
     py: Python<'_>,
@@ -100,7 +102,8 @@ pub(crate) fn model_choices_within(
         .map_err(errors::config)
 }
 
-/// Drive writes, write amplification then, and its mean until then, at `points` + 1 moments.
+/// Returns, at `points` + 1 moments, the drive writes so far, the write amplification at the
+/// moment, and its mean until then.
 #[pyfunction]
 pub(crate) fn model_transient(
     py: Python<'_>,
@@ -120,9 +123,10 @@ pub(crate) fn model_transient(
     Ok(moments.map_err(errors::config)?.iter().map(row).collect())
 }
 
-/// Does the `work`, which is told when to stop, and looks for signals meanwhile if it is `slow`.
+/// Runs `work`, and checks for signals meanwhile if the work is `slow`. `work` gets a flag that
+/// stops it.
 ///
-/// After Ctrl-C nobody waits for it: it ends by itself, at its next look.
+/// After Ctrl-C this returns at once. The work ends on its own when it next reads the flag.
 fn watched<T: Send + 'static>(
     py: Python<'_>,
     slow: bool,
@@ -149,7 +153,7 @@ fn watched<T: Send + 'static>(
     Ok(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
 }
 
-/// Many queries that differ in numbers.
+/// One query, repeated with different numbers.
 struct Grid {
     info: &'static ModelInfo,
     query: Query,
@@ -157,7 +161,7 @@ struct Grid {
 }
 
 impl Grid {
-    /// The write amplification at each of `points`, or the first that has none.
+    /// Computes the write amplification at each of `points`. Returns the first point that has none.
     fn values(
         &self,
         points: usize,
@@ -167,7 +171,7 @@ impl Grid {
         let mut values = vec![0.0; points];
         let cores = || thread::available_parallelism().map_or(1, usize::from);
         let threads = if threads == 0 { cores() } else { threads }.min(points);
-        // Small enough that a core does not wait long for the others, however slow the model.
+        // Chunks are small, so that no core waits long for the others, however slow the model is.
         let size = (points / (threads.max(1) * 64)).clamp(1, 1024);
         let fault = Mutex::new(None);
         let failed = AtomicBool::new(false);
@@ -175,7 +179,7 @@ impl Grid {
         let next = || chunks.lock().ok()?.next();
         let work = || {
             let (mut query, mut kept) = (self.query.clone(), Kept::default());
-            // Chunks are given out in order, so that of all faults the first is found.
+            // Chunks are given out in order, so that the first of all faults is found.
             while !failed.load(Ordering::Relaxed) {
                 let Some((index, chunk)) = next() else { break };
                 let filled = self.fill(index * size, chunk, stop, &mut query, &mut kept);
@@ -240,11 +244,11 @@ fn number(name: &str) -> PyResult<Number> {
     })
 }
 
-/// The query that a JSON object of texts describes; what it leaves out is as usual.
+/// Parses a query, a JSON object of texts. Numbers that it leaves out have their defaults.
 fn read(text: &str) -> PyResult<Query> {
     let mut query = Query::default();
     let values: Map<String, Value> = serde_json::from_str(text).map_err(errors::config)?;
-    // Its numbers are the usual ones, which others may replace.
+    // The workload comes first: it sets defaults that the other values may replace.
     if let Some(text) = values.get("workload").and_then(Value::as_str) {
         workload(&mut query, text)?;
     }
@@ -260,7 +264,7 @@ fn read(text: &str) -> PyResult<Query> {
                     word(name, text, &[("random", Ties::Random), ("latest", Ties::Latest)])?;
             }
             ("cleaner", Some(text)) => query.cleaner = word(name, text, &CLEANERS)?,
-            // Numbers are texts too, since a JSON number may lose its last digit.
+            // Numbers are texts too, because a number in JSON may lose its last digit.
             (_, text) => {
                 let number = number(name)?;
                 let value = text.and_then(|text| text.parse().ok()).ok_or_else(|| {
@@ -303,7 +307,8 @@ fn workload(query: &mut Query, text: &str) -> PyResult<()> {
     if !info.decides_ops() && params.real("trim") > 0.0 {
         return Err(wrong(format!("found '{text}', expected no TRIM"), "the models have no TRIM"));
     }
-    // Of uniform writes a part of the drive is another workload; of `run` only the places of pages are.
+    // Uniform writes to a part of the drive are a different workload. The `run` parameter changes
+    // only the places of pages.
     let differs = |name: &str, usual: f64| {
         info.params.iter().any(|param| param.name == name) && params.real(name) != usual
     };
@@ -338,7 +343,7 @@ fn workload(query: &mut Query, text: &str) -> PyResult<()> {
 const KNOWN: &str =
     "models know uniform, hotcold, zipf and classes; flashgc run simulates the others";
 
-/// The classes of the generator of that name, whose parts are proportions.
+/// The page classes of a generator, whose parameters are proportions.
 fn classes(params: &Params) -> PyResult<Vec<Class>> {
     let shares = |name: &str| -> PyResult<Vec<f64>> {
         let parts: Result<Vec<f64>, _> =
@@ -351,7 +356,7 @@ fn classes(params: &Params) -> PyResult<Vec<Class>> {
     Ok(pages.into_iter().zip(writes).map(|(pages, writes)| Class { pages, writes }).collect())
 }
 
-/// The answer with the query that it answers.
+/// Returns the answer, with its query, as JSON.
 fn written(info: &ModelInfo, query: &Query, answer: &Answer) -> Value {
     let pool = |pool: &Pool| {
         json!({
@@ -377,7 +382,7 @@ fn written(info: &ModelInfo, query: &Query, answer: &Answer) -> Value {
     document
 }
 
-/// The parameters that made a difference.
+/// The parameters that affect the answer.
 fn config(info: &ModelInfo, query: &Query) -> Value {
     let spare = query.get(Number::Spare);
     let mut config = json!({
@@ -400,7 +405,7 @@ fn config(info: &ModelInfo, query: &Query) -> Value {
                 .iter()
                 .find(|(_, cleaner)| *cleaner == query.cleaner)
                 .map_or(Value::Null, |&(word, _)| word.into()),
-            // Only Zipf's ranks depend on how many pages there are.
+            // Only for Zipf does the answer depend on the number of pages.
             "blocks" if query.workload == Workload::Zipf => whole(Number::Blocks),
             _ => continue,
         };
@@ -408,7 +413,7 @@ fn config(info: &ModelInfo, query: &Query) -> Value {
     config
 }
 
-/// The workload as it can be typed.
+/// Returns the workload as a user can type it.
 fn workload_text(query: &Query) -> String {
     let join = |of: fn(&Class) -> f64, classes: &[Class]| {
         classes.iter().map(|class| of(class).to_string()).collect::<Vec<_>>().join("/")

@@ -1,4 +1,4 @@
-//! The policies of one drive that are written in Python, as the engine takes them.
+//! Converts the Python policies of one drive for the engine.
 
 use std::collections::HashMap;
 
@@ -11,14 +11,14 @@ use crate::errors::Raised;
 use crate::placement::{self, Picks};
 use crate::policy::{callable, external};
 
-/// Policies in Python by their kind, `victim` or `placement`: each with the name by which it is reported.
+/// Policies in Python by kind, `victim` or `placement`: each with the name that results report.
 pub(crate) type Written<'py> = HashMap<String, (String, Bound<'py, PyAny>)>;
 
-/// Makes the policies in Python of a drive as the engine takes them. Their exceptions go to `raised`. If one
-/// object or one class is both, a drive has one object of it, which knows all that either would.
+/// Loads a drive's policies in Python. Their exceptions go to `raised`. If one object or class is
+/// both victim policy and placement, a drive has one copy of it for both.
 ///
 /// # Errors
-/// An object that is no such policy.
+/// An object that is no victim policy or no placement.
 pub(crate) fn loaded(mut written: Written<'_>, raised: &Raised) -> PyResult<Outside> {
     let (victim, placement) = (written.remove("victim"), written.remove("placement"));
     if let (Some((name, policy)), Some((placement, rule))) = (&victim, &placement)

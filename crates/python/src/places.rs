@@ -1,11 +1,11 @@
-//! The places of options on their way into the engine, and the names of options by them.
+//! The places of options, given by Python, and the names of options at these places.
 
 use flashgc_base::naming::Names;
 use flashgc_experiment::input::Places;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 
-/// The places of values by path, from any mapping.
+/// The places of values, by path, from any Python mapping.
 #[derive(Default)]
 pub(crate) struct At(pub(crate) Places);
 
@@ -19,19 +19,21 @@ impl<'py> FromPyObject<'_, 'py> for At {
     }
 }
 
-/// The name of the option `key` for a message, as the person who gave the values at `places` writes it.
+/// Returns the name of the option `key` for a message, in the form in which the user gave its
+/// value.
 #[pyfunction]
 pub(crate) fn name_option(places: At, key: &str) -> String {
     places.0.option(key)
 }
 
-/// The name of the option `key` that a message begins with, after the place of its value in a file.
+/// Returns the name of the option `key` at the beginning of a message, after the place of its value
+/// in a file.
 #[pyfunction]
 pub(crate) fn name_subject(places: At, key: &str) -> String {
     places.0.subject(key)
 }
 
-/// The option `key` with a value, as the person who gave the values at `places` writes it.
+/// Returns the option `key` with `value`, in the form in which the user gave its value.
 #[pyfunction]
 pub(crate) fn name_choice(places: At, key: &str, value: &str) -> String {
     places.0.choice(key, value)

@@ -1,5 +1,5 @@
-//! A victim policy written in Python, as the engine calls it. A collection comes every one to four
-//! microseconds, so the call allocates nothing: the argument tuple is made once a drive.
+//! A victim policy written in Python, as the engine calls it. A collection happens every one to
+//! four microseconds, so the call allocates nothing: the argument tuple is made once a drive.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use pyo3::{ffi, intern};
 use crate::blocks::Blocks;
 use crate::errors::{PolicyError, Raised};
 
-/// The policy of one plane: a function and its one argument. Taken away when the run is over.
+/// The policy of one plane: a function and its one argument. It is dropped when the run ends.
 pub(crate) struct Call {
     policy: Py<PyAny>,
     arguments: Py<PyTuple>,
     pub(crate) blocks: Py<Blocks>,
 }
 
-/// The error of a policy that returned None though there was something to collect.
+/// The error for a policy that returned None though there was something to collect.
 const NO_ANSWER: &str = "the victim policy returned None, though there are candidates; hint: \
                          return the number of a candidate";
 
@@ -30,8 +30,9 @@ fn reclaimable(table: &BlockTable) -> bool {
     table.masked_counts().iter().any(|&count| u32::from(count) < full)
 }
 
-/// Makes the function of a plane whose victims `policy` picks. A policy is a function, or an object with
-/// `pick`, of which every plane gets a copy, or a class of such objects: runs share no state.
+/// Makes the function that picks the victims of a plane with `policy`. A policy is a function, an
+/// object with `pick`, or a class of such objects. Every plane gets a copy or a new object, so that
+/// runs share no state.
 pub(crate) fn external(policy: Py<PyAny>, raised: &Raised) -> MakePick {
     let raised = Arc::clone(raised);
     Arc::new(move |blocks| {
@@ -43,7 +44,7 @@ pub(crate) fn external(policy: Py<PyAny>, raised: &Raised) -> MakePick {
     })
 }
 
-/// `policy` with a state of its own: a copy, or an object of a class.
+/// Returns `policy` with its own state: a copy, or a new object of a class.
 pub(crate) fn own<'py>(policy: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if policy.is_instance_of::<pyo3::types::PyType>() {
         return policy.call0();
@@ -52,7 +53,7 @@ pub(crate) fn own<'py>(policy: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>
     policy.py().import(copy)?.call_method1(intern!(policy.py(), "deepcopy"), (policy,))
 }
 
-/// Returns the function to call on one drive: `policy` itself or its `pick`, with a state of its own.
+/// Returns the function to call on one drive: `policy` itself or its `pick`, with its own state.
 pub(crate) fn callable<'py>(policy: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     picker(&own(policy)?)
 }
@@ -85,8 +86,8 @@ pub(crate) fn pick_once(
     Call::new(py, callable(policy)?, &mut table)?.pick(py, &table, rng)
 }
 
-/// The function that the engine calls for the plane with this block table. Views that the policy keeps
-/// hold the table's columns when the plane is gone.
+/// Makes the function that the engine calls for the plane with this block table. Views that the
+/// policy keeps stay readable when the plane is dropped.
 fn pick(
     py: Python<'_>,
     table: &mut BlockTable,
@@ -99,8 +100,8 @@ fn pick(
 }
 
 impl Call {
-    /// The call of `policy` for this table. A policy may keep its views: they hold the columns when the
-    /// table is gone.
+    /// Makes the call of `policy` for this table. Views that the policy keeps hold the table's
+    /// columns when the table is dropped.
     pub(crate) fn new(
         py: Python<'_>,
         policy: Bound<'_, PyAny>,
@@ -112,7 +113,8 @@ impl Call {
         Ok(Self { policy: policy.unbind(), arguments, blocks })
     }
 
-    /// The block that the policy picks; `None` where it fails, which `raised` is told.
+    /// Returns the block that the policy picks. `None` if the policy fails; `raised` then has the
+    /// exception.
     #[inline]
     pub(crate) fn picked(
         &self,
@@ -143,9 +145,10 @@ impl Call {
     ) -> PyResult<Option<BlockId>> {
         let blocks = self.blocks.get();
         blocks.open(table, rng);
-        // SAFETY: both objects are alive, the tuple is one, and the interpreter is attached. The
-        // result is a new reference, or null with an exception set. Called directly because the
-        // stable ABI of 3.11 has no vectorcall, and a tuple a call costs more than the call.
+        // SAFETY: both objects are alive, the second is a tuple, and the interpreter is attached.
+        // The result is a new reference, or null with an exception set. `PyObject_Call` is used
+        // because the stable ABI of 3.11 has no vectorcall, and a new tuple a call takes longer
+        // than the call itself.
         let picked = unsafe {
             let picked = ffi::PyObject_Call(
                 self.policy.as_ptr(),

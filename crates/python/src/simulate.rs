@@ -1,5 +1,5 @@
-//! Runs from Python: the calling thread watches for signals while the engine's threads run, or
-//! runs the drive itself where a policy is written in Python.
+//! Runs from Python. The calling thread checks for signals while the engine's threads run. If a
+//! policy is written in Python, the calling thread runs the drive itself.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -28,8 +28,9 @@ use crate::places::At;
 use crate::sources::{self, Instead};
 use crate::watch::{Control, POLL, Watch};
 
-/// The parts of runs that come from outside of their configurations: Python policies by the index of
-/// theirs, the place for their exceptions, and the file that is read in the place of the trace.
+/// The parts of runs that are outside their configurations: policies in Python by the index of
+/// their configuration, the place for their exceptions, and the file that is read instead of the
+/// trace.
 #[derive(Default)]
 struct External {
     policies: Vec<(usize, Outside)>,
@@ -37,16 +38,21 @@ struct External {
     instead: Option<Instead>,
 }
 
-/// Runs `configs` (a JSON list) on `threads` threads (0: one a core) and returns the results
-/// and their ranking as JSON. `policies` maps the index of a configuration to its policies in
-/// Python: `victim` or `placement` to `(name, policy)`. `poll` is called about
-/// every 50 ms, and `on_result` with the JSON of each result that is complete and the place of its
-/// configuration among those asked for.
-/// `keep` says where the checkpoints of the only configuration are written, how many seconds apart, and
-/// which one to go on from. With `leave_out` the configurations that cannot be are named with their
-/// reasons and the others run; that there are none is an error, unless `or_none` says otherwise.
-/// `instead` is what is read in the place of the trace that the configurations name, and whether that is
-/// a volume of it. `places` are those of the options that the configurations were made of.
+/// Runs `configs` (a JSON list) on `threads` threads (0: one a core). Returns the results and their
+/// ranking as JSON.
+///
+/// - `policies` has, by the index of a configuration, its policies in Python: `victim` or
+///   `placement` to `(name, policy)`.
+/// - `poll` is called about every 50 ms.
+/// - `on_result` is called with the index of a configuration in `configs` and the JSON of its
+///   result, when that result is complete.
+/// - `keep` is for a single configuration: the path of its checkpoints, the seconds from one
+///   checkpoint to the next, and the checkpoint to continue from.
+/// - With `leave_out`, configurations that are not possible are listed with their reasons, and the
+///   others run. If no configuration is possible, that is an error unless `or_none` is set.
+/// - `instead` is the file that is read instead of the trace in the configurations, and whether the
+///   file is a volume of that trace.
+/// - `places` are the places of the options that the configurations were made of.
 #[pyfunction]
 #[pyo3(signature = (configs, threads, control, poll=None, policies=None, on_result=None, keep=None,
                     leave_out=false, or_none=false, instead=None, places=None))]
@@ -92,7 +98,8 @@ pub(crate) fn simulate(
         py.detach(|| {
             std::thread::scope(|scope| {
                 let run = || run_all(&resolved, threads, engine, &mut || (), &keep, keeper);
-                // Dropped at the end, so that short runs are not kept waiting.
+                // `at_work` is dropped when the runs end, so that short runs need not wait for a
+                // poll.
                 let (at_work, end) = mpsc::channel::<()>();
                 let runs = scope.spawn(move || {
                     let results = run();
@@ -132,14 +139,14 @@ pub(crate) fn simulate(
     to_json(&Simulated { ranking: rank(&results), results, left_out })
 }
 
-/// The ranking, as JSON, of results that were made before (a JSON list of them, all with a figure).
+/// Returns the ranking, as JSON, of earlier results (a JSON list; each has a write amplification).
 #[pyfunction]
 pub(crate) fn ranking(results: &str) -> PyResult<String> {
     let results: Vec<RunResult> = serde_json::from_str(results).map_err(errors::config)?;
     to_json(&rank(&results))
 }
 
-/// The place for checkpoints, the seconds from one to the next, and the checkpoint to go on from.
+/// The path for checkpoints, the seconds from one to the next, and the checkpoint to continue from.
 type Keep = (Option<PathBuf>, Option<f64>, Option<PathBuf>);
 
 fn keeper(
@@ -163,7 +170,7 @@ pub(crate) fn checkpoint_config(path: PathBuf) -> PyResult<String> {
     to_json(&subject.config)
 }
 
-/// Writes the timeline of a drive with a clock, where one was asked for.
+/// Writes the timeline of a drive with a clock, if the configuration has one.
 fn write_timeline(resolved: &Resolved, result: &RunResult) -> PyResult<()> {
     if let Some(timed) = &resolved.config.timed
         && let (Some(wanted), Some(timeline)) = (&timed.timeline, &result.timeline)
@@ -173,11 +180,11 @@ fn write_timeline(resolved: &Resolved, result: &RunResult) -> PyResult<()> {
     Ok(())
 }
 
-/// Results that are complete and wait for the calling thread, the only one that calls Python.
+/// Complete results that wait for the calling thread, because only that thread calls Python.
 struct Complete<'a> {
     /// Notes on the workload of each configuration.
     notes: &'a [Vec<Finding>],
-    /// The way in which the user writes options.
+    /// The form in which the user writes options.
     names: &'a input::Places,
     /// The index of each configuration in the call.
     indices: &'a [usize],
@@ -195,7 +202,8 @@ impl Complete<'_> {
         }
     }
 
-    /// Hands over what has come in; an exception cancels, as one of `poll` does.
+    /// Calls the callback with the results that are complete. Its exception cancels the runs, like
+    /// an exception of `poll`.
     fn deliver(&self, watch: &mut Watch<'_>) {
         let Some(callback) = &self.callback else { return };
         for (index, result) in std::mem::take(&mut *lock(&self.results)) {
@@ -210,8 +218,8 @@ impl Complete<'_> {
     }
 }
 
-/// Ranked here rather than from the JSON: a run stopped in its warm-up has no figure, and JSON has
-/// no NaN.
+/// The results with their ranking. They are ranked here and not from the JSON, because a run
+/// stopped in its warm-up has no write amplification, and JSON has no NaN.
 #[derive(serde::Serialize)]
 struct Simulated {
     results: Vec<RunResult>,
@@ -219,16 +227,16 @@ struct Simulated {
     left_out: Vec<LeftOut>,
 }
 
-/// A configuration that cannot be.
+/// A configuration that is not possible.
 #[derive(serde::Serialize)]
 struct LeftOut {
     /// The index of the configuration in the call.
     index: usize,
-    /// The fault of it, in one line.
+    /// The error of the configuration, in one line.
     reason: String,
 }
 
-/// Configurations worked out, and notes on how the workload of each was read.
+/// Resolved configurations, and notes on how the workload of each was read.
 #[derive(Default)]
 struct ResolvedAll {
     resolved: Vec<Resolved>,
@@ -238,8 +246,9 @@ struct ResolvedAll {
     left_out: Vec<LeftOut>,
 }
 
-/// Works the configurations out. One that cannot be is left out if `leave_out` says so and others can
-/// be, or need not be (`or_none`), and else an error; an error has options as `names` has them.
+/// Resolves the configurations. A configuration that is not possible is an error. With `leave_out`
+/// it is left out instead, if another configuration is possible or `or_none` is set. Errors name
+/// options as `names` does.
 fn resolve_all(
     py: Python<'_>,
     configs: &[RunConfig],
@@ -274,7 +283,8 @@ fn resolve_all(
     if let Some(error) = first.filter(|_| all.resolved.is_empty() && !or_none) {
         return Err(errors::ftl(&error, names));
     }
-    // Who compares a drive that heeds hints with one that does not knows it.
+    // No note is needed if one of the drives heeds hints: the user then compares it with the
+    // others.
     if all.resolved.iter().all(|resolved| !resolved.hints().1) {
         for (resolved, notes) in all.resolved.iter().zip(&mut all.notes) {
             if resolved.hints().0 {
@@ -285,7 +295,7 @@ fn resolve_all(
     Ok(all)
 }
 
-/// Waits until the work is done, at most for one poll; short work is not kept waiting.
+/// Waits until `done` returns `true`, at most one poll interval. Short work is noticed early.
 pub(crate) fn wait(done: impl Fn() -> bool) {
     let mut slept = Duration::ZERO;
     let mut nap = Duration::from_micros(200);

@@ -1,4 +1,4 @@
-//! Workloads by name: a generator's spec, a mixture, or the path of a trace; and checks of single
+//! Workloads by name: a generator's spec, a mixture, or the path of a trace. Also checks of single
 //! values, so that the Python side can say which option or line was wrong.
 
 use std::path::PathBuf;
@@ -25,18 +25,18 @@ use pyo3::prelude::*;
 use crate::errors;
 use crate::watch::Watch;
 
-/// A workload, and what a person should know of how it was read.
+/// A workload, and notes for the user on how it was read.
 #[derive(Clone)]
 pub(crate) struct Opened {
     pub(crate) source: Arc<dyn Source>,
     pub(crate) notes: Vec<String>,
     /// `true` for a trace of references to memory.
     references: bool,
-    /// `true` for a trace that says what is dirty in its host's cache.
+    /// `true` for a trace with events of pages that become dirty in the host's cache.
     dirty: bool,
 }
 
-/// Returns the note where nothing stands for the memory that references are made to.
+/// Returns the note for memory references without an option that models the memory.
 fn no_memory() -> String {
     format!(
         "the trace holds a program's memory references, and without a VM page cache every one that \
@@ -45,7 +45,7 @@ fn no_memory() -> String {
     )
 }
 
-/// Returns the note where the cache of a host tells of what is dirty.
+/// Returns the note for a host cache that makes its own hints.
 fn own_hints() -> String {
     let cache = option("host_cache");
     format!(
@@ -54,15 +54,15 @@ fn own_hints() -> String {
     )
 }
 
-/// The file that is read in the place of the trace that configurations name.
+/// The file that is read instead of the trace in the configurations.
 pub(crate) struct Instead {
     pub(crate) file: PathBuf,
-    /// `true` for a volume of the trace, in our own format; `false` for a copy.
+    /// `true` for a volume of the trace, in flashgc's own format; `false` for a copy of the trace.
     pub(crate) is_volume: bool,
 }
 
-/// The sources of `configs`; equal workloads are opened once. Traces are read here; `instead` is read in
-/// the place of the trace.
+/// Opens the workloads of `configs`, each different workload once. Traces are read here. `instead`
+/// is read instead of the trace.
 pub(crate) fn open(
     py: Python<'_>,
     configs: &[RunConfig],
@@ -98,7 +98,7 @@ pub(crate) fn open(
     Ok(opened.into_iter().map(beside).collect())
 }
 
-/// The tenants that share the drive, as typed.
+/// The tenants that share the drive, as the user typed them.
 fn tenants_of(config: &RunConfig) -> &[String] {
     config.timed.as_ref().map_or(&[], |timed| &timed.tenants)
 }
@@ -143,7 +143,7 @@ fn open_one(
     Ok(Opened { source: Arc::new(trace), notes, references, dirty })
 }
 
-/// The workloads of tenants, each read as the only one would be.
+/// Opens the workloads of tenants, each like the only workload of a drive.
 fn open_tenants(py: Python<'_>, config: &RunConfig, watch: &mut Watch<'_>) -> PyResult<Opened> {
     let timed = config.timed.as_ref().expect("tenants share a drive with a clock");
     let (mut each, mut notes) = (Vec::new(), Vec::new());
@@ -163,7 +163,7 @@ fn open_tenants(py: Python<'_>, config: &RunConfig, watch: &mut Watch<'_>) -> Py
     Ok(Opened { source, notes, references, dirty })
 }
 
-/// Requests with times, and what a person should know of how they were read.
+/// Requests with times, and notes for the user on how they were read.
 struct Read {
     requests: Requests,
     notes: Vec<String>,
@@ -206,21 +206,22 @@ fn open_timed(
     Ok(Read { requests: Requests::Trace(Box::new(trace)), notes, references, dirty })
 }
 
-/// Returns `true` if flush commands mean anything to the drive: not to a page buffer that is protected,
-/// unless the host waits for their answers, and a host's cache takes none.
+/// Returns `true` if flush commands have an effect on the drive. They have none if power protection
+/// covers the page buffer, unless the host waits for their answers. A host's cache takes no
+/// flushes.
 fn keeps_flushes(config: &RunConfig) -> bool {
     let arrivals = config.timed.as_ref().and_then(|timed| timed.arrivals.as_deref());
     let waits = arrivals.is_some_and(|text| Arrivals::parse(text) == Ok(Arrivals::Dependent));
     (waits || !config.power_protection) && config.host.is_none() && config.swap.is_none()
 }
 
-/// The file that is read.
+/// Returns the path of the file that is read.
 fn file_of(config: &RunConfig, instead: Option<&Instead>) -> PathBuf {
     instead.map_or_else(|| PathBuf::from(&config.workload), |instead| instead.file.clone())
 }
 
-/// Returns the options with which the trace of a run is read. A volume of it was read as the trace says
-/// when it was split.
+/// Returns the options for reading the trace of a run. A volume needs none of them: they were
+/// applied when the trace was split.
 fn read_of(
     config: &RunConfig,
     watch: &mut Watch<'_>,
@@ -231,7 +232,7 @@ fn read_of(
     Ok(ReadOptions { keep_flushes: keeps_flushes(config), ..read })
 }
 
-/// Returns the options with which a trace is read. The table of relations is read here.
+/// Returns the options for reading a trace. The table of relations is read here.
 pub(crate) fn read_options(trace: &TraceConfig, watch: &mut Watch<'_>) -> PyResult<ReadOptions> {
     for (key, text) in [
         ("format", &trace.format),
@@ -282,7 +283,7 @@ pub(crate) fn read_options(trace: &TraceConfig, watch: &mut Watch<'_>) -> PyResu
     })
 }
 
-/// Returns the options with which the requests of a trace become pages of a drive.
+/// Returns the options for the conversion of a trace's requests to pages of a drive.
 fn paging_of(config: &RunConfig) -> PyResult<PagingOptions> {
     let TraceConfig { alignment_offset, paging: name, numbering, .. } = &config.trace;
     let numbering = numbering.as_deref().map(Numbering::parse).transpose();
@@ -307,15 +308,16 @@ pub(crate) fn is_trace_of(workload: &str) -> bool {
     is_trace(workload)
 }
 
-/// Returns `True` if the bytes that begin a file of a trace are those of a compressed one; 16 suffice.
+/// Returns `True` if `head`, the first bytes of a trace file, shows a compressed file; 16 bytes
+/// suffice.
 #[pyfunction]
 #[pyo3(name = "is_compressed")]
 pub(crate) fn is_compressed_from(head: &[u8]) -> bool {
     is_compressed(head)
 }
 
-/// Checks a value of the option `key`; of `timed_source`, a workload of a drive with a clock; of
-/// `tenant.KEY`, a key of a tenant and its value.
+/// Checks a value of the option `key`. The key `timed_source` is a workload of a drive with a
+/// clock; `tenant.KEY` is a key of a tenant.
 #[pyfunction]
 pub(crate) fn check(key: &str, text: &str) -> PyResult<()> {
     let checked = match options::find(key) {
@@ -329,7 +331,8 @@ pub(crate) fn check(key: &str, text: &str) -> PyResult<()> {
     checked.map_err(errors::config)
 }
 
-/// Returns the text by which a result names a policy: `option` is `victim`, `placement` or `frontier`.
+/// Returns the text by which a result names a policy. `option` is `victim`, `placement` or
+/// `frontier`.
 #[pyfunction]
 pub(crate) fn written_out(option: &str, text: &str) -> PyResult<String> {
     let written = match option {
@@ -341,13 +344,14 @@ pub(crate) fn written_out(option: &str, text: &str) -> PyResult<String> {
 }
 
 impl Watch<'_> {
-    /// The exception for a value that the option `key` does not take.
+    /// Makes the exception for a value that the option `key` does not take.
     pub(crate) fn refused(&self, key: &str, error: SpecError) -> PyErr {
         let message = format!("{}: {}", subject(key), error.message);
         errors::config(SpecError::new(message, error.hint).said(&self.names))
     }
 
-    /// The exception for a trace that could not be read: what stopped it, if somebody did.
+    /// Makes the exception for a trace that could not be read. If an exception stopped the reader,
+    /// returns that one.
     pub(crate) fn failure(&mut self, error: &TraceError) -> PyErr {
         match (self.failed.take(), error.fault) {
             (Some(failed), _) => failed,

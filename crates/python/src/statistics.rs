@@ -1,4 +1,4 @@
-//! The tests of a steady state, for scripts that measure how often they err.
+//! The tests of a steady state, for scripts that measure how often these tests are wrong.
 
 use flashgc_drive::passes::{MOST, Rule, Verdict, level, verdict};
 use flashgc_drive::stats::{Interval, drift, exceeds_chance, is_settled};
@@ -9,11 +9,11 @@ use pyo3::prelude::*;
 use crate::places::At;
 use crate::{errors, json};
 
-/// Passes, mean, half its 95% interval, and whether it is steady.
+/// The number of passes, the mean, half its 95% interval, and whether it is steady.
 type Outcome = (usize, f64, Option<f64>, bool);
 
-/// Replays a trace whose passes have the figures `values` by the rule for traces, as if there were
-/// no more of them.
+/// Applies the rule for traces to a trace whose passes have the write amplifications `values`.
+/// After the last value the replay ends.
 #[pyfunction]
 pub(crate) fn replay_until_settled(values: Vec<f64>, warmup: f64) -> Outcome {
     let rule = Rule { warmup, fewest: 0, most: MOST.min(values.len() as u64) };
@@ -26,20 +26,21 @@ pub(crate) fn replay_until_settled(values: Vec<f64>, warmup: f64) -> Outcome {
     (passes, mean, half, steady)
 }
 
-/// The mean over measured passes with the figures `values`, half its interval, and whether it is
-/// steady.
+/// Returns the mean of `values`, the figures of measured passes, then half its 95% interval, and
+/// whether it is steady.
 #[pyfunction]
 pub(crate) fn measured_passes(values: Vec<f64>) -> (f64, Option<f64>, bool) {
     let mean = flashgc_drive::stats::mean(&values);
     (mean, level(&values).map(|level| level.half), verdict(&values) == Verdict::Steady)
 }
 
-/// The judgement on a stored drive in use, as JSON: `geometry` is its blocks, pages of a block and logical
-/// pages, `parts` the pages that the host wrote and those programmed, of which there are `programs` in all.
-/// Options in it have the names of those at `places`.
+/// Returns the judgement on a stored drive in use, as JSON. `geometry` is its number of blocks, of
+/// pages a block and of logical pages. `parts` are pairs: pages that the host wrote, and pages
+/// programmed. `programs` is the number of all pages programmed. Options have the names at
+/// `places`.
 ///
 /// # Errors
-/// `ConfigError` for a shape that no drive has.
+/// `ConfigError` for a geometry that no drive can have.
 #[pyfunction]
 pub(crate) fn judged(
     geometry: (u32, u32, u64),
@@ -64,7 +65,7 @@ pub(crate) fn steady_intervals(values: Vec<f64>) -> bool {
     drift(&[values.into_iter().map(interval).collect()]).is_some_and(is_settled)
 }
 
-/// Returns `True` if a `drift`, with half its interval, is more than chance and worth saying.
+/// Returns `True` if a `drift`, with half its interval, is larger than chance and worth a finding.
 #[pyfunction]
 #[pyo3(name = "exceeds_chance")]
 pub(crate) fn is_beyond_chance(drift: f64, half: f64) -> bool {

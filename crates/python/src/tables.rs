@@ -1,4 +1,4 @@
-//! Tables in memory as traces: their columns are read where they lie, and written as requests.
+//! Tables in memory as traces: columns are read in place and written as requests.
 
 use std::path::PathBuf;
 use std::ptr::NonNull;
@@ -13,11 +13,11 @@ use pyo3::prelude::*;
 
 use crate::errors;
 
-/// Requests that are written at a time.
+/// Requests that are written at once.
 const BLOCK: usize = 1 << 16;
 
-/// The subject of each column and the unit, as texts, by its name as in the first line of a text file; `None`
-/// for names that say neither.
+/// Returns the meaning and the unit of each column, as texts, from its name in the first line of a
+/// text file; `None` for an unknown name.
 #[pyfunction]
 pub(crate) fn column_meanings(
     names: Vec<String>,
@@ -25,14 +25,15 @@ pub(crate) fn column_meanings(
     names.iter().map(|name| trace::column_meaning(name)).collect()
 }
 
-/// The number of the operation that a word names, as in text files.
+/// Returns the number of the operation that `word` names in text files.
 #[pyfunction]
 pub(crate) fn operation_of(word: &str) -> Option<u8> {
     trace::operation_of(word).map(|op| op as u8)
 }
 
-/// Writes a trace of the requests whose columns are given, in our own format. The columns are of one length,
-/// contiguous and checked: times in nanoseconds, offsets and sizes in bytes. A stream of -1 is none.
+/// Writes a trace of requests, given as columns, in flashgc's own format. The columns have one
+/// length, are contiguous and were checked: times in nanoseconds, offsets and sizes in bytes. A
+/// stream of -1 means no stream.
 #[pyfunction]
 #[pyo3(signature = (output, times, ops, offsets, sizes, devices=None, streams=None))]
 #[allow(clippy::too_many_arguments)] // They are the columns.
@@ -73,15 +74,15 @@ pub(crate) fn trace_of_columns(
     writer.finish().map(drop).map_err(errors::trace)
 }
 
-/// The stream of a number; there is none for -1.
+/// Converts a number to a stream; -1 means no stream.
 fn stream_of(number: i64) -> StreamId {
     StreamId::try_from(number).unwrap_or(NO_STREAM)
 }
 
-/// The operations of requests, by their numbers.
+/// The operations of requests, at the index that is their number.
 const OPS: [Op; 3] = [Op::Write, Op::Read, Op::Trim];
 
-/// The items of a column, where they lie.
+/// The items of a column, read in place.
 struct Items<T> {
     first: NonNull<T>,
     count: usize,
@@ -95,11 +96,13 @@ impl<T: Element> Items<T> {
         Ok(Self { first: items.cast(), count: items.len(), _lent: column })
     }
 
-    /// The item at a place. Whoever writes to the column meanwhile finds the one value or the other in the trace.
+    /// Returns the item at index `at`. If somebody writes to the column meanwhile, the trace gets
+    /// the old or the new value.
     fn get(&self, at: usize) -> T {
         assert!(at < self.count, "the columns have one length");
-        // SAFETY: the buffer is lent for as long as `self` lives, and has `count` items that lie one after the other;
-        // elements are plain numbers. This thread holds the interpreter, so that no Python code writes.
+        // SAFETY: the buffer is lent for as long as `self` lives, and has `count` items, one after
+        // the other; they are plain numbers. This thread holds the interpreter, so no Python code
+        // writes.
         unsafe { self.first.add(at).read_volatile() }
     }
 }

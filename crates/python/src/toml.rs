@@ -6,9 +6,9 @@ use toml_edit::{Document, TableLike};
 
 use crate::errors;
 
-/// The place of every key in `text`: `("drive.blocks", line, column)`, both from 1. A `.` in a key
-/// is not special: keys of experiment files have none. Elements of a list are `gc.victim.0`, keys
-/// of a list of tables `tenant.0.name`. A fault is reported as `LINE:COLUMN: what`.
+/// Returns the place of every key in `text`: `("drive.blocks", line, column)`, both from 1.
+/// Elements of a list are `gc.victim.0`, keys of a list of tables `tenant.0.name`. A `.` in a key
+/// is not escaped: keys of experiment files have none. A syntax error begins with `LINE:COLUMN:`.
 #[pyfunction]
 pub(crate) fn toml_places(text: &str) -> PyResult<Vec<(String, usize, usize)>> {
     let document = Document::parse(text).map_err(|error| {

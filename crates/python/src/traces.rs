@@ -54,7 +54,7 @@ pub(crate) fn trace_layouts() -> String {
     json!(layout::SHIPPED.iter().map(entry).collect::<Vec<_>>()).to_string()
 }
 
-/// Reads the options for reading a trace: the fields that were given of `TraceConfig`, as JSON.
+/// Parses the options for reading a trace: the given fields of `TraceConfig`, as JSON.
 pub(crate) fn trace_config(reading: &str) -> PyResult<TraceConfig> {
     serde_json::from_str(reading).map_err(errors::config)
 }
@@ -79,7 +79,7 @@ pub(crate) fn trace_stat(
     let usual = PagingOptions::default().page_size;
     let mut pages = sources::paging(page_size.unwrap_or(usual), trace.alignment_offset)?;
     if let Some(name) = paging {
-        // Statistics are of all pages: what a drive has room for is the drive's.
+        // Statistics cover all pages: a trace has no drive whose capacity is the limit.
         pages.paging =
             Paging::parse_for_all_pages(name).map_err(|error| watch.refused("paging", error))?;
     }
@@ -124,7 +124,8 @@ pub(crate) fn trace_evidence(
     Ok(json!(sentences).to_string())
 }
 
-/// Copies a trace into one of our own formats; returns what was converted as JSON.
+/// Copies a trace into one of flashgc's own formats. Returns a description of the conversion as
+/// JSON.
 #[pyfunction]
 #[pyo3(signature = (input, output, control, reading, native_devices=false, page_size=None,
                     filter=None, as_dirty=false, leave_out=None, poll=None, places=None))]
@@ -185,7 +186,7 @@ pub(crate) fn trace_convert(
     .to_string())
 }
 
-/// Writes traces one behind the other into a new one; returns how many requests there are.
+/// Joins traces, one after the other, into a new one. Returns the number of its requests.
 #[pyfunction]
 pub(crate) fn trace_join(py: Python<'_>, output: PathBuf, inputs: Vec<PathBuf>) -> PyResult<u64> {
     let inputs: Vec<&std::path::Path> = inputs.iter().map(PathBuf::as_path).collect();
@@ -201,7 +202,7 @@ fn pages_options(page_size: Option<u32>, filter: Option<u32>) -> PagesOptions {
     }
 }
 
-/// The reading end of a pipe that was made for the caller, who closes it.
+/// Takes the reading end of a pipe that was made for this call. The caller closes it.
 #[cfg(unix)]
 fn reading_end(pipe: i32) -> PyResult<File> {
     use std::os::fd::FromRawFd;
@@ -209,15 +210,15 @@ fn reading_end(pipe: i32) -> PyResult<File> {
     Ok(unsafe { File::from_raw_fd(pipe) })
 }
 
-/// Valgrind, which writes into the pipe, is not there.
+/// Returns an error: Valgrind, which would write into the pipe, does not exist on this system.
 #[cfg(not(unix))]
 fn reading_end(_: i32) -> PyResult<File> {
     Err(errors::config("this system has no Valgrind; hint: record the program on Linux"))
 }
 
-/// Writes what lackey prints into the pipe `pipe`, which is closed at the end, as references to
-/// pages, up to `accesses` of them; returns as JSON how many there were. A stop ends the file, which
-/// then holds what came before.
+/// Writes a recording of memory references: reads the output of Valgrind's lackey from `pipe`, up
+/// to `accesses` accesses, and writes it as references to pages. The pipe is closed at the end.
+/// Returns the counts as JSON. If the user stops it, the file has all references until then.
 #[pyfunction]
 #[pyo3(signature = (pipe, output, control, page_size=None, filter=None, accesses=u64::MAX, poll=None))]
 #[allow(clippy::too_many_arguments)] // They are the keyword arguments of the Python function.
@@ -234,7 +235,7 @@ pub(crate) fn trace_record(
     let stream = reading_end(pipe)?;
     let options = ReadOptions {
         format: Some(format::find("lackey").map_err(errors::config)?),
-        // A program that is killed leaves a line that is cut off.
+        // A program that is killed leaves an incomplete line.
         on_bad_line: OnBadLine::Skip,
         ..ReadOptions::default()
     };
@@ -261,7 +262,7 @@ pub(crate) fn trace_record(
         }
         Ok((seen, writer.finish()?, reader.skipped()))
     });
-    // What stops a recording is no failure, but what a callback raises is.
+    // A stop by the user is no error, but an exception of a callback is.
     let (accesses, references, skipped) = recorded.map_err(|error| watch.failure(&error))?;
     match watch.failed.take() {
         Some(failed) => Err(failed),
@@ -299,7 +300,7 @@ pub(crate) fn trace_synth(
     let format = OutputFormat::of(&output).map_err(errors::config)?;
     let written = py.detach(|| -> Result<(), TraceError> {
         let fault = |text: String| TraceError::new(&output, Fault::Option, text);
-        // References to memory, if such are made: every one of them.
+        // The filter is off, so that every reference to memory is written.
         let pages = PagesOptions { page_size: page_size as u32, filter: 0 };
         let declared =
             Declared { fields: Fields::STREAM.if_any(spec.has_streams()), ..Declared::default() };

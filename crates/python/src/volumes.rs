@@ -1,4 +1,4 @@
-//! Traces of many volumes from Python: split in one pass, each volume written as a trace of its own.
+//! Traces of many volumes, for Python: split in one pass, and written with one trace a volume.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::sources::read_options;
 use crate::traces::trace_config;
 use crate::watch::{Control, Watch};
 
-/// The volumes of a trace, and the spool of their requests.
+/// The volumes of a trace, and the spool file with their requests.
 #[pyclass(frozen, module = "flashgc._core")]
 pub(crate) struct Volumes {
     volumes: trace::Volumes,
@@ -19,7 +19,7 @@ pub(crate) struct Volumes {
 
 #[pymethods]
 impl Volumes {
-    /// Number, reads, writes, discards and digest of each volume, by number.
+    /// The number, reads, writes, discards and digest of each volume, sorted by number.
     fn volumes(&self) -> Vec<(u32, u64, u64, u64, String)> {
         let row = |volume: &trace::Volume| {
             let digest = format!("{:032x}", volume.digest);
@@ -28,13 +28,13 @@ impl Volumes {
         self.volumes.list().iter().map(row).collect()
     }
 
-    /// Writes the volume at `index` of the list as a trace of its own.
+    /// Writes the volume at `index` of the list as its own trace.
     fn write(&self, py: Python<'_>, index: usize, path: PathBuf) -> PyResult<()> {
         py.detach(|| self.volumes.write(index, &path))
             .map_err(|error| PyOSError::new_err(error.to_string()))
     }
 
-    /// Bytes of the spool.
+    /// The size of the spool file in bytes.
     #[getter]
     fn bytes(&self) -> u64 {
         self.volumes.bytes()
@@ -46,15 +46,15 @@ impl Volumes {
         self.volumes.skipped()
     }
 
-    /// Notes for people on how the traces were read.
+    /// Notes for the user on how the traces were read.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.volumes.notes().to_vec()
     }
 }
 
-/// Splits the traces at `paths`, one after the other, into volumes: by the number of their device, or
-/// with `by_file` a volume a file. The spool lies in `folder`.
+/// Splits the traces at `paths`, one after the other, into volumes: by the device number of each
+/// request or, with `by_file`, one volume a file. The spool file is in `folder`.
 #[pyfunction]
 #[pyo3(signature = (paths, folder, control, reading, by_file=false, poll=None, places=None))]
 #[allow(clippy::too_many_arguments)] // They are the keyword arguments of the Python function.

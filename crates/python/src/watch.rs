@@ -1,4 +1,4 @@
-//! The eye on signals and progress while the engine works: the engine knows neither.
+//! Handles signals and reports progress while the engine works. The engine itself does neither.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,20 +13,20 @@ use flashgc_experiment::simulate::Control as EngineControl;
 use flashgc_workload::trace::{Fault, Progress, TraceError};
 use pyo3::prelude::*;
 
-/// The interval at which the calling thread looks for signals and reports progress.
+/// The interval at which the calling thread checks for signals and reports progress.
 pub(crate) const POLL: Duration = Duration::from_millis(50);
 
-/// The time that a reader of a trace may take to stop. One that takes longer waits for its file,
-/// and is left behind: it ends when the file does.
+/// The time that the reader of a trace may take to stop. A reader that takes longer is blocked on
+/// its file. It is left behind and ends when the file does.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Stops what the engine does and tells how far it is. Safe to use from a signal handler and from
+/// Stops the engine's work and reports its progress. It may be used in a signal handler and in
 /// other threads.
 #[pyclass(frozen, module = "flashgc._core")]
 #[derive(Default)]
 pub(crate) struct Control {
     pub(crate) engine: Arc<EngineControl>,
-    /// Bytes of a trace read, and to read.
+    /// Bytes of a trace read so far, and bytes in all.
     read: AtomicU64,
     to_read: AtomicU64,
     recorded: AtomicU64,
@@ -39,18 +39,18 @@ impl Control {
         Self::default()
     }
 
-    /// Stops at the next batch; runs report what they have.
+    /// Stops the work at the next batch. Runs then report their results so far.
     fn cancel(&self) {
         self.engine.cancel.store(true, Ordering::Relaxed);
     }
 
-    /// `True` if the work was told to stop.
+    /// `True` if the work was cancelled.
     #[getter]
     pub(crate) fn cancelled(&self) -> bool {
         self.engine.cancel.load(Ordering::Relaxed)
     }
 
-    /// Runs done, with fractions.
+    /// The number of runs done; the fraction is the progress of the current ones.
     #[getter]
     fn done(&self) -> f64 {
         self.engine.done.load(Ordering::Relaxed) as f64 / EngineControl::RUN as f64
@@ -95,14 +95,14 @@ impl Control {
     }
 }
 
-/// Looks for signals and calls back, at most every [`POLL`].
+/// Checks for signals and calls the callback, at most once every [`POLL`].
 pub(crate) struct Watch<'a> {
     pub(crate) control: &'a Control,
     callback: Option<Py<PyAny>>,
     last: Instant,
     /// The exception of a signal handler or of the callback; it stops the work.
     pub(crate) failed: Option<PyErr>,
-    /// The places of the options that were given, for errors.
+    /// The places of the given options, for errors.
     pub(crate) names: Places,
 }
 
@@ -112,12 +112,13 @@ impl<'a> Watch<'a> {
         Self { control, callback, last: Instant::now(), failed: None, names }
     }
 
-    /// Returns the eye with the places of the options that were given.
+    /// Returns this watch with the places of the given options.
     pub(crate) fn named(self, names: Places) -> Self {
         Self { names, ..self }
     }
 
-    /// Lets Python handle signals and report progress, if it is time; an exception cancels.
+    /// Lets Python handle signals and report progress, if that is due. An exception cancels the
+    /// work.
     pub(crate) fn look(&mut self) {
         if self.last.elapsed() < POLL {
             return;
@@ -135,14 +136,14 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Notes an exception, if it is the first, and stops the work.
+    /// Keeps the exception, if it is the first, and stops the work.
     pub(crate) fn fail(&mut self, error: PyErr) {
         self.control.cancel();
         self.failed.get_or_insert(error);
     }
 
-    /// Notes how far a trace is read; call it between the blocks of a trace. Returns `false` if the
-    /// reader must stop.
+    /// Notes the progress of reading a trace. Call it between blocks of the trace. Returns `false`
+    /// if the reader must stop.
     pub(crate) fn reading(&mut self, progress: &Progress) -> bool {
         self.control.read.store(progress.read(), Ordering::Relaxed);
         self.control.to_read.store(progress.total, Ordering::Relaxed);
@@ -150,9 +151,9 @@ impl<'a> Watch<'a> {
         !self.control.cancelled()
     }
 
-    /// Reads the trace at `path` with `read`, which asks between the blocks whether to go on, on a
-    /// thread of its own: a pipe may have no writer yet, or one that pauses, and nothing else stops
-    /// who waits for it.
+    /// Reads the trace at `path` on a thread of its own, with `read`, which asks between blocks
+    /// whether to continue. The thread is needed because a pipe may have no writer yet, or one that
+    /// pauses: the reader then waits and cannot be stopped.
     pub(crate) fn read_aside<T: Send + 'static>(
         &mut self,
         path: &Path,
@@ -168,7 +169,7 @@ impl<'a> Watch<'a> {
                     progress.get_or_init(|| now.clone());
                     !stop.load(Ordering::Relaxed)
                 };
-                // Nobody listens any more if this reader was left behind.
+                // If this reader was left behind, nobody receives the outcome.
                 let _ = done.send(read(&mut go_on));
             })
         };

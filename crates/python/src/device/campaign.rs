@@ -1,5 +1,5 @@
-//! The crash campaign from Python: its two levels in memory, and drives that are recorded, replayed and
-//! cut off.
+//! The crash campaign from Python: its two levels in memory, and drives whose commands are
+//! recorded, executed again and cut off by a crash.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -18,10 +18,11 @@ use crate::errors::DriveError;
 use crate::json::to_json;
 use crate::watch::{Control, Watch};
 
-/// The interval at which the calling thread looks if the campaign is over.
+/// The interval at which the calling thread checks whether the campaign has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Runs a campaign of `total` parts on a thread of its own, while this one looks at signals and reports progress.
+/// Runs a campaign of `total` parts on a thread of its own. The calling thread meanwhile handles
+/// signals and reports progress.
 fn watched<T: Send>(
     py: Python<'_>,
     control: &Control,
@@ -51,7 +52,8 @@ fn watched<T: Send>(
     watch.failed.map_or(Ok(outcome), Err)
 }
 
-/// Opens drives from `images` images of what crashes leave, and returns what was found, as JSON.
+/// Makes `images` images of drives after a crash, opens each, and returns the faults found, as
+/// JSON.
 #[pyfunction]
 #[pyo3(signature = (seed, images, control, poll=None))]
 pub(crate) fn device_sweep(
@@ -65,7 +67,7 @@ pub(crate) fn device_sweep(
     to_json(&watched(py, control, poll, (Pace::default(), images), run)?)
 }
 
-/// Does `operations` steps of random scripts, and returns what was found, as JSON.
+/// Executes `operations` steps of random scripts, and returns the faults found, as JSON.
 #[pyfunction]
 #[pyo3(signature = (seed, operations, control, poll=None))]
 pub(crate) fn device_fuzz(
@@ -93,7 +95,7 @@ pub(crate) struct RecordedDrive {
 #[pymethods]
 impl RecordedDrive {
     /// Opens the drive in the file at `path`, logs its commands into a new file, and mounts it in
-    /// `folder`. With `uncached`, both files are read and written past the page cache where that can be.
+    /// `folder`. With `uncached`, both files bypass the page cache where the file system allows it.
     #[new]
     #[pyo3(signature = (path, log, folder, uncached=false))]
     fn new(
@@ -108,13 +110,15 @@ impl RecordedDrive {
         Ok(Self { path, drive })
     }
 
-    /// Unmounts the drive, and closes it. While it is in use it stays open.
+    /// Unmounts the drive, and closes it. If somebody uses the mount, this is an error and the
+    /// drive stays open.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.drive.close()).map_err(|error| failed(&self.path, &error))
     }
 }
 
-/// A command of a log: the bytes at which it begins and ends there, its kind, its first page, its pages.
+/// A command of a log: the bytes of the log at which it begins and ends, its kind, its first page,
+/// and its number of pages.
 type Command = (u64, u64, u64, u64, u64);
 
 /// Returns the commands of the log at `path`.
@@ -126,7 +130,7 @@ pub(crate) fn device_log(py: Python<'_>, path: PathBuf) -> PyResult<Vec<Command>
     Ok(commands.map(|it| (it.begin, it.end, it.kind, it.page, it.count)).collect())
 }
 
-/// A drive that does the commands of a log again.
+/// A drive that executes the commands of a log again.
 #[pyclass(frozen, module = "flashgc._core")]
 pub(crate) struct DeviceReplay {
     path: PathBuf,
@@ -135,7 +139,7 @@ pub(crate) struct DeviceReplay {
 
 #[pymethods]
 impl DeviceReplay {
-    /// Will do the commands of `log` on the drive in the file at `path`.
+    /// Prepares to execute the commands of `log` on the drive in the file at `path`.
     #[new]
     fn new(py: Python<'_>, log: PathBuf, path: PathBuf) -> PyResult<Self> {
         let replay = py.detach(|| Replay::new(&log, &path));
@@ -143,14 +147,15 @@ impl DeviceReplay {
         Ok(Self { path, replay })
     }
 
-    /// Does commands up to the flush that ends at `end`.
+    /// Executes commands up to the flush that ends at byte `end` of the log.
     fn advance(&self, py: Python<'_>, end: u64) -> PyResult<()> {
         let advanced = py.detach(|| lock(&self.replay).advance(end));
         advanced.map_err(|error| failed(&self.path, &error))
     }
 
-    /// Makes of a copy of the drive's file what a crash may leave of the commands behind. Returns how
-    /// many were done, how many were not, and how many writes to the file were lost.
+    /// Changes `copy`, a copy of the drive's file, to a state that a crash may leave during the
+    /// commands up to the next flush. Returns the number of commands kept, of commands dropped, and
+    /// of writes to the file that were lost.
     fn cut(&self, py: Python<'_>, copy: PathBuf, seed: u64) -> PyResult<(u64, u64, u64)> {
         let cut = py.detach(|| lock(&self.replay).cut(&copy, seed));
         let cut = cut.map_err(|error| failed(&copy, &error))?;

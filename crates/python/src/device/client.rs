@@ -47,8 +47,8 @@ impl DeviceClient {
         self.ask(py, |client| client.cancel(&to_pages(&ranges)))
     }
 
-    /// Says which streams the files on the block device at `device` have: the inode of each, how many files had it
-    /// before, and its stream.
+    /// Names the streams of the files on the block device at `device`. `files` has the inode of
+    /// each file, how many files had that inode before, and the stream.
     fn files(
         &self,
         py: Python<'_>,
@@ -83,13 +83,14 @@ impl DeviceClient {
         self.ask(py, |client| client.mark(name))
     }
 
-    /// Sets a fault for hosts. Returns its number, or that of the connections that ended at once.
+    /// Sets a fault for hosts. Returns the number of the fault. If the fault ends connections at
+    /// once, returns the number of those instead.
     fn inject(&self, py: Python<'_>, fault: Fault) -> PyResult<u64> {
         let fault = fault.parsed()?;
         self.ask(py, |client| client.inject(&fault))
     }
 
-    /// Takes a fault away, or all. Returns the number of faults taken away.
+    /// Removes the fault `number`, or all faults. Returns how many were removed.
     #[pyo3(signature = (number=None))]
     fn clear(&self, py: Python<'_>, number: Option<u64>) -> PyResult<u64> {
         self.ask(py, |client| client.clear(number))

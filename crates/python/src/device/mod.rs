@@ -1,7 +1,7 @@
-//! The stored drive from Python: conversions of what `flashgc_server` takes and returns.
+//! The stored drive from Python: conversion of the arguments and results of `flashgc_server`.
 //!
-//! Here the files of drives are made, described and checked; [`open`] is a drive that is open, [`client`] talks to one
-//! in another process, and [`campaign`] is the crash campaign.
+//! This module creates, describes and checks the files of drives. [`open`] is a drive that is open,
+//! [`client`] connects to a drive in another process, and [`campaign`] is the crash campaign.
 
 mod campaign;
 mod client;
@@ -29,7 +29,8 @@ use crate::json::to_json;
 use crate::outside::{Written, loaded};
 use crate::places::At;
 
-/// A fault as Python asks for it: effect, kind of commands, first byte and number of bytes, number of commands, seconds.
+/// A fault as Python gives it: effect, kind of commands, first byte and number of bytes, number of
+/// commands, seconds.
 #[derive(FromPyObject)]
 struct Fault(String, Option<String>, Option<(u64, u64)>, Option<u64>, Option<f64>);
 
@@ -41,26 +42,26 @@ impl Fault {
     }
 }
 
-/// The policies of a drive that are written in Python; their exceptions go to `raised`.
+/// Loads the policies of a drive that are written in Python. Their exceptions go to `raised`.
 fn outside(written: Option<Written<'_>>, raised: &Raised) -> PyResult<Outside> {
     let loaded = written.map(|written| loaded(written, raised)).transpose()?.unwrap_or_default();
     Ok(Outside { victim: loaded.victim, placement: loaded.placement })
 }
 
-/// The columns of blocks as bytes.
+/// Converts columns of the block table to Python's bytes.
 fn columns<'py>(py: Python<'py>, columns: [&[u8]; 5]) -> [Bound<'py, PyBytes>; 5] {
     columns.map(|column| PyBytes::new(py, column))
 }
 
-/// The declared counts of a drive's state as JSON: the name of each, its text and its unit.
+/// The counts of a drive's state, as JSON: the name of each, its help text and its unit.
 #[pyfunction]
 pub(crate) fn device_counts() -> String {
     flashgc_server::counts().to_string()
 }
 
-/// Makes a drive in a new file at `path` and returns what it is, as JSON. `config` is a configuration
-/// of the engine, of which the drive's part is taken, made of options with these `places`; `written` its
-/// policies in Python, with their names.
+/// Creates a drive in a new file at `path` and returns its description, as JSON. `config` is a
+/// configuration of the engine; only its part on the drive counts. `places` are the places of the
+/// options it was made of. `written` are the drive's policies in Python, with their names.
 #[pyfunction]
 #[pyo3(signature = (path, config, uuid, durability, journal_bytes=None, written=None, places=None))]
 #[allow(clippy::too_many_arguments)] // it is called in one place
@@ -74,15 +75,16 @@ pub(crate) fn device_create(
     written: Option<Written<'_>>,
     places: Option<At>,
 ) -> PyResult<String> {
-    // No drive is made of it here: what the policy knows begins when the file is opened.
+    // No drive runs here: the policies' state begins when the file is opened.
     let outside = written.map(|written| loaded(written, &Raised::default())).transpose()?;
     let places = places.unwrap_or_default().0;
     let create = || files::create(&path, config, uuid, durability, journal_bytes, outside, &places);
     to_json(&py.detach(create).map_err(errors::server)?)
 }
 
-/// Does on the drive in the file at `path` what the recording `trace` has: every page is written with the
-/// bytes that the file `data` has in its place, or without one with zeros that take no room.
+/// Executes the requests of the recording `trace` on the drive in the file at `path`. Each page is
+/// written with the bytes at its place in the file `data`; without `data`, with zeros, which take
+/// no room in the file.
 #[pyfunction]
 #[pyo3(signature = (path, trace, data=None))]
 pub(crate) fn device_repeat(
@@ -94,9 +96,10 @@ pub(crate) fn device_repeat(
     py.detach(|| files::repeat(&path, &trace, data.as_deref())).map_err(errors::server)
 }
 
-/// Gives the empty drive in the file at `path` a past: a `share` of its pages gets data, which a workload with a seed
-/// overwrites `times` times, or until the drive has settled. `record` is a trace of that. `show` is called now and then with the
-/// page writes that are done, and with those that are due so far. Returns what it did, as JSON.
+/// Ages the empty drive in the file at `path`. A `share` of its pages gets data. The workload and
+/// seed in `writes` then overwrite these pages `times` times or, without `times`, until the drive
+/// has settled. `record` is the path of a trace to record this into. `show` is called now and then
+/// with the page writes done, and with the page writes planned so far. Returns the counts as JSON.
 #[pyfunction]
 #[pyo3(signature = (path, share, writes, times=None, record=None, show=None))]
 pub(crate) fn device_age(
@@ -118,8 +121,9 @@ pub(crate) fn device_age(
     to_json(&aged)
 }
 
-/// Returns the configuration that the file at `path` was made from, and the names of the policies in Python
-/// that opening it takes, as JSON. The file may be open elsewhere; `held` is open here.
+/// Returns, as JSON, the configuration that the file at `path` was created from, and the names of
+/// the policies in Python that are needed to open it. Another process may have the file open;
+/// `held` is the file if this process has it open.
 #[pyfunction]
 #[pyo3(signature = (path, held=None))]
 pub(crate) fn device_configuration(
@@ -130,10 +134,10 @@ pub(crate) fn device_configuration(
     to_json(&files::configured(&path, held).map_err(errors::server)?)
 }
 
-/// Reads all of the closed drive at `path`, and compares its map with that of the out-of-band records;
-/// with `from_oob` only the latter is made. Returns what was found as JSON. `show` is called now and
-/// then with the number of logical pages that were looked at, and with all of them. `written` are the
-/// drive's policies in Python, where it has such.
+/// Reads all of the closed drive at `path`, and compares its map with the map rebuilt from the
+/// out-of-band records. With `from_oob` it only rebuilds that map. Returns the result as JSON.
+/// `show` is called now and then with the number of logical pages checked, and the number of all.
+/// `written` are the drive's policies in Python, if it has any.
 #[pyfunction]
 #[pyo3(signature = (path, from_oob, show = None, written = None))]
 pub(crate) fn device_check(
@@ -155,11 +159,13 @@ pub(crate) fn device_check(
     to_json(&checked.map_err(errors::server)?)
 }
 
-/// Executes the recording at `trace`, named by owners, on a drive like that in the file at `path`. Returns
-/// where the owners' pages are then, and the blocks that their copies left, as JSON. `groups` has the group of
-/// each owner, one of `count`. Only the collections for the host's pages in `counted` count. `placement` is
-/// another placement than the drive's, with the stream of each group, and `written` are the drive's policies in
-/// Python. `recordings` have the streams that the host named, if it did.
+/// Executes the recording at `trace`, whose streams are owners, on a drive like the one in the file
+/// at `path`. Returns, as JSON, the places of the owners' pages at the end, and the blocks with
+/// their outdated copies. `groups` has the group of each owner, a number below `count`. A
+/// collection counts only if it makes room for the host's page writes numbered in `counted`.
+/// `placement` replaces the drive's placement, and has the stream of each group. `written` are the
+/// drive's policies in Python. `recordings` have the streams that the host named; the list is empty
+/// if it named none.
 #[pyfunction]
 #[pyo3(signature = (path, trace, groups, count, counted, written, recordings, placement=None))]
 #[allow(clippy::too_many_arguments)] // it is called in one place
@@ -194,7 +200,7 @@ pub(crate) fn device_owners(
     to_json(&errors::unless_raised(&raised, owned)?)
 }
 
-/// The progress of long work as Python sees it, and the exception that ends the work.
+/// Reports the progress of long work to Python, and keeps the exception that ends the work.
 struct Shown {
     show: Option<Py<PyAny>>,
     failed: Mutex<Option<PyErr>>,
@@ -205,7 +211,8 @@ impl Shown {
         Self { show, failed: Mutex::new(None) }
     }
 
-    /// Shows how many parts are done of all, and returns `true` unless a signal or `show` wants the end.
+    /// Reports that `done` of `all` parts are done. Returns `false` if a signal or `show` ends the
+    /// work.
     fn goes_on(&self, done: u64, all: u64) -> bool {
         let shown = Python::attach(|py| {
             py.check_signals()?;

@@ -1,6 +1,7 @@
 //! A drive that is open in this process, and its front ends.
 //!
-//! Every call waits without the interpreter: a policy written in Python runs on the drive's own thread.
+//! Every call releases the interpreter while it waits: a policy written in Python runs on the
+//! drive's own thread.
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
@@ -22,7 +23,8 @@ use crate::errors::{self, DriveError, Raised};
 use crate::json::to_json;
 use crate::outside::Written;
 
-/// The kernel's rings for the events of ext4 or xfs, opened while this process may. They receive nothing yet.
+/// The kernel's event rings for ext4 or xfs, opened while this process still has the right to do
+/// so. They receive no events yet.
 #[pyclass(frozen, module = "flashgc._core")]
 pub(crate) struct FileRings(Arc<Live>);
 
@@ -35,7 +37,8 @@ impl FileRings {
     }
 }
 
-/// The past of a drive with a clock.
+/// The history of a drive with a clock before it is opened: the number of times that its data have
+/// been overwritten, or a recording to execute.
 #[derive(FromPyObject)]
 enum Past {
     Times(f64),
@@ -50,7 +53,8 @@ pub(crate) struct StoredDrive {
 }
 
 impl StoredDrive {
-    /// Uses the drive. The exception that a policy has raised comes before that of the drive.
+    /// Calls `body` with the drive. If a policy has raised an exception, that exception replaces
+    /// the drive's error.
     fn with<T: Send>(
         &self,
         py: Python<'_>,
@@ -67,12 +71,13 @@ impl StoredDrive {
 
 #[pymethods]
 impl StoredDrive {
-    /// Opens the drive in the file at `path`; `written` are its policies in Python, where it has such.
-    /// `durability` is another than the file's.
-    /// With a `clock` (the configuration of a drive with a clock as JSON, how much slower than the wall's it
-    /// is, how often its data are written before or the recording that it repeats, the way of hints) answers
-    /// leave when that drive would answer. `held` is its file, open already. `files` are the rings of the kernel
-    /// by which it knows the files behind its pages.
+    /// Opens the drive in the file at `path`. `written` are its policies in Python, if it has any.
+    /// `durability` replaces that of the file. `held` is the drive's file if it is already open.
+    /// `files` are the rings of the kernel that say which files the pages belong to.
+    ///
+    /// With a `clock`, each answer is sent when a drive with a clock would send it. `clock` has the
+    /// configuration of that drive as JSON, the factor by which its clock is slower than real time,
+    /// its past, and the mode of its hints.
     #[new]
     #[pyo3(signature = (path, written=None, durability=None, clock=None, held=None, files=None))]
     fn new(
@@ -104,35 +109,36 @@ impl StoredDrive {
         Ok(Self { drive: errors::unless_raised(&raised, drive)?, raised })
     }
 
-    /// Bytes of the drive.
+    /// The capacity of the drive in bytes.
     #[getter]
     fn size(&self) -> u64 {
         self.drive.size()
     }
 
-    /// The front ends, in words.
+    /// The descriptions of the front ends that serve the drive.
     #[getter]
     fn serving(&self) -> Vec<String> {
         self.drive.state().serving()
     }
 
-    /// Adds a front end that is not one of this module.
+    /// Adds the description of a front end that this module did not start.
     fn serves(&self, words: String) {
         self.drive.state().serves(words);
     }
 
-    /// `True` if somebody asked for the end through the control socket.
+    /// `True` if a client of the control socket has requested the end.
     #[getter]
     fn stopping(&self) -> bool {
         self.drive.state().is_stopping()
     }
 
-    /// Reads `bytes` bytes from byte `at` on.
+    /// Reads `bytes` bytes, beginning at byte `at`.
     fn read<'py>(&self, py: Python<'py>, at: u64, bytes: usize) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.with(py, |drive| drive.read(at, bytes))?))
     }
 
-    /// Writes `data` from byte `at` on in the stream `stream`; with `fua` it is durable when this returns.
+    /// Writes `data`, beginning at byte `at`, in the stream `stream`. With `fua` the data are
+    /// durable when this returns.
     #[pyo3(signature = (at, data, fua, stream=None))]
     fn write(
         &self,
@@ -150,23 +156,23 @@ impl StoredDrive {
         self.call(py, Command::Trim { at, bytes, fua: false }).map(drop)
     }
 
-    /// Makes all that was completed before durable, and returns then.
+    /// Makes all writes that were completed before durable.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         self.call(py, Command::Flush).map(drop)
     }
 
-    /// Pages that the host has written: the moment for hints that are given later.
+    /// The number of pages that the host has written: the `moment` of hints that are given later.
     fn moment(&self, py: Python<'_>) -> PyResult<u64> {
         self.call(py, Command::Moment).map(|answer| answer.pages())
     }
 
-    /// The host will write the pages of a range soon, as it knew at `moment`. Returns how many of them it
-    /// has written since.
+    /// Gives hints on a range: the host will write its pages soon, as it knew at `moment`. Returns
+    /// how many of these pages the host has written since `moment`.
     fn hint(&self, py: Python<'_>, at: u64, bytes: u64, moment: Option<u64>) -> PyResult<u64> {
         self.call(py, Command::Hint { at, bytes, moment }).map(|answer| answer.pages())
     }
 
-    /// The host takes hints on the pages of a range back.
+    /// Cancels the hints on the pages of a range.
     fn cancel(&self, py: Python<'_>, at: u64, bytes: u64) -> PyResult<()> {
         self.call(py, Command::Cancel { at, bytes }).map(drop)
     }
@@ -182,32 +188,33 @@ impl StoredDrive {
         Ok(columns(py, blocks.each_ref().map(Vec::as_slice)))
     }
 
-    /// Ends the phase that goes on and begins one called `name`. Returns its number.
+    /// Ends the current phase and begins one called `name`. Returns the number of the new phase.
     fn mark(&self, py: Python<'_>, name: &str) -> PyResult<usize> {
         self.with(py, |drive| drive.mark(name))
     }
 
-    /// Sets a fault for hosts. Returns its number, or that of the connections that ended at once.
+    /// Sets a fault for hosts. Returns the number of the fault. If the fault ends connections at
+    /// once, returns the number of those instead.
     fn inject(&self, py: Python<'_>, fault: Fault) -> PyResult<u64> {
         let fault = fault.parsed()?;
         self.with(py, |drive| drive.inject(fault))
     }
 
-    /// Takes a fault away, or all. Returns the number of faults taken away.
+    /// Removes the fault `number`, or all faults. Returns how many were removed.
     #[pyo3(signature = (number=None))]
     fn clear(&self, py: Python<'_>, number: Option<u64>) -> PyResult<usize> {
         self.with(py, |drive| drive.clear(number))
     }
 
-    /// Records what the drive is asked into a trace at `path` from now on; without one, ends that.
-    /// Returns the requests of the recording that ended, if there was one.
+    /// Records the drive's requests into a trace at `path` from now on; without `path`, ends the
+    /// recording. Returns the number of requests in the recording that ended, if there was one.
     #[pyo3(signature = (path=None))]
     fn record(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<Option<u64>> {
         self.with(py, |drive| drive.record(path.as_deref()))
     }
 
-    /// Mounts the drive in `folder` as a file, and returns the path of the file. `prepared` is the mount,
-    /// made already.
+    /// Mounts the drive in `folder` as a file, and returns the path of that file. `prepared` is the
+    /// mount, if root has made it already.
     #[pyo3(signature = (folder, prepared=None))]
     fn serve_fuse(
         &self,
@@ -219,8 +226,9 @@ impl StoredDrive {
         self.with(py, |drive| drive.serve_fuse(&folder, prepared))
     }
 
-    /// Serves the drive by the NBD protocol at `address`, and returns where. `bound` listens there already.
-    /// `anywhere`: also where other machines reach it.
+    /// Serves the drive by the NBD protocol at `address`, and returns the address. `bound` is the
+    /// listener, if it is bound already. With `anywhere`, the address may be one that other
+    /// machines reach.
     #[pyo3(signature = (address, bound=None, anywhere=false))]
     fn serve_nbd(
         &self,
@@ -233,8 +241,8 @@ impl StoredDrive {
         self.with(py, |drive| drive.serve_nbd(address, bound, anywhere))
     }
 
-    /// Serves the drive by NVMe/TCP at `address`. Returns the address and the NVMe qualified name. `bound` and
-    /// `anywhere` are those of `serve_nbd`.
+    /// Serves the drive by NVMe/TCP at `address`. Returns the address and the NVMe qualified name.
+    /// `bound` and `anywhere` mean the same as in `serve_nbd`.
     #[pyo3(signature = (address, bound=None, anywhere=false))]
     fn serve_nvme_tcp(
         &self,
@@ -247,7 +255,8 @@ impl StoredDrive {
         self.with(py, |drive| drive.serve_nvme_tcp(address, bound, anywhere))
     }
 
-    /// Answers other processes at the control socket `path`. `bound` listens there already.
+    /// Answers other processes at the control socket `path`. `bound` is the listener, if it is
+    /// bound already.
     #[pyo3(signature = (path, bound=None))]
     fn serve_control(
         &self,
@@ -259,34 +268,35 @@ impl StoredDrive {
         self.with(py, |drive| drive.serve_control(&path, bound))
     }
 
-    /// Ends the front ends; a mount that somebody uses makes this an error, and stays.
+    /// Ends the front ends. If somebody uses the mount, this is an error, and the mount stays.
     fn stop_serving(&self, py: Python<'_>) -> PyResult<()> {
         self.with(py, server::StoredDrive::stop_serving)
     }
 
-    /// Closes the drive: all of it is in the file. A second call does nothing.
+    /// Writes all state into the file and closes the drive. A second call does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.with(py, server::StoredDrive::close)
     }
 }
 
-/// The bytes of stack that a server takes before it serves: more than it ever uses.
+/// The bytes of stack that a server touches before it serves: more than it will use.
 const STACK: usize = 1 << 20;
 
-/// Makes the stack of this thread as large as it will be. The stack of the first thread is mapped as it grows.
+/// Uses [`STACK`] bytes of this thread's stack, so that the kernel maps them now. The kernel maps
+/// the stack of the first thread only as it grows.
 #[pyfunction]
 pub(crate) fn take_stack() {
     std::hint::black_box([1_u8; STACK]);
 }
 
-/// The file of a drive, opened by who may, and read by who serves it.
+/// The file of a drive. A process with the rights opens it, and the process that serves reads it.
 #[pyclass(frozen, module = "flashgc._core")]
 pub(crate) struct DriveFile(pub(super) File);
 
 #[pymethods]
 impl DriveFile {
-    /// Opens the file at `path` to read and to write, and locks it. Errors call it `name`. With `uncached`
-    /// the page cache has nothing of it, where the file system can do that.
+    /// Opens the file at `path` for reading and writing, and locks it. Errors call it `name`. With
+    /// `uncached`, reads and writes bypass the page cache where the file system allows it.
     #[new]
     #[pyo3(signature = (path, name=None, uncached=false))]
     fn new(path: PathBuf, name: Option<PathBuf>, uncached: bool) -> PyResult<Self> {
@@ -302,7 +312,7 @@ impl DriveFile {
     }
 }
 
-/// A place where a server will listen, bound by who may.
+/// An address at which a server will listen. A process with the rights binds it before.
 #[pyclass(frozen, module = "flashgc._core")]
 pub(crate) struct DeviceListener(Reserved<Listener>);
 
@@ -317,13 +327,13 @@ impl DeviceListener {
     }
 }
 
-/// A mount of FUSE that root has made, and that waits for who serves it.
+/// A FUSE mount that root has made for the process that will serve it.
 #[pyclass(frozen, module = "flashgc._core")]
 pub(crate) struct DeviceMount(Reserved<Prepared>);
 
 #[pymethods]
 impl DeviceMount {
-    /// Mounts in `folder`, for root alone.
+    /// Mounts in `folder`. Only root may do this.
     #[new]
     fn new(folder: PathBuf) -> PyResult<Self> {
         server::mount(&folder).map(Self).map_err(errors::server)

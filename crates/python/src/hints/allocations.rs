@@ -1,4 +1,4 @@
-//! The follower of a file system's allocations, and recordings named by what it tells.
+//! The follower of a file system's allocations, and recordings whose writes it names by owner.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,8 @@ use super::page_cache::refused;
 use crate::closable::{self, Closable};
 use crate::errors;
 
-/// An event: its time in nanoseconds, its kind, and the numbers that belong to it.
+/// An event: its time in nanoseconds, its kind, and three numbers, whose meaning depends on the
+/// kind.
 type EventRow = (u64, &'static str, u64, u64, u64);
 
 /// Follows which blocks a file system gives to which inode.
@@ -36,7 +37,7 @@ impl AllocationFollower {
         Ok(events.into_iter().map(|(time, event)| row(time, event)).collect())
     }
 
-    /// Returns the journal of an xfs: its first block, and the number of its blocks.
+    /// Returns the journal of an xfs file system: its first block, and its number of blocks.
     fn journal(&self) -> Option<(u64, u64)> {
         self.0.map(ExtentFollower::journal)
     }
@@ -57,10 +58,11 @@ fn row(time: u64, event: Event) -> EventRow {
     }
 }
 
-/// Writes the recordings of a drive, one behind the other, with each write named by the owner of its pages.
-/// `parts` are pairs of a recording and of the file that it is written to. `changes` are those of the last one,
-/// in order: time, first page, number of pages and owner. Returns for each owner the pages written, discarded
-/// and ended, and the sum of their lives.
+/// Copies the recordings of a drive, one after the other, and names each write by the owner of its
+/// pages. `parts` are pairs: a recording, and the file for its copy. `changes` are the changes of
+/// owners, in the order of time, during the last recording: time in nanoseconds, first page, number
+/// of pages and owner. Returns for each owner the pages written, discarded and ended, and the sum
+/// of the lives of the ended ones.
 #[pyfunction]
 pub(crate) fn trace_tag(
     py: Python<'_>,

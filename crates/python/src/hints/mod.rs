@@ -1,4 +1,4 @@
-//! Hints of living software on what it will soon overwrite, from Python.
+//! Hints from running software on the pages that it will soon overwrite, for Python.
 
 mod allocations;
 mod page_cache;

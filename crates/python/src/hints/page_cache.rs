@@ -9,7 +9,7 @@ use pyo3::types::{IntoPyDict, PyDict};
 use crate::closable::{self, Closable};
 use crate::errors::{ConfigError, DriveError};
 
-/// Ranges of pages: first page, and how many.
+/// Ranges of pages: first page, and number of pages.
 type Pages = Vec<(u64, u64)>;
 
 /// Returns `True` if this kernel has the tracepoint `name`.
@@ -39,7 +39,8 @@ impl PageCacheFollower {
         Ok(Self(Closable::new("follower", follower)))
     }
 
-    /// Waits for this many seconds and returns what became dirty and what was cancelled.
+    /// Waits for this many seconds. Returns the ranges that became dirty and the ranges whose hints
+    /// are cancelled.
     fn poll(&self, py: Python<'_>, seconds: f64) -> PyResult<(Pages, Pages)> {
         let timeout = closable::seconds(seconds)?;
         let polled = self.0.with(py, |follower| follower.poll(timeout))?;

@@ -1,4 +1,4 @@
-//! A PostgreSQL server that is followed.
+//! The follower of a PostgreSQL server.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -15,10 +15,10 @@ use crate::errors::DriveError;
 /// A block as `pg_buffercache` names it: tablespace, database, relfilenode, fork and number.
 type Block = (u32, u32, u32, u32, u32);
 
-/// Pages: runs of first and count.
+/// Ranges of pages: first page, and number of pages.
 type Runs = Vec<(u64, u64)>;
 
-/// The pages that a PostgreSQL server will soon write, from its log.
+/// Finds, from the log of a PostgreSQL server, the pages that the server will soon write.
 #[pyclass(frozen, module = "flashgc._core")]
 pub(crate) struct PostgresFollower {
     follower: Mutex<LogFollower>,
@@ -26,25 +26,26 @@ pub(crate) struct PostgresFollower {
 
 #[pymethods]
 impl PostgresFollower {
-    /// A follower of the log from `start` on of the server with its data in `folder`, whose folder in
-    /// every tablespace is called `version`; `device` is the `st_dev` that is followed.
+    /// Makes a follower that reads the log from `start` on. `folder` is the server's data
+    /// directory, `version` is the name of its folder in every tablespace, and `device` is the
+    /// `st_dev` of the device whose pages are followed.
     #[new]
     fn new(folder: PathBuf, version: String, device: u64, start: u64) -> Self {
         let follower = LogFollower::new(Cluster { folder, version, device }, start);
         Self { follower: Mutex::new(follower) }
     }
 
-    /// Goes on at `start`, and forgets what was known.
+    /// Continues at `start` in the log, and forgets all dirty blocks.
     fn restart(&self, start: u64) {
         lock(&self.follower).restart(start);
     }
 
-    /// The place in the log that the next bytes must come from.
+    /// The position in the log at which the next bytes must begin.
     fn next(&self) -> u64 {
         lock(&self.follower).next()
     }
 
-    /// Takes the bytes of the log at `at`.
+    /// Reads `bytes`, which lie at position `at` of the log.
     fn feed(&self, py: Python<'_>, at: u64, bytes: &[u8]) -> PyResult<()> {
         let fed = py.detach(|| lock(&self.follower).feed(at, bytes));
         fed.map_err(|error| DriveError::new_err(error.to_string()))
@@ -62,14 +63,15 @@ impl PostgresFollower {
         Ok(())
     }
 
-    /// Pages that became dirty, and pages of which that is taken back, since the last call.
+    /// Returns the pages that became dirty, and the pages whose hints are cancelled, since the last
+    /// call.
     fn changes(&self) -> (Runs, Runs) {
         let changes = lock(&self.follower).changes();
         (changes.dirtied, changes.cancelled)
     }
 
-    /// Returns the pages of each block, none if it has no place on the device, and whether it is known
-    /// as dirty.
+    /// Returns the pages of each block, and whether the block is known to be dirty. The pages are
+    /// empty if the block has no place on the device.
     fn knows(&self, py: Python<'_>, blocks: Vec<Block>) -> PyResult<Vec<(Runs, bool)>> {
         let blocks = parsed(&blocks)?;
         let known = py.detach(|| {

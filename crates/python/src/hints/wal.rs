@@ -1,4 +1,4 @@
-//! PostgreSQL's write-ahead log, record by record, as tuples: for looking at it and for tests.
+//! PostgreSQL's write-ahead log, record by record, as tuples: for inspection and for tests.
 
 use flashgc_hints::wal::{self, BlockReference, Fork, Record, Relation, What};
 use pyo3::IntoPyObjectExt;
@@ -18,14 +18,15 @@ impl WalDecoder {
         Self(wal::Decoder::new(start))
     }
 
-    /// The place that the next bytes must come from.
+    /// The position in the log at which the next bytes must begin.
     #[getter]
     fn next(&self) -> u64 {
         self.0.next()
     }
 
-    /// The records that are whole with these bytes of the log, which lie at `at`: place, end, resource
-    /// manager if it has a name, info, transaction, blocks, and what the record says about files.
+    /// Returns the records that are complete with `bytes`, which lie at position `at` of the log.
+    /// Each has its position, its end, its resource manager if that has a name, its info, its
+    /// transaction, its blocks, and its meaning for files.
     fn feed<'py>(
         &mut self,
         py: Python<'py>,
@@ -42,7 +43,7 @@ impl WalDecoder {
         unfit.map_or(Ok(records), Err)
     }
 
-    /// The file that holds a block of a relation, in the data directory.
+    /// Returns the path, in the data directory, of the file that has a block of a relation.
     #[staticmethod]
     fn path(relation: (u32, u32, u32), fork: &str, block: u32, version: &str) -> PyResult<String> {
         let (tablespace, database, number) = relation;
@@ -61,14 +62,15 @@ fn tuple<'py>(py: Python<'py>, record: &Record<'_>) -> PyResult<Bound<'py, PyTup
     (at, end, manager, info, transaction, blocks, meaning(py, what)?).into_pyobject(py)
 }
 
-/// Tablespace, database, number, fork, block, whether it is made anew, whether its image is there.
+/// A reference to a block: tablespace, database, relation number, fork, block, whether the record
+/// initialises the block, whether it has the block's image.
 fn reference(block: &BlockReference) -> (u32, u32, u32, &'static str, u32, bool, bool) {
     let Relation { tablespace, database, number } = block.relation;
     let &BlockReference { fork, block, will_init, image, .. } = block;
     (tablespace, database, number, fork.name(), block, will_init, image)
 }
 
-/// Returns the meaning of a record beside its blocks: a word, and the values that belong to it.
+/// Returns the meaning of a record besides its blocks: a word, and the values that belong to it.
 fn meaning<'py>(py: Python<'py>, what: What<'_>) -> PyResult<Bound<'py, PyAny>> {
     let numbers = |relation: Relation| (relation.tablespace, relation.database, relation.number);
     match what {

@@ -1,4 +1,4 @@
-//! The follower of what programs write to a file system.
+//! The follower of the writes of programs to a file system.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,8 @@ use pyo3::types::{IntoPyDict, PyDict};
 use super::page_cache::refused;
 use crate::closable::{self, Closable};
 
-/// The bytes of a ring, in rings of the page cache's follower: every write is an event here.
+/// The size of a ring, as a multiple of a ring of the page cache's follower. It is larger because
+/// every write is an event here.
 const RINGS: usize = 4;
 
 /// Counts the bytes that programs write to the file system on a block device.
@@ -33,7 +34,7 @@ impl WriteFollower {
         Ok(Self(Closable::new("follower", follower)))
     }
 
-    /// Waits for this many seconds, or until a ring is half full, and counts what was written.
+    /// Waits for this many seconds, or until a ring is half full, and counts the bytes written.
     fn poll(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
         let timeout = closable::seconds(seconds)?;
         self.0.with(py, |follower| follower.poll(timeout))?.map_err(refused)

@@ -1,4 +1,4 @@
-//! Questions to a placement in Python for the class of a page, and the errors of answers that are no
+//! Asks a placement in Python for the class of a page, and makes the errors for answers that are no
 //! class.
 
 use flashgc_base::stream::StreamId;
@@ -56,7 +56,7 @@ impl Rule {
             return first();
         }
         let class = Python::attach(|py| {
-            // SAFETY: both are objects that live as long as the interpreter.
+            // SAFETY: True and False live as long as the interpreter.
             let zombie = unsafe { if zombie { ffi::Py_True() } else { ffi::Py_False() } };
             let rest = [self.number(from.class), zombie, self.at(now)];
             let takes = |class| self.takes_copies[usize::from(class)];
@@ -67,7 +67,7 @@ impl Rule {
             first()
         })
     }
-    /// Asks `verb` for the class of `page`, and checks the answer by `may_be`.
+    /// Calls `verb` for the class of `page`, and checks the answer with `may_be`.
     #[inline]
     fn class<const N: usize>(
         &self,
@@ -79,8 +79,8 @@ impl Rule {
         may_be: impl Fn(Class) -> bool,
     ) -> PyResult<Class> {
         let answer = call(py, verb, Some(page), rest, ends)?;
-        // SAFETY: the object is alive and the interpreter attached. -1 with an exception is no number,
-        // -1 without one is no class.
+        // SAFETY: the object is alive and the interpreter attached. If -1 comes with an exception,
+        // the answer is no number; if -1 comes without one, the answer is no class.
         let number = unsafe { ffi::PyLong_AsLong(answer.as_ptr()) };
         match usize::try_from(number) {
             Ok(class) if class < self.takes_copies.len() && may_be(class as Class) => {
@@ -90,7 +90,7 @@ impl Rule {
         }
     }
 
-    /// Makes the error of an answer that is no class.
+    /// Makes the error for an answer that is no class.
     #[cold]
     fn wrong(&self, verb: &Verb, page: u32, answer: &Bound<'_, PyAny>) -> PyErr {
         let py = answer.py();
@@ -100,7 +100,8 @@ impl Rule {
         self.no_class(&call, &shown(answer), answer.extract().ok())
     }
 
-    /// Makes the error of `found`, the answer to `call`, where it is no class or may not be.
+    /// Makes the error for `answer`, returned by `call`: it is no class, or a class that is not
+    /// allowed.
     fn no_class(&self, call: &str, answer: &str, number: Option<usize>) -> PyErr {
         let last = self.takes_copies.len() - 1;
         PolicyError::new_err(match number {
@@ -112,8 +113,8 @@ impl Rule {
         })
     }
 
-    /// The class of `page` in the column of class `of`, if that may be; the lowest one that may be if
-    /// not.
+    /// Reads the class of `page` from the array, in the column of its class so far (`of`). If that
+    /// class is not allowed, uses the lowest class that is.
     #[inline]
     pub(super) fn read(
         &self,

@@ -1,4 +1,5 @@
-//! Placements written in Python: what the engine must know of one, and how it is made for a drive.
+//! Placements written in Python: what the engine must know of each, and how one is made for a
+//! drive.
 
 mod asking;
 mod rule;
@@ -19,20 +20,20 @@ use crate::errors::{PolicyError, Raised};
 use crate::policy::{own, picker, store};
 use rule::Rule;
 
-/// The picks that are left to a placement.
+/// The kind of picks that a placement makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Picks {
-    /// Its drives have another victim policy.
+    /// It picks nothing: its drives have a victim policy.
     Nothing,
     /// It picks the victims of its drives, too.
     Victims,
 }
 
-/// Returns the placement `rule`, as far as it is known before there is a drive. Every drive gets a
-/// copy of it, or an object of its own if it is a class. `raised` keeps what it raises.
+/// Reads the properties of the placement `rule` that are known before there is a drive. Every drive
+/// gets a copy of the object, or a new object if `rule` is a class. Exceptions go to `raised`.
 ///
 /// # Errors
-/// What it raises; no classes, or none that takes copies.
+/// An exception of `rule`; no classes, or no class that takes copies.
 pub(crate) fn external(
     rule: &Bound<'_, PyAny>,
     name: String,
@@ -115,8 +116,8 @@ fn takes_copies(object: &Bound<'_, PyAny>) -> PyResult<Vec<bool>> {
     }
 }
 
-/// Returns the place where `thing`, a method or an object, is defined, with a colon; empty where
-/// nobody knows.
+/// Returns the place where `thing`, a method or an object, is defined, with a colon; empty if the
+/// place is unknown.
 fn place(thing: &Bound<'_, PyAny>) -> String {
     let text = || {
         let faults = thing.py().import("flashgc._faults")?;

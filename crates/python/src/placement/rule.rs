@@ -1,6 +1,7 @@
-//! A placement written in Python, as the engine calls it. Every page programmed asks it, so a call makes
-//! one object alone, the number of the page: methods, classes and the clock are made once a drive. Where
-//! it has an array in place of a method, there is no call.
+//! A placement written in Python, as the engine calls it. The engine asks it at every page
+//! programmed. So that a call is fast, it makes only one object, the number of the page: methods,
+//! classes and the clock are made once a drive. If the placement has an array in place of a method,
+//! there is no call.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
@@ -21,17 +22,17 @@ use crate::clock::{Clock, PickedBlock};
 use crate::errors::{PolicyError, Raised};
 use crate::policy::{Call, picker, store};
 
-/// The source of the class of a page.
+/// The source of a page's class: a method, or an array.
 pub(super) enum Question {
     Verb(Verb),
     Table(Table),
 }
 
 impl Question {
-    /// The method or the array `name` of `object`; an array has this many columns.
+    /// Finds the method or the array `name` of `object`. An array must have `columns` columns.
     ///
     /// # Errors
-    /// There is neither.
+    /// The object has neither.
     pub(super) fn new(
         object: &Bound<'_, PyAny>,
         name: &'static str,
@@ -69,22 +70,23 @@ pub(super) struct Rule {
     pub(super) copied: Option<Verb>,
     pub(super) opened: Option<Verb>,
     pub(super) collected: Option<Verb>,
-    /// The method that takes the blocks of each plane at the beginning.
+    /// The method `see`, which gets the blocks of each plane at the beginning.
     see: Option<Py<PyAny>>,
     picks: Picks,
-    /// The blocks of each plane, and the call of its picks; empty if the placement sees none.
+    /// The blocks of each plane, and the call of its picks; empty if the placement uses no blocks.
     planes: Vec<Call>,
-    /// The events that wait until many pages are told at once; `None` if every page is told at once.
+    /// The events that wait to be reported, many pages at once; `None` if every page is reported at
+    /// once.
     pub(super) untold: Option<RefCell<Untold>>,
     pub(super) takes_copies: Vec<bool>,
     pub(super) asks_for_zombies: bool,
-    /// The numbers 0 to 255: classes and streams.
+    /// The Python integers 0 to 255, for classes and streams.
     pub(super) numbers: Box<[Py<PyAny>]>,
     pub(super) clock: Py<Clock>,
-    /// The page of the last question on a host write and its answer, until something happens: a question
-    /// that is asked twice has one answer.
+    /// The page of the last question on a host write, and the answer. It is forgotten when an event
+    /// happens, so that until then a second question gets the same answer.
     pub(super) last: Cell<Option<(u32, Class)>>,
-    /// The first exception that it raised, in words. From then on it is not called.
+    /// The text of the first exception that the placement raised. From then on it is not called.
     pub(super) failed: OnceCell<String>,
     pub(super) raised: Raised,
 }
@@ -145,12 +147,12 @@ impl Rule {
         self.numbers[usize::from(number)].as_ptr()
     }
 
-    /// A class, or None.
+    /// The Python object for a class, or None.
     pub(super) fn class_or_none(&self, py: Python<'_>, class: Option<Class>) -> *mut ffi::PyObject {
         class.map_or(py.None().as_ptr(), |class| self.number(class))
     }
 
-    /// The clock, set to `now`.
+    /// Sets the clock to `now` and returns it.
     pub(super) fn at(&self, now: Now) -> *mut ffi::PyObject {
         self.clock.get().set(now);
         self.clock.as_ptr()
@@ -307,7 +309,7 @@ impl SeesBlocks for Rule {
 }
 
 impl Rule {
-    /// The plane with this table.
+    /// Returns the call of the plane with this table.
     fn plane(&self, blocks: &BlockTable) -> &Call {
         &self.planes[(blocks.first() / blocks.len()) as usize]
     }

@@ -1,5 +1,5 @@
-//! The classes of pages in an array of numpy, in place of a method: the drive reads it at every decision,
-//! so what the placement writes there counts at once.
+//! The classes of pages in a numpy array, in place of a method. The drive reads the array at every
+//! decision, so a change of the array has its effect at once.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
@@ -11,27 +11,27 @@ use pyo3::prelude::*;
 use super::{place, shown};
 use crate::errors::PolicyError;
 
-/// An array with a class for each page and each class of its data until now, or for each of one of
-/// these alone.
+/// An array with one class for each page and each current class of its data. One of the two
+/// dimensions may be 1: then all pages, or all current classes, share an entry.
 pub(super) struct Table {
     pub(super) name: &'static str,
     array: Py<PyAny>,
-    /// Keeps the memory of the array where it is.
+    /// Keeps the memory of the array in its place.
     _lent: PyBuffer<u8>,
     start: AtomicPtr<c_void>,
     pages: usize,
     columns: usize,
     /// Bytes from a page to the next; 0 where all pages share one row.
     by_page: isize,
-    /// Bytes from a column to the next; 0 where all share one.
+    /// Bytes from a column to the next; 0 if there is one column for all.
     by_column: isize,
 }
 
 impl Table {
-    /// The array that `owner` has as `name`: for this many `pages`, and this many `columns`.
+    /// Reads the array `name` of `owner`, which is for `pages` pages and `columns` columns.
     ///
     /// # Errors
-    /// No array, or one of another type or shape.
+    /// There is no array, or it has another type or shape.
     pub(super) fn new(
         owner: &Bound<'_, PyAny>,
         name: &'static str,
@@ -70,22 +70,23 @@ impl Table {
         })
     }
 
-    /// The class of `page` in `column`.
+    /// Returns the class of `page` in `column`.
     #[inline]
     pub(super) fn read(&self, page: u32, column: usize) -> Class {
         let page = page as usize;
         assert!(page < self.pages && column < self.columns);
         let offset = page as isize * self.by_page + column as isize * self.by_column;
         let start = self.start.load(Ordering::Relaxed).cast::<u8>();
-        // SAFETY: the place is inside the array, whose shape and strides were looked at, and which can
-        // neither move nor shrink while its buffer is lent. Other threads of Python may write to it.
+        // SAFETY: the entry is inside the array: its shape and strides were checked, and the array
+        // can neither move nor shrink while its buffer is lent. Other Python threads may write to
+        // it.
         unsafe { AtomicU8::from_ptr(start.offset(offset)).load(Ordering::Relaxed) }
     }
 
-    /// Checks that `owner` still has the array that is read.
+    /// Checks that the attribute of `owner` is still the array that is read.
     ///
     /// # Errors
-    /// It has something else.
+    /// The attribute is another object.
     pub(super) fn is_still(&self, owner: &Bound<'_, PyAny>) -> PyResult<()> {
         let array = owner.getattr(self.name)?;
         if array.is(&self.array) {
@@ -100,7 +101,7 @@ impl Table {
     }
 }
 
-/// Type and shape of an array; another object as one short line.
+/// Describes an array by its type and shape, and another object as one short line.
 fn described(array: &Bound<'_, PyAny>) -> String {
     let known = |name| array.getattr(name).ok();
     match (known("dtype"), known("shape")) {

@@ -1,4 +1,4 @@
-//! Reports to a placement in Python of what happened: of each page at once, or of many later.
+//! Reports events to a placement in Python: each page at once, or many pages later.
 
 use flashgc_ftl::placement::{Now, Place};
 use pyo3::ffi;
@@ -9,8 +9,8 @@ use super::untold::What;
 use super::verbs::{Ends, Verb, call};
 
 impl Rule {
-    /// Notes what happened to `page` if it is told later, and tells of all where it is due. Returns
-    /// `true` if it is told later.
+    /// Notes the event `what` of `page` if the placement gets its events later, and reports all
+    /// noted events when that is due. Returns `true` if the event is reported later.
     #[inline]
     pub(super) fn waits(
         &mut self,
@@ -48,7 +48,7 @@ impl Rule {
         }
     }
 
-    /// Tells of the first contents of the drive, if they were not told yet.
+    /// Reports the first contents of the drive, if that was not done yet.
     #[inline]
     pub(super) fn tell_contents(&self) {
         if self.untold.as_ref().is_some_and(|untold| untold.borrow().begins()) {
@@ -56,7 +56,7 @@ impl Rule {
         }
     }
 
-    /// Tells of all that waits.
+    /// Reports all events that wait.
     #[cold]
     fn tell_all(&self) {
         let Some(untold) = &self.untold else { return };
@@ -76,7 +76,7 @@ impl Rule {
         });
     }
 
-    /// Checks that the arrays that are read are still those of the object.
+    /// Checks that the arrays that are read are still attributes of the object.
     #[inline]
     pub(super) fn has_its_arrays(&self, py: Python<'_>) -> PyResult<()> {
         for table in [self.host.table(), self.copy.table()].into_iter().flatten() {
@@ -85,7 +85,7 @@ impl Rule {
         Ok(())
     }
 
-    /// Tells `verb`, where there is one, what happened.
+    /// Reports an event by a call of `verb`, if there is one.
     #[inline]
     pub(super) fn tell<const N: usize>(
         &self,

@@ -1,5 +1,5 @@
-//! Events that a placement in Python hears of many pages at once: they wait here until this many host
-//! writes are full.
+//! Events that a placement in Python gets for many pages at once. They wait here until the host has
+//! written as many pages as the placement has chosen.
 
 use flashgc_ftl::BlockId;
 use flashgc_ftl::placement::{Class, Now, Place};
@@ -11,13 +11,13 @@ use super::verbs::{Ends, Verb};
 use super::{place, shown};
 use crate::errors::PolicyError;
 
-/// Stands for no class in arrays: there are fewer classes.
+/// The number for no class in arrays: no placement has that many classes.
 const NO_CLASS: Class = Class::MAX;
 
-/// Stands for no block in arrays.
+/// The number for no block in arrays.
 const NO_BLOCK: BlockId = BlockId::MAX;
 
-/// The kind of an event of a page, by the verb that tells it.
+/// The kind of a page's event, by the method that reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Holds,
@@ -26,37 +26,37 @@ pub(super) enum What {
     Copied,
 }
 
-/// Events of one kind, of one page after another.
+/// Consecutive events of one kind.
 pub(super) struct Run {
     pub(super) what: What,
     /// The numbers of the pages, 4 bytes each.
     pages: Vec<u8>,
     from: Vec<Class>,
     to: Vec<Class>,
-    /// The blocks of each, where its verb takes any.
+    /// The blocks of each event, if the method takes any.
     ends: Vec<Ends>,
-    /// The time after the last of them.
+    /// The time after the last event.
     pub(super) now: Now,
 }
 
-/// The events that the placement has not heard of yet, in their order.
+/// The events that are not reported to the placement yet, in order.
 pub(super) struct Untold {
-    /// Host writes from one telling to the next.
+    /// Host writes from one report to the next.
     every: u64,
-    /// Host writes at the next telling, once they are known.
+    /// The number of host writes at which the next report is due, once that is known.
     next: Option<u64>,
     runs: Vec<Run>,
 }
 
 impl Untold {
-    /// Most host writes that wait: their numbers fill 100 MB.
+    /// The most host writes that may wait: their pages and classes fill 100 MB.
     const MOST: u64 = 1 << 24;
 
-    /// Reads from `owner.every` how many host writes wait; `None` if `owner` wants to be told at
-    /// once.
+    /// Reads from `owner.every` how many host writes wait. `None` if `owner` has no `every` and
+    /// gets each event at once.
     ///
     /// # Errors
-    /// A number that there cannot be.
+    /// `every` is no valid number.
     pub(super) fn find(owner: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         let Some(every) = owner.getattr_opt(intern!(owner.py(), "every"))? else {
             return Ok(None);
@@ -74,7 +74,7 @@ impl Untold {
         }
     }
 
-    /// Notes what happened to `page`.
+    /// Adds the event `what` of `page`.
     #[inline]
     pub(super) fn note(
         &mut self,
@@ -100,7 +100,7 @@ impl Untold {
         }
     }
 
-    /// Returns `true` if the host write at `now` is the one at which all that waits is told.
+    /// Returns `true` if the host write at `now` makes a report due.
     #[inline]
     pub(super) fn is_full(&mut self, now: Now) -> bool {
         let every = self.every;
@@ -111,23 +111,23 @@ impl Untold {
         now.host >= next
     }
 
-    /// Returns `true` if the first contents of the drive are still to be told.
+    /// Returns `true` if the first contents of the drive are not reported yet.
     #[inline]
     pub(super) fn begins(&self) -> bool {
         self.runs.first().is_some_and(|run| run.what == What::Holds)
     }
 
-    /// Takes all that waits, to be told now.
+    /// Takes all events that wait, to report them now.
     pub(super) fn take(&mut self) -> Vec<Run> {
         std::mem::take(&mut self.runs)
     }
 }
 
 impl Run {
-    /// Calls `verb` with its arrays and `clock`.
+    /// Calls `verb` with the arrays of this run and `clock`.
     ///
     /// # Errors
-    /// What it raises.
+    /// The exception that `verb` raises.
     pub(super) fn tell(
         &self,
         py: Python<'_>,

@@ -1,4 +1,4 @@
-//! The verbs of a placement: methods that the engine calls for every page.
+//! The methods of a placement that the engine calls for every page.
 
 use flashgc_ftl::BlockId;
 use flashgc_ftl::placement::Place;
@@ -6,16 +6,16 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::{ffi, intern};
 
-/// The end of a move of a page whose block a method takes, too.
+/// The source or the target of a page's move. Some methods take its block, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// The block that the page is on, or was on.
+    /// The block that the page is on, or was on before.
     From,
-    /// The block that the page is on from now on, or that is opened.
+    /// The block that the page is on from now on, or the block that is opened.
     To,
 }
 
-/// The blocks of an event, as far as it has such.
+/// The blocks of an event, as far as the event has any.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ends {
     from: Option<BlockId>,
@@ -36,19 +36,19 @@ impl Ends {
     }
 }
 
-/// A method that is looked up once.
+/// A method of a placement, looked up once.
 pub(super) struct Verb {
     pub(super) name: &'static str,
     pub(super) method: Py<PyAny>,
-    /// The numbers of blocks that it takes behind its other arguments, in its order.
+    /// The block numbers that the method takes after its other arguments, in its order.
     pub(super) blocks: Box<[End]>,
 }
 
 impl Verb {
-    /// The method `name` of `object`.
+    /// Looks up the method `name` of `object`.
     ///
     /// # Errors
-    /// There is none.
+    /// The object has no such method.
     pub(super) fn new(object: &Bound<'_, PyAny>, name: &'static str) -> PyResult<Self> {
         Self::of(object.getattr(name)?, name)
     }
@@ -69,20 +69,20 @@ impl Verb {
         Ok(Self { name, method: method.unbind(), blocks: ends? })
     }
 
-    /// The method `name` of `object`, if it has one.
+    /// Looks up the method `name` of `object`, if the object has it.
     pub(super) fn find(object: &Bound<'_, PyAny>, name: &'static str) -> PyResult<Option<Self>> {
         object.getattr_opt(name)?.map(|method| Self::of(method, name)).transpose()
     }
 }
 
-/// Most arguments of a verb.
+/// The most arguments of a method.
 const MOST: usize = 6;
 
-/// Calls `verb` with the number of `page`, if there is one, `rest`, which are alive, and those of the
-/// blocks `ends` that it takes.
+/// Calls `verb` with the number of `page`, if there is one, then with the objects `rest`, which the
+/// caller keeps alive, then with those numbers of the blocks `ends` that the method takes.
 ///
 /// # Errors
-/// What it raises.
+/// The exception that the method raises.
 #[inline]
 pub(super) fn call<'py, const N: usize>(
     py: Python<'py>,
@@ -91,7 +91,8 @@ pub(super) fn call<'py, const N: usize>(
     rest: [*mut ffi::PyObject; N],
     ends: Ends,
 ) -> PyResult<Bound<'py, PyAny>> {
-    // The first entry is the method's own: it puts its object there rather than copy the arguments.
+    // The first entry is for the callee: a bound method puts its object there and need not copy the
+    // arguments.
     let mut arguments = [std::ptr::null_mut(); MOST + 1];
     let mut count = 0;
     if let Some(page) = page {
@@ -111,7 +112,8 @@ pub(super) fn call<'py, const N: usize>(
         count += 1;
     }
     // SAFETY: all are alive during the call and the interpreter is attached. The result is a new
-    // reference, or null with an exception; the number of the page is ours to give back.
+    // reference, or null with an exception. This function owns the number of the page and releases
+    // it.
     unsafe {
         let answer = vectorcall(verb.method.as_ptr(), &arguments[1..1 + count]);
         if page.is_some() {
@@ -123,7 +125,8 @@ pub(super) fn call<'py, const N: usize>(
 
 #[cfg(not(windows))]
 unsafe extern "C" {
-    /// Calls `callable`. In the stable ABI from 3.12 on, and in 3.11 with the same signature.
+    /// Calls `callable`. The stable ABI has this function from 3.12 on; 3.11 has it with the same
+    /// signature.
     fn PyObject_Vectorcall(
         callable: *mut ffi::PyObject,
         arguments: *const *mut ffi::PyObject,
@@ -132,17 +135,18 @@ unsafe extern "C" {
     ) -> *mut ffi::PyObject;
 }
 
-/// Calls `callable`. The entry before `arguments` is there and may be changed meanwhile.
+/// Calls `callable`. The entry before `arguments` exists, and the callee may change it during the
+/// call.
 ///
 /// # Safety
-/// All are alive, and the interpreter is attached.
+/// All objects are alive, and the interpreter is attached.
 #[cfg(not(windows))]
 #[inline]
 unsafe fn vectorcall(
     callable: *mut ffi::PyObject,
     arguments: &[*mut ffi::PyObject],
 ) -> *mut ffi::PyObject {
-    /// The entry before the first may be used.
+    /// Says that the callee may use the entry before the first argument.
     const OFFSET: usize = 1 << (usize::BITS - 1);
     // SAFETY: as the caller promises.
     unsafe {
@@ -151,10 +155,10 @@ unsafe fn vectorcall(
     }
 }
 
-/// Calls `callable` through a tuple: the library of the stable ABI has no other call in 3.11.
+/// Calls `callable` with a tuple: in 3.11 the library of the stable ABI has no faster call.
 ///
 /// # Safety
-/// All are alive, and the interpreter is attached.
+/// All objects are alive, and the interpreter is attached.
 #[cfg(windows)]
 unsafe fn vectorcall(
     callable: *mut ffi::PyObject,
