@@ -1,5 +1,5 @@
-//! The writes to come, for a placement that must know them: the workload is read a second time, ahead
-//! of the drive.
+//! Reads the workload a second time, ahead of the drive, for a placement that must know future
+//! writes.
 
 use flashgc_base::snapshot::State;
 use flashgc_ftl::{Event, Future};
@@ -25,7 +25,8 @@ impl Future for Ahead {
     fn next(&mut self, events: &mut Vec<Event>) {
         events.clear();
         while events.is_empty() {
-            // A workload that cannot go on says so itself, when the drive reaches that place.
+            // The workload fails here again when the drive reaches this place, and the drive then
+            // reports it.
             let went_on = self.workload.fill(&mut self.batch, Batch::DEFAULT_LEN).is_ok();
             if !went_on || self.batch.pages.is_empty() {
                 return;

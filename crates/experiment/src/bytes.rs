@@ -1,4 +1,4 @@
-//! Write amplification in bytes: the bytes programmed for those that the host wrote, by cause.
+//! Write amplification in bytes: the bytes programmed per byte that the host wrote, by cause.
 
 use flashgc_base::counts::Counts;
 use flashgc_base::described::Described;
@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::counted::Counted;
 
-/// Counts up to a moment: the pages written, and the host's commands. Bytes follow from their
-/// differences.
+/// Counts from the beginning to one moment: pages written, and host commands. The difference of two
+/// moments gives the bytes written between them.
 #[derive(Clone, Copy, Default, Value)]
 pub(crate) struct Written {
     pub(crate) host_pages: u64,
@@ -53,10 +53,10 @@ pub struct Bytes {
     pub host: u64,
     /// The bytes overwritten in the drive's write cache before they were programmed.
     pub merged: u64,
-    /// The bytes programmed beside them because a write changes whole mapping units.
+    /// The bytes programmed in excess of the host's bytes because a write changes whole mapping
+    /// units.
     pub rounding: u64,
-    /// The bytes programmed without data, in flash pages that were not full when they had to be
-    /// programmed.
+    /// The bytes programmed without data, because a flash page was not full when it was programmed.
     pub padding: u64,
     /// The bytes copied by collections, and by a map on flash.
     pub copies: u64,

@@ -1,6 +1,7 @@
-//! The ranking of results that share a workload: the least figure first, with its distance to the
-//! others, and marked if the difference may be noise. The figure is what was written; with a
-//! page cache the time that the flash was busy; with a clock the response time.
+//! Ranks results with the same workload. The result with the smallest figure is first. Each has its
+//! distance to the best result, and a mark if the difference may be noise. The figure is write
+//! amplification; with a page cache it is the time that the flash was busy, and with a clock the
+//! response time.
 
 use flashgc_drive::passes::{level, spread};
 use flashgc_drive::stats::{all_equal, half_width95};
@@ -8,13 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::result::RunResult;
 
-/// The origin of the interval of a difference.
+/// The way in which the interval of a difference was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// Nothing is uncertain: the runs made the same finite writes, and used no random numbers.
+    /// Exact: both results have the same finite writes and use no random numbers.
     Exact,
-    /// The differences run by run: run i of both had the same workload.
+    /// The differences run by run: in both results, run i had the same workload.
     Runs,
     /// The differences pass by pass of a trace.
     Passes,
@@ -33,20 +34,20 @@ pub struct Rank {
     pub index: usize,
     /// The place in the order; 1 has the least figure ([`RunResult::figure`]).
     pub place: usize,
-    /// The figure divided by the least one: "1.21x more writes". NaN without a figure.
+    /// The figure divided by the smallest one: "1.21x more writes". NaN without a figure.
     pub ratio: f64,
-    /// The figure minus the least one. NaN without a figure.
+    /// The figure minus the smallest one. NaN without a figure.
     pub difference: f64,
-    /// Half the 95% interval of the difference; `None` where it cannot be told.
+    /// Half the 95% interval of the difference; `None` if it is not known.
     pub difference_ci95: Option<f64>,
-    /// The origin of that interval.
+    /// The way in which that interval was found.
     pub basis: Basis,
-    /// `true` if the difference is inside its interval; never without one, or if the difference is
-    /// exact.
+    /// `true` if the difference is smaller than half its interval. `false` if there is no interval
+    /// or the difference is exact.
     pub inside_noise: bool,
 }
 
-/// Ranks `results`, the least figure first. Results without a figure come last.
+/// Ranks `results`, with the smallest figure first. Results without a figure are last.
 pub fn compare(results: &[RunResult]) -> Vec<Rank> {
     let mut order: Vec<usize> = (0..results.len()).collect();
     let key = |index: &usize| match results[*index].figure() {
@@ -78,7 +79,7 @@ pub fn compare(results: &[RunResult]) -> Vec<Rank> {
     ranked.collect()
 }
 
-/// Returns half the interval of the difference between two results, and the origin of the interval.
+/// Returns half the interval of the difference between two results, and how it was found.
 fn uncertainty(result: &RunResult, best: &RunResult) -> (Option<f64>, Basis) {
     let whole = !result.interrupted && !best.interrupted;
     let same =
@@ -88,18 +89,19 @@ fn uncertainty(result: &RunResult, best: &RunResult) -> (Option<f64>, Basis) {
     }
     let (values, others) = (result.figures(), best.figures());
     let (alike, others_alike) = (all_equal(values), all_equal(others));
-    // With a clock, runs that are alike served the same requests to the end, without random
-    // numbers.
+    // With a clock, identical runs served the same requests to the end, without random numbers.
     if whole && result.timed.is_some() && alike && others_alike {
         return (Some(0.0), Basis::Exact);
     }
-    // Interrupted results may lack different runs; runs that are all alike count as one run.
-    // The difference that is left of the transients.
+    // Runs cannot be paired if a result was interrupted, because runs may be missing, or if all
+    // runs of a result are identical, because they count as one. `left` is the difference of what
+    // is left of the transients.
     let left = result.samples.left - best.samples.left;
     if whole && values.len() == others.len() && values.len() > 1 && !(alike || others_alike) {
         return (Some(half_width95(&differences(values, others)).hypot(left)), Basis::Runs);
     }
-    // Samples are of the first run: they stand for figures of an equal number of runs.
+    // Samples are from the first run. They stand for the figures if both results have the same
+    // number of runs.
     let same = same && values.len() == others.len();
     let (values, others) = (&result.samples.values, &best.samples.values);
     if same && values.len() == others.len() && result.samples.passes == best.samples.passes {

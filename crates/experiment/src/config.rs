@@ -1,4 +1,4 @@
-//! The resolved configuration of a run, checked and worked out.
+//! The resolved configuration of a run.
 
 use std::sync::Arc;
 
@@ -23,7 +23,8 @@ use crate::clock::Timed;
 use crate::options::RunConfig;
 use crate::times::Times;
 
-/// The policies of a drive that come from outside and replace those that the configuration names.
+/// The policies of a drive that are not part of flashgc and replace those that the configuration
+/// names.
 #[derive(Clone, Default)]
 pub struct Outside {
     /// The victim policy.
@@ -32,28 +33,30 @@ pub struct Outside {
     pub placement: Option<ExternalPlacement>,
 }
 
-/// A configuration that is checked and worked out.
+/// A configuration that is checked and resolved: defaults, sizes and specs are filled in.
 #[derive(Clone)]
 pub struct Resolved {
     /// The configuration, with every spec written out in full.
     pub config: RunConfig,
     /// The drive's shape.
     pub geometry: Geometry,
-    /// The blocks that were asked for, or that the pages of a trace need, if the planes take more.
+    /// The number of blocks in the configuration, or the number that the pages of a trace need, if
+    /// it was rounded up for the planes.
     pub blocks_asked: Option<u32>,
     /// `true` if the size of the drive and that of its blocks were chosen for the pages of a trace.
     pub is_fitted: bool,
-    /// `true` if the drive has as many blocks as were asked for, and not as its capacity or a trace needs.
+    /// `true` if the configuration gives the number of blocks, and not a capacity or a trace that
+    /// determines it.
     pub is_counted: bool,
     /// The runs' warm-up and measured part.
     pub plan: Plan,
-    /// `true` if the warm-up is found from the run itself.
+    /// `true` if the end of the warm-up is determined from the run itself.
     pub auto_warmup: bool,
     /// The source of the commands.
     pub source: Arc<dyn Source>,
     /// The streams of writes by address, if the workload does not name streams itself.
     pub streams: Option<Arc<StreamRanges>>,
-    /// The times for which operations keep the flash busy, if they are given.
+    /// The times for which operations keep the flash busy; `None` if they are not given.
     pub times: Option<Times>,
     /// `true` if the runs go on until a failure instead of for a length.
     pub until_failure: bool,
@@ -65,7 +68,7 @@ pub struct Resolved {
     pub swap: Option<SwapSpec>,
     pub(crate) mapping: Mapping,
     pub(crate) lifespan: Option<Lifespan>,
-    /// The victim policy; `None` if the mapping chooses in its own way.
+    /// The victim policy; `None` if the mapping has its own way to choose victims.
     pub(crate) victim: Option<Victim>,
     pub(crate) frontier: Frontier,
     pub(crate) allocation: Allocation,
@@ -74,19 +77,19 @@ pub struct Resolved {
     pub(crate) fill: Fill,
     /// The way in which mapping units are gathered in flash pages.
     pub(crate) buffer: PageBuffer,
-    /// The bytes of memory of one layer.
+    /// The bytes of memory that one layer needs.
     pub(crate) bytes: u64,
 }
 
-/// Returns the reach beyond all that these policies remember.
+/// Returns the reach of a measured part that exceeds the memory of these policies.
 pub(crate) fn reach(victim: Option<&Victim>, placement: &PlacementSpec, shape: &Geometry) -> Reach {
     let of_placement = placement.remembers(shape);
     Reach::beyond(victim.map_or(of_placement, |victim| victim.remembers().and(of_placement)))
 }
 
 impl Resolved {
-    /// Returns the bytes of memory of one layer, and finds faults that only show when a layer is
-    /// made.
+    /// Returns the bytes of memory that one layer needs. Also finds the errors that occur only when
+    /// a layer is made.
     pub(crate) fn layer_bytes(&self) -> Result<u64, SpecError> {
         let layout = self.layout(0);
         match &self.victim {
@@ -102,7 +105,7 @@ impl Resolved {
     pub fn layer(&self, run: u32) -> Result<Box<dyn Translation>, DriveError> {
         let mut layout = self.layout(run);
         if layout.placement.needs_future() && self.maps_pages() && self.swap.is_none() {
-            // A host's cache has to see reads, too.
+            // A host's cache needs the reads, too.
             let future = match self.host {
                 Some(_) => self.workload(run)?.0,
                 None => self.source.open_changes(&self.space(), self.seed(run))?,
@@ -113,8 +116,8 @@ impl Resolved {
         Ok(self.mapping.build(layout, &|layout| self.victim()?.build(layout))?)
     }
 
-    /// Opens the commands that the drive gets in run number `run`, after the host's cache if there is
-    /// one; the counts of the cache are watched.
+    /// Opens the commands that the drive gets in run number `run`, after the host's cache if there
+    /// is one. Also returns a watch on the counts of the cache.
     ///
     /// # Errors
     /// Returns the errors of the source.
@@ -135,8 +138,8 @@ impl Resolved {
         self.mapping.info().name == Mapping::default().info().name
     }
 
-    /// Returns the layout and the victim policy of a drive that is kept instead of run: those of the
-    /// first run.
+    /// Returns the layout and the victim policy of a drive that is stored and not simulated. They
+    /// are those of the first run.
     ///
     /// # Errors
     /// Fails if the mapping is not by pages, or if the placement must know the host's future writes.
@@ -187,13 +190,14 @@ impl Resolved {
         }
     }
 
-    /// Returns `true` if the workload has no end, and the run is neither that of a program nor of a life.
+    /// Returns `true` if the workload has no end, and the run is neither that of a program under a
+    /// page cache nor a run until a failure.
     pub(crate) fn has_no_end(&self) -> bool {
         self.source.pass().is_none() && self.swap.is_none() && !self.until_failure
     }
 
-    /// Returns `true` if its runs settle at a level that the writes before the measured part tell about. The parts of a
-    /// trace differ, and its end is no level.
+    /// Returns `true` if the runs settle at a level that can be estimated with the writes before
+    /// the measured part. The parts of a trace differ, so its runs have no such level.
     pub(crate) fn has_levels(&self) -> bool {
         self.has_no_end() && self.timed.is_none()
     }
@@ -203,8 +207,8 @@ impl Resolved {
         reach(self.victim.as_ref(), &self.placement, &self.geometry)
     }
 
-    /// Returns the blocks of the drive that stay erased between two collections; with a clock, midway between
-    /// the marks at which collections begin and end.
+    /// Returns the number of blocks of the drive that stay erased between two collections. With a
+    /// clock, that is the mean of the marks at which collections begin and end.
     pub(crate) fn blocks_kept_erased(&self) -> f64 {
         let Some(timed) = &self.timed else {
             return self.layout(0).blocks_kept_erased().into();
@@ -214,12 +218,12 @@ impl Resolved {
         f64::from(units) * (f64::from(collecting.low) + f64::from(collecting.high)) / 2.0
     }
 
-    /// Returns the spare factor that collections have: without the blocks that stay erased.
+    /// Returns the spare factor that collections can use, without the blocks that stay erased.
     pub(crate) fn effective_spare(&self) -> f64 {
         self.geometry.effective_spare(self.blocks_kept_erased())
     }
 
-    /// Returns the capacity that the drive offers the workload, and the size of requests that
+    /// Returns the capacity that the drive offers the workload, and the size of the requests that
     /// generators make.
     pub(crate) fn space(&self) -> Space {
         self.config.space(self.geometry.logical_pages())
@@ -231,7 +235,7 @@ impl Resolved {
     /// Returns the errors of the source.
     pub(crate) fn commands(&self, run: u32) -> Result<Box<dyn Workload>, WorkloadError> {
         let mut commands = self.source.open(&self.space(), self.seed(run))?;
-        // The pages of a host's cache have their streams as they leave it.
+        // The pages of a host's cache get their streams when they leave the cache.
         if let Some(ranges) = self.streams.as_ref().filter(|_| self.host.is_none()) {
             commands = Box::new(Ranged::new(commands, Arc::clone(ranges), self.config.unit()));
         }
@@ -263,7 +267,8 @@ impl Resolved {
         self.streams.is_some() || self.source.has_streams()
     }
 
-    /// Returns the placement handles of a drive with flexible data placement; `None` for another.
+    /// Returns the placement handles of a drive with flexible data placement; `None` for other
+    /// drives.
     pub(crate) fn handles(&self) -> Option<Handles> {
         self.placement.handles()
     }
@@ -282,7 +287,7 @@ impl Resolved {
         self.victim.as_ref().is_some_and(Victim::is_external)
     }
 
-    /// Returns the reason why its runs cannot be saved; `None` if they can be.
+    /// Returns the reason why the runs cannot be saved; `None` if they can be.
     pub(crate) fn why_unsaved(&self) -> Option<&'static str> {
         if self.has_external_victim() {
             return Some(
@@ -307,7 +312,7 @@ impl Resolved {
         )
     }
 
-    /// Finds faults that only show when a layer is made, before any long run begins.
+    /// Finds the errors that occur only when a layer is made, before any long run begins.
     pub(crate) fn check_frontier(&self) -> Result<(), FtlError> {
         let layout = self.layout(0);
         if self.timed.is_some() {

@@ -10,16 +10,16 @@ use flashgc_workload::generate::GeneratorSpec;
 
 use crate::strict;
 
-/// The drive on which a victim policy is tried.
+/// The drive on which a victim policy is tested.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape<'a> {
-    /// The number of its blocks.
+    /// The number of blocks.
     pub blocks: u32,
     /// The pages of a block.
     pub pages_per_block: u32,
-    /// The share of its pages that is spare.
+    /// The share of the pages that is spare.
     pub spare: f64,
-    /// Its frontier, as typed.
+    /// The frontier, as typed.
     pub frontier: &'a str,
 }
 
@@ -30,7 +30,7 @@ pub struct Writes<'a> {
     pub workload: &'a str,
     /// The number of page writes.
     pub count: u64,
-    /// The page writes of a batch.
+    /// The number of page writes in a batch.
     pub batch: usize,
     /// The seed of the drive and of the workload.
     pub seed: u64,
@@ -47,14 +47,14 @@ pub struct Decisions {
     pub copied_pages: u64,
 }
 
-/// The reasons why a run has no outcome.
+/// The reasons why a run has no result.
 #[derive(Debug)]
 pub enum Unfit {
-    /// An argument makes no drive or no workload.
+    /// An argument describes no valid drive or workload.
     Argument(String),
-    /// The drive cannot go on.
+    /// The drive cannot continue.
     Drive(DriveError),
-    /// The drive does not pass the audit in the end.
+    /// The drive fails the audit at the end.
     Audit(String),
 }
 
@@ -71,7 +71,7 @@ fn argument(error: impl std::fmt::Display) -> Unfit {
 /// Runs a drive with the victim policy `victim`.
 ///
 /// # Errors
-/// Fails if the arguments make no drive, or the policy breaks its contract.
+/// Fails if the arguments describe no valid drive, or the policy breaks its contract.
 pub fn run_victim(
     victim: &Victim,
     shape: Shape<'_>,
@@ -83,17 +83,19 @@ pub fn run_victim(
     run(victim, Layout { frontier, ..Layout::new(geometry) }, writes)
 }
 
-/// Runs the placement `placement` with its answers watched, with victims of `victim`, or its own picks without one, and
-/// a drive of as many blocks as its classes need, empty at first.
+/// Runs the placement `placement` and checks its answers. The drive is empty at first and has as
+/// many blocks as the classes need. `victim` picks the victims; if it is `None`, the placement
+/// picks them.
 ///
 /// # Errors
-/// Fails if the arguments make no drive, or the placement breaks its contract.
+/// Fails if the arguments describe no valid drive, or the placement breaks its contract.
 pub fn run_placement(
     placement: ExternalPlacement,
     victim: Option<&str>,
     writes: Writes<'_>,
 ) -> Result<Decisions, Unfit> {
-    /// Blocks beside those of the classes, and for each of them.
+    /// The blocks of the drive that do not depend on the classes; below it, the blocks for each
+    /// class.
     const BLOCKS: u32 = 40;
     const BLOCKS_A_CLASS: u32 = 8;
     let blocks = BLOCKS + BLOCKS_A_CLASS * placement.takes_copies.len() as u32;

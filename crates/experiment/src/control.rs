@@ -1,4 +1,4 @@
-//! The caller of runs: their progress, how they are stopped, and when they are stored.
+//! The interface between runs and their caller: progress, cancelling and checkpoints.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,12 +8,13 @@ use flashgc_timed::WorstResult;
 
 use crate::checkpoint::Turns;
 
-/// The progress and the cancelling of runs, shared between them and their caller.
+/// The progress of runs, and their cancelling. The runs share it with their caller.
 #[derive(Default)]
 pub struct Control {
-    /// Is set from outside: every run then stops at its next batch and reports its figures so far.
+    /// The caller sets this to cancel. Every run then stops at its next batch and reports its
+    /// figures so far.
     pub cancel: AtomicBool,
-    /// The parts of runs that are done, [`Control::RUN`] of them a run.
+    /// The parts of runs that are done. A whole run has [`Control::RUN`] parts.
     pub done: AtomicU64,
     /// The pages programmed so far, in all runs together.
     pub programs: AtomicU64,
@@ -38,10 +39,10 @@ impl Control {
     }
 }
 
-/// Is called every few batches by runs on the caller's own thread.
+/// A function of the caller that is called every few batches by runs on the caller's own thread.
 pub type Poll<'a> = &'a mut dyn FnMut();
 
-/// The caller of one run, which looks after it between two of its steps.
+/// The caller of one run, called between two steps of the run.
 pub(crate) struct Caller<'a, 'p> {
     pub(crate) control: &'a Control,
     pub(crate) poll: Option<Poll<'p>>,
@@ -56,17 +57,18 @@ impl Caller<'_, '_> {
     }
 }
 
-/// The progress of a run: units of its length, and pages programmed.
+/// The progress of a run, in units of its length and in pages programmed.
 #[derive(Default)]
 pub(crate) struct Progress {
     total: u64,
-    /// The parts that were reported as done.
+    /// The parts of the run that were reported as done, of [`Control::RUN`].
     pub(crate) reported: u64,
     programs: u64,
 }
 
 impl Progress {
-    /// Returns the progress of `total` units in all. `before` of them and `programs` pages were reported before.
+    /// Returns the progress of a run of `total` units. `before` of these units and `programs` pages
+    /// were reported before.
     pub(crate) fn new(total: u64, before: u64, programs: u64) -> Self {
         let mut progress = Self { total: total.max(1), reported: 0, programs };
         progress.reported = progress.parts(before);

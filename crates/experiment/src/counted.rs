@@ -28,12 +28,13 @@ pub(crate) struct Counted {
     pub(crate) swapping: Option<Swapping>,
 }
 
-/// Counts as a part of a result, under the names of their declaration.
+/// Counts as a part of a result, under the names in their declaration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NamedCounts<T>(T);
 
 impl<T: Listed + Default> NamedCounts<T> {
-    /// Counts as their list has them: a number of the moment is 0.
+    /// Returns the counts as results list them: numbers that are no sums but values of the moment
+    /// are 0.
     pub fn new(counts: &T) -> Self {
         Self(T::of(&mut counts.numbers().into_iter()).unwrap_or_default())
     }
@@ -59,7 +60,7 @@ impl<'de, T: Listed> Deserialize<'de> for NamedCounts<T> {
     }
 }
 
-/// Reads an object of counts, and passes over its other parts.
+/// Reads an object of counts, and ignores its other fields.
 struct Object<T>(PhantomData<T>);
 
 impl<'de, T: Listed> Visitor<'de> for Object<T> {
@@ -95,7 +96,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the fault of counts that are not whole in a difference, a sum or a snapshot.
+    /// Returns the operation in which a count is lost: a difference, a sum or a snapshot. `None` if
+    /// none is lost.
     fn fault<T: Listed + Value + PartialEq>(name: &'static str) -> Option<&'static str> {
         let counts = |step: u64| T::of(&mut (1..).map(|number| number * step)).unwrap();
         let (mut bytes, seven) = (Vec::new(), counts(7));

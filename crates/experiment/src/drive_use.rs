@@ -1,4 +1,5 @@
-//! A stored drive as a host used it for a while: steady or not, and what a reader should know of its figures.
+//! A stored drive in use by a host for a while: whether it was steady, and what a reader should
+//! know of its figures.
 
 use flashgc_drive::stats::{Interval, drift, rounds};
 use flashgc_ftl::Geometry;
@@ -15,7 +16,8 @@ pub struct DriveUse {
     pub geometry: Geometry,
     /// The blocks that stay erased between two collections.
     pub kept_erased: u32,
-    /// Pages that the host wrote and pages that were programmed, in parts of about as many host writes each.
+    /// Pages that the host wrote and pages programmed, in parts with about the same number of host
+    /// writes each.
     pub parts: Vec<(u64, u64)>,
     /// Pages that were programmed, in all.
     pub programs: u64,
@@ -23,14 +25,14 @@ pub struct DriveUse {
     pub erases: u64,
 }
 
-/// The judgement on [`DriveUse`].
+/// The result of [`DriveUse::judged`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
     /// `true` if write amplification was steady.
     pub steady: bool,
-    /// The tests.
+    /// The results of the tests of a steady state.
     pub steadiness: Steadiness,
-    /// The claims about the figures.
+    /// The findings about the figures.
     pub findings: Vec<Finding>,
 }
 
@@ -43,7 +45,8 @@ impl DriveUse {
         let block = u64::from(self.geometry.pages_per_block());
         let steadiness = Steadiness {
             amplification: drift(&runs).and_then(Drift::new),
-            // The command chooses when its requests come, not the drive: as of given times of arrival.
+            // The command and not the drive determines when requests come, like given times of
+            // arrival.
             pace: None,
             transient: None,
             rewrites: None,
@@ -94,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_settled_drive_erases_what_it_programs() {
-        // 2000 pages a part, 100 a block: 400 erases.
+        // A part has 2000 pages and a block 100 pages: 400 erases make room for 20 parts.
         let settled = served(|at| 2000 + at % 2, 400);
         assert!(settled.judged().steady);
         assert_eq!(ids(&settled), ["spare-kept-erased"; 0]);

@@ -1,4 +1,4 @@
-//! The drive of a run as its run sees it: without a clock, or with one.
+//! The drive of one run, without a clock or with one.
 
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_drive::counting::{CountingDrive, Drive};
@@ -13,11 +13,12 @@ use crate::clocked::Clocked;
 use crate::config::Resolved;
 use crate::counted::Counted;
 
-/// The batches of a drive without a clock between two looks at whether to stop.
+/// The number of batches of a drive without a clock between two checks whether to stop.
 const BATCHES_A_STEP: u32 = 16;
 
 pub(crate) enum Driver {
-    /// A drive without a clock, and the counts of its host, which are saved with the workload.
+    /// A drive without a clock, and the counts of its host. These counts are saved with the
+    /// workload.
     Counting(Box<dyn Drive>, Option<HostWatch>),
     Clocked(Box<Clocked>),
 }
@@ -60,8 +61,8 @@ impl Driver {
         Ok(Self::Counting(drive, watch))
     }
 
-    /// Makes some of the writes that come before the clock, of which there are at most `pages`. Returns the number
-    /// of them that are done, or `None` when there are no more.
+    /// Makes some of the `pages` writes before the clock. Returns the number of writes done so far,
+    /// or `None` when all are done.
     pub(crate) fn prepare(&mut self, pages: u64) -> Result<Option<u64>, DriveError> {
         match self {
             Self::Counting(..) => Ok(None),
@@ -69,8 +70,8 @@ impl Driver {
         }
     }
 
-    /// Goes on until the next look at whether to stop, and not beyond `target`. Returns `false` when there is
-    /// nothing more to do.
+    /// Continues until the next check whether to stop, and not beyond `target`. Returns `false` if
+    /// nothing is left to do.
     pub(crate) fn step(&mut self, target: Extent) -> Result<bool, DriveError> {
         match self {
             Self::Counting(drive, _) => {
@@ -85,7 +86,7 @@ impl Driver {
         }
     }
 
-    /// Notes that the measured part begins.
+    /// Notes the beginning of the measured part.
     pub(crate) fn begin(&mut self) {
         match self {
             Self::Counting(drive, _) => drop(drive.rewrites()),
@@ -93,7 +94,8 @@ impl Driver {
         }
     }
 
-    /// Returns the position in the workload, in `unit`; with a clock that is the number of completed requests.
+    /// Returns the position in the workload, in `unit`. With a clock, it is the number of completed
+    /// requests.
     pub(crate) fn position(&self, unit: Unit) -> u64 {
         match self {
             Self::Counting(drive, _) => drive.position(unit),
@@ -101,7 +103,8 @@ impl Driver {
         }
     }
 
-    /// Returns the number of times that a cold page was written since the last call, if that is watched.
+    /// Returns the number of times that a cold page was written since the last call; `None` if that
+    /// is not watched.
     pub(crate) fn rewrites(&mut self) -> Option<f64> {
         match self {
             Self::Counting(drive, _) => drive.rewrites(),
@@ -109,7 +112,7 @@ impl Driver {
         }
     }
 
-    /// Returns `true` if the drive's life is over, or its workload has ended.
+    /// Returns `true` if the drive's life or its workload has ended.
     pub(crate) fn has_ended(&self) -> bool {
         match self {
             Self::Counting(drive, _) => drive.has_ended(),
@@ -145,7 +148,7 @@ impl Driver {
         }
     }
 
-    /// Returns the erases of every block.
+    /// Returns the number of erases of every block.
     pub(crate) fn erase_counts(&mut self) -> Vec<u32> {
         match self {
             Self::Counting(drive, _) => drive.layer().blocks().erase_counts().to_vec(),
@@ -153,7 +156,7 @@ impl Driver {
         }
     }
 
-    /// Returns the wear, if blocks wear out.
+    /// Returns the wear; `None` if blocks do not wear out.
     pub(crate) fn wear(&mut self) -> Option<&Wear> {
         match self {
             Self::Counting(drive, _) => drive.layer().wear(),
@@ -173,7 +176,7 @@ impl Driver {
         }
     }
 
-    /// Returns the bytes that a controller needs for the map.
+    /// Returns the bytes of memory that a controller needs for the map.
     pub(crate) fn map_bytes(&mut self) -> u64 {
         match self {
             Self::Counting(drive, _) => drive.layer().map_bytes(),

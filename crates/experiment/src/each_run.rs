@@ -1,4 +1,4 @@
-//! The figures of a result that each run has, and those in pages.
+//! The figures of a result that are kept for each run, and write amplification in pages.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::bytes::Bytes;
 use crate::finished::Finished;
 
-/// The figure of a document that does not have it.
+/// The figure in a document that lacks it.
 pub(crate) fn nan() -> f64 {
     f64::NAN
 }
 
-/// Reads a number of a document; null stands for one that is not a number.
+/// Reads a number of a document. `null` stands for NaN.
 pub(crate) fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
 }
@@ -22,16 +22,16 @@ pub(crate) fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error
 /// The figures of each run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Described)]
 pub struct EachRun {
-    /// The write amplification of each run that came to its measured part.
+    /// The write amplification of each run that reached its measured part.
     pub run_values: Vec<f64>,
-    /// Other figures of each run, by the names that tables have: `erases`, `read_p99_us`, `requests_per_second`.
-    /// Empty for one run.
+    /// Other figures of each run, by their names in tables: `erases`, `read_p99_us`,
+    /// `requests_per_second`. Empty if there is one run.
     #[serde(default)]
     pub by_run: BTreeMap<String, Vec<f64>>,
 }
 
 impl EachRun {
-    /// Returns the amplifications of the runs, and their counts.
+    /// Returns the write amplifications of the runs, and their counts.
     pub(crate) fn new(run_values: Vec<f64>, runs: &[Finished]) -> Self {
         let each = |of: fn(&Counters) -> u64| {
             runs.iter().map(|run| of(&run.counted.counters) as f64).collect::<Vec<_>>()
@@ -48,19 +48,20 @@ impl EachRun {
     }
 }
 
-/// Write amplification in mapping units, as papers have it.
+/// Write amplification in mapping units, the way papers define it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct InPages {
-    /// The mapping units programmed per unit that the host wrote, in whole or in part; NaN if it wrote none.
+    /// The mapping units programmed per mapping unit that the host wrote. A unit that the host
+    /// wrote in part counts as one. NaN if the host wrote nothing.
     #[serde(default = "nan", deserialize_with = "number")]
     pub page_amplification: f64,
-    /// Half the width of the 95% interval of `page_amplification`; `None` where that of write amplification cannot be told.
+    /// Half the width of its 95% interval; `None` if that of write amplification is not known.
     #[serde(default)]
     pub page_amplification_ci95: Option<f64>,
 }
 
 impl InPages {
-    /// Returns write amplification with half its interval in units.
+    /// Converts write amplification and half its interval from bytes to mapping units.
     pub(crate) fn new(amplification: f64, half: Option<f64>, bytes: &Bytes) -> Self {
         let units = bytes.host.saturating_sub(bytes.merged) + bytes.rounding;
         let in_units = |figure: f64| figure * bytes.host as f64 / units as f64;

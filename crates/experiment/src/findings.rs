@@ -1,7 +1,8 @@
-//! Findings: the claims about a result that stand beside its figures, in one place.
+//! Findings: claims about a result that are shown with its figures. This file has all of them.
 //!
-//! A finding has a rule, which says what it claims and when it is made, and the numbers it rests on.
-//! Terminal, JSON, tables, notebooks and the reference show the same findings.
+//! A finding has a rule, which says when the finding is made and what it claims, and the numbers
+//! that the claim rests on. Terminal, JSON, tables, notebooks and the reference show the same
+//! findings.
 
 mod clocked;
 
@@ -15,18 +16,18 @@ use serde::{Deserialize, Serialize};
 use crate::steadiness::{Drift, FEWEST_ERASES};
 pub(crate) use clocked::*;
 
-/// The most drive writes that a run is advised to have.
+/// The largest number of drive writes that is given as advice.
 pub(crate) const MOST_ADVISED: f64 = 10_000.0;
 
-/// The weight of a finding for a reader of the figures.
+/// The severity of a finding for a reader of the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gravity {
-    /// The figures hold; the finding says what they are of.
+    /// The figures are valid; the finding says what they describe.
     Note,
-    /// A longer or another run may give other figures.
+    /// A longer or a different run may give different figures.
     Doubt,
-    /// The figures are not those that were asked for.
+    /// The figures are not those that the user asked for.
     Invalid,
 }
 
@@ -46,22 +47,22 @@ pub enum Window {
     Configuration,
 }
 
-/// A kind of finding.
+/// The declaration of a kind of finding.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Rule {
     /// The name of the finding in documents.
     pub id: &'static str,
-    /// The weight of it.
+    /// The severity of the finding.
     pub gravity: Gravity,
-    /// The part of a run that it rests on.
+    /// The part of a run that the finding rests on.
     pub window: Window,
     /// The claim, in general.
     pub claim: &'static str,
-    /// The condition under which it is made.
+    /// The condition under which the finding is made.
     pub rule: &'static str,
 }
 
-/// Declares the rules, each as a constant, and the list of all of them.
+/// Declares the rules, each as a constant, and the list of all rules.
 macro_rules! rules {
     ($($name:ident: $id:literal, $gravity:ident, $window:ident, $claim:literal, $rule:literal;)*) => {
         $(#[doc = $claim] const $name: &Rule = &Rule {
@@ -209,18 +210,18 @@ rules! {
         "Writing a checkpoint failed at least once.";
 }
 
-/// A claim about a result that stands beside its figures.
+/// A claim about a result that is shown with its figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The id of its [`Rule`].
+    /// The id of the finding's [`Rule`].
     pub id: String,
-    /// The weight of it.
+    /// The severity of the finding.
     pub gravity: Gravity,
-    /// The part of a run that it rests on.
+    /// The part of a run that the finding rests on.
     pub window: Window,
-    /// The claim. Until [`Self::name_options`], options in it are marked.
+    /// The claim. Names of options in it are marked until [`Self::name_options`] replaces them.
     pub claim: String,
-    /// The advice, if there is any.
+    /// The advice; `None` if there is none.
     pub hint: Option<String>,
     /// The numbers that the claim rests on, by name.
     pub evidence: BTreeMap<String, f64>,
@@ -251,7 +252,7 @@ impl Finding {
         self.with("drift", change.drift).with("drift_ci95", change.ci95)
     }
 
-    /// Returns the finding of a text that ends with its hint, if it has one.
+    /// Makes a finding from a text that may end with a hint.
     fn of_text(rule: &Rule, text: &str) -> Self {
         match text.split_once("; hint: ") {
             Some((claim, hint)) => Self::new(rule, claim).hint(hint),
@@ -267,7 +268,7 @@ impl Finding {
         }
     }
 
-    /// Names the options in the claim and the hint as `names` has them.
+    /// Replaces the marks of options in the claim and in the hint by their names in `names`.
     pub fn name_options(&mut self, names: &dyn Names) {
         self.claim = naming::said(&self.claim, names);
         self.hint = self.hint.take().map(|hint| naming::said(&hint, names));
@@ -315,8 +316,9 @@ pub(crate) fn interrupted() -> Finding {
     Finding::new(INTERRUPTED, "interrupted: the figures cover the part that was run")
 }
 
-/// Returns the finding that a drive with a clock had not settled after so many `drive_writes` before its requests, where
-/// about `needed` show it. More than anybody waits for is no advice.
+/// Returns the finding that a drive with a clock had not settled after `drive_writes` drive writes
+/// before its requests. About `needed` drive writes would show that it has; there is no advice if
+/// that is too many.
 pub(crate) fn not_settled_before(drive_writes: f64, needed: f64) -> Finding {
     let claim = format!(
         "nothing shows that write amplification had settled after {} drive writes before the requests",
@@ -328,7 +330,8 @@ pub(crate) fn not_settled_before(drive_writes: f64, needed: f64) -> Finding {
         .with("drive_writes_needed", needed)
 }
 
-/// Returns the finding that `done` of `wanted` page writes before the requests were made, by `drawn` requests.
+/// Returns the finding that only `done` of `wanted` page writes before the requests were made, with
+/// `drawn` requests.
 pub(crate) fn warm_up_cut(done: u64, wanted: u64, drawn: u64) -> Finding {
     let claim = format!(
         "the warm-up ended after {}, {} before its end: the workload hardly writes, and {} were drawn",
@@ -343,8 +346,8 @@ pub(crate) fn warm_up_cut(done: u64, wanted: u64, drawn: u64) -> Finding {
         .with("requests_drawn", drawn)
 }
 
-/// Returns the finding that `runs` runs have one figure; its interval, if there is one, is over `parts` of one of
-/// them. With `is_fixed` nothing in them is random.
+/// Returns the finding that `runs` runs have the same figure. If the figure has an interval, it
+/// comes from `parts` of one run. With `is_fixed`, the runs use no random numbers.
 pub(crate) fn identical_runs(runs: u64, parts: Option<&str>, is_fixed: bool) -> Finding {
     let why = match is_fixed {
         true => "are identical: the policy and the workload use no random numbers",
@@ -357,7 +360,7 @@ pub(crate) fn identical_runs(runs: u64, parts: Option<&str>, is_fixed: bool) -> 
     Finding::new(IDENTICAL_RUNS, format!("all {runs} runs {why}; {then}")).with("runs", runs)
 }
 
-/// Returns the finding that amplification moves.
+/// Returns the finding that write amplification still changes.
 pub(crate) fn still_moves(change: Drift, hint: String) -> Finding {
     let claim = format!(
         "write amplification still moves: {:+.2}% ± {:.2}% from the first to the second half of the \
@@ -368,7 +371,7 @@ pub(crate) fn still_moves(change: Drift, hint: String) -> Finding {
     Finding::new(UNSTEADY, claim).hint(hint).with_change(change)
 }
 
-/// Returns the finding that a share of write amplification is left of the transient.
+/// Returns the finding that a part of the transient is still in write amplification.
 pub(crate) fn still_settles(transient: Drift, hint: String) -> Finding {
     let claim = format!(
         "write amplification still moves: the writes before the measured part differ so much from it that \
@@ -378,7 +381,7 @@ pub(crate) fn still_settles(transient: Drift, hint: String) -> Finding {
     Finding::new(UNSTEADY, claim).hint(hint).with_change(transient)
 }
 
-/// Returns the finding that write amplification is known to a share ± `half` only.
+/// Returns the finding that write amplification is known only to ± `half`, a share of it.
 pub(crate) fn known_badly(half: f64, hint: String) -> Finding {
     let claim = format!(
         "nothing shows that write amplification is steady: it is known to ±{:.1}%",
@@ -387,7 +390,8 @@ pub(crate) fn known_badly(half: f64, hint: String) -> Finding {
     Finding::new(STEADINESS_UNKNOWN, claim).hint(hint).with("ci95", half)
 }
 
-/// Returns the finding that the `reach` of a measured part is less than the one `needed` to show a steady state.
+/// Returns the finding that the reach of a measured part, `reach`, is less than the reach `needed`
+/// to show a steady state.
 pub(crate) fn cold_pages(reach: Reach, needed: Reach, hint: Option<String>) -> Finding {
     let why = if reach.rewrites >= needed.rewrites {
         let written = count(reach.writes, "page write");
@@ -413,7 +417,7 @@ pub(crate) fn cold_pages(reach: Reach, needed: Reach, hint: Option<String>) -> F
         .with("page_writes_needed", needed.writes)
 }
 
-/// Returns the finding that the change of `figure` is not known well enough.
+/// Returns the finding that the change of `figure` is not known precisely enough.
 pub(crate) fn steadiness_unknown(figure: &str, change: Drift, hint: String) -> Finding {
     let claim = format!(
         "nothing shows that {figure} is steady: its change from the first to the second half of the \
@@ -424,7 +428,7 @@ pub(crate) fn steadiness_unknown(figure: &str, change: Drift, hint: String) -> F
     Finding::new(STEADINESS_UNKNOWN, claim).hint(hint).with_change(change)
 }
 
-/// Returns the finding that a drive has only this many blocks.
+/// Returns the finding that a drive has only `blocks` blocks.
 pub(crate) fn few_blocks(blocks: u32, more: &str) -> Finding {
     let claim = format!(
         "the drive has only {}: amplification may be another than that of a large drive",
@@ -433,8 +437,9 @@ pub(crate) fn few_blocks(blocks: u32, more: &str) -> Finding {
     Finding::new(FEW_BLOCKS, claim).hint(more).with("blocks", u64::from(blocks))
 }
 
-/// Returns the finding that `kept` blocks stay erased, which leaves the spare factor `effective` of `spare`.
-/// With `is_share` they are a share of the drive, however large it is.
+/// Returns the finding that `kept` blocks stay erased, so that the spare factor `spare` is in
+/// effect `effective`. With `is_share`, the blocks kept are a share of the drive, whatever its
+/// size.
 pub(crate) fn spare_kept_erased(
     kept: f64,
     spare: f64,
@@ -472,7 +477,8 @@ pub(crate) fn burst(share: f64) -> Finding {
         .with("from_spare", share)
 }
 
-/// Returns the finding that amplification moves over passes of a trace, by a share `drift`.
+/// Returns the finding that write amplification changes over passes of a trace, by the share
+/// `drift`.
 pub(crate) fn passes_move(passes: &str, drift: f64, hint: String) -> Finding {
     let claim = format!(
         "write amplification still moves {passes}: {:+.2}% from their first to their second half",
@@ -481,7 +487,8 @@ pub(crate) fn passes_move(passes: &str, drift: f64, hint: String) -> Finding {
     Finding::new(UNSTEADY, claim).hint(hint).with("drift", drift)
 }
 
-/// Returns the finding that amplification over passes of a trace is known to a share ± `half`.
+/// Returns the finding that write amplification over passes of a trace is known only to ± `half`, a
+/// share of it.
 pub(crate) fn passes_vary(passes: &str, half: f64, hint: String) -> Finding {
     let claim = format!("write amplification varies {passes}: known to ±{:.1}%", half * 100.0);
     Finding::new(IMPRECISE, claim).hint(hint).with("ci95", half)
@@ -514,7 +521,7 @@ pub(crate) fn too_short(pages: u64, drive_writes: f64, erases: u64, hint: String
         .with("drive_writes", drive_writes)
 }
 
-/// Returns the finding that a pass of a trace writes only a share of the flash.
+/// Returns the finding that one pass of a trace writes no more than the flash holds.
 pub(crate) fn only_replays_collect(flash_writes: f64, overwrite: f64) -> Finding {
     let claim = format!(
         "only the replays cause collections: a pass writes {flash_writes:.2} of the flash, and each \
@@ -536,7 +543,7 @@ pub(crate) fn died_early(ended: u64, runs: u64) -> Finding {
         .with("runs", runs)
 }
 
-/// Returns the finding that a warm-up is `pages` pages, a small share of a drive write.
+/// Returns the finding that a warm-up of `pages` pages is a small share of a drive write.
 pub(crate) fn short_warm_up(pages: u64, share: f64) -> Finding {
     let claim =
         format!("the warm-up is {}, {} of a drive write", count(pages, "page"), percent(share));
@@ -546,7 +553,7 @@ pub(crate) fn short_warm_up(pages: u64, share: f64) -> Finding {
         .with("drive_writes", share)
 }
 
-/// Returns the finding that a precision was not reached in `rounds` times the length.
+/// Returns the finding that a precision was not reached after `rounds` times the length of the run.
 pub(crate) fn precision_missed(rounds: u64) -> Finding {
     let claim =
         format!("the precision asked for was not reached after {rounds} times the run's length");
@@ -558,7 +565,7 @@ pub(crate) fn nothing_served() -> Finding {
     Finding::new(NOTHING_MEASURED, "the command wrote nothing to the drive")
 }
 
-/// Returns the finding that a stored drive has erased no block while `pages` pages were programmed.
+/// Returns the finding that a stored drive erased no block while `pages` pages were programmed.
 pub(crate) fn still_empty(pages: u64) -> Finding {
     Finding::new(
         NO_ERASE,
@@ -571,29 +578,30 @@ pub(crate) fn still_empty(pages: u64) -> Finding {
 /// The advice for a stored drive that has not settled.
 const IN_USE: &str = "a command that writes more, or a smaller drive";
 
-/// Returns the finding that amplification of a stored drive moves.
+/// Returns the finding that the write amplification of a stored drive still changes.
 pub(crate) fn moves_in_use(change: Drift) -> Finding {
     still_moves(change, IN_USE.to_owned())
 }
 
-/// Returns the finding that the amplification of a stored drive is not known to be steady.
+/// Returns the finding that the write amplification of a stored drive is not known to be steady.
 pub(crate) fn unknown_in_use(change: Drift) -> Finding {
     steadiness_unknown("write amplification", change, IN_USE.to_owned())
 }
 
-/// Returns the finding that a stored drive was used too little to tell whether it is steady.
+/// Returns the finding that too little was written to a stored drive to tell whether it is steady.
 pub(crate) fn too_short_to_tell(pages: u64) -> Finding {
     Finding::new(TOO_SHORT, "too little was written to tell whether write amplification is steady")
         .hint(IN_USE)
         .with("programmed_pages", pages)
 }
 
-/// Returns the finding that a stored drive wrote to blocks that were erased before.
+/// Returns the finding that a stored drive wrote to blocks that were erased before the measured
+/// part.
 pub(crate) fn burst_in_use(share: f64) -> Finding {
     burst(share).hint(IN_USE)
 }
 
-/// Returns the finding that no write has `streams` of the file at `path`.
+/// Returns the finding that no write has the streams `streams` of the file at `path`.
 pub(crate) fn stream_unmet(streams: &str, path: &str, offered: u64) -> Finding {
     let claim =
         format!("no write of the measured part has {streams} of {}", choice("streams", path));
@@ -602,7 +610,8 @@ pub(crate) fn stream_unmet(streams: &str, path: &str, offered: u64) -> Finding {
         .with("drive_bytes", offered)
 }
 
-/// Returns the finding that `pages` writes of `streams` went to handle 0 of `handles` handles.
+/// Returns the finding that `pages` page writes of `streams` went to handle 0, because the drive
+/// has only `handles` handles.
 pub(crate) fn stream_without_handle(pages: u64, streams: &str, handles: u16) -> Finding {
     let claim = format!(
         "{} of {streams} went to handle 0, because the drive has no handle for them",
@@ -618,12 +627,13 @@ pub(crate) fn stream_without_handle(pages: u64, streams: &str, handles: u16) -> 
         .with("handles", u64::from(handles))
 }
 
-/// Returns the finding that a value changes nothing, in the words of the part that ignores it.
+/// Returns the finding that a value has no effect. `text` comes from the part that ignores the
+/// value.
 pub(crate) fn without_effect(text: &str) -> Finding {
     Finding::of_text(OPTION_WITHOUT_EFFECT, text)
 }
 
-/// Returns the finding that hints change nothing.
+/// Returns the finding that hints have no effect.
 pub fn hints_without_effect() -> Finding {
     Finding::new(
         HINTS_WITHOUT_EFFECT,
@@ -632,12 +642,12 @@ pub fn hints_without_effect() -> Finding {
     .hint(format!("{} or zgc-cb", choice("gc_preset", "zgc-gd")))
 }
 
-/// Returns the finding on how a workload was read, in the words of its reader.
+/// Returns the finding on how a workload was read. `text` comes from its reader.
 pub fn as_read(text: &str) -> Finding {
     Finding::of_text(AS_READ, text)
 }
 
-/// Returns the finding on a file of simulated events, in the words of its writer.
+/// Returns the finding on a file of simulated events. `text` comes from its writer.
 pub(crate) fn trace_events(text: &str) -> Finding {
     Finding::of_text(TRACE_EVENTS_CUT, text)
 }
@@ -647,7 +657,7 @@ pub(crate) fn not_kept(text: &str) -> Finding {
     Finding::of_text(NOT_KEPT, text)
 }
 
-/// Returns a share as people read it: `37%`, `0.12%`.
+/// Returns a share as a text: `37%`, `0.12%`.
 fn percent(share: f64) -> String {
     match share * 100.0 {
         many if many >= 10.0 => format!("{many:.0}%"),

@@ -1,4 +1,4 @@
-//! A run that has come to its end: its counts, the life of its drive, and the measurements of a clock.
+//! A run that has ended: its counts, the life of its drive, and the measurements of its clock.
 
 use std::time::Duration;
 
@@ -11,37 +11,38 @@ use flashgc_timed::{CollectionResult, Meter, Overload, SlcCounts, Totals, Utilis
 use crate::counted::Counted;
 use crate::worn::{Erases, Worn};
 
-/// The requests completed in an interval, and its length.
+/// The requests completed in an interval, and the length of the interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Value)]
 pub(crate) struct Pace {
     pub(crate) requests: u64,
     pub(crate) ns: u64,
 }
 
-/// The remains of a run when its drive is gone.
+/// The figures of a run, kept after its drive is freed.
 #[derive(Value)]
 pub(crate) struct Finished {
-    /// The passes of a trace that was replayed until it had settled; otherwise 0.
+    /// The number of passes of a trace that was replayed until it had settled; otherwise 0.
     pub(crate) passes: u64,
-    /// The number of times that a cold page was written in the measured part, if that was watched.
+    /// The number of times that a cold page was written in the measured part; `None` if that was
+    /// not watched.
     pub(crate) rewrites: Option<f64>,
     /// The counts of the measured part.
     pub(crate) counted: Counted,
-    /// The bytes that a controller needs for the map.
+    /// The bytes of memory that a controller needs for the map.
     pub(crate) map_bytes: u64,
     /// The pages programmed since the run began.
     pub(crate) programs: u64,
-    /// A digest of everything the run decided.
+    /// A digest of every decision of the run.
     pub(crate) decisions: u64,
-    /// The figures of the erase counts of its blocks.
+    /// The statistics of the erase counts of the drive's blocks.
     pub(crate) erases: Erases,
-    /// The number of blocks with each number of erases.
+    /// Pairs: a number of erases, and the number of blocks with so many.
     pub(crate) tally: Vec<(u32, u64)>,
-    /// The moments of the drive's life, if blocks wear out.
+    /// The moments of the drive's life; `None` if blocks do not wear out.
     pub(crate) life: Option<Life>,
-    /// The host pages written when each of its bad blocks wore out.
+    /// For each bad block, the host pages written when it wore out.
     pub(crate) failures: Vec<u64>,
-    /// The wear of its blocks after each interval.
+    /// The wear of the blocks after each interval.
     pub(crate) wearing: Vec<Worn>,
     /// The intervals of the warm-up.
     pub(crate) settling: Vec<Interval>,
@@ -57,7 +58,7 @@ impl Finished {
     }
 }
 
-/// The moments of one drive's life, each with the counts of the host's commands up to it.
+/// The failures in one drive's life, each with the counts of the host's commands up to it.
 #[derive(Debug, Value)]
 pub(crate) struct Life {
     /// The number of blocks that may be bad.
@@ -66,7 +67,7 @@ pub(crate) struct Life {
     pub(crate) system_failure: Option<((Moment, HostCommands), Cause)>,
 }
 
-/// The remains of a run, and the measurements of its clock if it has one.
+/// The figures of a run, and the measurements of its clock if it has one.
 pub(crate) struct Remains {
     pub(crate) finished: Finished,
     pub(crate) timings: Option<Timings>,
@@ -80,7 +81,7 @@ impl Remains {
         }
     }
 
-    /// Reads the remains of a run, which has a clock or not.
+    /// Reads the figures of a run. `has_clock` says whether they have the measurements of a clock.
     pub(crate) fn take(from: &mut Reader<'_>, has_clock: bool) -> Result<Self, Fault> {
         let finished = Finished::take(from)?;
         let timings = has_clock.then(|| Timings::take(from)).transpose()?;
@@ -95,7 +96,7 @@ pub(crate) struct Timings {
     pub(crate) meter: Meter,
     /// The counts of collections in the measured part.
     pub(crate) collecting: CollectionResult,
-    /// The pages programmed together with one on another plane in the measured part.
+    /// The pages programmed together with a page on another plane, in the measured part.
     pub(crate) joined_programs: u64,
     /// The use of the write cache in the measured part.
     pub(crate) cached: Cached,
@@ -107,18 +108,20 @@ pub(crate) struct Timings {
     pub(crate) ns: u64,
     /// The requests completed in the measured part.
     pub(crate) completed: u64,
-    /// The sum over the time of the measured part of the requests in the system.
+    /// The number of requests in the system, integrated over the nanoseconds of the measured part.
     pub(crate) request_ns: u128,
-    /// The overload, if requests came too fast.
+    /// The overload, if requests arrived too fast.
     pub(crate) overload: Option<Overload>,
-    /// The pace of each interval of the measured part; empty if requests arrive at given times, which the
-    /// drive does not choose.
+    /// The pace of each interval of the measured part; empty if requests arrive at given times,
+    /// because then the drive does not determine the pace.
     pub(crate) paces: Vec<Pace>,
-    /// The page writes before the requests, and about how many would have settled the drive; `None` if it had settled.
+    /// The page writes before the requests, and about how many would have settled the drive; `None`
+    /// if the drive had settled.
     pub(crate) unsettled: Option<(u64, u64)>,
-    /// The writes before the requests that were not made because the workload hardly writes, if there are some.
+    /// The writes before the requests that were left out because the workload hardly writes; `None`
+    /// if none were.
     pub(crate) cut: Option<Cut>,
-    /// The note for readers of its trace events, if there is one.
+    /// The note on the file of trace events; `None` if there is none.
     pub(crate) note: Option<String>,
 }
 
@@ -143,11 +146,11 @@ impl Cached {
     }
 }
 
-/// Writes before the requests that ended early.
+/// The writes before the requests, if they ended early.
 #[derive(Clone, Copy, Debug, Value)]
 pub(crate) struct Cut {
     /// The page writes that were not made.
     pub(crate) left: u64,
-    /// The requests that were drawn for those that were.
+    /// The requests that were drawn for the page writes that were made.
     pub(crate) drawn: u64,
 }

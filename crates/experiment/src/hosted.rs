@@ -1,4 +1,4 @@
-//! The counts of a host in front of the drive, and of the effect of its hints on the drive.
+//! The counts of a host in front of the drive, and the effect of its hints on the drive.
 
 use flashgc_base::described::Described;
 use flashgc_ftl::ZombieCounts;
@@ -13,22 +13,23 @@ pub struct HostResult {
     /// The pages read and written.
     #[serde(flatten)]
     pub pages: NamedCounts<HostPages>,
-    /// The pages dirty in the cache, on average over the requests; on a drive with a clock on
-    /// average over the time.
+    /// The dirty pages in the cache: the mean over the requests or, on a drive with a clock, over
+    /// time.
     pub mean_dirty_pages: f64,
-    /// The dirty pages of which the drive had a hint, on the same average.
+    /// The dirty pages for which the drive had a hint, as the same kind of mean.
     pub mean_known_pages: f64,
-    /// The share of known pages among the dirty ones; `None` if nothing was ever dirty.
+    /// The share of the known pages among the dirty ones; `None` if no page was ever dirty.
     pub known_share: Option<f64>,
     /// The counts of hints.
     pub hints: NamedCounts<HintCounts>,
-    /// The waits for commands; `None` where the drive has no clock.
+    /// The waits for commands; `None` for a drive without a clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<NamedCounts<HostWaits>>,
 }
 
 impl HostResult {
-    /// Returns the sums of all runs, with waits if the drive `has_clock`.
+    /// Returns the results for `sum`, the sum over all runs. They have waits if the drive
+    /// `has_clock`.
     pub(crate) fn new(sum: HostCounts, has_clock: bool) -> Self {
         let HostCounts { pages, hints, waits, dirty, known, moments } = sum;
         let mean = |total: u128| total as f64 / moments.max(1) as f64;
@@ -46,7 +47,7 @@ impl HostResult {
 /// The counts of zombies in the measured parts of all runs, in pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct ZombieResult {
-    /// The counts, without the zombies of the moment.
+    /// The counts, without the number of zombies at the moment.
     #[serde(flatten)]
     pub counts: NamedCounts<ZombieCounts>,
     /// The share of zombies among the pages copied; `None` if none were copied.

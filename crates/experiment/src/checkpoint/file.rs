@@ -6,9 +6,9 @@
 //! content index(4) kind(1) rounds(4) state
 //! ```
 //!
-//! Numbers are little-endian. The content repeats what its slot says, so that every byte is covered by a
-//! digest or compared. A file is written beside the old one, flushed to disk and renamed: whatever
-//! happens, there is a whole one.
+//! Numbers are little-endian. The content repeats the fields of its slot, so that each byte of the
+//! file is covered by a digest or compared with another. A new file is written next to the old one,
+//! flushed to disk and renamed. At any time, one of the two files is complete.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
@@ -26,7 +26,7 @@ const SLOT: usize = 25;
 pub(super) enum SlotKind {
     /// A run that is under way.
     UnderWay,
-    /// The remains of a finished run.
+    /// The figures of a finished run.
     Done,
 }
 
@@ -35,9 +35,9 @@ pub(super) enum SlotKind {
 pub(super) struct Slot {
     pub(super) index: u32,
     pub(super) kind: SlotKind,
-    /// The multiple of its length that the run had been lengthened to, or was being lengthened to.
+    /// The number of lengths of the run: all its data so far, and a lengthening that is under way.
     pub(super) rounds: u32,
-    /// The place in the file at which its content begins.
+    /// The offset in the file at which the content begins, in bytes.
     start: u64,
     length: u64,
     digest: u64,
@@ -61,10 +61,10 @@ impl Slot {
     }
 }
 
-/// A run and the function that writes its state.
+/// A slot for a run, and the function that writes the state of that run.
 pub(super) type New<'a> = (Slot, &'a dyn Fn(&mut Writer<'_>));
 
-/// A checkpoint as it lies on disk, open.
+/// A checkpoint file that is open.
 pub(super) struct Stored {
     file: Option<File>,
     subject: String,
@@ -79,7 +79,7 @@ fn damaged() -> Fault {
 pub(super) fn text(error: io::Error) -> Fault {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => damaged(),
-        // `No such file or directory (os error 2)`: the number helps no reader.
+        // The text is `No such file or directory (os error 2)`: the number does not help the user.
         kind => {
             let text = error.to_string();
             let text = text.split(" (os error").next().unwrap_or(&text);
@@ -164,11 +164,11 @@ impl Stored {
         Ok(taken)
     }
 
-    /// Writes a checkpoint of `subject` to `path` with the slots of this one; `new` replaces the slot of
-    /// the same run.
+    /// Writes a checkpoint of `subject` to `path`. It has the slots of this checkpoint; `new`
+    /// replaces the slot of the same run.
     ///
     /// # Errors
-    /// Fails if the file cannot be written; the one at `path` is then as before.
+    /// Fails if the file cannot be written. The old file at `path` is then unchanged.
     pub(super) fn rewritten(
         &self,
         path: &Path,
@@ -182,7 +182,7 @@ impl Stored {
             Ok(stored)
         });
         if written.is_err() {
-            // Nothing can be done about a leftover that cannot be removed.
+            // If this leftover cannot be removed, nothing can be done about it.
             let _ = std::fs::remove_file(&beside);
         }
         written
@@ -229,7 +229,7 @@ impl Stored {
     }
 }
 
-/// Reads the slot at `start`, checks its digest and moves `start` behind it.
+/// Reads the slot at `start`, checks its digest, and sets `start` to the end of the slot.
 fn read_slot(from: &mut impl Read, start: &mut u64, end: u64) -> Result<Slot, Fault> {
     let mut header = [0; SLOT];
     from.read_exact(&mut header).map_err(text)?;
@@ -268,15 +268,15 @@ fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     array
 }
 
-/// Returns the path of a new file before it replaces the one at `path`.
+/// Returns the path of the new file, before it is renamed to `path`.
 fn beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".tmp");
     PathBuf::from(name)
 }
 
-/// Flushes the renaming of `path` to disk, where the system can. If a power failure undoes it all the
-/// same, the file under the old name is whole too.
+/// Flushes the renaming of `path` to disk, if the system can do so. If a power failure undoes the
+/// renaming, the old file at `path` is still complete.
 fn flush_folder(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) {

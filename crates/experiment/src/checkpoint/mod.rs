@@ -1,15 +1,15 @@
-//! Checkpoints: the state of all runs of a configuration in a file, from which they go on later as if
-//! they had never been stopped.
+//! Checkpoints: the state of all runs of a configuration in a file. The runs can continue from it
+//! later, with the same results as if they had never been stopped.
 //!
-//! A run is saved between two steps of its drive, now and then, when it is stopped and when it is done;
-//! a finished run keeps its figures and no drive. [`Keeper`] decides when and which data;
-//! [`file`](mod@file) has the layout on disk. Only a whole file replaces a file, so that a process
-//! killed at any time leaves the last one. If a write fails, the runs go on, and the result says
-//! so.
+//! A run is stored between two steps of its drive: at intervals, when it is stopped, and when it is
+//! done. A finished run stores its figures but no drive. [`Keeper`] decides when to store, and
+//! what; [`file`](mod@file) has the layout on disk. A new file replaces the old one only when it is
+//! complete, so that a process killed at any time leaves a complete file. If a write fails, the
+//! runs continue, and the result has a finding about it.
 //!
-//! A checkpoint belongs to one configuration, and [`Keeper`] checks that it does. The new file is written
-//! beside the old one and renamed. A change of the bytes of any state raises `FORMAT` of
-//! `flashgc_base::snapshot`, unless the version changes.
+//! A checkpoint belongs to one configuration, and [`Keeper`] checks that. If the bytes of any state
+//! change, `FORMAT` of `flashgc_base::snapshot` must be raised, unless the version of flashgc
+//! changes.
 
 mod file;
 
@@ -30,12 +30,12 @@ use crate::config::Resolved;
 use crate::finished::Remains;
 use crate::options::RunConfig;
 
-/// The runs that a checkpoint belongs to. Only runs with an equal subject may go on from it.
+/// The identity of the runs of a checkpoint. Only runs with an equal subject may continue from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Subject {
     /// The version of flashgc.
     pub version: String,
-    /// The configuration, as it was asked for.
+    /// The configuration, as the user gave it.
     pub config: RunConfig,
     /// The XXH3 of each file that the workload is read from, in hexadecimal digits.
     pub files: Vec<(PathBuf, String)>,
@@ -60,7 +60,8 @@ impl Subject {
         })
     }
 
-    /// Checks that the runs of `self` may go on from a checkpoint of `other`, which lies at `path`.
+    /// Checks that the runs of `self` may continue from the checkpoint at `path`, whose subject is
+    /// `other`.
     fn check(&self, other: &Self, path: &Path) -> Result<(), DriveError> {
         if other.version != self.version {
             return Err(fault(
@@ -113,7 +114,8 @@ fn fault(path: &Path, why: impl std::fmt::Display) -> DriveError {
     DriveError::checkpoint(format!("checkpoint {}: {why}", path.display()))
 }
 
-/// Reads the subject of the checkpoint at `path`: its configuration is resolved before [`Keeper::new`].
+/// Reads the subject of the checkpoint at `path`. [`Keeper::new`] needs its configuration,
+/// resolved.
 ///
 /// # Errors
 /// Fails if there is no checkpoint, if it is damaged, or if another version wrote it.
@@ -128,7 +130,7 @@ pub fn subject(path: &Path) -> Result<Subject, DriveError> {
     })
 }
 
-/// Returns the version in a subject that may have other fields than [`Subject`].
+/// Returns the version in `subject`, even if its other fields differ from those of [`Subject`].
 fn version_of(subject: &str) -> Option<String> {
     let subject: serde_json::Value = serde_json::from_str(subject).ok()?;
     Some(subject.get("version")?.as_str()?.to_string())
@@ -141,14 +143,14 @@ pub struct CheckpointFiles {
     pub write: Option<PathBuf>,
     /// The time from one checkpoint of a run to its next.
     pub every: Option<Duration>,
-    /// The file that runs go on from.
+    /// The file that runs continue from.
     pub resume: Option<PathBuf>,
 }
 
-/// The time from one checkpoint of a run to its next, unless the user gives another.
+/// The time from one checkpoint of a run to the next, if the user gives none.
 pub const EVERY: Duration = Duration::from_secs(300);
 
-/// Writes the checkpoints of the runs of one configuration, and has the states from which they went on.
+/// Writes the checkpoints of the runs of one configuration, and restores runs from their states.
 pub struct Keeper {
     path: PathBuf,
     subject: String,
@@ -157,7 +159,7 @@ pub struct Keeper {
     failed: Mutex<Option<String>>,
 }
 
-/// The stored part of a run, as [`Keeper::restore`] found it.
+/// The state of a run after [`Keeper::restore`].
 pub(crate) enum Restored {
     /// Nothing is stored: the run begins anew.
     Nothing,
@@ -169,11 +171,12 @@ pub(crate) enum Restored {
 
 impl Keeper {
     /// Returns the keeper of the runs of `resolved`, which was made from `config`. Unless `places`
-    /// names another file, it writes to the one that it resumes from. The file is there from now on.
+    /// has another file to write, it writes to the file that it resumes from. The file exists when
+    /// this returns.
     ///
     /// # Errors
-    /// Fails if a checkpoint is damaged or of another version, configuration or trace, if the file
-    /// cannot be written, or if a part of the drive cannot be saved.
+    /// Fails if a checkpoint is damaged or belongs to another version, configuration or trace, if
+    /// the file cannot be written, or if a part of the drive cannot be saved.
     pub fn new(
         places: &CheckpointFiles,
         config: &RunConfig,
@@ -209,8 +212,8 @@ impl Keeper {
         lock(&self.stored)
     }
 
-    /// Returns the highest multiple of its length that any stored run was lengthened to, or was being
-    /// lengthened to.
+    /// Returns the highest number of lengths of any stored run, including a lengthening that is
+    /// under way.
     pub(crate) fn rounds(&self) -> u32 {
         self.stored().slots().iter().map(|slot| slot.rounds).max().unwrap_or(0)
     }
@@ -226,8 +229,8 @@ impl Keeper {
             Some(SlotKind::Done) => return Ok(Restored::Done),
             Some(SlotKind::UnderWay) => {}
         }
-        // Data are checked where they could do harm. A fault that slips through may break an
-        // assertion: then the file is no checkpoint of ours.
+        // Each reader checks only data that could do harm. Other wrong data may break an assertion:
+        // then the file was not written by flashgc.
         let read =
             AssertUnwindSafe(|| stored.read(index, |from: &mut Reader<'_>| run.restore(from)));
         let restored =
@@ -236,10 +239,11 @@ impl Keeper {
         Ok(Restored::UnderWay)
     }
 
-    /// Returns the remains of run `index`, which has a clock or not; `None` if it is not done.
+    /// Returns the stored figures of run `index`; `None` if the run is not done. `has_clock` says
+    /// whether the run has a clock.
     ///
     /// # Errors
-    /// Fails if the stored data are no such remains.
+    /// Fails if the stored data are not the figures of such a run.
     pub(crate) fn done(&self, index: u32, has_clock: bool) -> Result<Option<Remains>, DriveError> {
         let mut stored = self.stored();
         let is_done = |slot: &Slot| slot.index == index && slot.kind == SlotKind::Done;
@@ -255,7 +259,7 @@ impl Keeper {
         self.store(Slot::new(index, SlotKind::UnderWay, rounds), &|to| run.save(to));
     }
 
-    /// Stores the remains of run `index`, which is done.
+    /// Stores the figures of run `index`, which is done.
     pub(crate) fn keep_done(&self, index: u32, remains: &Remains) {
         self.store(Slot::new(index, SlotKind::Done, 1), &|to| remains.put(to));
     }
@@ -276,8 +280,8 @@ impl Keeper {
         }
     }
 
-    /// Returns the reason why a checkpoint could not be written for the first time; `None` if all were
-    /// written.
+    /// Returns the first error that occurred when a checkpoint was written; `None` if there was
+    /// none.
     pub(crate) fn failed(&self) -> Option<String> {
         lock(&self.failed).clone()
     }
@@ -291,7 +295,7 @@ pub(crate) struct Turns<'a> {
 }
 
 impl<'a> Turns<'a> {
-    /// Returns the turns of run `index`; without a keeper it never has one.
+    /// Returns the times at which run `index` is stored. Without a keeper it is never stored.
     pub(crate) fn new(keeper: Option<&'a Keeper>, index: u32) -> Self {
         Self { keeper, index, last: Instant::now() }
     }
@@ -301,7 +305,7 @@ impl<'a> Turns<'a> {
         self.keeper.is_some_and(|keeper| self.last.elapsed() >= keeper.every)
     }
 
-    /// Stores the run, if there is a keeper. The time to the next turn begins when that is done.
+    /// Stores the run, if there is a keeper. The time until the next checkpoint begins after that.
     pub(crate) fn store(&mut self, rounds: u32, run: &dyn State) {
         if let Some(keeper) = self.keeper {
             keeper.keep(self.index, rounds, run);

@@ -1,5 +1,5 @@
-//! The file: written data come back, a damaged file is refused in one line, and a failed write
-//! leaves the last file. The bytes of a state belong to a format.
+//! The file: written data are read back unchanged, a damaged file is refused in one line, and a
+//! failed write leaves the old file. The bytes of a state change only with the format.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ fn a_file_that_was_cut_off_or_changed_anywhere_is_a_fault() {
     three(&path);
     let whole = std::fs::read(&path).unwrap();
     let slots = [0, 1, 2];
-    // A file that ends behind a slot has fewer runs: the others begin anew.
+    // A file that ends after a slot is valid but has fewer runs: the missing runs begin anew.
     let head = 20 + 7 + 8;
     let ends: Vec<usize> = (0..3).map(|slots| head + slots * (whole.len() - head) / 3).collect();
     for length in (0..whole.len()).filter(|length| !ends.contains(length)) {
@@ -117,7 +117,7 @@ fn a_checkpoint_that_cannot_be_written_leaves_the_last() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
-/// The state of a run at its end: the bytes that it has, and their XXH3.
+/// The number of bytes of a run's state at its end, and the XXH3 of these bytes.
 fn state_of(resolved: &Resolved) -> (u64, u64) {
     let mut run = Run::new(resolved, 0, None).unwrap();
     let control = Control::default();
@@ -130,7 +130,7 @@ fn state_of(resolved: &Resolved) -> (u64, u64) {
     to.finish().unwrap()
 }
 
-/// Small drives with most of what is saved: their bytes, as they were recorded with this format.
+/// Small drives with most kinds of state: the bytes of their states, recorded with this format.
 #[test]
 fn the_bytes_of_a_state_change_with_the_format_alone() {
     let base = RunConfig {

@@ -1,4 +1,4 @@
-//! The clock of a drive as a configuration asks for it: its settings, read, checked and worked out.
+//! The clock of a drive in a configuration: its settings are read, checked and resolved.
 
 mod plan;
 pub(crate) mod resolve;

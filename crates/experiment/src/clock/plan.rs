@@ -16,8 +16,9 @@ use flashgc_workload::requests::{Arrivals, Requests};
 use crate::options::TimedConfig;
 use crate::times::Times;
 
-/// The erased blocks of a plane with which the host's writes can go between the steps of a collection: it and
-/// they open a block each, and one is reserved for copies.
+/// The erased blocks that a plane needs so that host writes can go between the steps of a
+/// collection. The collection and the host's writes open a block each, and one block is reserved
+/// for copies.
 const LEAST_PACED: u32 = 3;
 
 /// A [`TimedConfig`] with everything in it checked, for a drive whose size is not yet known.
@@ -25,16 +26,16 @@ const LEAST_PACED: u32 = 3;
 pub struct TimedPlan {
     /// The properties of the flash.
     pub hardware: Hardware,
-    /// The places that pages go to.
+    /// The rule that assigns pages to planes.
     pub placement: Placement,
     /// The arrival times of requests; `None` for the workload's own times.
     pub arrivals: Option<Arrivals>,
-    /// The factor of [`TimedConfig`] by the same name.
+    /// The factor by which the rate of arrivals is multiplied.
     pub rate_scale: f64,
-    /// The length of a slice of the series over time.
+    /// The length of one slice of the series over time, in nanoseconds.
     pub resolution_ns: Option<u64>,
     thresholds: [Threshold; 3],
-    /// The key of the option that says when collections stop.
+    /// The key of the option that sets the mark at which collections stop.
     high_key: &'static str,
     idle: Option<(Threshold, u64)>,
     slc: Option<SlcPlan>,
@@ -42,8 +43,8 @@ pub struct TimedPlan {
 }
 
 impl TimedPlan {
-    /// Checks `config` for flash pages of `page_size` bytes whose units `buffer` gathers; `times` are those
-    /// of the flash.
+    /// Checks `config`. `page_size` is the size of a flash page in bytes, `buffer` gathers mapping
+    /// units in flash pages, and `times` are the operation times of the flash.
     ///
     /// # Errors
     /// Fails if a value or a combination makes no sense, in one line.
@@ -135,9 +136,9 @@ impl TimedPlan {
         })
     }
 
-    /// Returns the settings on a drive of this shape that is to hold `pages` pages of data, for requests from
-    /// `requests`. Blocks that `placement` keeps for its copies are added to every mark at which a collection
-    /// begins or ends.
+    /// Returns the settings for a drive of this shape that will hold `pages` pages of data, and for
+    /// requests from `requests`. The blocks that `placement` keeps for its copies are added to each
+    /// mark at which a collection begins or ends.
     ///
     /// # Errors
     /// Fails if the planes cannot share the blocks, or if thresholds are out of order or above the spare
@@ -172,13 +173,13 @@ impl TimedPlan {
         let for_copies = (placement.kept_for_copies() + for_folds) * in_unit;
         low += for_copies;
         let high = (high + for_copies).max(low);
-        // At best, the data lie densely: only the rest can be erased by collections.
+        // In the best case the data fill whole blocks: collections can erase only the other blocks.
         let each = pages.div_ceil(u64::from(planes)) * u64::from(in_unit);
         let full = each.div_ceil(u64::from(geometry.pages_per_block()));
         let slc = self.slc.map(|slc| slc.on(blocks, high));
         let normal = blocks.saturating_sub(slc.map_or(0, |slc| slc.region.set_aside()));
         let spare = (u64::from(normal) * u64::from(in_unit)).saturating_sub(full);
-        // Blocks that the planes cannot share, and a low mark that leaves no room, are reported by the map.
+        // If the planes cannot share the blocks, or a low mark leaves no room, the map reports it.
         let can_be = geometry.blocks().is_multiple_of(planes) && high > low;
         if can_be && u64::from(high) >= spare {
             return Err(SpecError::new(
@@ -211,13 +212,13 @@ impl TimedPlan {
         Ok(settings)
     }
 
-    /// Returns the blocks that each plane has for its SLC region alone, on a drive with `placement` whose planes
-    /// have `blocks` blocks.
+    /// Returns the number of blocks that each plane keeps for its SLC region alone. The drive has
+    /// `placement`, and its planes have `blocks` blocks each.
     pub(super) fn blocks_for_slc(&self, blocks: u32, placement: &PlacementSpec) -> u32 {
         self.slc.map_or(0, |slc| slc.blocks_kept(blocks, placement))
     }
 
-    /// Returns `true` if the blocks that stay erased are a share of the drive, not a number.
+    /// Returns `true` if the number of blocks that stay erased is given as a share of the drive.
     pub(crate) fn keeps_share(&self) -> bool {
         matches!(self.thresholds[0], Threshold::Share(_))
     }
@@ -251,7 +252,7 @@ mod tests {
 
     #[test]
     fn thresholds_count_blocks_a_plane_or_share_those_of_the_unit() {
-        // 8 channels of 8 planes with 2048 blocks in all: 32 a plane, 256 a channel.
+        // There are 2048 blocks: 8 channels of 8 planes, with 32 blocks a plane and 256 a channel.
         let config = |low: &str, hard: &str, unit: &str| TimedConfig {
             channels: 8,
             planes: 8,

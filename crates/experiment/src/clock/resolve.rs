@@ -1,5 +1,4 @@
-//! The way from a configuration with a clock to a drive that can be made: geometry, warm-up,
-//! length.
+//! Resolves a configuration with a clock to a drive that can be made: geometry, warm-up, length.
 
 use std::sync::Arc;
 
@@ -20,20 +19,20 @@ use crate::shape::{no_blocks, with_room};
 use crate::tenants;
 use crate::times::Times;
 
-/// The drive writes after which a drive that has not settled is measured nevertheless.
+/// The number of drive writes after which a drive is measured even if it has not settled.
 const MOST_SETTLING: u64 = 20;
 
-/// A timed drive and its runs, checked and worked out.
+/// A timed drive and its runs, checked and resolved.
 #[derive(Clone)]
 pub(crate) struct Timed {
     /// The plan as the configuration gives it.
     pub plan: TimedPlan,
     /// The settings of the drive.
     pub settings: Settings,
-    /// The page writes without the clock, before the requests: at most this many if they end when the drive
-    /// has settled.
+    /// The page writes before the clock starts. If these writes end when the drive has settled,
+    /// this is their highest number.
     pub precondition: u64,
-    /// `true` if these end when the drive has settled.
+    /// `true` if the writes before the clock end when the drive has settled.
     pub settles: bool,
     /// The requests that are not measured.
     pub warmup: u64,
@@ -43,7 +42,7 @@ pub(crate) struct Timed {
     pub passes: Option<u64>,
     /// The tenants; empty unless several share the drive.
     pub tenants: Arc<[Tenant]>,
-    /// The requests of each class in a round.
+    /// The number of requests of each class in one round of arbitration.
     pub weights: ClassWeights,
     /// The window in which the first run keeps a timeline.
     pub timeline: Option<Window>,
@@ -68,7 +67,7 @@ impl Timed {
         TimedPlan::new(timed, config.page_size, config.page_buffer()?, &times)
     }
 
-    /// Works out the runs on a drive of this shape that is to hold `pages` pages of data.
+    /// Resolves the runs on a drive of this shape that will hold `pages` pages of data.
     ///
     /// # Errors
     /// Fails if the planes cannot share the blocks, or if the length or the warm-up belongs to
@@ -129,13 +128,13 @@ impl Timed {
         })
     }
 
-    /// Returns the warm-up and the measured part.
+    /// Returns the extents of the warm-up and of the measured part.
     pub(crate) fn extents(&self) -> Plan {
         let extent = |amount| Extent { unit: Unit::Commands, amount };
         Plan::of(extent(self.warmup), extent(self.requests - self.warmup))
     }
 
-    /// Returns the frontier of every plane: a pool that keeps the blocks that collections need.
+    /// Returns the frontier of every plane: a pool that keeps erased blocks for collections.
     pub(crate) fn frontier(&self, geometry: &Geometry) -> Result<Frontier, SpecError> {
         let planes = self.settings.hardware.all_planes();
         let kept = self.plan.blocks_kept(geometry.blocks() / planes);
@@ -161,7 +160,7 @@ impl Timed {
     }
 }
 
-/// Returns the tenants of a drive of this shape; none if it has one host.
+/// Returns the tenants of a drive of this shape; an empty list if the drive has one host.
 fn tenants(
     timed: &TimedConfig,
     config: &RunConfig,
@@ -187,7 +186,7 @@ fn requests(source: &dyn Source) -> Result<&Requests, SpecError> {
     })
 }
 
-/// Refuses every option that a timed drive would ignore.
+/// Refuses every option that has no effect on a timed drive.
 pub(crate) fn refuse_what_only_counts(config: &RunConfig) -> Result<(), SpecError> {
     let counting = choice("kind", "counting");
     let mapping = Mapping::parse(&config.mapping)?;
@@ -211,9 +210,10 @@ pub(crate) fn refuse_what_only_counts(config: &RunConfig) -> Result<(), SpecErro
     Ok(())
 }
 
-/// Returns the drive's shape, and beside it the blocks that the pages of a trace need, however many
-/// planes there are. If the blocks are given, a trace takes the pages that it addresses. Otherwise
-/// the drive is as large as the trace needs, in whole blocks a plane.
+/// Returns the drive's shape, and the number of blocks that the pages of a trace need, before it is
+/// rounded up for the planes. If the number of blocks is given, the drive has that many, and the
+/// trace must fit. If it is not given, the drive is as large as the trace needs, in whole blocks a
+/// plane.
 pub(crate) fn geometry(
     config: &RunConfig,
     blocks: Option<u32>,
@@ -237,9 +237,9 @@ pub(crate) fn geometry(
     Ok((with_room(config, blocks, pages, enough)?, None))
 }
 
-/// Returns the blocks of the smallest drive for the pages of `wanted`: an equal number on each
-/// plane, with room for its share of the pages and of the map on flash, its open blocks, and
-/// those that its pool and an SLC region keep.
+/// Returns the number of blocks of the smallest drive for the pages of `wanted`. Every plane has
+/// the same number of blocks. They have room for the plane's share of the pages and of the map on
+/// flash, for its open blocks, and for the blocks kept by its pool and by an SLC region.
 fn whole_planes(
     wanted: &Geometry,
     plan: &TimedPlan,
@@ -256,7 +256,7 @@ fn whole_planes(
         .div_ceil(u64::from(wanted.pages_per_block()));
     let kept = |blocks: u64| u64::from(plan.blocks_kept(u32::try_from(blocks).unwrap_or(u32::MAX)));
     let mut each = u64::from(wanted.blocks()).div_ceil(planes).max(1);
-    // A plane that must keep nearly all its blocks has no room at any size; the map reports it.
+    // A plane that must keep nearly all its blocks has no room at any size. The map reports that.
     let in_slc = |blocks: u64| {
         let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
         u64::from(plan.blocks_for_slc(blocks, placement))
@@ -272,14 +272,14 @@ fn whole_planes(
     })
 }
 
-/// Returns the requests of a run until a failure: with about as many pages as the blocks bear
-/// together. More are run if that is not enough.
+/// Returns the number of requests of a run until a failure: about as many as the pages that all
+/// blocks together can take. If the drive has not failed by then, the run is lengthened.
 fn until_failure(lifespan: Lifespan, geometry: &Geometry) -> u64 {
     let pages = lifespan.endurance.mean() * geometry.physical_pages() as f64;
     pages.ceil() as u64
 }
 
-/// Returns the requests of a run, and the replays of a trace.
+/// Returns the number of requests of a run, and the number of replays of a trace.
 fn length(
     length: &Length,
     requests: &Requests,
@@ -304,8 +304,8 @@ fn length(
     }
 }
 
-/// Returns the requests that are not measured, the page writes without the clock before them, and `true` if
-/// these end when the drive has settled.
+/// Returns the number of requests that are not measured, the number of page writes before the clock
+/// starts, and `true` if these writes end when the drive has settled.
 fn warmup(text: &str, total: u64, geometry: &Geometry) -> Result<(u64, u64, bool), SpecError> {
     let drive_write = u64::from(geometry.logical_pages());
     Ok(match Warmup::parse(text)? {

@@ -1,5 +1,5 @@
-//! A drive with a clock in its run: the writes without the clock that bring the drive into its state, then
-//! requests, and the figures of the clock.
+//! The drive with a clock of one run: first writes without the clock, which bring the drive into
+//! its state, then requests. At the end it has the figures of the clock.
 
 use flashgc_base::counts::Counts;
 use flashgc_base::rng::Stream;
@@ -21,18 +21,19 @@ use crate::config::Resolved;
 use crate::counted::Counted;
 use crate::finished::{Cached, Cut, Pace, Timings};
 
-/// The number of requests in a row that may write nothing to the drive before the clock. After more, no write is
-/// expected: a database makes fewer requests between two checkpoints.
+/// The number of requests in a row, before the clock starts, that may write nothing to the drive.
+/// After that, no more writes are expected: a database makes fewer requests between two
+/// checkpoints.
 const MOST_WITHOUT_WRITE: u64 = 1 << 24;
 
-/// Returns the most requests that are drawn for `pages` page writes before the clock: a thousand for each. The most
-/// ever take half a minute.
+/// Returns the most requests that are drawn for `pages` page writes before the clock starts: a
+/// thousand for each page, within limits. The upper limit takes half a minute.
 fn most_before(pages: u64) -> u64 {
     pages.saturating_mul(1000).clamp(1 << 24, 1 << 30)
 }
 
-/// The requests in the system at the last arrival above which a run was overloaded, if they are also
-/// more than a share of all: this is no burst, since it is the end of the run.
+/// A run was overloaded if, at the last arrival, more requests than this were in the system, and
+/// more than 1 in [`SHARE_BEHIND`] of all arrivals. These are too many for a burst.
 const LEAST_BEHIND: u64 = 1000;
 const SHARE_BEHIND: u64 = 10;
 
@@ -43,7 +44,7 @@ pub(crate) struct Clocked {
     pub(crate) drive: Simulated,
     #[snapshot(state)]
     precondition: Option<Precondition>,
-    /// `true` if the drive had not settled at the end of these.
+    /// `true` if the drive had not settled at the end of the writes before the clock.
     #[snapshot(skip)]
     pub(crate) is_unsettled: bool,
     /// The time and the totals at the beginning of the measured part.
@@ -51,7 +52,7 @@ pub(crate) struct Clocked {
     pub(crate) start: (u64, Totals),
     #[snapshot(skip)]
     pub(crate) paces: Vec<Pace>,
-    /// The requests completed at the end of the last interval, and its time.
+    /// The number of requests completed at the end of the last interval, and the time of that end.
     #[snapshot(skip)]
     pub(crate) paced: Pace,
     #[snapshot(skip)]
@@ -67,22 +68,23 @@ pub(crate) struct Clocked {
     /// `true` if the writes before the clock end when the drive has settled.
     #[snapshot(skip)]
     settles: bool,
-    /// The reach of the writes before the clock that shows a steady state; `None` for a trace, whose parts differ.
+    /// The reach that the writes before the clock need to show a steady state; `None` for a trace,
+    /// whose parts differ.
     #[snapshot(skip)]
     reach: Option<Reach>,
-    /// The changes of the slowest requests that the caller knows of.
+    /// The number of changes of the slowest requests that the caller has seen.
     #[snapshot(skip)]
     changes: u64,
 }
 
-/// The writes that come before the requests: those of the same workload, with other random numbers.
+/// The writes before the clock: the same workload as the requests, with other random numbers.
 #[derive(State)]
 struct Precondition {
     #[snapshot(state)]
     stream: Box<dyn RequestStream>,
     left: u64,
     without_write: u64,
-    /// The requests so far.
+    /// The number of requests drawn so far.
     drawn: u64,
     /// The course of write amplification, and the counts at the end of its last interval.
     course: Preparation,
@@ -90,8 +92,8 @@ struct Precondition {
 }
 
 impl Clocked {
-    /// Makes the drive of run number `index`, at its beginning. With `threads`, its channels may be simulated one
-    /// by one, by this number of threads.
+    /// Makes the drive of run number `index`, at its beginning. With `threads`, its channels may be
+    /// simulated separately, by this number of threads.
     pub(crate) fn new(
         resolved: &Resolved,
         timed: &Timed,
@@ -102,8 +104,8 @@ impl Clocked {
         let precondition = match timed.precondition {
             0 => None,
             left => {
-                // It draws from streams of its own: the requests that follow are those of a run without
-                // it.
+                // These writes have their own random streams, so that the requests after them are
+                // the same as in a run without them.
                 let seed = Stream::new(resolved.seed(index), "precondition").bits();
                 let stream = open_before(resolved, timed, seed)?;
                 Some(Precondition {
@@ -133,11 +135,11 @@ impl Clocked {
         })
     }
 
-    /// Makes some of the writes that come before the requests, of which there are at most `pages`. Returns the
-    /// number of them that are done, or `None` when there are no more.
+    /// Makes some of the `pages` writes before the clock. Returns the number of writes done so far,
+    /// or `None` when all are done.
     pub(crate) fn prepare(&mut self, pages: u64) -> Result<Option<u64>, DriveError> {
         let mut requests = Vec::new();
-        // A workload of reads, or one whose writes all stay in the cache, changes nothing.
+        // A workload of reads changes nothing, nor does one whose writes all stay in the cache.
         if let Some(writes) = &mut self.precondition
             && writes.left > 0
             && writes.without_write < MOST_WITHOUT_WRITE
@@ -167,8 +169,8 @@ impl Clocked {
         Ok(None)
     }
 
-    /// Records an interval of the writes before the clock when it is complete, and ends them once the drive has
-    /// settled, if that is their end.
+    /// Records an interval of the writes before the clock when it is complete. Ends these writes if
+    /// the drive has settled and they are to end then.
     fn settle(&mut self) {
         let now = Written::of(&self.counted());
         let (reach, is_end) = (self.reach, self.settles);
@@ -186,8 +188,8 @@ impl Clocked {
         }
     }
 
-    /// Goes on until the next look at whether to stop, or until `target` requests are completed. Returns `false`
-    /// if it cannot go on, or if they are.
+    /// Continues until the next check whether to stop, or until `target` requests are completed.
+    /// Returns `false` if the drive cannot continue or has completed `target` requests.
     pub(crate) fn step(&mut self, target: u64) -> Result<bool, DriveError> {
         if self.has_ended() || self.completed >= target {
             return Ok(false);
@@ -198,12 +200,12 @@ impl Clocked {
         Ok(true)
     }
 
-    /// Notes that the measured part begins.
+    /// Notes the beginning of the measured part.
     pub(crate) fn begin(&mut self) {
         self.start = (self.drive.now(), self.drive.totals());
     }
 
-    /// Notes that an interval ends, which is measured or belongs to the warm-up.
+    /// Notes the end of an interval. `is_measured` is `false` in the warm-up.
     pub(crate) fn end_interval(&mut self, is_measured: bool) {
         let now = Pace { requests: self.completed, ns: self.drive.now() };
         if is_measured && !self.drive.has_open_loop() {
@@ -227,7 +229,7 @@ impl Clocked {
         }
     }
 
-    /// Returns the slowest request so far, if another one became that since the last call.
+    /// Returns the slowest request so far, if it has changed since the last call.
     pub(crate) fn new_worst(&mut self) -> Option<WorstResult> {
         let (changes, slowest) = self.drive.slowest_since(self.changes)?;
         self.changes = changes;
@@ -244,8 +246,8 @@ impl Clocked {
         erases
     }
 
-    /// Returns the figures of the clock, and frees the drive. A run that was cancelled before anything was
-    /// measured has not begun. `settling` are the intervals of its warm-up.
+    /// Returns the figures of the clock, and frees the drive. `has_begun` is `false` if the run was
+    /// cancelled before its measured part. `settling` are the intervals of its warm-up.
     pub(crate) fn finish(
         self,
         resolved: &Resolved,
@@ -262,7 +264,7 @@ impl Clocked {
         let end = drive.totals();
         let (begin, start) = if has_begun { start } else { (now, end.clone()) };
         let ns = now - begin;
-        // Nobody looked at the requests before the measured ones.
+        // Without writes before the clock, only the warm-up shows whether the drive has settled.
         let unseen = || Preparation::unseen(resolved.geometry.logical_pages(), settling);
         let unsettled = match (&precondition, self.reach) {
             (Some(writes), reach) if self.is_unsettled => {
@@ -272,7 +274,8 @@ impl Clocked {
             _ => None,
         };
         let wanted = resolved.timed.as_ref().map_or(0, |timed| timed.precondition);
-        // A drive whose life ended, or a run that was stopped, is no such workload.
+        // A drive whose life ended and a run that was stopped do not count as workloads that hardly
+        // write.
         let hardly_writes = |writes: &Precondition| {
             writes.without_write >= MOST_WITHOUT_WRITE || writes.drawn >= most_before(wanted)
         };
@@ -301,7 +304,7 @@ impl Clocked {
     }
 }
 
-/// Returns the overload of the drive: the arrivals a second, and the requests served a second.
+/// Returns the overload of the drive: arrivals a second, and requests served a second.
 fn overload(start: &Totals, end: &Totals, ns: u64) -> Overload {
     let seconds = ns as f64 / 1e9;
     let rate = |from: u64, to: u64| (to - from) as f64 / seconds;
@@ -313,8 +316,8 @@ fn overload(start: &Totals, end: &Totals, ns: u64) -> Overload {
     }
 }
 
-/// Returns the overload of a run that came to its end, if enough of its requests were in the system at
-/// the last arrival to show that it was far behind. Rates are of the whole run.
+/// Returns the overload of a run that was not cut short, if so many of its requests were in the
+/// system at the last arrival that it was far behind. Rates are those of the whole run.
 fn left_behind(totals: &Totals, now: u64, is_open: bool) -> Option<Overload> {
     let outstanding = totals.at_last_arrival;
     let is_behind = outstanding > LEAST_BEHIND && outstanding > totals.arrived / SHARE_BEHIND;
@@ -348,7 +351,7 @@ mod tests {
         assert!(behind(1001, 2000, true).is_some());
         assert_eq!(behind(1001, 10_010, true), None);
         assert!(behind(1002, 10_010, true).is_some());
-        // A closed loop waits for its drive and sends no faster.
+        // A closed loop waits for its drive, so it is never overloaded.
         assert_eq!(behind(1500, 2000, false), None);
         // 3000 come in 2 s and are served in 4 s.
         let overload = behind(1500, 3000, true).unwrap();

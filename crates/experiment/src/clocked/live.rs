@@ -1,4 +1,4 @@
-//! The live drive of a configuration.
+//! Makes the live drive of a configuration.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ use crate::config::Resolved;
 use crate::options::RunConfig;
 
 /// Makes the drive that `config` describes, with `bytes` bytes for its host and `physical_bytes`
-/// bytes of flash. These are rounded up to whole blocks, an equal number on every plane, and to the
-/// least that the planes need. The drive is empty. Its host gives hints in the way `hints`, or at once, and
-/// its writes have `streams` by their addresses.
+/// bytes of flash. The flash is rounded up: to whole blocks, to an equal number of blocks on every
+/// plane, and to the smallest number that the planes need. The drive is empty. Its host gives hints
+/// as `hints` says, or at once without it. `streams` has the streams of writes by address.
 ///
 /// # Errors
 /// Fails if the options make no such drive, in one line.

@@ -1,4 +1,4 @@
-//! The drive of a run, from its configuration.
+//! Makes the drive of a run from its configuration.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -19,8 +19,8 @@ use super::simulated::Simulated;
 use crate::clock::Timed;
 use crate::config::Resolved;
 
-/// Makes the drive of run number `index`, at its beginning. With `threads`, its channels are simulated one by
-/// one, by this number of threads, if they may be.
+/// Makes the drive of run number `index`, at its beginning. With `threads`, its channels are
+/// simulated separately, by this number of threads, if that is possible.
 ///
 /// # Errors
 /// Returns the errors of the map and of the workload.
@@ -32,7 +32,8 @@ pub(super) fn drive(
 ) -> Result<Simulated, DriveError> {
     if let Some(threads) = threads
         && is_by_channel(resolved, timed, index)
-        // A fault is reported of the whole drive.
+        // If this fails, the drive is made as a whole below, and the error is about the whole
+        // drive.
         && let Ok(drive) = by_channel(resolved, timed, index, threads)
     {
         return Ok(Simulated::ByChannel(Box::new(drive)));
@@ -40,14 +41,14 @@ pub(super) fn drive(
     Ok(Simulated::Whole(Box::new(whole(resolved, timed, index)?)))
 }
 
-/// The mean number of pages of a request up to which it is faster to simulate channels one by one. Each
-/// channel takes its part of a request as a request of its own: with four pages nothing is left of the gain
-/// of two threads.
+/// The mean number of pages a request up to which separate simulation of channels is faster. Each
+/// channel gets its part of a request as a separate request: with four pages a request, the gain
+/// from two threads is lost.
 const MOST_PAGES: f64 = 1.25;
 
-/// Returns `true` if the channels of a drive are simulated one by one. They are if they meet only in its
-/// queue and in few requests, if the map shares nothing but itself between them, and if nobody asks for each
-/// step.
+/// Returns `true` if the channels of a drive can be simulated separately. This needs channels that
+/// share only the queue, requests of few pages, a map with no state across channels, and no
+/// recording of single steps.
 fn is_by_channel(resolved: &Resolved, timed: &Timed, index: u32) -> bool {
     let follows_steps = index == 0 && (timed.timeline.is_some() || timed.trace_events.is_some())
         || timed.keeps_operations;
@@ -83,7 +84,7 @@ fn requests(
     timed: &Timed,
     index: u32,
 ) -> Result<(Box<dyn RequestStream>, u64), DriveError> {
-    // A run that may be lengthened does not know its last request.
+    // A run that may be lengthened has no known last request.
     let is_open_ended = resolved.until_failure || resolved.config.precision.is_some();
     let (passes, left) =
         if is_open_ended { (None, u64::MAX) } else { (timed.passes, timed.requests) };
@@ -94,7 +95,7 @@ fn requests(
     Ok((Box::new(Limited { inner, left }), left))
 }
 
-/// Makes a drive that is simulated channel by channel.
+/// Makes a drive whose channels are simulated separately.
 fn by_channel(
     resolved: &Resolved,
     timed: &Timed,

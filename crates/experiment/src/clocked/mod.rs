@@ -1,9 +1,9 @@
-//! Drives with a clock, as runs have them.
+//! Drives with a clock, as runs use them.
 //!
-//! `make.rs` makes the drive from what `clock/plan.rs` and `clock/resolve.rs` read of the options.
-//! `simulated.rs` is that drive as a whole or by channel, and `drive.rs` is its part of one run. Channels are
-//! simulated one by one in runs with threads to spare, or with a checkpoint, whose requests are nearly all of
-//! one page.
+//! `make.rs` makes the drive from the settings that `clock/plan.rs` and `clock/resolve.rs` read
+//! from the options. `simulated.rs` is that drive, simulated as a whole or by channel. `drive.rs`
+//! runs the drive as a part of one run. Channels are simulated separately if the run has threads to
+//! spare or a checkpoint, and nearly all requests have one page.
 
 mod drive;
 mod live;

@@ -1,4 +1,4 @@
-//! The parts of a timed run: its map and its requests.
+//! The parts of a timed run: the map and the requests.
 
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ pub(super) fn layer(
     layer_of(resolved, timed, &timed.settings, geometry, index, 0)
 }
 
-/// Makes the map of a drive or of one channel of it, which `settings` and `geometry` describe; `number` is
-/// the number of such parts before it.
+/// Makes the map of a drive, or of one channel. `settings` and `geometry` describe the drive or the
+/// channel; `number` is the number of channels before it.
 pub(super) fn layer_of(
     resolved: &Resolved,
     timed: &Timed,
@@ -49,7 +49,8 @@ pub(super) fn layer_of(
     Ok(resolved.stepwise(layout)?)
 }
 
-/// Opens the lines of tenants, which end when `left` requests have arrived.
+/// Opens the requests of the tenants as separate queues, which end when `left` requests have
+/// arrived in all.
 pub(super) fn open_lines(
     resolved: &Resolved,
     timed: &Timed,
@@ -63,8 +64,8 @@ pub(super) fn open_lines(
 
 /// Opens the requests of every tenant in one run with this seed, at their places on the drive.
 ///
-/// The first tenant draws random numbers as the only host of a drive would, the others from streams of their
-/// own.
+/// The first tenant draws the random numbers that a single host would draw. The other tenants draw
+/// from their own streams.
 ///
 /// # Errors
 /// The errors of the workloads.
@@ -103,14 +104,14 @@ fn open_tenants(
     .collect()
 }
 
-/// Opens the requests that bring a drive into its state before those of a run. Reads of a trace are left out where
-/// they change nothing: a trace may have three writes in 100,000 requests.
+/// Opens the requests that bring a drive into its state before a run. Reads of a trace are left out
+/// if they change nothing: a trace may have three writes in 100,000 requests.
 pub(super) fn open_before(
     resolved: &Resolved,
     timed: &Timed,
     seed: u64,
 ) -> Result<Box<dyn RequestStream>, WorkloadError> {
-    // A host's cache, and that of a map on flash, follow reads.
+    // Reads change the state of a host's cache and of the cache of a map on flash.
     let needs_all =
         resolved.host.is_some() || resolved.mapping.is_on_flash() || !timed.tenants.is_empty();
     let requests = resolved.source.requests().filter(|_| !needs_all);
@@ -123,7 +124,8 @@ pub(super) fn open_before(
     }
 }
 
-/// Opens the requests of a run. Those of tenants come in turn; they bring the drive into its state.
+/// Opens the requests of a run. Tenants take turns, because here only writes before the clock have
+/// tenants.
 pub(super) fn open(
     resolved: &Resolved,
     timed: &Timed,
@@ -141,9 +143,9 @@ pub(super) fn open(
     Ok(dressed(resolved, stream))
 }
 
-/// Returns requests with the streams of a drive by address, and with the flushes of its host.
+/// Adds the streams by address and the host's flushes to `stream`.
 fn dressed(resolved: &Resolved, mut stream: Box<dyn RequestStream>) -> Box<dyn RequestStream> {
-    // The pages of a host's cache have their streams as they leave it.
+    // The pages of a host's cache get their streams when they leave the cache.
     if let Some(ranges) = resolved.streams.as_ref().filter(|_| resolved.host.is_none()) {
         stream = Box::new(RangedRequests::new(stream, Arc::clone(ranges), resolved.config.unit()));
     }
@@ -153,9 +155,9 @@ fn dressed(resolved: &Resolved, mut stream: Box<dyn RequestStream>) -> Box<dyn R
     }
 }
 
-/// The first requests of a stream, up to a number; hints and flush commands do not count, and the pieces of a
-/// request count once. It ends with the last request, as a run without a clock does: hints and flushes behind
-/// that are left out.
+/// The first `left` requests of a stream. Hints and flush commands do not count, and the pieces of
+/// a request count once. It ends directly after the last request, like a run without a clock: later
+/// hints and flushes are left out.
 #[derive(State)]
 pub(super) struct Limited {
     #[snapshot(state)]

@@ -1,4 +1,5 @@
-//! The drive of a run, simulated as a whole or channel by channel. Both ways give the same digits.
+//! The drive of a run, simulated as a whole or channel by channel. Both ways give exactly the same
+//! results.
 
 use flashgc_base::snapshot::{Fault, Reader, State, Writer};
 use flashgc_drive::error::DriveError;
@@ -8,12 +9,13 @@ use flashgc_timed::{Channels, Meter, Shape, Stop, TimedDrive, Totals, Until, Wor
 use flashgc_workload::requests::TimedRequest;
 use flashgc_workload::{Batch, Op};
 
-/// The requests between two looks at whether to stop.
+/// The number of requests between two checks whether to stop.
 const BETWEEN_LOOKS: u64 = 8192;
-/// The requests between two looks if threads must be made anew after each, and requests have few pages.
+/// The number of requests between two checks if new threads start after each, and requests have few
+/// pages.
 const BETWEEN_LOOKS_OF_THREADS: u64 = 4 * BETWEEN_LOOKS;
 
-/// Does the same with the drive in either way.
+/// Evaluates the same expression for either kind of drive.
 macro_rules! both {
     ($simulated:expr, $drive:ident => $call:expr) => {
         match $simulated {
@@ -40,7 +42,7 @@ impl State for Simulated {
 }
 
 impl Simulated {
-    /// Returns the requests between two looks at whether to stop.
+    /// Returns the number of requests between two checks whether to stop.
     pub fn between_looks(&self) -> u64 {
         match self {
             Self::Whole(_) => BETWEEN_LOOKS,
@@ -48,7 +50,8 @@ impl Simulated {
         }
     }
 
-    /// Goes on until `until` requests are completed, or to about `about` if that is less.
+    /// Continues until `until` requests are completed, or until about `about` of them if that is
+    /// less.
     pub fn run(&mut self, until: u64, about: u64) -> Result<Stop, DriveError> {
         match self {
             Self::Whole(drive) => drive.run(Until { completed: until.min(about), ..Until::END }),
@@ -56,13 +59,13 @@ impl Simulated {
         }
     }
 
-    /// Returns the shape of requests on pages.
+    /// Returns the drive's number of pages and their size.
     pub fn shape(&self) -> &Shape {
         both!(self, drive => drive.shape())
     }
 
-    /// Carries out `requests` before the clock starts, until the drive has written `most` pages or its life
-    /// has ended. Returns the number of pages written.
+    /// Executes `requests` before the clock starts, until the drive has written `most` pages or its
+    /// life has ended. Returns the number of pages written.
     pub fn prepare(&mut self, requests: &[TimedRequest], most: u64) -> Result<u64, DriveError> {
         match self {
             Self::Whole(drive) => drive.prepare(requests, most),
@@ -85,13 +88,13 @@ impl Simulated {
         }
     }
 
-    /// Lets the host be idle before the clock starts, if its cache is to start clean.
+    /// Lets the host be idle before the clock starts, if its cache must be clean at the start.
     pub fn rest(&mut self) -> Result<(), DriveError> {
         self.whole().map_or(Ok(()), TimedDrive::rest)
     }
 
-    /// Returns the drive if it is simulated as a whole. A drive with a cache, with hints, with streams or
-    /// with an end of life always is.
+    /// Returns the drive if it is simulated as a whole. That is always so for a drive with a cache,
+    /// with hints, with streams or with an end of life.
     pub fn whole(&mut self) -> Option<&mut TimedDrive<Meter>> {
         match self {
             Self::Whole(drive) => Some(drive),
@@ -99,7 +102,7 @@ impl Simulated {
         }
     }
 
-    /// Shows the maps to `look` one after the other: a single one, or one a channel.
+    /// Calls `look` with each map: the single map of the drive, or one map a channel.
     pub fn each_map(&mut self, mut look: impl FnMut(&dyn Stepwise)) {
         match self {
             Self::Whole(drive) => look(drive.layer()),
@@ -120,7 +123,7 @@ impl Simulated {
         }
     }
 
-    /// Returns `true` if requests arrive at times of their own.
+    /// Returns `true` if requests arrive at their own times, independent of the drive.
     pub fn has_open_loop(&self) -> bool {
         match self {
             Self::Whole(drive) => drive.has_open_loop(),
@@ -172,7 +175,7 @@ impl Simulated {
         both!(self, drive => drive.commands())
     }
 
-    /// Returns the totals.
+    /// Returns the totals of the run so far.
     pub fn totals(&mut self) -> Totals {
         match self {
             Self::Whole(drive) => drive.totals().clone(),
@@ -180,8 +183,8 @@ impl Simulated {
         }
     }
 
-    /// Returns the number of changes of the slowest requests so far and the slowest request, if there are
-    /// more changes than `before`.
+    /// Returns the number of changes of the slowest requests and the slowest request, if that
+    /// number is higher than `before`.
     pub fn slowest_since(&mut self, before: u64) -> Option<(u64, Worst)> {
         let (changes, slowest) = match self {
             Self::Whole(drive) => {

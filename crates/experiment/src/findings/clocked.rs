@@ -15,7 +15,8 @@ pub(crate) fn nothing_arrived() -> Finding {
     Finding::new(NOTHING_MEASURED, "no request arrived: nothing was measured")
 }
 
-/// Returns the finding that amplification moves on a drive with a clock, with the `change` if it is known.
+/// Returns the finding that write amplification changes on a drive with a clock. `change` is `None`
+/// if its amount is not known.
 pub(crate) fn still_moves_with_a_clock(change: Option<Drift>) -> Finding {
     let claim = "write amplification still moves in the measured part";
     let hint = format!("a longer {}", option("warmup"));
@@ -32,7 +33,7 @@ pub(crate) fn still_moves_with_a_clock(change: Option<Drift>) -> Finding {
     }
 }
 
-/// Returns the finding that the time for a request moves.
+/// Returns the finding that the time for a request still changes.
 pub(crate) fn pace_moves(change: Drift) -> Finding {
     let claim = format!(
         "the time for a request still moves: {:+.2}% ± {:.2}% from the first to the second half of the \
@@ -45,10 +46,10 @@ pub(crate) fn pace_moves(change: Drift) -> Finding {
         .with_change(change)
 }
 
-/// Returns the finding that requests come too fast, for a drive that tenants share or not, and for a trace whose
-/// host may wait for answers.
+/// Returns the finding that requests arrive too fast. `is_shared` says whether tenants share the
+/// drive, `may_wait` whether the host of the trace may have waited for answers.
 pub(crate) fn overload(overload: &Overload, is_shared: bool, may_wait: bool) -> Finding {
-    // A little below the rate that can be sustained.
+    // The advice is a rate a little below the one that the drive can sustain.
     let scale = match 0.9 * overload.sustainable_per_second / overload.offered_per_second {
         small if small < 0.01 => format!("{small:.1e}"),
         scale => format!("{scale:.2}"),
@@ -75,7 +76,7 @@ pub(crate) fn overload(overload: &Overload, is_shared: bool, may_wait: bool) -> 
         .with("outstanding", overload.outstanding)
 }
 
-/// Returns the finding that a unit of collections had only this many `rounds` from mark to mark.
+/// Returns the finding that collections went only `rounds` times from one mark to the other.
 pub(crate) fn few_rounds(rounds: f64) -> Finding {
     let claim = format!(
         "collections went only {rounds:.1} times from mark to mark, too few to tell whether write \
@@ -86,7 +87,7 @@ pub(crate) fn few_rounds(rounds: f64) -> Finding {
         .with("rounds", rounds)
 }
 
-/// Returns the finding that only this many blocks were erased, on average over the runs.
+/// Returns the finding that only `erases` blocks were erased, on average over the runs.
 pub(crate) fn few_erases(erases: f64) -> Finding {
     let claim = format!(
         "only {erases:.0} blocks were erased: too few to tell whether write amplification is steady"
@@ -110,9 +111,11 @@ pub(crate) fn no_erase(pages: u64) -> Finding {
     .with("host_pages", pages)
 }
 
-/// Returns the finding that `writes` writes waited for an erased block.
+/// Returns the finding that `writes` writes waited for an erased block. `paces` is `true` if
+/// collections give way to requests.
 pub(crate) fn starved(writes: u64, paces: bool) -> Finding {
-    // Collections that give way to requests make room in time only if writes come no faster.
+    // Collections that give way to requests make room in time only if writes do not come faster
+    // than they collect.
     let hint = match paces {
         true => format!("a higher {}", option("gc_low")),
         false => format!("{} with {}", choice("write_pacing", "yes"), choice("gc_low", 4)),
@@ -122,8 +125,8 @@ pub(crate) fn starved(writes: u64, paces: bool) -> Finding {
         .with("writes", writes)
 }
 
-/// Returns the finding that operations waited for the end of erases and programs that were suspended no more;
-/// `None` if none did.
+/// Returns the finding that operations waited for erases and programs that could not be suspended
+/// again; `None` if no operation did.
 pub(crate) fn suspended_no_more(suspension: &Suspension) -> Option<Finding> {
     let Suspension { most, spent_erases, spent_programs, longest_wait_us, .. } = *suspension;
     let kinds = [(spent_erases, "erase"), (spent_programs, "program")];
@@ -147,8 +150,8 @@ pub(crate) fn suspended_no_more(suspension: &Suspension) -> Option<Finding> {
     (!named.is_empty()).then_some(finding)
 }
 
-/// Returns the finding that of `written` page writes `grown` more than were programmed are in a write cache of
-/// `capacity` pages; `waits` writes waited for it.
+/// Returns the finding that a write cache of `capacity` pages was filling: of `written` page
+/// writes, `grown` were still in the cache at the end. `waits` writes waited for the cache.
 pub(crate) fn writes_in_cache(written: u64, grown: u64, waits: u64, capacity: u32) -> Finding {
     let claim = match waits {
         0 => format!(
@@ -169,9 +172,9 @@ pub(crate) fn writes_in_cache(written: u64, grown: u64, waits: u64, capacity: u3
         .with("waits", waits)
 }
 
-/// Returns the finding that multi-plane operations hardly happened. Of `programs` page programs only `joined` were
-/// executed together with one on another plane. None of the `erases` erases was. `gives_way` is `true` if requests go
-/// between the steps of collections.
+/// Returns the finding that multi-plane operations hardly happened. Of `programs` page programs,
+/// only `joined` were executed together with one on another plane. Of `erases` erases, none was.
+/// `gives_way` is `true` if requests go between the steps of collections.
 pub(crate) fn planes_apart(joined: u64, programs: u64, erases: u64, gives_way: bool) -> Finding {
     let share = joined as f64 / programs as f64;
     let few = if joined == 0 { "none".to_string() } else { percent(share) };
