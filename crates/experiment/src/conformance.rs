@@ -28,7 +28,7 @@ pub struct Shape<'a> {
 pub struct Writes<'a> {
     /// The generator, as typed.
     pub workload: &'a str,
-    /// The number of page writes.
+    /// The number of page writes in the run.
     pub count: u64,
     /// The number of page writes in a batch.
     pub batch: usize,

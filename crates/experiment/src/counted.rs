@@ -96,8 +96,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the operation in which a count is lost: a difference, a sum or a snapshot. `None` if
-    /// none is lost.
+    /// Returns `name` if a difference, a sum or a snapshot of these counts loses a count.
     fn fault<T: Listed + Value + PartialEq>(name: &'static str) -> Option<&'static str> {
         let counts = |step: u64| T::of(&mut (1..).map(|number| number * step)).unwrap();
         let (mut bytes, seven) = (Vec::new(), counts(7));

@@ -61,7 +61,7 @@ impl Finished {
 /// The failures in one drive's life, each with the counts of the host's commands up to it.
 #[derive(Debug, Value)]
 pub(crate) struct Life {
-    /// The number of blocks that may be bad.
+    /// The number of blocks that may be bad before the drive fails.
     pub(crate) reserve: u32,
     pub(crate) first_failure: Option<(Moment, HostCommands)>,
     pub(crate) system_failure: Option<((Moment, HostCommands), Cause)>,

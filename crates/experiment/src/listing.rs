@@ -1,4 +1,4 @@
-//! Listings of all that can be chosen, from the registries of the other crates.
+//! Lists of all that a user can choose, from the registries of the other crates.
 
 use std::any::type_name;
 
@@ -45,7 +45,7 @@ use crate::times::Busy;
 use crate::wear::{Lifetime, Milestone, Wear, WearPoint};
 use crate::worn::Erases;
 
-/// Lists what is documented in its file.
+/// Lists entries whose documentation is in their source file.
 macro_rules! documented {
     ($list:expr) => {
         $list
@@ -55,7 +55,7 @@ macro_rules! documented {
     };
 }
 
-/// Lists what has a summary and no more.
+/// Lists entries that have only a summary.
 macro_rules! summarised {
     ($list:expr) => {
         $list
@@ -65,7 +65,7 @@ macro_rules! summarised {
     };
 }
 
-/// Returns everything that has a name and can be chosen, with parameters and documentation.
+/// Returns all named choices with their parameters and documentation.
 pub fn everything() -> Value {
     json!({
         "policies": documented!(victim_policies()),
@@ -284,7 +284,7 @@ fn entry(name: &str, summary: &str, doc: &str, params: &[Param]) -> Value {
     })
 }
 
-/// Returns the values that a parameter takes, for people.
+/// Returns the values that a parameter takes, as a text.
 fn values(kind: &Kind) -> String {
     match *kind {
         Kind::Integer { min, max } if max >= u64::from(u32::MAX / 2) => format!("{min} or more"),

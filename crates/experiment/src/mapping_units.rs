@@ -1,5 +1,5 @@
-//! Mapping units beside the rest of a drive: the pages in which they are gathered, and the requests that are cut
-//! into them.
+//! Checks of mapping units: the page buffer that gathers them in flash pages, and requests that are
+//! cut into them.
 
 use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::SpecError;
@@ -10,7 +10,7 @@ use flashgc_timed::words::parse_preemption;
 
 use crate::options::{NONE, RunConfig};
 
-/// Returns a number of bytes as people write it.
+/// Returns a number of bytes as a text with its unit.
 fn bytes(number: u32) -> String {
     match number.is_multiple_of(1024) {
         true => format!("{}KiB", number / 1024),
@@ -54,7 +54,7 @@ pub(crate) fn check_buffer(
     }
     let unit = format!("{} {}", subject("mapping_unit"), bytes(config.unit()));
     let whole = choice("mapping_unit", bytes(config.page_size));
-    // A page buffer that is flushed is there for smaller units.
+    // If the page buffer is flushed, the user chose a smaller unit than the page on purpose.
     let flushes = !buffer.is_protected || timed.is_some_and(|timed| timed.flush_after.is_some());
     let remedy = |without: String| match flushes {
         true => without,
@@ -129,7 +129,7 @@ pub(crate) fn check_buffer(
     Ok(())
 }
 
-/// Checks that the sizes of requests and the flush commands that are asked for fit the workload.
+/// Checks that the sizes of requests and the flush commands in `config` fit the workload.
 pub(crate) fn check_requests(
     config: &RunConfig,
     buffer: PageBuffer,

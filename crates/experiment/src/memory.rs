@@ -1,5 +1,5 @@
-//! The memory that the drives of all runs need, compared with the machine's before any is made: a
-//! process that takes too much is killed without a word. It is an estimate, nothing is measured.
+//! Compares an estimate of the memory that the drives of all runs need with the machine's memory,
+//! before any drive is made: the system kills a process that takes too much, without a message.
 
 use std::fs;
 use std::path::Path;
@@ -10,21 +10,22 @@ use crate::config::Resolved;
 
 const GIB: f64 = (1u64 << 30) as f64;
 
-/// Drives that are in memory together, and the most threads that may each hold such drives.
+/// A group of drives that are in memory together, and the number of threads that may each hold such
+/// a group.
 struct Group {
-    /// The bytes of all that must be in memory for one thread to go on.
+    /// The bytes that one thread needs in memory.
     bytes: u64,
-    /// The number of threads that may each hold as much.
+    /// The number of threads that may each hold as many bytes.
     threads: u64,
     /// The number of runs that `bytes` are for.
     runs: u64,
 }
 
-/// Returns the number of threads that the memory allows, at most `threads`; all of them if the
-/// system does not tell.
+/// Returns the number of threads for which the memory is large enough, at most `threads`. If the
+/// available memory is unknown, returns `threads`.
 ///
 /// # Errors
-/// Fails if the memory is too small for one.
+/// Fails if the memory is too small for one thread.
 pub(crate) fn threads_that_fit(
     configurations: &[Resolved],
     threads: usize,
@@ -41,7 +42,7 @@ fn group(resolved: &Resolved) -> Group {
     let runs = u64::from(resolved.config.runs);
     match resolved.config.precision {
         None => Group { bytes, threads: runs, runs: 1 },
-        // All runs stay in memory, as they may have to be lengthened together.
+        // All runs stay in memory, because they may have to be lengthened together.
         Some(_) => Group { bytes: bytes.saturating_mul(runs), threads: 1, runs },
     }
 }
@@ -82,13 +83,13 @@ fn fit(mut groups: Vec<Group>, threads: usize, available: u64) -> Result<usize, 
     Ok(threads)
 }
 
-/// Returns the bytes that can be had without swapping, at most those that a container may have;
-/// `None` if the system does not tell.
+/// Returns the bytes of memory that are available without swapping, at most the limit of the
+/// container; `None` if the system does not tell.
 fn available() -> Option<u64> {
     available_below(Path::new("/"))
 }
 
-/// Returns the available bytes of the system whose files lie below `root`.
+/// Returns the available bytes of memory of the system whose root folder is `root`.
 fn available_below(root: &Path) -> Option<u64> {
     let text = fs::read_to_string(root.join("proc/meminfo")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -97,11 +98,12 @@ fn available_below(root: &Path) -> Option<u64> {
     Some(groups.lines().filter_map(|line| limit(root, line)).fold(kib * 1024, u64::min))
 }
 
-/// Returns the least limit of the control groups that `line` of `/proc/self/cgroup` names: the
-/// process's own and all those around it. `None` if the line is not of memory, or there is no limit.
+/// Returns the smallest memory limit of the control group in `line`, a line of `/proc/self/cgroup`,
+/// and of the groups around it. `None` if the line is not about memory, or there is no limit.
 ///
-/// Version 2 writes `0::/a/b`, version 1 `7:memory:/a/b`. In a container the path may be the host's;
-/// the folders that are not there have no limit, and the walk ends at the container's own.
+/// Version 2 writes `0::/a/b`, version 1 `7:memory:/a/b`. In a container the path may be that of
+/// the host. Folders that do not exist have no limit, and the search ends at the container's own
+/// folder.
 fn limit(root: &Path, line: &str) -> Option<u64> {
     let mut fields = line.splitn(3, ':');
     let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
@@ -134,7 +136,7 @@ mod tests {
         assert_eq!(fit(&[(10, 3)], 8).unwrap(), 8);
         assert_eq!(fit(&[(40, 3)], 8).unwrap(), 2);
         assert_eq!(fit(&[(40, 3)], 1).unwrap(), 1);
-        // The largest together: 60 + 40, not 60 + 60.
+        // The two groups that need the most memory: 60 + 40. Only one thread holds the group of 60.
         assert_eq!(fit(&[(40, 5), (60, 1)], 8).unwrap(), 2);
         assert_eq!(fit(&[(1, 1), (100, 1_000_000_000)], 8).unwrap(), 1);
         assert_eq!(fit(&[], 3).unwrap(), 3);
@@ -146,7 +148,7 @@ mod tests {
         );
     }
 
-    /// Returns the bytes available on a system with 8 GiB available and these files.
+    /// Returns the available bytes of a system with 8 GiB available and with `files`.
     fn available_of(files: &[(&str, &str)]) -> Option<u64> {
         let root = tempfile::tempdir().unwrap();
         let meminfo = "MemTotal: 16777216 kB\nMemAvailable:    8388608 kB\n";
@@ -172,7 +174,8 @@ mod tests {
         assert_eq!(two("524288000\n", "max\n", "0::/jobs/mine\n"), Some(500 * MIB));
         assert_eq!(two("max\n", "1048576\n", "0::/jobs/mine\n"), Some(MIB));
         assert_eq!(two("max\n", "max\n", "0::/jobs/mine\n"), Some(8192 * MIB));
-        // A group next to the process's own does not count; nor does one with more than there is.
+        // A group beside the process's own does not count, nor does a limit above the available
+        // memory.
         assert_eq!(two("1\n", "max\n", "0::/jobs\n"), Some(8192 * MIB));
         assert_eq!(two("max\n", "99999999999\n", "0::/jobs/mine\n"), Some(8192 * MIB));
         // In a container the path is the host's, and the limit lies at the root.
@@ -197,7 +200,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn linux_tells_what_is_available() {
-        // Between 1 MiB and 1 PiB: no error of unit.
+        // The result is between 1 MiB and 1 PiB, so that its unit is right.
         assert!(available().is_some_and(|bytes| (1 << 20..1 << 50).contains(&bytes)));
     }
 }

@@ -1,5 +1,4 @@
-//! The part of a result that is about the trace that was replayed, and the samples that comparisons
-//! pair.
+//! The part of a result about the trace that was replayed, and the samples that comparisons pair.
 
 use std::path::Path;
 
@@ -16,7 +15,7 @@ use crate::findings::{self, Finding};
 use crate::finished::Finished;
 use crate::measured::BATCHES;
 
-/// A trace, and the number of its replays.
+/// The size of a trace, and the number of its replays.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct Replayed {
     /// The distinct pages read or written.
@@ -25,14 +24,14 @@ pub struct Replayed {
     pub pages_written: u64,
     /// The page writes of a pass.
     pub page_writes: u64,
-    /// The trace's own overwrite factor: page writes over distinct pages written.
+    /// The trace's overwrite factor: page writes divided by distinct pages written.
     pub overwrite: f64,
-    /// The page writes of a pass divided by the pages of flash. Up to 1, a drive that begins empty
-    /// takes the trace without a collection.
+    /// The page writes of a pass divided by the pages of flash. If this is at most 1, a drive that
+    /// begins empty can execute one pass without a collection.
     pub flash_writes: f64,
-    /// The passes measured in the first run; `None` unless they are whole.
+    /// The number of passes measured in the first run; `None` if it is not a whole number.
     pub passes: Option<u64>,
-    /// The passes of its warm-up; `None` unless they are whole.
+    /// The number of passes of its warm-up; `None` if it is not a whole number.
     pub warmup_passes: Option<u64>,
 }
 
@@ -65,33 +64,36 @@ impl Replayed {
         })
     }
 
-    /// Returns the finding of a trace that a drive of this size takes once without a collection.
+    /// Returns the finding that this drive can execute the trace once without a collection, if so.
     pub(crate) fn only_by_replays(&self) -> Option<Finding> {
         (self.flash_writes <= 1.0)
             .then(|| findings::only_replays_collect(self.flash_writes, self.overwrite))
     }
 }
 
-/// The amplification of parts of the first run. Another run on the same writes has the same parts.
+/// The write amplification of parts of the first run. Another run with the same writes has the same
+/// parts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Described)]
 pub struct Samples {
-    /// The digest of the writes: results with an equal one were measured on the same writes. `None`
-    /// if other runs do not write the same.
+    /// The digest of the writes. Results with the same digest were measured on the same writes.
+    /// `None` if other runs cannot have the same writes.
     pub(crate) writes: Option<String>,
-    /// The amplification of each pass of a trace, or of each of 20 batches.
+    /// The write amplification of each pass of a trace, or of each of 20 batches.
     pub(crate) values: Vec<f64>,
-    /// The way from the mean over all runs to the level that is left of the transient; 0 where that is not known.
+    /// The change that is left of the transient: the final level of write amplification minus the
+    /// mean over all runs; 0 if it is unknown.
     #[serde(default)]
     pub(crate) left: f64,
-    /// `true` if they are passes.
+    /// `true` if `values` are those of passes.
     pub(crate) passes: bool,
-    /// `true` if another seed gives the same figures: a trace is replayed a given number of times, by
+    /// `true` if every run gives the same result: a trace is replayed a fixed number of times, by
     /// policies that use no random numbers.
     pub(crate) exact: bool,
 }
 
 impl Samples {
-    /// Returns the way from the mean over all runs to the level that is left of the transient.
+    /// Returns the change that is left of the transient: the final level minus the mean over all
+    /// runs.
     pub fn left(&self) -> f64 {
         self.left
     }
@@ -112,7 +114,8 @@ impl Samples {
         let passes = resolved.passes_of(first);
         let mut writes = resolved.writes();
         if plan.doubling.is_some() {
-            // A drive that settles later is measured on other writes.
+            // A drive that settles later is measured on other writes, so the number of writes is in
+            // the digest.
             let lengths = measured
                 .iter()
                 .map(|run| run.iter().map(|interval| interval.host_pages).sum::<u64>());
@@ -132,17 +135,19 @@ impl Samples {
 }
 
 impl Resolved {
-    /// Returns the digest of the writes of a run. A trace is identified by its file's name and its
-    /// statistics, in any folder. If it is replayed until it has settled, every pass has the same
-    /// writes.
+    /// Returns the digest of the writes of a run. A trace is identified by the name of its file and
+    /// by its statistics; its folder does not matter. The number of replays until it settles does
+    /// not matter, because every pass has the same writes.
     fn writes(&self) -> String {
         let (config, pages) = (&self.config, self.geometry.logical_pages());
         let what = match self.source.stat() {
             Some(stat) => {
-                // Which host wrote, and when it had its answers, changes nothing of what was written. The text
-                // is that of a time without hosts, because digests of it are kept.
+                // The hosts of requests and the times of answers do not change the writes. The text
+                // has them in the form of an earlier version without hosts, so that digests do not
+                // change.
                 let served = ServedStat::default();
-                // The same holds of steps of its clock and of figures that speak against a format.
+                // This also holds for steps of the clock and for figures that are evidence against
+                // a format.
                 let (times, notes, read) = (&stat.times, &stat.notes, &stat.read_as);
                 let forms = [
                     (format!("served: {served:?}"), "answers: []".to_owned()),
@@ -165,7 +170,8 @@ impl Resolved {
             }
             None => config.workload.clone(),
         };
-        // Options that came later are not in the text where they are not given.
+        // Later options are removed from the text if they are not given, so that digests do not
+        // change.
         let trace = format!("{:?}", config.trace).replacen(
             ", columns: None, layout: None, disorder: None",
             "",
@@ -176,8 +182,8 @@ impl Resolved {
         format!("{:016x}", xxh3_64(text.as_bytes()))
     }
 
-    /// Returns `true` if the passes of a trace show how settled the drive is. They do not under a
-    /// page cache, where a trace is the run of a program, nor in a run until a failure.
+    /// Returns `true` if the passes of a trace show whether the drive has settled. They do not
+    /// under a page cache, where a trace is the run of a program, nor in a run until a failure.
     pub(crate) fn is_trace_in_passes(&self) -> bool {
         self.source.pass().is_some() && self.swap.is_none() && !self.until_failure
     }
@@ -188,8 +194,8 @@ impl Resolved {
         Some(measured.chunks_exact(size).map(Interval::amplification).collect())
     }
 
-    /// Returns `true` if each of [`BATCHES`] batches holds the whole trace: smaller ones differ as
-    /// its parts do.
+    /// Returns `true` if each of [`BATCHES`] batches has the whole trace. Smaller batches differ
+    /// because the parts of the trace differ.
     pub(crate) fn has_whole_batches(&self, measured: &[Interval]) -> bool {
         let Some(pass) = self.source.pass().filter(|_| self.is_trace_in_passes()) else {
             return true;
@@ -198,7 +204,7 @@ impl Resolved {
         written >= BATCHES as u64 * pass.writes
     }
 
-    /// Returns `true` if anything between the workload and the flash draws random numbers.
+    /// Returns `true` if a part between the workload and the flash uses random numbers.
     pub(crate) fn draws(&self) -> bool {
         self.victim.as_ref().is_some_and(Victim::draws)
             || self.allocation.draws()

@@ -1,7 +1,7 @@
-//! The way from a configuration to runs that can be made: every spec read, the drive's shape, the
-//! length of the runs.
+//! Resolves a configuration to runs that can be made: parses every spec, and determines the drive's
+//! shape and the length of the runs.
 //!
-//! Drives with and without a clock share it. The part that only a clock needs is in
+//! Drives with and without a clock share this code. The part that only a clock needs is in
 //! [`clock::resolve`](crate::clock::resolve).
 
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use crate::streams;
 use crate::times::Times;
 
 impl Resolved {
-    /// Checks `config`; the policies of `outside` replace those that it names.
+    /// Checks and resolves `config`. The policies of `outside` replace those that `config` names.
     ///
     /// # Errors
     /// Fails if an option or a combination makes no sense, in one line.
@@ -73,7 +73,7 @@ impl Resolved {
         let timed = plan.map(|plan| {
             let Specs { mapping, placement, lifespan, fill, .. } = &specs;
             let pages = geometry.logical_pages();
-            // A drive that begins empty may never be full.
+            // A drive that begins empty may never be full, so its data are not counted.
             let held = match fill {
                 Fill::Empty => 0,
                 _ => u64::from(pages) + u64::from(mapping.pages_on_flash(pages)),
@@ -169,7 +169,7 @@ impl Resolved {
     }
 }
 
-/// The specs that can be read without a drive.
+/// The specs that can be parsed without a drive.
 struct Specs {
     mapping: Mapping,
     victim: Option<Victim>,
@@ -213,7 +213,7 @@ impl Specs {
     }
 }
 
-/// The length of the runs, and the part of them that is measured.
+/// The length of the runs, and the measured part of them.
 struct Course {
     plan: Plan,
     auto_warmup: bool,
@@ -248,15 +248,15 @@ impl Course {
                 source.pass(),
                 |requests| source.commands(requests, &space),
             )?,
-            // Otherwise the rule finds it.
+            // For [`Length::Settled`], the doubling rule finds the warm-up.
             auto_warmup: warmup == Warmup::Auto && !matches!(length, Length::Settled(_)),
             until_failure,
         })
     }
 }
 
-/// Returns the rule by which a run without end is doubled until it has settled, after `most` drive writes at the
-/// latest.
+/// Returns the rule for runs without end: a run is doubled until it has settled, or until `most`
+/// drive writes.
 fn doubling(
     config: &RunConfig,
     specs: &Specs,
@@ -272,7 +272,7 @@ fn doubling(
         return Err(SpecError::new(message, choice("writes", "20x")));
     }
     let pages = u64::from(geometry.logical_pages());
-    // Of several runs the mean is more exact than each.
+    // The mean of several runs is more precise than each run, so each may be less precise.
     let precision = config.precision.unwrap_or(PRECISION) * f64::from(config.runs).sqrt();
     Ok(Doubling {
         first: (FIRST_LOOK * pages).max(2 * INTERVALS),
@@ -298,7 +298,7 @@ fn check_numbers(config: &RunConfig) -> Result<(), SpecError> {
     }
 }
 
-/// Refuses a placement that must know what the host will write where nothing can tell it.
+/// Refuses a placement that must know future writes if they cannot be known.
 fn check_future(resolved: &Resolved) -> Result<(), SpecError> {
     if !resolved.placement.needs_future() {
         return Ok(());
@@ -331,9 +331,10 @@ fn check_future(resolved: &Resolved) -> Result<(), SpecError> {
     ))
 }
 
-/// Refuses a placement that would look ahead through too many replays of a trace.
+/// Refuses a placement that would read ahead through too many replays of a trace.
 fn check_horizon(resolved: &Resolved) -> Result<(), SpecError> {
-    /// The most page commands that are read ahead at once: some seconds' worth, as nothing stops it.
+    /// The most page commands that are read ahead at once. They take some seconds, in which nothing
+    /// can stop it.
     const MOST: u64 = 100_000_000;
     let Resolved { source, placement, geometry, .. } = resolved;
     let commands = if resolved.host.is_some() { None } else { source.changes() };
@@ -341,10 +342,10 @@ fn check_horizon(resolved: &Resolved) -> Result<(), SpecError> {
     let commands = commands.unwrap_or(pass.commands);
     let pages = f64::from(geometry.logical_pages());
     let writes = (horizon * pages).ceil() as u64;
-    // A few replays take as long as the run does.
+    // A few replays are always allowed: they take no longer than the run.
     let most = MOST.max(4 * commands);
     let Err(replays) = pass.replays_of(writes, commands, most) else { return Ok(()) };
-    // Two digits, and no more than can be.
+    // The advice is rounded down to two digits.
     let far = most as f64 / commands as f64 * pass.writes as f64 / pages;
     let digits = (1.0 - far.log10().floor()).max(0.0) as usize;
     let near = (far * 10f64.powi(digits as i32)).floor() / 10f64.powi(digits as i32);
@@ -374,14 +375,14 @@ fn refuse_excluded(config: &RunConfig) -> Result<(), SpecError> {
         "endurance" => config.endurance.is_some(),
         "flush_every" => config.flush_every.is_some(),
         "passes" => matches!(config.length, Length::Passes(_)),
-        // The others have become something else, or have a default.
+        // The other options have no field of their own by now, or have a default.
         _ => false,
     };
     let pair = EXCLUDED.iter().find(|pair| has(pair.key) && has(pair.with));
     pair.map_or(Ok(()), |pair| Err(pair.error()))
 }
 
-/// Returns the cache of the host, if there is one.
+/// Returns the cache of the host; `None` if there is none.
 fn host(
     config: &RunConfig,
     mapping: &Mapping,
@@ -417,8 +418,8 @@ fn host(
     Ok(Some(host))
 }
 
-/// Returns the wear in `config`: a drive lives until it fails, or until the failure that the run
-/// ends with.
+/// Returns the endurance in `config`: a drive lives until it fails, or until the failure that the
+/// run ends with.
 fn lifespan(config: &RunConfig) -> Result<Option<Lifespan>, SpecError> {
     let ends_at = match &config.length {
         Length::Until(end) => EndOfLife::parse(end)?,
@@ -428,8 +429,8 @@ fn lifespan(config: &RunConfig) -> Result<Option<Lifespan>, SpecError> {
     Ok(endurance.map(|endurance| Lifespan { endurance, ends_at }))
 }
 
-/// Returns the length of a run until a failure, in collections: as many as the blocks bear
-/// together. More are run if that is not enough.
+/// Returns the length of a run until a failure, in collections: as many as all blocks together can
+/// bear. If the drive has not failed by then, the run is lengthened.
 fn until_failure_of(
     lifespan: Lifespan,
     warmup: Warmup,
@@ -449,7 +450,7 @@ fn until_failure_of(
     Ok(Length::Collections(erases.ceil() as u64))
 }
 
-/// Returns the page cache of a virtual memory system, if there is one.
+/// Returns the page cache of a virtual memory system; `None` if there is none.
 fn swap(
     config: &RunConfig,
     specs: &Specs,

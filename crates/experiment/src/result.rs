@@ -1,5 +1,5 @@
-//! The result of a run: write amplification with its interval, counts, and all that is needed to make
-//! it again.
+//! The result of a run: write amplification with its interval, counts, and all that is needed to
+//! repeat the run.
 
 use flashgc_base::described::Described;
 use flashgc_base::naming::Names;
@@ -27,12 +27,12 @@ pub struct RunResult {
     /// The bytes programmed per byte written by the host, as the mean over the runs.
     #[serde(deserialize_with = "number")]
     pub write_amplification: f64,
-    /// Half the width of the 95% confidence interval of write amplification, over the runs (Student's t). With one run, or if
-    /// all are alike, it is over the passes of a trace, or over 20 batches of another workload. `None`
-    /// if there is not enough to tell it from.
+    /// Half the width of its 95% confidence interval, over the runs (Student's t). With one run, or
+    /// if all runs are identical, it is over the passes of a trace, or over 20 batches of another
+    /// workload. `None` if there is not enough data.
     pub write_amplification_ci95: Option<f64>,
-    /// The interval of write amplification, from least to most. It begins at 1 if half its width would reach further,
-    /// as amplification is never below; or at 0 if a write cache merges writes.
+    /// The interval, as its lower and upper end. The lower end is at least 1, the least possible
+    /// write amplification; with a write cache that merges writes, at least 0.
     #[serde(default)]
     pub write_amplification_interval: Option<(f64, f64)>,
     /// The figures of each run.
@@ -44,11 +44,11 @@ pub struct RunResult {
     /// The bytes written in the measured parts of all runs, by cause.
     #[serde(default)]
     pub bytes: Bytes,
-    /// The writes of less than a mapping unit in the measured parts of all runs.
+    /// The number of writes of less than a mapping unit, in the measured parts of all runs.
     #[serde(default)]
     pub short_writes: u64,
-    /// The counts of the map in the measured parts of all runs. All counts of pages are in mapping units,
-    /// and all counts below are of those parts, unless they name others.
+    /// The counts of the map in the measured parts of all runs. All counts of pages are in mapping
+    /// units. Later fields, too, are counts of the measured parts, unless they say otherwise.
     #[serde(flatten)]
     pub counters: NamedCounts<Counters>,
     /// The pages read by the host.
@@ -56,19 +56,19 @@ pub struct RunResult {
     /// The cost of wear levelling, which the counts above include; `None` without it.
     #[serde(default)]
     pub levelling: Option<NamedCounts<Levelled>>,
-    /// The number and the evenness of the erases of blocks since the drives were made; `None` if no
-    /// run began.
+    /// The erases of blocks since the drives were made, warm-up included: their number and
+    /// evenness. `None` if no run began.
     pub wear: Option<Wear>,
-    /// The lifetime of the drives; `None` if blocks bear any number of erases.
+    /// The lifetime of the drives; `None` if blocks never wear out.
     #[serde(default)]
     pub lifetime: Option<Lifetime>,
     /// The counts of the host; `None` without one.
     #[serde(default)]
     pub host: Option<HostResult>,
-    /// The counts of zombies; `None` if neither policy nor placement asks for them.
+    /// The counts of zombies; `None` if neither the policy nor the placement uses hints.
     #[serde(default)]
     pub zombies: Option<ZombieResult>,
-    /// The cost of each stream; `None` if writes name none.
+    /// The cost of each stream; `None` if writes have no streams.
     #[serde(default)]
     pub streams: Option<Vec<StreamResult>>,
     /// The log of flexible data placement; `None` without it.
@@ -77,16 +77,17 @@ pub struct RunResult {
     /// The trace and its replays; `None` for generators.
     #[serde(default)]
     pub trace: Option<Replayed>,
-    /// The time that the flash was busy; `None` without times.
+    /// The time that the flash was busy; `None` if operation times are not given.
     #[serde(default)]
     pub busy: Option<Busy>,
-    /// The response times and all else that only a drive with a clock has; `None` without one.
+    /// The response times and the other results of a clock; `None` without a clock.
     #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
     pub timed: Option<TimedResult>,
-    /// A digest of the decisions of each run; the document does not have them.
+    /// A digest of the decisions of each run. It is not in the JSON document.
     #[serde(skip)]
     pub decisions: Vec<u64>,
-    /// The single operations, if they were asked for; the document does not have them.
+    /// The single operations; `None` if the configuration has no timeline. They are not in the JSON
+    /// document.
     #[serde(skip)]
     pub timeline: Option<Timeline>,
     /// The samples that comparisons pair.
@@ -98,13 +99,13 @@ pub struct RunResult {
     /// The swap traffic; `None` without a page cache.
     #[serde(default)]
     pub swap: Option<Swap>,
-    /// The pages programmed a second of one core, warm-up included. Only this figure differs from
-    /// machine to machine.
+    /// The pages programmed per second of one core's time, warm-up included. Only this figure
+    /// differs between machines.
     pub page_programs_per_second: f64,
-    /// `true` if write amplification, and with a clock the time for a request, had stopped moving in the
-    /// measured part, and the drive did not live on blocks that were erased before.
+    /// `true` if write amplification, and with a clock the time for a request, no longer changed in
+    /// the measured part, and writes did not use up blocks that were erased before.
     pub steady: bool,
-    /// The tests behind `steady`.
+    /// The results of the tests that `steady` rests on.
     #[serde(default)]
     pub steadiness: Steadiness,
     /// `true` if the runs were stopped before their end.
@@ -117,15 +118,16 @@ pub struct RunResult {
     pub course: Course,
     /// The seed of the first run.
     pub seed: u64,
-    /// The digest of every decision and of every count, with a clock of every time: runs with equal digests
-    /// are equal. Names are not in it: the digest is the same for a trace under any path and in any
-    /// compression, and for a policy in Python and its built-in twin.
+    /// The digest of every decision and every count and, with a clock, of every time. Runs with
+    /// equal digests are equal. Names are not in it: the digest does not depend on the path and the
+    /// compression of a trace, and a policy in Python has the same digest as the same policy built
+    /// in.
     pub digest: String,
-    /// The digest of the configuration as it is recorded here, with its names.
+    /// The digest of the configuration in this result, names included.
     #[serde(default)]
     pub config_digest: String,
-    /// The blocks that were asked for, or that the pages of a trace need, if the drive has more so
-    /// that every plane has an equal number.
+    /// The number of blocks in the configuration, or the number that the pages of a trace need;
+    /// `None` unless the drive has more, so that every plane has the same number.
     #[serde(default)]
     pub blocks_asked: Option<u32>,
     /// The configuration in full.
@@ -137,7 +139,7 @@ pub struct RunResult {
 /// The cost of the map.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Described)]
 pub struct MapResult {
-    /// The bytes that a controller needs in its memory for the map; 0 if no run began.
+    /// The bytes of memory that a controller needs for the map; 0 if no run began.
     #[serde(default)]
     pub map_bytes: u64,
     /// The counts of merges of log blocks; `None` for a mapping that has none.
@@ -148,20 +150,20 @@ pub struct MapResult {
     pub map_traffic: Option<NamedCounts<MapTraffic>>,
 }
 
-/// The course of a run.
+/// The course of a run over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Described)]
 pub struct Course {
-    /// The course of the first run: the drive writes done, and the write amplification of the interval.
+    /// Pairs, one an interval: the drive writes done, and the write amplification of the interval.
     pub series: Vec<(f64, f64)>,
-    /// The drive writes of the first run before its measured part.
+    /// The drive writes before the measured part.
     #[serde(default)]
     pub measured_from: f64,
 }
 
 impl RunResult {
-    /// Returns the figure that ranks results; less is better. It is write amplification; with a page
-    /// cache the time that flash spends on I/O; with a clock the mean response time in microseconds.
-    /// NaN if there is no figure.
+    /// Returns the figure that ranks results; a smaller one is better. It is write amplification;
+    /// with a page cache it is the time in seconds that the flash spends on I/O, with a clock the
+    /// mean response time in microseconds. NaN if there is no figure.
     pub fn figure(&self) -> f64 {
         if let Some(timed) = &self.timed {
             return timed.latency_us.all.as_ref().map_or(f64::NAN, |all| all.all.mean);
@@ -187,12 +189,12 @@ impl RunResult {
         self.findings.iter().map(Finding::text).collect()
     }
 
-    /// Names the options in the findings as `names` has them.
+    /// Replaces the marks of options in the findings by their names in `names`.
     pub fn name_options(&mut self, names: &dyn Names) {
         self.findings.iter_mut().for_each(|finding| finding.name_options(names));
     }
 
-    /// Returns half the 95% interval of the figure; `None` if there is not enough to tell it from.
+    /// Returns half the 95% interval of the figure; `None` if there is not enough data.
     pub fn figure_ci95(&self) -> Option<f64> {
         match (&self.timed, &self.swap) {
             (Some(timed), _) => timed.mean_us_ci95,
@@ -216,11 +218,11 @@ pub struct FullConfig {
     pub spare_factor: f64,
     /// The overprovisioning: exactly (N - U)/U.
     pub overprovision: f64,
-    /// The spare factor that collections have: without the blocks that stay erased.
+    /// The spare factor that collections can use, without the blocks that stay erased.
     #[serde(default)]
     pub effective_spare: f64,
-    /// `true` if nobody gave the size of the drive or the pages of its blocks: they were chosen for the pages
-    /// of a trace.
+    /// `true` if the user gave neither the size of the drive nor the pages of its blocks, so that
+    /// they were chosen for the pages of a trace.
     #[serde(default)]
     pub fitted: bool,
 }

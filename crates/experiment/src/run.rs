@@ -1,6 +1,6 @@
-//! One run: the writes before the clock if there is one, the warm-up, then the measured part in intervals. It
-//! can be stopped between any two steps, and lengthened: until its figure is precise enough, or until its
-//! drive fails.
+//! One run: the writes before the clock if there is one, the warm-up, then the measured part in
+//! intervals. A run can be stopped between any two steps. It can be lengthened until its figure is
+//! precise enough, or until its drive fails.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use crate::finished::{Finished, Life, Remains};
 use crate::measured::{cut, kept};
 use crate::worn::{Erases, Worn, tally};
 
-/// The number of intervals that the warm-up is cut into, for the plot of how the drive settled.
+/// The number of intervals of the warm-up, for the plot of how the drive settles.
 const WARMUP_INTERVALS: u64 = 40;
 
 /// A run under way.
@@ -33,39 +33,43 @@ pub(crate) struct Run {
     /// The bytes of a mapping unit.
     page_bytes: u32,
     warmup: Extent,
-    /// `true` if the writes before the clock are made.
+    /// `true` if the writes before the clock are done.
     is_prepared: bool,
     settling: Vec<Interval>,
     /// The intervals measured so far.
     measured: Vec<Interval>,
     last: Written,
-    /// The wear of the blocks after each interval, if blocks wear out.
+    /// The wear of the blocks after each interval; empty if blocks do not wear out.
     wearing: Vec<Worn>,
     /// The counts at the beginning of the measured part.
     at_start: Option<Counted>,
-    /// The counts after each interval of the measured part, if only the end shows which intervals
-    /// belong to the warm-up.
+    /// The counts after each interval of the measured part. They are kept if only the end of the
+    /// run shows which intervals belong to the warm-up.
     after_each: Vec<Counted>,
-    /// The number of times that a cold page was written in the measured part; `None` without a watch.
+    /// The number of times that a cold page was written in the measured part; `None` if that is not
+    /// watched.
     rewrites: Option<f64>,
-    /// The number of times that the run was advanced, each to the end of its length or of the
-    /// drive's life.
+    /// The number of lengths that the run has completed. A length ends early if the drive's life
+    /// ends.
     rounds: u32,
-    /// The parts of the run that were reported as done.
+    /// The parts of the run that were reported as done, of
+    /// [`Control::RUN`](crate::control::Control::RUN).
     progress: Progress,
-    /// `true` while it is being advanced once more.
+    /// `true` while a length of the run is not completed.
     under_way: bool,
-    /// The pieces that are done of the warm-up, or of the part that is being measured.
+    /// The number of intervals done in the warm-up, or in the current length of the measured part.
     pieces: u64,
-    /// The position at which that part began; `None` between two parts, and with a clock.
+    /// The position at which the current length began; `None` between two lengths, and with a
+    /// clock.
     origin: Option<u64>,
-    /// The processor time that it took.
+    /// The processor time that the run has taken so far.
     pub(crate) elapsed: Duration,
-    /// The processor time of the thread since which `elapsed` is yet to be counted.
+    /// The processor time of the thread up to which `elapsed` is counted.
     since: Duration,
 }
 
-/// The order of the values is that of files that exist: those of a clock lie between those of every run.
+/// The order of the values is that in existing files: the values of a clock lie between those that
+/// every run has.
 impl State for Run {
     fn save(&self, to: &mut Writer<'_>) {
         let mut pieces = self.pieces;
@@ -129,19 +133,19 @@ impl State for Run {
     }
 }
 
-/// The end of an interval.
+/// The reason for the end of an interval.
 enum End {
     /// The interval reached its target.
     Target,
-    /// The drive's life ended, or its workload did.
+    /// The life of the drive ended, or the workload did.
     Life,
-    /// The run was told to stop before.
+    /// The run was cancelled before.
     Cancelled,
 }
 
 impl Run {
-    /// Makes run number `index`, at its beginning. With `threads`, the channels of a drive with a clock may be
-    /// simulated one by one, by this number of threads.
+    /// Makes run number `index`, at its beginning. With `threads`, the channels of a drive with a
+    /// clock may be simulated separately, by this number of threads.
     pub(crate) fn new(
         resolved: &Resolved,
         index: u32,
@@ -171,21 +175,21 @@ impl Run {
         })
     }
 
-    /// Counts the processor time until now.
+    /// Adds the processor time since the last call to `elapsed`.
     fn lap(&mut self) {
         let now = cpu::time();
         self.elapsed += now - std::mem::replace(&mut self.since, now);
     }
 
-    /// Stores the run as it is.
+    /// Stores the run in its current state.
     fn store(&mut self, caller: &mut Caller<'_, '_>) {
         self.lap();
         caller.turns.store(self.rounds + 1, self);
         self.since = cpu::time();
     }
 
-    /// Reports that `done` units are done. Stores the run if it is time, or if it is told to stop: the interval
-    /// still goes on. Returns `false` if it is told to stop.
+    /// Reports that `done` units are done. Stores the run if that is due or if the run is
+    /// cancelled; the interval has not ended then. Returns `false` if the run is cancelled.
     fn look(&mut self, done: u64, caller: &mut Caller<'_, '_>) -> bool {
         self.report(done, caller);
         let goes_on = !caller.control.is_cancelled();
@@ -205,8 +209,8 @@ impl Run {
         caller.poll();
     }
 
-    /// Prepares the measured part if that is still to be done, then runs a measured part. Returns
-    /// `false` if it did not reach the end of that, as it was cancelled or cannot go on.
+    /// Prepares the measured part if that was not done yet, then runs one length of it. Returns
+    /// `false` if the length was not completed because the run was cancelled or cannot continue.
     pub(crate) fn advance(
         &mut self,
         resolved: &Resolved,
@@ -237,7 +241,7 @@ impl Run {
         let before = resolved.timed.as_ref().map_or(0, |timed| timed.precondition);
         let warming = if self.at_start.is_none() { self.warmup.amount } else { 0 };
         let programs = self.driver.counters().programs();
-        // The progress counts all units alike: close enough for a progress bar.
+        // Units of all kinds count the same here, which is precise enough for a progress bar.
         let reported = self.progress.reported;
         self.progress = match (&plan.rule, &plan.doubling) {
             (None, None) => Progress::new(before + warming + amount, 0, programs),
@@ -309,7 +313,8 @@ impl Run {
         }
         let again = self.driver.rewrites();
         self.rewrites = match (self.rewrites, again, &plan.doubling) {
-            // Twice as many as in half of the writes.
+            // The first half of the writes had `before` rewrites, so all of them have at least
+            // twice as many.
             (Some(before), Some(again), Some(_)) => Some(again.max(2.0 * before)),
             (Some(before), Some(again), None) => Some(before + again),
             (before, again, _) => again.or(before),
@@ -317,7 +322,7 @@ impl Run {
         Ok(End::Target)
     }
 
-    /// Runs to `target` and records the interval. Returns the reason why it ended.
+    /// Runs to `target` and records the interval. Returns the reason for its end.
     fn interval(
         &mut self,
         target: Extent,
@@ -355,12 +360,12 @@ impl Run {
         })
     }
 
-    /// Returns `true` if it has been advanced less than `rounds` times.
+    /// Returns `true` if the run has completed fewer than `rounds` lengths.
     pub(crate) fn is_due(&self, rounds: u32) -> bool {
         self.under_way || self.rounds < rounds
     }
 
-    /// Returns `true` if it has not settled by the rule of its plan, and must be lengthened.
+    /// Returns `true` if the run has not settled by the rule of its plan, and must be lengthened.
     pub(crate) fn needs_another(&self, resolved: &Resolved) -> bool {
         match (&resolved.plan.rule, &resolved.plan.doubling) {
             (Some(rule), _) => rule.goes_on(&amplifications(&self.measured)),
@@ -373,20 +378,21 @@ impl Run {
         }
     }
 
-    /// Returns the level of write amplification in its measured part; `None` without writes.
+    /// Returns the level of write amplification in the measured part; `None` if nothing was
+    /// written.
     pub(crate) fn level(&self, resolved: &Resolved) -> Option<SettlingLevel> {
         let (before, measured) = self.measured.split_at(cut(resolved, &self.measured));
         level(&[&self.settling[..], before].concat(), measured)
     }
 
-    /// Returns `true` if its plan allows no lengthening.
+    /// Returns `true` if the plan does not allow another lengthening.
     pub(crate) fn is_longest(&self, resolved: &Resolved) -> bool {
         let longest = resolved.plan.doubling.map(|rule| rule.most);
         let written: u64 = self.measured.iter().map(|interval| interval.host_pages).sum();
         longest.is_some_and(|most| written > most / 2)
     }
 
-    /// Stores a run that has come to its end.
+    /// Stores a run that has ended.
     pub(crate) fn store_done(&self, turns: &mut Turns<'_>) {
         if !self.under_way {
             turns.store(self.rounds, self);
@@ -398,18 +404,18 @@ impl Run {
         &self.measured
     }
 
-    /// Returns `true` if it cannot go on: the drive's life is over, or the workload has ended.
+    /// Returns `true` if the run cannot continue: the drive's life or the workload has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.driver.has_ended()
     }
 
-    /// Returns `true` if a block was erased in the measured part so far: only erases wear blocks.
+    /// Returns `true` if a block was erased in the measured part so far. Only erases wear blocks.
     pub(crate) fn has_erased(&self) -> bool {
         let erases = self.driver.erases();
         self.at_start.as_ref().is_some_and(|start| erases > start.counters.erases)
     }
 
-    /// Frees the drive: the run cannot go on, but keeps its counts.
+    /// Frees the drive and returns the figures of the run. The run cannot continue afterwards.
     pub(crate) fn finish(mut self, resolved: &Resolved) -> Remains {
         let warmup = match &resolved.plan.rule {
             Some(rule) => {
@@ -434,8 +440,8 @@ impl Run {
                 .system_failure()
                 .map(|(moment, cause)| ((moment, all.commands), cause)),
         });
-        // The counts are of the same intervals as write amplification. If a run was stopped in its
-        // warm-up, nothing counts.
+        // The counts cover the same intervals as write amplification. If a run was stopped in its
+        // warm-up, all of them are 0.
         let start = match warmup {
             0 => self.at_start.as_ref().unwrap_or(&all),
             warmup => &self.after_each[warmup - 1],
@@ -466,7 +472,8 @@ impl Run {
     }
 }
 
-/// Returns the end of piece `piece` of `count` pieces of `amount` units that begin at `origin`.
+/// Returns the end of piece number `piece`, if `amount` units from `origin` on are cut into `count`
+/// pieces.
 fn pieces(origin: u64, amount: u64, piece: u64, count: u64) -> u64 {
     origin + (u128::from(amount) * u128::from(piece) / u128::from(count)) as u64
 }

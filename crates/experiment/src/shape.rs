@@ -7,11 +7,11 @@ use flashgc_ftl::{FtlError, Geometry};
 
 use crate::options::RunConfig;
 
-/// Returns the blocks asked for, rounded up to an equal number on every plane; or those of the
-/// capacity asked for, rounded down.
+/// Returns the number of blocks in the configuration, rounded up to an equal number on every plane,
+/// or the number of blocks in its capacity, rounded down.
 pub(crate) fn blocks(config: &RunConfig, planes: u32) -> Result<Option<u32>, SpecError> {
     if let Some(blocks) = config.blocks {
-        // If a plane has less than two, the drive refuses the number that was asked for.
+        // If a plane has fewer than two blocks, the drive refuses the number in the configuration.
         let rounded = blocks.checked_next_multiple_of(planes);
         return Ok(Some(rounded.filter(|&all| all / planes > 1).unwrap_or(blocks)));
     }
@@ -39,7 +39,7 @@ pub(crate) fn blocks(config: &RunConfig, planes: u32) -> Result<Option<u32>, Spe
     })
 }
 
-/// Returns the error if nothing tells the size of the drive.
+/// Returns the error for a drive of unknown size.
 pub(crate) fn no_blocks(config: &RunConfig, source: &dyn Source) -> SpecError {
     let missing = "the number of blocks is missing";
     let Some(given) = source.given() else {
@@ -60,15 +60,15 @@ pub(crate) fn no_blocks(config: &RunConfig, source: &dyn Source) -> SpecError {
     SpecError::new(of, hint)
 }
 
-/// Returns the blocks of the smallest drive that has `pages` logical pages; `None` if there is
-/// none.
+/// Returns the number of blocks of the smallest drive with `pages` logical pages; `None` if there
+/// is none.
 fn smallest(pages: u64, b: u32, spare: f64) -> Option<u32> {
     let has = |blocks| {
         Geometry::with_spare(blocks, b, spare)
             .is_ok_and(|drive| u64::from(drive.logical_pages()) >= pages)
     };
     let blocks = Geometry::for_logical_pages(pages, b, spare).ok()?.blocks();
-    // The capacity is rounded to whole pages, so one block fewer may be enough.
+    // The logical capacity is rounded to whole pages, so one block fewer may be enough.
     [blocks - 1, blocks].into_iter().find(|&blocks| has(blocks))
 }
 
@@ -99,8 +99,8 @@ pub(crate) fn geometry(
     }
 }
 
-/// Returns the drive of `blocks` blocks and the spare factor asked for, of whose pages the workload addresses
-/// `pages`. `enough` says how many blocks have room for them.
+/// Returns the drive of `blocks` blocks with the spare factor of the configuration. The workload
+/// addresses `pages` of its pages; `enough` returns the number of blocks that have room for them.
 pub(crate) fn with_room<E: Into<FtlError>>(
     config: &RunConfig,
     blocks: u32,

@@ -1,5 +1,5 @@
-//! The entrance: configurations in, results out. Runs go side by side on all cores and give the same digits
-//! on one.
+//! The entrance: configurations in, results out. Runs use all cores, side by side. The results are
+//! exactly the same on one core.
 
 use std::sync::atomic::Ordering;
 
@@ -21,26 +21,27 @@ use crate::result::RunResult;
 use crate::run::Run;
 use crate::summary::{half_width, summarise};
 
-/// The multiple of the cores above which more threads only cost memory.
+/// The number of threads per core above which more threads need memory but give no speed.
 const MOST_THREADS_A_CORE: usize = 4;
 
-/// The most times that a run with a precision to reach is lengthened.
+/// The largest number of lengths of a run that is lengthened to a precision.
 const MOST_ROUNDS: u32 = 100;
 
-/// Is called with each configuration that came to its end, and its index: from any thread, in any order.
+/// A function that is called with the index of a configuration and its result when its runs have
+/// ended. The calls come from any thread, in any order.
 pub type OnResult<'a> = &'a (dyn Fn(usize, &RunResult) + Sync);
 
-/// Runs every configuration; results come in the order of `configurations`. Each is also reported to `on_result` as
-/// soon as it is there, except that of stopped runs.
+/// Runs every configuration. Results are in the order of `configurations`. Each result is also
+/// reported to `on_result` as soon as it is complete, unless its runs were stopped.
 ///
-/// `threads` bounds the runs under way at once (0: one a core). There are fewer if there are not as many
-/// runs, or not enough memory for them. Configurations with an external policy stay on the calling thread,
-/// which calls `poll` every few batches. With a `keeper`, runs go on from their state in it and are stored by it;
-/// there must be only one configuration then.
+/// At most `threads` runs are executed at once (0: one a core). There are fewer if there are not as
+/// many runs, or if the memory is too small. Configurations with an external policy stay on the
+/// calling thread, which calls `poll` every few batches. With a `keeper`, runs continue from their
+/// stored states and are stored again; then there must be only one configuration.
 ///
 /// # Errors
-/// Fails if the machine has no memory for the drives, or if runs cannot go on from the checkpoint; also returns the
-/// errors of a layer or a workload.
+/// Fails if the memory is too small for the drives, or if runs cannot continue from the checkpoint.
+/// Also returns the errors of a layer or a workload.
 pub fn simulate(
     configurations: &[Resolved],
     threads: usize,
@@ -70,7 +71,7 @@ pub fn simulate(
     if configurations.iter().any(Resolved::is_external) {
         return one_by_one();
     }
-    // The pool is this call's own: the number of threads must not depend on earlier calls.
+    // This call has its own pool, so that the number of threads does not depend on earlier calls.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     match pool {
         Ok(pool) => pool.install(|| {
@@ -80,14 +81,14 @@ pub fn simulate(
             })
             .collect()
         }),
-        // There are no threads to be had: the runs go one after the other, with the same digits.
+        // No threads can be made: the runs are executed one after the other, with the same results.
         Err(_) => one_by_one(),
     }
 }
 
-/// Returns the number of runs that go on side by side and the number of threads that each may have, if
-/// `wanted` threads are asked for: no more than the cores can use or the memory can hold. Results do not
-/// depend on them.
+/// Returns the number of runs that are executed side by side, and the number of threads of each
+/// run. `wanted` is the number of threads that the caller gives. It is reduced to what the cores
+/// can use and the memory can hold. Results do not depend on these numbers.
 fn threads_for(configurations: &[Resolved], wanted: usize) -> Result<(usize, usize), DriveError> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runs: u64 = configurations.iter().map(|resolved| u64::from(resolved.config.runs)).sum();
@@ -103,7 +104,8 @@ fn useful_threads(wanted: usize, cores: usize, runs: u64) -> usize {
     wanted.min(usize::try_from(runs).unwrap_or(usize::MAX)).max(1)
 }
 
-/// Simulates the runs of one configuration: on the calling thread with `poll`, side by side without.
+/// Simulates the runs of one configuration: on the calling thread if there is a `poll`, otherwise
+/// side by side.
 fn simulate_one(
     resolved: &Resolved,
     control: &Control,
@@ -111,7 +113,8 @@ fn simulate_one(
     keeper: Option<&Keeper>,
     threads: usize,
 ) -> Result<RunResult, DriveError> {
-    // The content of a checkpoint must not depend on the threads.
+    // With a keeper, threads are always allowed, so that a checkpoint does not depend on the number
+    // of threads.
     let threads = (threads > 1 || keeper.is_some()).then_some(threads);
     let (runs, missed) = Runs { resolved, control, keeper, threads }.carry_out(poll)?;
     let mut result = summarise(resolved, runs, control.is_cancelled());
@@ -124,12 +127,13 @@ struct Runs<'a> {
     resolved: &'a Resolved,
     control: &'a Control,
     keeper: Option<&'a Keeper>,
-    /// The threads of each run, if it may have threads.
+    /// The number of threads of each run; `None` if a run may not use threads.
     threads: Option<usize>,
 }
 
 impl<'a> Runs<'a> {
-    /// Carries out the runs. Returns their remains, and the finding that they are not as precise as they should be.
+    /// Executes the runs. Returns their figures, and a finding if they are less precise than
+    /// required.
     fn carry_out(
         &self,
         mut poll: Option<Poll<'_>>,
@@ -165,8 +169,9 @@ impl<'a> Runs<'a> {
         Ok((runs.into_iter().map(|run| run.finish(resolved)).collect(), missed))
     }
 
-    /// Returns what `of` makes of the number of each run: on the calling thread with `poll`, side by side without. After
-    /// a cancel, a million runs to come cost nothing.
+    /// Calls `of` with the number of each run and returns the results: on the calling thread if
+    /// there is a `poll`, otherwise side by side. After a cancel, the runs that have not begun are
+    /// skipped at once.
     fn each<T: Send>(
         &self,
         poll: Option<Poll<'_>>,
@@ -190,11 +195,12 @@ impl<'a> Runs<'a> {
         Caller { control: self.control, poll, turns: Turns::new(self.keeper, index) }
     }
 
-    /// Makes run number `index` and advances it as its plan says, as many times as any run of the keeper was.
+    /// Makes run number `index` and executes it by its plan. It gets as many lengths as any run of
+    /// the keeper has.
     fn start(&self, index: u32, poll: Option<Poll<'_>>) -> Result<Run, DriveError> {
         let Self { resolved, control, .. } = self;
         let mut run = Run::new(resolved, index, self.threads)?;
-        // Runs by a rule replay their trace on their own; others may have been lengthened together.
+        // Runs with a rule are lengthened one by one; other runs may have been lengthened together.
         let alone = resolved.plan.rule.is_some() || resolved.plan.doubling.is_some();
         let mut rounds = 1;
         if let Some(keeper) = self.keeper {
@@ -220,7 +226,7 @@ impl<'a> Runs<'a> {
         Ok(run)
     }
 
-    /// Makes run number `index`, carries out its plan and frees its drive.
+    /// Makes run number `index`, executes its plan and frees its drive.
     fn complete(&self, index: u32, poll: Option<Poll<'_>>) -> Result<Remains, DriveError> {
         let Self { resolved, control, keeper, .. } = self;
         if let Some(keeper) = keeper
@@ -251,7 +257,7 @@ fn is_precise(resolved: &Resolved, runs: &[Run], precision: f64) -> bool {
         false => None,
     };
     let half = half_width(resolved, &measured, &values, levels.as_deref());
-    // Before anything was erased, nothing varies yet.
+    // Before the first erase, write amplification does not vary, so its interval means nothing.
     runs.iter().any(Run::has_erased) && half.is_some_and(|half| half <= precision * mean(&values))
 }
 

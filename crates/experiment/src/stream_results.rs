@@ -18,7 +18,7 @@ use crate::finished::Finished;
 pub struct StreamResult {
     /// The number of the stream; `None` for writes without a stream, and for first contents.
     pub stream: Option<StreamId>,
-    /// The mapping units written and copied.
+    /// The mapping units written by the host, and copied.
     #[serde(flatten)]
     pub counts: NamedCounts<StreamCounts>,
     /// The write amplification, (host + copied) / host without padding; `None` if the host wrote
@@ -43,7 +43,8 @@ impl StreamResult {
         }
     }
 
-    /// Returns every stream with any counts; the writes without a stream come last.
+    /// Returns every stream that has written or copied pages. The writes without a stream come
+    /// last.
     pub fn all(totals: &StreamTotals) -> Vec<Self> {
         let each = (0..=NO_STREAM).zip(&totals.streams);
         let seen = each.filter(|(_, counts)| counts.host_pages + counts.copied_pages > 0);
@@ -67,25 +68,27 @@ pub struct FdpResult {
     pub handles: Vec<HandleResult>,
 }
 
-/// The events of log page 23h, counted. Two kinds never come, as this drive does neither: it leaves no
-/// reclaim unit before it is full, and it moves no handle to another unit on its own.
+/// The numbers of events of log page 23h. Two kinds of events never happen, because this drive
+/// fills every reclaim unit before it opens another, and never moves a handle to another unit on
+/// its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct FdpEvents {
-    /// The mapping units written in a stream that is no handle (03h, invalid placement identifier).
+    /// The mapping units written in a stream that has no handle (03h, invalid placement
+    /// identifier).
     pub invalid_placement_identifier: u64,
-    /// The reclaim units collected with data in them, which were moved (80h, media reallocated).
+    /// The reclaim units collected whose data were moved (80h, media reallocated).
     pub media_reallocated: u64,
 }
 
-/// The cost of the data of one handle, which the log of a real drive does not have.
+/// The cost of the data of one handle. The log of a real drive does not have it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct HandleResult {
     /// The number of the handle.
     pub handle: u16,
-    /// `true` if the handle is persistently isolated: copies of its data never meet those of others.
-    /// Otherwise it is initially isolated.
+    /// `true` if the handle is persistently isolated: copies of its data never share a block with
+    /// other data. `false` if it is initially isolated.
     pub persistently_isolated: bool,
-    /// The mapping units written and copied. First contents belong to handle 0.
+    /// The mapping units written by the host, and copied. First contents belong to handle 0.
     #[serde(flatten)]
     pub counts: NamedCounts<StreamCounts>,
     /// The write amplification, (host + copied) / host without padding; `None` if the host wrote
@@ -93,7 +96,7 @@ pub struct HandleResult {
     pub write_amplification: Option<f64>,
 }
 
-/// The bytes that the host wrote, that were programmed and that were erased.
+/// The bytes written by the host, programmed, and erased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Log {
     /// The bytes written by the host (HBMW).
@@ -151,8 +154,8 @@ impl FdpResult {
     }
 }
 
-/// Returns the findings of which a reader should know before using the figures: of streams of
-/// ranges that no write of the measured part has, and of streams that are no handle.
+/// Returns the findings about streams: ranges whose streams no write of the measured part has, and
+/// streams without a handle.
 pub(crate) fn findings(resolved: &Resolved, totals: &StreamTotals) -> Vec<Finding> {
     let written = |stream: StreamId| totals.streams[usize::from(stream)].host_pages;
     if (0..=NO_STREAM).all(|entry| written(entry) == 0) {
@@ -178,7 +181,7 @@ pub(crate) fn findings(resolved: &Resolved, totals: &StreamTotals) -> Vec<Findin
     findings
 }
 
-/// Returns the streams in words, `stream 3` or `streams 3, 5`; `None` if there are none.
+/// Returns the streams as a text, `stream 3` or `streams 3, 5`; `None` if there are none.
 fn named_in_words(streams: &[StreamId]) -> Option<String> {
     let numbers: Vec<String> = streams.iter().map(StreamId::to_string).collect();
     match numbers.as_slice() {

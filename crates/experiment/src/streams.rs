@@ -1,4 +1,5 @@
-//! The ranges of addresses whose writes have streams, and the drives that carry streams.
+//! The ranges of addresses that give writes their streams, and checks that the drive can use
+//! streams.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,11 +12,11 @@ use flashgc_workload::StreamRanges;
 
 use crate::options::{NO_STREAMS, RunConfig};
 
-/// Reads the ranges that `config` asks for, if any.
+/// Reads the table of ranges in `config`; `None` if it names none.
 ///
 /// # Errors
-/// Fails if the file cannot be read or is no table of ranges; also if writes have streams, by the
-/// ranges or by the workload itself, but go through a part that does not carry streams.
+/// Fails if the file cannot be read or is no table of ranges. Also fails if writes have streams, by
+/// the ranges or by the workload itself, but a part before the drive does not pass streams on.
 pub(crate) fn read(
     config: &RunConfig,
     mapping: &Mapping,
@@ -46,7 +47,7 @@ pub(crate) fn read(
     Ok(Some(Arc::new(ranges)))
 }
 
-/// Checks that the streams of writes come to the drive.
+/// Checks that every part before the drive passes streams on.
 fn check(config: &RunConfig, mapping: &Mapping) -> Result<(), SpecError> {
     let name = mapping.info().name;
     let (with, why, without) = if config.swap.is_some() {
@@ -87,7 +88,7 @@ mod tests {
     use crate::config::Resolved;
     use crate::options::SwapConfig;
 
-    /// Returns a drive of 1000 pages of 4 KiB or a little less, whose first 100 have stream 3.
+    /// Returns a drive of about 1000 pages of 4 KiB, whose first 100 pages have stream 3.
     fn ranged(folder: &Path, config: RunConfig) -> Result<Resolved, String> {
         let path = folder.join("streams.csv");
         std::fs::write(&path, "0, 409600, 3\n").unwrap();

@@ -1,6 +1,6 @@
-//! A placement under the eyes of the conformance suite, on a drive that begins without data. A question
-//! that is asked twice must have one answer. A report on one page of a block that is being copied must
-//! not change the answers for the others.
+//! The conformance suite's checks of a placement, on a drive that begins without data. If the same
+//! question is asked twice, the answers must be equal. A report on one page of a block that is
+//! being copied must not change the answers for the other pages.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use flashgc_base::stream::StreamId;
 use flashgc_ftl::placement::{Class, Collected, Now, PicksVictims, Place, Placement, SeesBlocks};
 use flashgc_ftl::{BlockId, ExternalPlacement, FtlError, FtlErrorKind};
 
-/// Returns `known` with its answers watched.
+/// Returns `known` with checks of its answers.
 pub(crate) fn watched(known: ExternalPlacement) -> ExternalPlacement {
     let inner = Arc::clone(&known.make);
     let make = move |pages, pages_per_block| {
@@ -27,7 +27,7 @@ struct Strict {
     pages: u32,
     /// The place of each page that has data.
     places: BTreeMap<u32, Place>,
-    /// The block that was picked last.
+    /// The block that is being collected: the last one picked.
     under_way: Option<BlockId>,
     /// The first fault found.
     fault: OnceCell<String>,
@@ -38,13 +38,14 @@ impl Strict {
         self.fault.get_or_init(text);
     }
 
-    /// The answers for the pages that are still on the block under way.
+    /// The answers for the pages that are still on the block being collected.
     fn answers(&self, now: Now) -> Vec<(u32, Class)> {
         let left = self.places.iter().filter(|(_, place)| Some(place.block) == self.under_way);
         left.map(|(&page, &place)| (page, self.inner.copy(page, place, false, now))).collect()
     }
 
-    /// Tells it what happened by `tell`, which may not change its answers for the block under way.
+    /// Reports an event by `tell`. The report may not change the answers for the block being
+    /// collected.
     fn unmoved(&mut self, what: &str, now: Now, tell: impl FnOnce(&mut dyn Placement)) {
         let before = self.answers(now);
         tell(&mut *self.inner);
@@ -87,7 +88,7 @@ impl Placement for Strict {
 
     fn host(&self, page: u32, stream: Option<StreamId>, old: Option<Place>, now: Now) -> Class {
         let class = self.inner.host(page, stream, old, now);
-        // A question on another page comes between.
+        // A question on another page must not change the answer.
         let other = (page + 1) % self.pages;
         self.inner.host(other, stream, self.places.get(&other).copied(), now);
         let again = self.inner.host(page, stream, old, now);

@@ -1,5 +1,5 @@
-//! The runs of one configuration, put together into their result: a part of it is made at a time, and each part has
-//! its findings.
+//! Combines the runs of one configuration into their result. The result has several parts; each
+//! part has its own findings.
 
 mod clock;
 
@@ -32,51 +32,54 @@ use crate::times::{Busy, Work};
 use crate::wear::{Lifetime, Wear};
 use clock::ClockPart;
 
-/// The share of a drive write below which a measured part does not show a steady state.
+/// The share of a drive write that a measured part needs to show a steady state.
 const SHORTEST_MEASURED: f64 = 0.1;
 
-/// The share of a drive write below which a warm-up given as a number of pages is likely a slip.
+/// The share of a drive write below which a warm-up in pages is probably a mistake.
 const SHORTEST_WARMUP: f64 = 0.01;
 
-/// The fewest blocks with which the amplification of greedy collections is within 2% of a large drive's:
-/// measured, 64 blocks are 1.7% above at 7% spare and 1.1% at 28%, 32 blocks 3.9% and 2.2%.
+/// The fewest blocks with which the amplification of greedy collections is within 2% of that of a
+/// large drive. Measured: with 64 blocks it is 1.7% higher at 7% spare and 1.1% at 28%; with 32
+/// blocks 3.9% and 2.2%.
 const FEWEST_BLOCKS: u32 = 64;
 
-/// The largest spare factor over the effective one with which amplification is within 2% of a large drive's:
-/// to first order amplification is in inverse proportion to the spare factor.
+/// The largest quotient of spare factor and effective spare factor with which amplification is
+/// within 2% of that of a large drive. To first order, amplification is inversely proportional to
+/// the spare factor.
 const MOST_SPARE_LOST: f64 = 1.02;
 
-/// The largest half of an interval of a steady figure, as a share of it.
+/// The largest half width of the 95% interval of a steady figure, as a share of the figure.
 const MOST_HALF: f64 = 0.05;
 
-/// Returns the findings of one part of a result. A part decides from the runs whether it has any.
+/// A function that returns the findings of one part of a result; none if the part does not apply to
+/// the runs.
 type Part<S> = fn(&S) -> Vec<Finding>;
 
-/// All runs of one configuration, and the estimates that the parts of their result are made of.
+/// All runs of one configuration, and the estimates from which the parts of the result are made.
 struct Summary<'a> {
     resolved: &'a Resolved,
     runs: &'a [Finished],
     interrupted: bool,
-    /// The intervals that count, of each run that has a figure.
+    /// The intervals that count, for each run that has a figure.
     measured: Vec<Vec<Interval>>,
-    /// The figures of these runs.
+    /// The write amplifications of the runs that have one.
     values: Vec<f64>,
     counted: Counted,
     levels: Option<Vec<SettlingLevel>>,
     steadiness: Steadiness,
-    /// Half the interval of the mean of the figures.
+    /// Half the 95% interval of the mean of `values`.
     half: Option<f64>,
     settling: Option<Settling>,
-    /// The finding of a measured part that is too short.
+    /// The finding that the measured part is too short.
     short: Option<Finding>,
     passes: Option<Verdict>,
     trace: Option<Replayed>,
-    /// The part that only runs with a clock have.
+    /// The part of the result that only a clock has.
     clock: Option<ClockPart<'a>>,
 }
 
 impl<'a> Summary<'a> {
-    /// The parts of runs without a clock, in the order in which results show their findings.
+    /// The parts for runs without a clock, in the order in which results show their findings.
     const PARTS: [Part<Self>; 12] = [
         Self::on_the_end,
         Self::on_unmeasured_runs,
@@ -98,7 +101,7 @@ impl<'a> Summary<'a> {
         timings: Vec<Timings>,
         interrupted: bool,
     ) -> Self {
-        // A run stopped in its warm-up has no figure and is part of no mean.
+        // A run stopped in its warm-up has no write amplification and is in no mean.
         let (measured, values): (Vec<Vec<Interval>>, Vec<f64>) = runs
             .iter()
             .map(|run| kept(resolved, &run.measured))
@@ -112,11 +115,13 @@ impl<'a> Summary<'a> {
             steadiness(resolved, runs, &measured, &values, &counted, levels.as_deref());
         let clock = resolved.timed.as_ref().map(|timed| ClockPart::new(timed, timings));
         steadiness.add_paces(&clock.as_ref().map_or_else(Vec::new, ClockPart::paces));
-        // Without an erase the figure is always 1: its steadiness shows nothing.
+        // Without an erase, write amplification is always 1, so that an interval would mean
+        // nothing.
         let is_known = has_erased(runs) && !(resolved.is_trace_in_passes() && interrupted);
         let half = half_width(resolved, &measured, &values, levels.as_deref())
             .filter(|half| half.is_finite() && is_known);
-        // A drive with a clock was brought into its state before, and its length is in requests.
+        // A drive with a clock is brought into its state before the requests, and its length is in
+        // requests.
         let settles = resolved.has_no_end() && clock.is_none();
         Self {
             half,
@@ -136,7 +141,8 @@ impl<'a> Summary<'a> {
         }
     }
 
-    /// Returns the figure of each run that has one: with a clock the mean response time, else write amplification.
+    /// Returns the figure of each run that has one: with a clock the mean response time, otherwise
+    /// write amplification.
     fn figures(&self) -> &[f64] {
         self.clock.as_ref().map_or(&self.values, ClockPart::figures)
     }
@@ -145,14 +151,15 @@ impl<'a> Summary<'a> {
         self.clock.as_ref().map_or(!self.values.is_empty(), ClockPart::has_figure)
     }
 
-    /// Returns `true` if the runs may come to a steady state. Under a page cache a run is that of a program, from
-    /// its beginning, and may write nothing at all; a dying drive never settles.
+    /// Returns `true` if the runs can reach a steady state. Under a page cache they cannot: the run
+    /// is that of a program from its beginning, and may write nothing. A drive that runs until a
+    /// failure never settles.
     fn has_steady_state(&self) -> bool {
         self.resolved.swap.is_none() && !self.resolved.until_failure
     }
 
-    /// Returns the changes that are more than chance: between the halves of the measured part, and from the writes
-    /// before it.
+    /// Returns the two changes, each if it is larger than chance: between the halves of the
+    /// measured part, and from the writes before the measured part.
     fn changes(&self) -> [Option<Drift>; 2] {
         let moves: fn(&Drift) -> bool = match self.resolved.plan.doubling {
             Some(_) => Drift::moves_after_all,
@@ -165,24 +172,25 @@ impl<'a> Summary<'a> {
         self.changes().iter().any(Option::is_some)
     }
 
-    /// Returns half the interval as a share of the figure, where runs settle at a level.
+    /// Returns half the interval as a share of the figure; `None` if runs do not settle at a level.
     fn known_to(&self) -> Option<f64> {
         self.half.map(|half| half / mean(&self.values)).filter(|_| self.levels.is_some())
     }
 
-    /// Returns `true` if the writes before the measured part still count in it.
+    /// Returns `true` if writes before the measured part still affect it.
     fn reaches_too_short(&self) -> bool {
         self.settling.as_ref().is_some_and(|settling| !settling.is_enough())
     }
 
-    /// Returns the share of the pages that went to blocks erased before, if it is too large for a steady state.
+    /// Returns the share of the pages that went to blocks erased before, if it is too large for a
+    /// steady state.
     fn burst(&self) -> Option<f64> {
         let erases = self.counted.counters.erases;
         let settles = self.clock.is_some() || self.has_steady_state();
         self.steadiness.burst().filter(|_| settles && erases > 0)
     }
 
-    /// Returns the advice for a run that is not known to be steady.
+    /// Returns the advice for a run whose steadiness is unknown.
     fn more(&self) -> String {
         more(self.resolved, self.settling.as_ref())
     }
@@ -203,7 +211,7 @@ impl<'a> Summary<'a> {
         !self.interrupted && self.short.is_none() && self.burst().is_none() && settles()
     }
 
-    /// Returns the findings of all parts, in their order.
+    /// Returns the findings of all parts, in the order of the parts.
     fn findings(&self) -> Vec<Finding> {
         let parts = match self.clock {
             Some(_) => &Self::CLOCK_PARTS[..],
@@ -212,7 +220,7 @@ impl<'a> Summary<'a> {
         parts.iter().flat_map(|part| part(self)).collect()
     }
 
-    /// Returns the finding of runs that were stopped, or that have no figure.
+    /// Returns the finding for runs that were stopped, or that have no figure.
     fn on_the_end(&self) -> Vec<Finding> {
         let has_clock = self.clock.is_some();
         match (self.has_figure(), self.interrupted) {
@@ -224,14 +232,15 @@ impl<'a> Summary<'a> {
         }
     }
 
-    /// Returns the finding of runs that were stopped in their warm-up, while others were not.
+    /// Returns the finding for runs that were stopped in their warm-up, if other runs were not.
     fn on_unmeasured_runs(&self) -> Vec<Finding> {
         let unmeasured = (self.runs.len() - self.figures().len()) as u64;
         let may = self.interrupted && self.has_figure() && unmeasured > 0;
         may.then(|| findings::runs_in_warm_up(unmeasured)).into_iter().collect()
     }
 
-    /// Returns the finding that all runs have one figure. That of a run without a clock has an interval over its parts.
+    /// Returns the finding that all runs have the same figure. Without a clock, the figure has an
+    /// interval over parts of one run.
     fn on_equal_runs(&self) -> Vec<Finding> {
         let parts = match self.resolved.is_trace_in_passes() {
             true => "the passes".to_string(),
@@ -244,7 +253,7 @@ impl<'a> Summary<'a> {
         equal.then(|| findings::identical_runs(runs, parts, is_fixed)).into_iter().collect()
     }
 
-    /// Returns the finding of a measured part that is too short to show a steady state.
+    /// Returns the finding that the measured part is too short to show a steady state.
     fn on_length(&self) -> Vec<Finding> {
         match &self.clock {
             Some(clock) => clock.on_length(self),
@@ -252,13 +261,14 @@ impl<'a> Summary<'a> {
         }
     }
 
-    /// Returns the finding of a drive that wrote to blocks erased before.
+    /// Returns the finding that writes used up blocks that were erased before.
     fn on_bursts(&self) -> Vec<Finding> {
         let may = self.clock.is_none() || self.has_figure();
         self.burst().filter(|_| may).map(findings::burst).into_iter().collect()
     }
 
-    /// Returns the finding that the figure moves, or that a transient is left in it.
+    /// Returns the finding that the figure still changes, or that a part of the transient is still
+    /// in it.
     fn on_changes(&self) -> Vec<Finding> {
         if let Some(clock) = &self.clock {
             return clock.on_changes(self);
@@ -270,8 +280,8 @@ impl<'a> Summary<'a> {
         finding.into_iter().filter(|_| self.has_steady_state()).collect()
     }
 
-    /// Returns the finding that a figure which does not move is known too badly, or that its measured part does not
-    /// reach far enough.
+    /// Returns the finding that a figure which does not change is not known precisely enough, or
+    /// that the reach of its measured part is too short.
     fn on_reach(&self) -> Vec<Finding> {
         if !self.has_steady_state() || self.short.is_some() || self.moves() {
             return Vec::new();
@@ -283,7 +293,7 @@ impl<'a> Summary<'a> {
         settling.map(|settling| settling.finding(self.resolved)).into_iter().collect()
     }
 
-    /// Returns the finding of passes of a trace that do not show a steady state.
+    /// Returns the finding that the passes of a trace do not show a steady state.
     fn on_passes(&self) -> Vec<Finding> {
         let may = self.has_steady_state()
             && !self.interrupted
@@ -298,7 +308,8 @@ impl<'a> Summary<'a> {
         only_replays.filter(|_| self.has_steady_state()).into_iter().collect()
     }
 
-    /// Returns the findings of a drive that died, whose warm-up is next to none, or that is small.
+    /// Returns the findings that the drive failed, that its warm-up is too short, or that it is
+    /// small.
     fn on_the_drive(&self) -> Vec<Finding> {
         let has_figure = self.has_steady_state() && !self.values.is_empty();
         let parts = [
@@ -309,7 +320,7 @@ impl<'a> Summary<'a> {
         parts.into_iter().flatten().collect()
     }
 
-    /// Returns the findings of options of a host that have no effect.
+    /// Returns the findings on options of a host that have no effect.
     fn on_the_host(&self) -> Vec<Finding> {
         let (host, has_clock) = (self.resolved.host.as_ref(), self.clock.is_some());
         let has_writes_before =
@@ -324,7 +335,7 @@ impl<'a> Summary<'a> {
         totals.flat_map(|totals| stream_results::findings(self.resolved, totals)).collect()
     }
 
-    /// Puts the result together.
+    /// Makes the result.
     fn result(self) -> RunResult {
         let (findings, steady) = (self.findings(), self.is_steady());
         let Self { resolved, runs, interrupted, measured, values, counted, .. } = self;
@@ -333,7 +344,8 @@ impl<'a> Summary<'a> {
         let LayerCounts {
             packing, levelled, zombies, streams: totals, map_traffic, merges, ..
         } = layer;
-        // A write cache may keep more from the flash than collections add.
+        // A write cache may save more programs than collections add, so that amplification is below
+        // 1.
         let least = if commands.merged_bytes == 0 { 1.0 } else { 0.0 };
         let left = levels.as_deref().map_or(0.0, left_of_all);
         let work =
@@ -390,7 +402,7 @@ impl<'a> Summary<'a> {
     }
 }
 
-/// Puts the runs of one configuration together.
+/// Combines the runs of one configuration into a result.
 pub(crate) fn summarise(resolved: &Resolved, runs: Vec<Remains>, interrupted: bool) -> RunResult {
     let parts = runs.into_iter().map(|Remains { finished, timings }| (finished, timings));
     let (finished, timings): (Vec<Finished>, Vec<Option<Timings>>) = parts.unzip();
@@ -398,7 +410,7 @@ pub(crate) fn summarise(resolved: &Resolved, runs: Vec<Remains>, interrupted: bo
     Summary::new(resolved, &finished, timings, interrupted).result()
 }
 
-/// Returns the tests of the measured parts. Runs that are all equal count as one.
+/// Returns the tests of the measured parts. If all runs are equal, they count as one run.
 fn steadiness(
     resolved: &Resolved,
     runs: &[Finished],
@@ -419,15 +431,15 @@ fn steadiness(
     tests
 }
 
-/// Returns the pages programmed a second of processor time; 0 if none passed.
+/// Returns the pages programmed per second of processor time; 0 if no time passed.
 fn programs_per_second(runs: &[Finished]) -> f64 {
     let seconds: f64 = runs.iter().map(|run| run.elapsed.as_secs_f64()).sum();
     let programs: u64 = runs.iter().map(|run| run.programs).sum();
     if seconds > 0.0 { programs as f64 / seconds } else { 0.0 }
 }
 
-/// Returns the finding of a measured part that is too short to show a steady state, however calm it
-/// looks.
+/// Returns the finding that the measured part is too short to show a steady state, even if its
+/// figures do not change.
 fn too_short(
     resolved: &Resolved,
     runs: &[Finished],
@@ -451,20 +463,21 @@ fn too_short(
     Some(findings::too_short(least, drive_writes, erases, hint))
 }
 
-/// Returns the finding of drives whose life was shorter than the run.
+/// Returns the finding that drives failed before the end of the run.
 fn died_early(resolved: &Resolved, runs: &[Finished]) -> Option<Finding> {
     let ended = runs.iter().filter(|run| run.has_ended()).count();
     (ended > 0 && !resolved.until_failure)
         .then(|| findings::died_early(ended as u64, runs.len() as u64))
 }
 
-/// Returns `true` if garbage was collected at all. Calls of the policy do not show it: a victim may be
-/// a block that was never used.
+/// Returns `true` if a block was erased. Calls of the policy do not show that: its victim may be a
+/// block that was never used.
 fn has_erased(runs: &[Finished]) -> bool {
     runs.iter().any(|run| run.counted.counters.erases > 0)
 }
 
-/// Returns the finding of a warm-up in pages that is next to none: its `x` was probably forgotten.
+/// Returns the finding that a warm-up in pages is very short: probably the user forgot the `x` of
+/// drive writes.
 fn short_warmup(resolved: &Resolved) -> Option<Finding> {
     let Ok(Warmup::Pages(pages)) = Warmup::parse(&resolved.config.warmup) else {
         return None;
@@ -473,11 +486,12 @@ fn short_warmup(resolved: &Resolved) -> Option<Finding> {
     (share < SHORTEST_WARMUP).then(|| findings::short_warm_up(pages, share))
 }
 
-/// Returns the finding of a drive that is too small for the amplification of a large one.
+/// Returns the finding that the drive is too small to have the amplification of a large one.
 pub(crate) fn small_drive(resolved: &Resolved) -> Option<Finding> {
     let is_share = resolved.timed.as_ref().is_some_and(|timed| timed.plan.keeps_share());
     let (kept, spare) = (resolved.blocks_kept_erased(), resolved.geometry.spare_factor());
-    // This many blocks that those kept leave the spare factor what it is, within its limit.
+    // With this many blocks, the blocks that are kept reduce the spare factor by no more than the
+    // limit.
     let enough = kept + kept * (1.0 - spare) * MOST_SPARE_LOST / ((MOST_SPARE_LOST - 1.0) * spare);
     let more = |blocks: u64| match resolved.is_counted {
         true => choice("blocks", blocks),
@@ -487,9 +501,10 @@ pub(crate) fn small_drive(resolved: &Resolved) -> Option<Finding> {
     small(&resolved.geometry, kept, is_share, hints.each_ref().map(String::as_str))
 }
 
-/// Returns the finding of a drive of this shape that keeps `kept` blocks erased, if these or all of them are
-/// too few or too many for the amplification of a large drive. With `is_share` those kept are a share of it.
-/// `more` is the advice that gives it enough blocks, and enough beside those kept.
+/// Returns the finding that a drive of this shape, with `kept` blocks kept erased, does not have
+/// the amplification of a large drive: it has too few blocks, or too many of them are kept.
+/// `is_share` says that the blocks kept are a share of the drive. `more` has two texts of advice:
+/// for too few blocks in all, and for too many kept.
 pub(crate) fn small(
     geometry: &Geometry,
     kept: f64,
@@ -504,8 +519,8 @@ pub(crate) fn small(
         .then(|| findings::spare_kept_erased(kept, spare, effective, is_share, more[1]))
 }
 
-/// Returns the level of each run with a figure, by the writes before its measured part. `None` for a trace in
-/// passes, with a clock, and where a run is that of a program or of a life.
+/// Returns the level of each run with a figure, estimated with the writes before its measured part.
+/// `None` for a trace in passes, with a clock, under a page cache, and for a run until a failure.
 pub(crate) fn levels(
     resolved: &Resolved,
     runs: &[Finished],
@@ -524,10 +539,11 @@ pub(crate) fn levels(
     written.zip(measured).map(of_run).collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())
 }
 
-/// The measured part of a workload without end, beside the reach that shows a steady state.
+/// The reach of the measured part of a workload without end, and the reach that shows a steady
+/// state.
 struct Settling {
     rewrites: Option<f64>,
-    /// Page writes of the shortest measured part.
+    /// The page writes of the shortest measured part.
     writes: u64,
     reach: Reach,
 }
@@ -544,12 +560,13 @@ impl Settling {
         self.reach.is_within(self.writes, self.rewrites)
     }
 
-    /// Returns the page writes of a run that reaches far enough, its first half included.
+    /// Returns the page writes of a run whose reach is long enough, its warm-up half included.
     fn run_needed(&self) -> f64 {
         self.reach.run_needed(self.writes, self.rewrites) as f64
     }
 
-    /// Returns the finding that it does not reach far enough. What no run shows has no advice.
+    /// Returns the finding that the reach is too short. It has no advice if no run could be long
+    /// enough.
     fn finding(&self, resolved: &Resolved) -> Finding {
         let pages = f64::from(resolved.geometry.logical_pages());
         let done = Reach { rewrites: self.rewrites.unwrap_or_default(), writes: self.writes };
@@ -558,7 +575,8 @@ impl Settling {
     }
 }
 
-/// Returns the advice for a run that is not known to be steady: its length that shall be left out, or be longer.
+/// Returns the advice for a run whose steadiness is unknown: to leave out its length, or to make
+/// the run longer.
 fn more(resolved: &Resolved, settling: Option<&Settling>) -> String {
     let pages = f64::from(resolved.geometry.logical_pages());
     let needed = settling.map_or(0.0, |it| it.run_needed() / pages);
@@ -582,15 +600,16 @@ fn more(resolved: &Resolved, settling: Option<&Settling>) -> String {
     }
 }
 
-/// Returns the half width of the 95% interval of the runs' values. Runs that are all alike count as
-/// one run: their spread is 0 whatever the spread of the figure is.
+/// Returns the half width of the 95% interval of the runs' values. If all runs are equal, they
+/// count as one run: the spread between them is 0, which does not show how precise the figure is.
 pub(crate) fn half_width(
     resolved: &Resolved,
     measured: &[Vec<Interval>],
     values: &[f64],
     levels: Option<&[SettlingLevel]>,
 ) -> Option<f64> {
-    // A policy that remembers drifts slowly: a part of its transient does not show beside chance.
+    // A policy with a memory changes slowly: a part of its transient is too small to tell from
+    // chance.
     let drifts = resolved.reach().rewrites > FEWEST_REWRITES;
     let left = levels.map_or(0.0, if drifts { most_left_of_all } else { left_of_all });
     match measured {
@@ -606,7 +625,7 @@ pub(crate) fn half_width(
     }
 }
 
-/// Returns the verdict of the passes of the run that is the least settled; `None` if the runs are not
+/// Returns the verdict on the passes of the run that is least settled; `None` if the runs are not
 /// measured in passes.
 fn verdict_of_passes(resolved: &Resolved, runs: &[Finished]) -> Option<Verdict> {
     if !resolved.is_trace_in_passes() {
@@ -622,7 +641,7 @@ fn verdict_of_passes(resolved: &Resolved, runs: &[Finished]) -> Option<Verdict> 
     runs.iter().map(of_run).reduce(worst)
 }
 
-/// Returns the finding of passes that do not show a steady state.
+/// Returns the finding that the passes do not show a steady state.
 fn doubt(resolved: &Resolved, verdict: Verdict) -> Option<Finding> {
     let (passes, more) = match (resolved.plan.rule, &resolved.config.length) {
         (Some(Rule { most, .. }), _) => {

@@ -1,5 +1,5 @@
-//! The result of a run under a virtual memory system: the traffic between memory and flash, and the
-//! time that it takes on flash.
+//! The result of a run under a virtual memory system: the traffic between memory and flash, and its
+//! time on flash.
 
 use flashgc_base::counts::Counts;
 use flashgc_base::described::Described;
@@ -26,13 +26,13 @@ pub struct Swap {
     pub swap_out_seconds: f64,
     /// The seconds of pages swapped in, of all runs.
     pub swap_in_seconds: f64,
-    /// The microseconds that a collection takes, as the mean; `None` if there was none.
+    /// The mean microseconds of a collection; `None` if there was none.
     pub mean_collection_us: Option<f64>,
-    /// The counts of both.
+    /// The counts of collections and of swapping.
     #[serde(flatten)]
     pub counts: NamedCounts<Swapping>,
-    /// The pages in memory that a collection did not read from flash (N_dup), as the mean; `None`
-    /// if there was no collection.
+    /// The mean number of pages that a collection did not read from flash because they were in
+    /// memory (N_dup); `None` if there was no collection.
     pub excluded_per_collection: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Busy time: the time of a run's flash operations, one after the other, without queueing.
+//! Busy time: the total time of a run's flash operations, without queueing.
 
 use std::fmt;
 
@@ -9,15 +9,15 @@ use flashgc_ftl::{Costs, Counters, Packing};
 use flashgc_timed::page_times::PageTimes;
 use serde::{Deserialize, Serialize};
 
-/// The time for which each operation keeps the flash busy, in nanoseconds.
+/// The times for which operations keep the flash busy, in nanoseconds.
 ///
-/// Reads and programs may have a time for each kind of page. A timed drive uses the time of the page.
-/// The busy times of a counting drive, which does not know kinds of pages, and the costs that schemes
-/// weigh, use the mean.
+/// Reads and programs may have a time for each kind of page. A timed drive uses the time of the
+/// page. A counting drive does not know kinds of pages: its busy times use the mean, and so do the
+/// costs that schemes compare.
 ///
-/// A host read is a read and a transfer, a host write a transfer and a program. A copy goes through
-/// the controller, which corrects it: a read, two transfers and a program. Each read, program and
-/// erase begins with a command.
+/// A host read is a read and a transfer; a host write is a transfer and a program. A copy goes
+/// through the controller, which corrects errors: a read, two transfers and a program. Each read,
+/// program and erase begins with a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
     /// The time of a read, from the cells of a page to its register.
@@ -26,11 +26,12 @@ pub struct Times {
     pub(crate) program: PageTimes,
     /// The time to erase a block.
     pub(crate) erase: u64,
-    /// The time of a page between register and controller, over the bus.
+    /// The time to transfer a page between register and controller, over the bus.
     pub(crate) transfer: u64,
-    /// The time of command and address, over the bus.
+    /// The time to send a command and its address, over the bus.
     pub(crate) command: u64,
-    /// The time of a page from the host's memory to the flash chip; `None` if it is not given.
+    /// The time to transfer a page from the host's memory to the flash chip; `None` if it is not
+    /// given.
     memory: Option<u64>,
 }
 
@@ -41,9 +42,9 @@ impl Times {
     /// may be left out. A read or a program may have a time for each kind of page:
     /// `read=48us/76us/135us/228us`.
     ///
+    /// # Errors
     /// Fails if an operation is unknown or missing, if a time has no unit, or if kinds differ in
     /// number.
-    /// An unknown or missing operation, a time without its unit, kinds that differ in number.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         const NAMES: [&str; 6] = ["read", "program", "erase", "transfer", "command", "memory"];
         let mut entries = [None; NAMES.len()];
@@ -83,8 +84,8 @@ impl Times {
         Ok(Self { read, program, erase, transfer, command, memory })
     }
 
-    /// Returns the costs that a scheme weighs, transfers included. The cost of a page from the host's
-    /// memory is the paper's unless it is given.
+    /// Returns the costs that a scheme compares, transfers included. If the cost of a page from the
+    /// host's memory is not given, it is that of the paper.
     pub fn costs(&self) -> Costs {
         Costs {
             read: self.read.mean() + self.transfer,
@@ -94,14 +95,14 @@ impl Times {
         }
     }
 
-    /// Returns the nanoseconds of all operations.
+    /// Returns the total nanoseconds of all operations.
     pub(crate) fn total(&self, work: &Work) -> u128 {
         self.host(work) + self.collections(work)
     }
 
     /// Returns the nanoseconds of host reads and host writes. A write of less than a mapping unit
-    /// reads the unit first. A read takes the time of a flash page in the cells, and that of its unit
-    /// on the bus.
+    /// first reads the unit. A read takes the cell time of a flash page, and the bus time of its
+    /// unit.
     fn host(&self, work: &Work) -> u128 {
         let reads = u128::from(work.commands.reads + work.commands.short_writes);
         let read = u128::from(self.command + self.read.mean());
@@ -132,7 +133,8 @@ impl fmt::Display for Times {
         let Self { read, program, erase, transfer, command, memory } = *self;
         let (erase, transfer) = (us(erase), us(transfer));
         write!(f, "read={read},program={program},erase={erase}us,transfer={transfer}us")?;
-        // The command is not written if it is 0, because it did not exist at first: digests stay.
+        // A command time of 0 is not written, as in versions without it, so that digests do not
+        // change.
         if command > 0 {
             write!(f, ",command={}us", us(command))?;
         }
@@ -140,7 +142,7 @@ impl fmt::Display for Times {
     }
 }
 
-/// The operations whose times are counted.
+/// The operations whose times are added up.
 #[derive(Clone, Copy)]
 pub(crate) struct Work {
     pub(crate) counters: Counters,
@@ -150,7 +152,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Returns the time of flash pages from that of an equal number of mapping units.
+    /// Converts the time of mapping units to the time of the flash pages that they fill.
     fn in_pages(&self, ns: u128) -> u128 {
         ns.div_ceil(self.units_per_page.into())
     }
@@ -165,7 +167,7 @@ pub struct Busy {
     pub host_seconds: f64,
     /// The seconds of copies and erases.
     pub collection_seconds: f64,
-    /// The microseconds that a collection takes, as the mean; `None` if there was none.
+    /// The mean microseconds of a collection; `None` if there was none.
     pub mean_collection_us: Option<f64>,
 }
 
@@ -201,9 +203,9 @@ mod tests {
         let commands = HostCommands { reads: 4, short_writes: 1, ..HostCommands::default() };
         let packing = Some(Packing { padding: 2, pages_read: 3 });
         let work = Work { counters, commands, packing, units_per_page: 4 };
-        // 5 reads of 60 us and a quarter of 20 us; 16 units are 4 pages of 820 us.
+        // 5 reads of 60 us in the cells and 5 us on the bus; 16 units are 4 pages of 820 us.
         assert_eq!(times.host(&work), 1000 * (5 * (60 + 5) + 4 * 820));
-        // 3 pages are read; 8 units go over the bus twice and are 2 pages; one erase.
+        // 3 pages are read; 8 units go over the bus twice and fill 2 pages; one block is erased.
         assert_eq!(times.collections(&work), 1000 * (3 * 60 + 2 * 840 + 1500));
     }
 

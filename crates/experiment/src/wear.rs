@@ -1,4 +1,4 @@
-//! Wear and lifetime: the evenness of the erases of blocks, and the time that the drive lived.
+//! Wear and lifetime: the evenness of the erases of blocks, and the writes until the drive failed.
 
 use flashgc_base::described::Described;
 use flashgc_drive::host_commands::HostCommands;
@@ -12,15 +12,15 @@ use crate::finished::{Finished, Life};
 use crate::times::Work;
 use crate::worn::Erases;
 
-/// The years over which drive writes per day are rated: a drive's usual warranty.
+/// The years for which drive writes per day are computed: a usual warranty.
 const SERVICE_YEARS: f64 = 5.0;
 const DAYS_A_YEAR: f64 = 365.0;
 
 /// The most bins of a histogram of erase counts.
 const BINS: u32 = 64;
 
-/// Returns the blocks of these tallies together, in bins of equal width: the least erases of each
-/// bin, and its blocks.
+/// Returns a histogram of these tallies, in bins of equal width: the smallest number of erases of
+/// each bin, and the blocks in it.
 fn histogram<'a>(tallies: impl Iterator<Item = &'a (u32, u64)> + Clone) -> Vec<(u32, u64)> {
     let counts = tallies.clone().map(|&(count, _)| count);
     let (Some(min), Some(max)) = (counts.clone().min(), counts.max()) else {
@@ -45,20 +45,21 @@ pub struct WearPoint {
     pub deviation: f64,
     /// The Gini coefficient; `None` before the first erase.
     pub gini: Option<f64>,
-    /// The erases of the least worn block, those that 10% to 90% of the blocks do not exceed, and
-    /// those of the most worn block: 11 numbers.
+    /// 11 numbers of erases: of the least worn block, at the 1st to 9th decile of the blocks, and
+    /// of the most worn block.
     pub deciles: Vec<u32>,
 }
 
 /// The wear since the drives were made, warm-up included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct Wear {
-    /// The means over the runs; the extremes are those of all runs.
+    /// The means over the runs; minimum and maximum are those over all runs.
     #[serde(flatten)]
     pub erases: Erases,
-    /// The blocks of all runs by their erases: the least erases of each bin, and its blocks.
+    /// The histogram of the blocks of all runs: the smallest number of erases of each bin, and the
+    /// blocks in it.
     pub histogram: Vec<(u32, u64)>,
-    /// The wear of the first run over time. It is kept if there is an endurance.
+    /// The wear of the first run over time; empty without an endurance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<WearPoint>,
 }
@@ -99,31 +100,31 @@ impl Wear {
     }
 }
 
-/// A moment in a drive's life, as the mean over the runs that came to it. It counts from the new
-/// drive on, warm-up included.
+/// A moment in a drive's life, as the mean over the runs that reached it. All counts begin with the
+/// new drive, warm-up included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct Milestone {
-    /// The runs that came to it.
+    /// The number of runs that reached the moment.
     pub runs: usize,
     /// The pages that the host had written.
     pub host_pages: f64,
-    /// The drive writes, which are multiples of the logical capacity.
+    /// The drive writes: bytes written as a multiple of the logical capacity.
     pub drive_writes: f64,
     /// Half the 95% interval of the drive writes, over the runs; `None` for one run.
     pub drive_writes_ci95: Option<f64>,
-    /// The drive writes a day, if the drive is to live for five years.
+    /// The drive writes per day with which the drive would live five years.
     pub drive_writes_per_day: f64,
     /// The terabytes (10^12 bytes) that the host had written.
     pub terabytes_written: f64,
     /// The erases of all blocks.
     pub erases: f64,
-    /// The blocks that were bad.
+    /// The number of bad blocks.
     pub bad_blocks: f64,
     /// The bytes programmed per byte written by the host, up to the moment.
     pub write_amplification: f64,
     /// The seconds that the flash had been busy; `None` without times.
     pub busy_seconds: Option<f64>,
-    /// The drive writes of each run that came to it.
+    /// The drive writes of each run that reached the moment.
     pub run_values: Vec<f64>,
 }
 
@@ -175,19 +176,20 @@ impl Milestone {
 /// The lifetime of drives whose blocks wear out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct Lifetime {
-    /// The bad blocks that the drive can bear before it fails.
+    /// The number of bad blocks that the drive can bear before it fails.
     pub reserve_blocks: u32,
-    /// The moment at which the first block reached its limit; `None` if no run came to it.
+    /// The moment at which the first block reached its limit; `None` if no run reached it.
     pub first_failure: Option<Milestone>,
-    /// The first moment at which no erased block could be had; `None` if no run came to it.
+    /// The first moment at which no erased block was available; `None` if no run reached it.
     pub system_failure: Option<Milestone>,
-    /// The failures of the first run's blocks: the drive writes done, and the bad blocks from then
-    /// on. There are at most 128 points, the first and the last failure among them.
+    /// The failures of blocks in the first run, as pairs: the drive writes done, and the bad blocks
+    /// from then on. At most 128 failures are listed, the first and the last among them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<(f64, usize)>,
-    /// The runs that failed because the reserve was used up.
+    /// The number of runs that failed because the reserve was used up.
     pub reserve_used_up: usize,
-    /// The runs that failed because several victims in a row wore out and the pool was empty.
+    /// The number of runs that failed because several victims in a row wore out and the pool was
+    /// empty.
     pub pool_ran_dry: usize,
 }
 
@@ -209,7 +211,7 @@ impl Lifetime {
     }
 }
 
-/// The number of points that a drive's failures are thinned to.
+/// The largest number of failures that are listed.
 const FAILURES: usize = 128;
 
 fn failures(resolved: &Resolved, run: &Finished) -> Vec<(f64, usize)> {
@@ -217,7 +219,7 @@ fn failures(resolved: &Resolved, run: &Finished) -> Vec<(f64, usize)> {
     thinned(run.failures.len()).map(|bad| (run.failures[bad - 1] as f64 / pages, bad)).collect()
 }
 
-/// Returns at most [`FAILURES`] of the numbers 1 to `count`, evenly spaced, both ends among them.
+/// Returns at most [`FAILURES`] of the numbers 1 to `count`, evenly spaced, with both ends.
 fn thinned(count: usize) -> impl Iterator<Item = usize> {
     let points = count.min(FAILURES);
     (0..points).map(move |point| 1 + point * (count - 1) / (points - 1).max(1))

@@ -1,4 +1,4 @@
-//! The wear of the blocks of one drive, counted: their erases, and the evenness of these.
+//! The wear of the blocks of one drive: their erases, and how even these are.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,17 @@ use flashgc_base::described::Described;
 use flashgc_base::snapshot::Value;
 use serde::{Deserialize, Serialize};
 
-/// The figures of the erase counts of one drive's blocks since it was made.
+/// Statistics of the erase counts of one drive's blocks since the drive was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Value, Described)]
 pub struct Erases {
     /// The mean over the blocks.
     pub mean: f64,
-    /// The standard deviation over the blocks (all of them, not a sample).
+    /// The standard deviation over the blocks, as a whole population.
     pub deviation: f64,
     /// The standard deviation divided by the mean; `None` before the first erase.
     pub cv: Option<f64>,
-    /// The Gini coefficient: 0 if all blocks are alike, 1 if one has all erases; `None` before the
-    /// first erase.
+    /// The Gini coefficient: 0 if all blocks are equal, near 1 if one block has all erases; `None`
+    /// before the first erase.
     pub gini: Option<f64>,
     /// The erases of the least worn block.
     pub min: u32,
@@ -25,10 +25,10 @@ pub struct Erases {
 }
 
 impl Erases {
-    /// Returns the figures of these erase counts, one a block.
+    /// Computes the statistics of these erase counts, one a block.
     pub fn of(counts: &[u32]) -> Self {
         let n = counts.len() as f64;
-        // The blocks are counted by their erases: sums over blocks in order of count, exact in
+        // Blocks with the same number of erases are one group. The sums over blocks are exact in
         // integers.
         let blocks = tally(counts);
         let sum: u64 = counts.iter().map(|&count| u64::from(count)).sum();
@@ -38,8 +38,9 @@ impl Erases {
             .map(|&(count, blocks)| blocks as f64 * (f64::from(count) - mean).powi(2))
             .sum();
         let deviation = (squares / n).sqrt();
-        // The sum over i of (2 i - n - 1) x_i, for x in order and i from 1: in a group of equals
-        // from place `before` on, twice the mean place is 2 before + size + 1.
+        // The sum over i of (2 i - n - 1) x_i, for x in ascending order and i from 1. If `size`
+        // equal values come after `before` smaller ones, twice their mean place is 2 before + size
+        // + 1.
         let mut before = 0;
         let mut ranked = 0.0;
         for &(count, size) in &blocks {
@@ -59,7 +60,7 @@ impl Erases {
     }
 }
 
-/// Returns the number of blocks with each number of erases, in order of erases.
+/// Returns pairs, in order of erases: a number of erases, and the number of blocks with it.
 pub(crate) fn tally(counts: &[u32]) -> Vec<(u32, u64)> {
     let mut blocks: BTreeMap<u32, u64> = BTreeMap::new();
     for &count in counts {
@@ -74,7 +75,8 @@ pub(crate) struct Worn {
     /// The pages that the host had written.
     pub(crate) host_pages: u64,
     pub(crate) erases: Erases,
-    /// The erases that none, one tenth and so on to ten tenths of the blocks do not exceed.
+    /// The numbers of erases at the deciles of the blocks, minimum and maximum included: 11
+    /// numbers.
     pub(crate) deciles: Vec<u32>,
 }
 
@@ -85,8 +87,8 @@ impl Worn {
     }
 }
 
-/// Returns the erases of the least worn block, those that 10%, 20% and so on of the blocks do not
-/// exceed, and those of the most worn block.
+/// Returns the erases of the least worn block, at the 1st to 9th decile, and of the most worn
+/// block.
 fn deciles(counts: &[u32]) -> Vec<u32> {
     let mut sorted = counts.to_vec();
     sorted.sort_unstable();

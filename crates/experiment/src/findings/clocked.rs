@@ -151,7 +151,7 @@ pub(crate) fn suspended_no_more(suspension: &Suspension) -> Option<Finding> {
 }
 
 /// Returns the finding that a write cache of `capacity` pages was filling: of `written` page
-/// writes, `grown` were still in the cache at the end. `waits` writes waited for the cache.
+/// writes, `grown` only made it fuller. `waits` writes waited for the cache.
 pub(crate) fn writes_in_cache(written: u64, grown: u64, waits: u64, capacity: u32) -> Finding {
     let claim = match waits {
         0 => format!(

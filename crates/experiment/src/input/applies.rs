@@ -1,4 +1,4 @@
-//! Options that would have no effect where they are given, and pairs that cannot be: each is refused.
+//! Refuses options that would have no effect, and pairs of options that cannot be given together.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::places::marked;
 use crate::options::{ALTERNATIVES, Drives, EXCLUDED, Excluded, Holder};
 
 impl Excluded {
-    /// Returns the error on the two options.
+    /// Returns the error for this pair of options.
     pub(crate) fn error(&self) -> SpecError {
         let hint = match self.hint {
             "" => format!("leave out {} or {}", named(self.key), named(self.with)),
@@ -21,14 +21,14 @@ impl Excluded {
     }
 }
 
-/// Returns the error on two options that cannot be given together.
+/// Returns the error for two options that cannot be given together.
 fn not_together(key: &str, with: &str, why: &str, hint: String) -> SpecError {
     SpecError::new(format!("{} does not go with {}: {why}", subject(key), named(with)), hint)
 }
 
 impl Experiment {
-    /// Refuses options that do not apply to the drive, to the workload, or without another option, or that do not
-    /// go with another one.
+    /// Refuses options that do not apply to the drive or to the workload, that need another option,
+    /// or that cannot be given with another option.
     pub(super) fn check_effects(&self, is_trace: bool) -> Result<(), SpecError> {
         self.check_drive()?;
         self.check_pairs()?;
@@ -55,10 +55,10 @@ impl Experiment {
         EXCLUDED.iter().find(together).map_or(Ok(()), |pair| Err(pair.error()))
     }
 
-    /// Checks options that are given apart from an experiment, as those that narrow a search.
+    /// Checks options that are given apart from an experiment, such as those that narrow a search.
     ///
     /// # Errors
-    /// The errors of [`Self::check_texts`], and two options that do not go together.
+    /// The errors of [`Self::check_texts`], or two options that cannot be given together.
     pub fn check_apart(&self) -> Result<(), SpecError> {
         self.check_texts(&HashMap::new())?;
         self.check_pairs().map_err(|error| error.named(&self.places))
@@ -112,7 +112,8 @@ impl Experiment {
         }
     }
 
-    /// Returns the one option that is given of those that say the same thing as `key`.
+    /// Returns the given option among the alternatives to `key`; `None` if none is given. Two are
+    /// an error.
     pub(super) fn only_one(&self, key: &str) -> Result<Option<&'static str>, SpecError> {
         let (keys, why) = ALTERNATIVES
             .iter()
@@ -121,7 +122,8 @@ impl Experiment {
         self.one_of(keys, why)
     }
 
-    /// Returns the one option of `keys` that is given; `why` is the reason that there is one.
+    /// Returns the given option among `keys`; `None` if none is given. Two are an error, for the
+    /// reason `why`.
     pub(super) fn one_of(
         &self,
         keys: &[&'static str],

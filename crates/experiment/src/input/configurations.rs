@@ -1,4 +1,4 @@
-//! From an experiment to the configurations that the engine runs. It runs nothing.
+//! Makes the configurations that the engine runs from an experiment. Nothing runs here.
 
 use std::collections::HashMap;
 
@@ -17,17 +17,17 @@ use super::{Experiment, declared};
 use crate::options::{Case, Holder, Kind, NONE, OptionInfo, Value, numbers, options};
 use crate::tenants::specs as tenant_specs;
 
-/// Options that a mapping may have no use for, and shares; all others that may be several are combined
-/// with every mapping.
+/// The options that some mappings do not use, and the spare factor. Each other option that may have
+/// several values is combined with every mapping.
 const OF_MAPPINGS: [&str; 5] = ["mapping", "victim", "frontier", "placement", "spare"];
 
-/// Options that are the length of a run.
+/// The options that give the length of a run.
 const LENGTHS: [&str; 4] = ["writes", "collections", "requests", "passes"];
 
-/// Passes of a trace that a precision lengthens: the first is warm-up.
+/// The passes of a trace that a run to a precision begins with. The first pass is warm-up.
 const PASSES_TO_LENGTHEN: u64 = 3;
 
-/// The fields of a struct of the engine that have a value, in their order.
+/// The fields of one of the engine's structs that have a value, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fields(Vec<(&'static str, Field)>);
 
@@ -72,16 +72,16 @@ fn product(lists: &[Vec<Fields>]) -> Vec<Fields> {
     })
 }
 
-/// Returns the struct in the field `name`, or nothing there.
+/// Returns one field called `name`: the struct `value`, or null.
 fn field(name: &'static str, value: Option<Fields>) -> Fields {
     Fields(vec![(name, value.map_or(Field::Plain(Json::Null), Field::Fields))])
 }
 
 impl Experiment {
-    /// Returns the configurations: one for each combination of what may be several.
+    /// Returns the configurations: one for each combination of the options' values.
     ///
-    /// `usual_runs` is the number of runs if none is given, and `written` has the texts of an option that
-    /// name policies from outside.
+    /// `usual_runs` is the number of runs if the experiment gives none. `written` has, by option,
+    /// the texts that name policies from outside.
     ///
     /// # Errors
     /// A value, or a combination of them, makes no sense.
@@ -93,7 +93,7 @@ impl Experiment {
         self.combinations(usual_runs, written).map_err(|error| error.named(&self.places))
     }
 
-    /// Returns the configurations; the options in an error have no place yet.
+    /// Returns the configurations. Errors do not name the places of options yet.
     fn combinations(
         &self,
         usual_runs: u64,
@@ -113,7 +113,8 @@ impl Experiment {
         common.put("trace", Field::Fields(self.fields(Holder::Trace, unit, false)?));
         self.set_course(&mut common, is_trace)?;
         if !self.has("runs") {
-            // A trace is the same every time, and its passes are what varies.
+            // A trace has the same requests in every run, so one run is usual: its passes vary
+            // instead.
             let alike = is_trace && !self.is_timed();
             common.set(
                 "runs",
@@ -141,10 +142,10 @@ impl Experiment {
         self.text("source").unwrap_or_default()
     }
 
-    /// Checks every text that is given, as far as that can be done without a drive, but the workload.
+    /// Checks every given text except the workload, as far as that needs no drive.
     ///
     /// # Errors
-    /// An option does not take a text, or has one twice.
+    /// An option does not take a text, or gets the same text twice.
     pub fn check_texts(&self, written: &HashMap<String, Vec<String>>) -> Result<(), SpecError> {
         let is_text = |option: &OptionInfo| option.kind.is_text() && option.key != "source";
         for (option, value) in self.given().filter(|(option, _)| is_text(option)) {
@@ -175,7 +176,7 @@ impl Experiment {
         })
     }
 
-    /// Checks the workload, on the kind of drive that is asked for.
+    /// Checks the workload for the kind of drive in the experiment.
     fn check_source(&self) -> Result<(), SpecError> {
         let source = self.source();
         let checked = match self.is_timed() {
@@ -186,7 +187,7 @@ impl Experiment {
         checked.map_err(|error| placed(place, "source", error))
     }
 
-    /// Returns the bytes of a mapping unit: the page size unless it is smaller.
+    /// Returns the bytes of a mapping unit. If the experiment gives none, that is the page size.
     fn unit(&self) -> Result<u64, SpecError> {
         let key = if self.has("mapping_unit") { "mapping_unit" } else { "page_size" };
         let option = declared(key);
@@ -194,9 +195,10 @@ impl Experiment {
         Ok(value.and_then(|value| value.as_u64()).unwrap_or_default())
     }
 
-    /// Returns the fields of a struct that are given, but those of options that may be several.
+    /// Returns the given fields of a struct, except options that may have several values.
     ///
-    /// The engine has the defaults of the others; they are there too if the fields are to be `complete`.
+    /// The engine has defaults for the fields that are not given. With `complete`, these fields are
+    /// returned with their defaults.
     fn fields(&self, holder: Holder, unit: u64, complete: bool) -> Result<Fields, SpecError> {
         let mut fields = Fields::default();
         for option in options().iter().filter(|it| it.holder == holder && !it.several) {
@@ -210,7 +212,8 @@ impl Experiment {
         Ok(fields)
     }
 
-    /// Returns a value as the engine takes it; `unit` is a mapping unit in bytes.
+    /// Converts a value to the form that the engine takes. `unit` is the size of a mapping unit in
+    /// bytes.
     fn read(&self, option: &OptionInfo, value: &Value, unit: u64) -> Result<Json, SpecError> {
         if option.listing {
             return Ok(value.several().iter().map(Value::typed).collect());
@@ -223,13 +226,13 @@ impl Experiment {
         }
     }
 
-    /// Returns the number that was `read`; an error gets the option's place.
+    /// Returns the number in `read`. An error gets the place of the option.
     fn at<T>(&self, option: &OptionInfo, read: Result<T, SpecError>) -> Result<T, SpecError> {
         read.map_err(|error| placed(self.places.at(&option.path()), option.key, error))
     }
 
-    /// Sets the number of blocks, or the capacity that the engine makes blocks of. A trace may choose the pages
-    /// of a block, too.
+    /// Sets the number of blocks, or the capacity from which the engine computes it. If the drive
+    /// is made for a trace, the engine may choose the pages of a block, too.
     fn set_size(&self, config: &mut Fields, is_trace: bool) -> Result<(), SpecError> {
         let given = self.only_one("blocks")?;
         let fixed = is_trace
@@ -264,8 +267,8 @@ impl Experiment {
             .collect())
     }
 
-    /// Sets warm-up, length and precision: the length is fixed, lengthened to a precision, or until a
-    /// failure.
+    /// Sets warm-up, length and precision. A run has a fixed length, is lengthened until a
+    /// precision is reached, or ends with a failure.
     fn set_course(&self, config: &mut Fields, is_trace: bool) -> Result<(), SpecError> {
         let until = self.text("until");
         let (mut warmup, mut length) = self.usual_course(is_trace);
@@ -319,7 +322,7 @@ impl Experiment {
         Ok(())
     }
 
-    /// Returns warm-up and length where nobody says otherwise.
+    /// Returns the default warm-up and length.
     fn usual_course(&self, is_trace: bool) -> (String, (&'static str, Json)) {
         let (warmup, requests, passes) =
             (declared("warmup"), declared("requests"), declared("passes"));
@@ -330,7 +333,7 @@ impl Experiment {
             (true, _, false) => {
                 (warmup.case(Case::Timed), ("requests", whole(requests.case(Case::Timed)).into()))
             }
-            // A program that begins with an empty memory is measured from its beginning.
+            // A program begins with an empty memory, and is measured from its beginning.
             (_, true, true) => (
                 warmup.case(Case::SwapTrace),
                 ("passes", whole(passes.case(Case::SwapTrace)).into()),
@@ -352,7 +355,8 @@ impl Experiment {
 
     /// Returns every combination of mapping, frontier, allocation, wear levelling, placement and victim.
     ///
-    /// A mapping that chooses its own blocks is combined with no victim and no frontier.
+    /// A mapping that chooses its own blocks is combined with neither a victim policy nor a
+    /// frontier.
     fn drives(&self) -> Result<Vec<Fields>, SpecError> {
         let mappings = self.texts("mapping");
         let having: Vec<_> = mappings.iter().map(|text| has_victims(text)).collect();
@@ -390,7 +394,7 @@ impl Experiment {
         Ok(fields)
     }
 
-    /// Returns the placement and the victim policy of each preset that is asked for.
+    /// Returns the placement and the victim policy of each preset in the experiment.
     fn presets(&self, two: impl Fn(&str, &str) -> Fields) -> Result<Vec<Fields>, SpecError> {
         if !self.has("gc_preset") {
             return Ok(Vec::new());
@@ -400,12 +404,12 @@ impl Experiment {
         Ok(presets.iter().filter_map(named).map(|it| two(it.placement, it.victim)).collect())
     }
 
-    /// Refuses what a mapping that chooses its own blocks has no use for.
+    /// Refuses options that a mapping which chooses its own blocks does not use.
     fn refuse_victims(&self, mapping: &str) -> Result<(), SpecError> {
         let name = mapping.split(':').next().unwrap_or_default();
         for key in ["victim", "frontier", "placement", "gc_preset"] {
             let texts = self.texts(key);
-            // Functions of the API name the default where nobody else did.
+            // The API's functions pass the default if the user gives nothing.
             let is_usual = texts.len() == 1 && Some(texts[0].as_str()) == declared(key).usual();
             if !self.has(key) || is_usual {
                 continue;
@@ -427,7 +431,7 @@ impl Experiment {
         Ok(())
     }
 
-    /// Returns every cache with every way of hinting.
+    /// Returns every combination of a host's cache and a way of giving hints.
     fn hosts(&self) -> Vec<Fields> {
         if !self.has("host_cache") {
             return vec![field("host", None)];
@@ -437,7 +441,7 @@ impl Experiment {
         product(&each).into_iter().map(|host| field("host", Some(host))).collect()
     }
 
-    /// Returns the page caches in front of the drive, one for each scheme.
+    /// Returns the page caches in front of the drive, one for each eviction scheme.
     fn swaps(&self, unit: u64) -> Result<Vec<Fields>, SpecError> {
         let option = declared("vm_page_cache");
         let Some(size) = self.given.get(option.key) else { return Ok(vec![field("swap", None)]) };
@@ -457,7 +461,7 @@ impl Experiment {
         Ok(product(&each).into_iter().map(|swap| field("swap", Some(swap))).collect())
     }
 
-    /// Returns the clocks: one for each combination of what may be several.
+    /// Returns the clocks: one for each combination of the values of timed options.
     fn clocks(&self, unit: u64) -> Result<Vec<Fields>, SpecError> {
         if !self.is_timed() {
             return Ok(vec![field("timed", None)]);
@@ -483,7 +487,7 @@ impl Experiment {
         Ok(product(&lists).into_iter().map(|clock| field("timed", Some(clock))).collect())
     }
 
-    /// Returns the timeline to write: its file and its window.
+    /// Returns the timeline to write: its file and its time window.
     fn timeline(&self) -> Result<Option<Fields>, SpecError> {
         let Some(file) = self.text("timeline") else { return Ok(None) };
         let (stem, ending) = parted(&file);
@@ -498,7 +502,7 @@ impl Experiment {
         Ok(Some(fields))
     }
 
-    /// Returns the trace events to write: their file and window.
+    /// Returns the trace events to write: their file and their time window.
     fn trace_events(&self) -> Result<Option<Fields>, SpecError> {
         let Some(file) = self.text("trace_events") else { return Ok(None) };
         let (stem, ending) = parted(&file);
@@ -542,7 +546,7 @@ impl Experiment {
     }
 }
 
-/// Returns the error on a drive with a clock whose flash has no times.
+/// Returns the error for a drive with a clock whose flash has no operation times.
 pub(crate) fn without_times() -> SpecError {
     let times = choice("times", "read=60us,program=800us,erase=1.5ms,transfer=20us");
     SpecError::new(
@@ -551,17 +555,17 @@ pub(crate) fn without_times() -> SpecError {
     )
 }
 
-/// Returns the field `name` with each of `texts`.
+/// Returns one set of fields for each of `texts`, with that text in the field `name`.
 fn one_each(name: &'static str, texts: Vec<String>) -> Vec<Fields> {
     texts.into_iter().map(|text| Fields(vec![(name, Field::Plain(text.into()))])).collect()
 }
 
-/// Returns the number in a default.
+/// Returns the whole number in the text of a default.
 fn whole(text: &str) -> u64 {
     text.parse().unwrap_or_else(|_| panic!("'{text}' is no number"))
 }
 
-/// Returns a file's name without its ending, and the ending.
+/// Splits a file's name before its extension.
 fn parted(file: &str) -> (&str, &str) {
     let ending = std::path::Path::new(file).extension().and_then(|it| it.to_str());
     file.split_at(ending.map_or(file.len(), |ending| file.len() - ending.len() - 1))
@@ -575,7 +579,7 @@ fn spare(share: f64, typed: &str) -> Result<f64, SpecError> {
     if share > 0.0 && share < 1.0 {
         return Ok(share);
     }
-    // A number from 1 that has no unit was meant as percent.
+    // A number from 1 to 100 without a percent sign was probably meant as percent.
     let typed = typed.trim();
     let hint = match !typed.ends_with('%') && (1.0..100.0).contains(&share) {
         true => format!("did you mean {typed}%?"),
@@ -599,7 +603,7 @@ fn spare_of_over(share: f64) -> Result<f64, SpecError> {
     ))
 }
 
-/// Returns the share of the mean in `precision=0.1%`.
+/// Returns the share of the mean in a text such as `precision=0.1%`.
 fn precision_of(text: &str) -> Result<f64, SpecError> {
     let value = text.trim().strip_prefix("precision").and_then(|it| it.trim().strip_prefix('='));
     let Some(value) = value.filter(|value| !value.is_empty()) else {

@@ -1,8 +1,10 @@
-//! Experiments as users give them: typed, in a file, or as keywords of a function.
+//! Experiments in the forms in which users give them: command line, file, or keywords of a
+//! function.
 //!
 //! [`experiment`] takes the values by section, checks the type of each, and returns them by path.
-//! [`Experiment::configurations`] checks the values and what goes together, and makes of them what the engine
-//! runs. Every error names the place of the value: its option, its line of the file, or its keyword.
+//! [`Experiment::configurations`] checks the values and their combinations, and makes the
+//! configurations that the engine runs. Every error names the place of the value: its option, its
+//! line of the file, or its keyword.
 
 mod applies;
 mod configurations;
@@ -23,11 +25,12 @@ use places::{fault, marked, placed};
 
 use crate::options::{Kind, OptionInfo, Section, Value, find, options};
 
-/// Returns the values of an experiment by their paths (`drive.blocks`), each of a type that its option
-/// takes. `devices` has the presets of drives: by name, the values of options by section.
+/// Returns the values of an experiment by their paths (`drive.blocks`), each of a type that its
+/// option takes. `devices` has the presets of drives by name: each has values of options, by
+/// section.
 ///
 /// # Errors
-/// A section or a key that there is not, a value of another type, or a device that there is not.
+/// An unknown section, key or device, or a value of another type.
 pub fn experiment(
     values: &Value,
     places: &Places,
@@ -47,10 +50,10 @@ pub fn experiment(
     Ok(given)
 }
 
-/// Checks that there are sections and keys of these names.
+/// Checks that all sections and keys in `sections` exist.
 ///
 /// # Errors
-/// There is no such section or key, or a section is none.
+/// A section or key is unknown, or the value of a section is not a table.
 pub fn check_names(sections: &Value, places: &Places) -> Result<(), SpecError> {
     for (name, keys) in sections.entries() {
         check_section(name, keys, places)?;
@@ -98,7 +101,7 @@ fn known(section: &str, key: &str, places: &Places) -> Result<&'static OptionInf
     Err(fault(places.or(&path, &path), format!("unknown key '{key}' in [{section}]"), hint))
 }
 
-/// Returns the value, of a type that the option takes.
+/// Checks that the value has a type that the option takes, and returns it.
 fn checked(
     option: &OptionInfo,
     value: Value,
@@ -174,7 +177,7 @@ fn single(
     }
 }
 
-/// An experiment: the values that are given, and the place of each.
+/// An experiment: the given values, and the place of each.
 #[derive(Clone, Debug)]
 pub struct Experiment {
     given: HashMap<&'static str, Value>,
@@ -193,23 +196,23 @@ impl Experiment {
         self.given.contains_key(key)
     }
 
-    /// Returns the options that are given, in the order of their declarations.
+    /// Returns the given options, in the order of their declarations.
     fn given(&self) -> impl Iterator<Item = (&'static OptionInfo, &Value)> {
         options().iter().filter_map(|&option| Some((option, self.given.get(option.key)?)))
     }
 
-    /// Returns the value that is given, or else the default as typed, if there is one.
+    /// Returns the given value or, if there is none, the default as a text.
     fn value(&self, option: &OptionInfo) -> Option<Value> {
         let usual = || option.usual().map(|text| Value::Text(text.to_string()));
         self.given.get(option.key).cloned().or_else(usual)
     }
 
-    /// Returns the value of the option called `key` as typed.
+    /// Returns the value of the option called `key`, as the user would type it.
     fn text(&self, key: &str) -> Option<String> {
         self.value(declared(key)).map(|value| value.typed())
     }
 
-    /// Returns the values of an option that may have several, as typed.
+    /// Returns the values of an option that may have several, as the user would type them.
     fn texts(&self, key: &str) -> Vec<String> {
         let value = self.value(declared(key));
         value.iter().flat_map(Value::several).map(Value::typed).collect()
@@ -220,7 +223,7 @@ impl Experiment {
     }
 }
 
-/// Returns the option called `key`, which is declared.
+/// Returns the option called `key`. It must be declared.
 fn declared(key: &str) -> &'static OptionInfo {
     find(key).unwrap_or_else(|| panic!("no option {key} is declared"))
 }

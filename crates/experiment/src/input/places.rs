@@ -1,4 +1,4 @@
-//! The places of values, so that a message says which option, line or keyword is wrong.
+//! The places of values, so that a message can say which option, line or keyword is wrong.
 
 use std::collections::HashMap;
 
@@ -7,11 +7,11 @@ use flashgc_base::spec::SpecError;
 
 use crate::options::{OptionInfo, find};
 
-/// The place of each value by its path: `--victim`, `a.toml:2:1`, or nothing for a keyword.
+/// The place of each value by its path: `--victim`, `a.toml:2:1`, or no entry for a keyword.
 #[derive(Clone, Debug, Default)]
 pub struct Places(HashMap<String, String>);
 
-/// The ways to write an option.
+/// The forms in which users write options.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Style {
     Flag,
@@ -20,7 +20,7 @@ enum Style {
 }
 
 impl Style {
-    /// Returns the way that a value at this place was written in.
+    /// Returns the form in which the user wrote the value at `place`.
     fn of(place: &str) -> Self {
         match place {
             flag if flag.starts_with("--") => Self::Flag,
@@ -31,40 +31,40 @@ impl Style {
 }
 
 impl Places {
-    /// Returns the places in `known`, by the paths of the values.
+    /// Returns the places in `known`, which has them by the paths of values.
     pub fn new(known: HashMap<String, String>) -> Self {
         Self(known)
     }
 
-    /// Returns the place of the value at `path`; the key where none is known.
+    /// Returns the place of the value at `path`, or the option's key if the place is unknown.
     pub fn at<'a>(&'a self, path: &'a str) -> &'a str {
         self.or(path, key_of(path))
     }
 
-    /// Returns the place of the value at `path`, and `other` where none is known.
+    /// Returns the place of the value at `path`, or `other` if the place is unknown.
     pub(super) fn or<'a>(&'a self, path: &str, other: &'a str) -> &'a str {
         self.0.get(path).map_or(other, String::as_str)
     }
 
-    /// Returns the place of one of several values.
+    /// Returns the place of one value of an option with several values.
     pub(super) fn element<'a>(&'a self, path: &'a str, index: usize) -> &'a str {
         self.0.get(&format!("{path}.{index}")).map_or(self.at(path), String::as_str)
     }
 
-    /// Returns the way in which the value at `path` is written. One that has no place is written as the others
-    /// are, and on the command line where some of them are there.
+    /// Returns the form in which the user writes the value at `path`. If the value has no place,
+    /// its form is that of the other values. The command line wins if any of them is from there.
     fn style(&self, path: &str) -> Style {
         if let Some(place) = self.0.get(path) {
             return Style::of(place);
         }
-        // A key of a command stands in no file.
+        // A key that is no option of experiments cannot be in a file.
         let files = find(key_of(path)).map(|_| Style::Line);
         let others: Vec<_> = self.0.values().map(|place| Style::of(place)).collect();
         let styles = [Some(Style::Flag), files].into_iter().flatten();
         styles.into_iter().find(|style| others.contains(style)).unwrap_or(Style::Keyword)
     }
 
-    /// Returns the subject of a message: the option's name, after the place in a file.
+    /// Returns the subject of a message: the option's name and, before it, its place in a file.
     fn subject_at(&self, path: &str) -> String {
         match self.0.get(path) {
             Some(place) if Style::of(place) == Style::Line => format!("{place}: {}", key_of(path)),
@@ -73,20 +73,20 @@ impl Places {
         }
     }
 
-    /// Returns the name of an option as the person who wrote the values writes it.
+    /// Returns the name of an option, in the form in which the user writes options.
     fn name(&self, path: &str) -> String {
         let key = key_of(path);
         match (find(key), self.style(path)) {
             (Some(option), Style::Flag) => format!("--{}", option.flag_name()),
-            // An option of a command that is none of experiments.
+            // This option belongs to a command, not to experiments.
             (None, Style::Flag) => format!("--{}", key.replace('_', "-")),
-            // Functions take the workload as an argument of that name.
+            // In functions, the argument for the workload has the name of the flag.
             (Some(option), Style::Keyword) if key == "source" => option.flag_name(),
             _ => key.to_string(),
         }
     }
 
-    /// Returns a value as the person who wrote the other values writes it.
+    /// Returns an option with `value`, in the form in which the user writes options.
     fn written(&self, path: &str, value: &str) -> String {
         let (section, key) = path.split_once('.').unwrap_or(("", path));
         match self.style(path) {
@@ -114,7 +114,7 @@ impl Names for Places {
     }
 }
 
-/// Returns `text` with every `{key}` in it as the name of that option.
+/// Replaces every `{key}` in `text` by a mark for the option with that key.
 pub(super) fn marked(text: &str) -> String {
     let mut parts = text.split('{');
     let mut named = parts.next().unwrap_or_default().to_string();
@@ -135,7 +135,7 @@ fn key_of(path: &str) -> &str {
     path.rsplit_once('.').map_or(path, |(_, key)| key)
 }
 
-/// Returns a fault at `place`.
+/// Makes an error that begins with `place`.
 pub(super) fn fault(
     place: impl std::fmt::Display,
     message: impl std::fmt::Display,
@@ -144,8 +144,8 @@ pub(super) fn fault(
     SpecError::new(format!("{place}: {message}"), hint)
 }
 
-/// Returns the error on a value of the option called `key` with its `place`, which replaces the name at
-/// the begin of the message.
+/// Returns `error` on a value of the option called `key`, with `place` instead of the option's name
+/// at the beginning of the message.
 pub(super) fn placed(place: &str, key: &str, error: SpecError) -> SpecError {
     let mut text = error.message.as_str();
     for named in [key, &key.replace('_', " ")] {

@@ -1,14 +1,14 @@
-//! Presets of devices: values of options that an experiment does not give.
+//! Presets of devices: values for options that an experiment does not give.
 
 use flashgc_base::spec::{SpecError, suggest};
 
 use super::places::{Places, fault};
 use crate::options::{ALTERNATIVES, Value};
 
-/// Returns `values` with those that their device gives to options that are not given.
+/// Returns `values` and, for options that are not given, the values of the experiment's device.
 ///
 /// # Errors
-/// There is no such device.
+/// The device is unknown.
 pub(super) fn with_device(
     values: &Value,
     places: &Places,
@@ -32,14 +32,14 @@ pub(super) fn with_device(
                 let added: Vec<_> = added.cloned().collect();
                 given.splice(0..0, added);
             }
-            // The section is refused as a whole.
+            // The whole section is refused later.
             Some(_) => {}
         }
     }
     Ok(Value::Table(sections))
 }
 
-/// Returns `true` if `given` has the option called `key`, or one that says the same thing in another way.
+/// Returns `true` if `given` has the option called `key` or an alternative to it.
 fn is_given(key: &str, given: &[(String, Value)]) -> bool {
     let has = |key: &str| given.iter().any(|(known, _)| known == key);
     let same = ALTERNATIVES.iter().filter(|(keys, _)| keys.contains(&key));

@@ -1,4 +1,4 @@
-//! The options of stored drives: which of them make one, and which its clock has.
+//! The options of stored drives: those that make a drive, and those that its clock has.
 
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::spec::SpecError;
@@ -6,14 +6,14 @@ use flashgc_ftl::Mapping;
 
 use super::{Experiment, declared};
 
-/// The bytes of a page of a stored drive.
+/// The size of a page of a stored drive, in bytes.
 const PAGE: u64 = 4096;
 
 impl Experiment {
     /// Refuses options that a stored drive does not have.
     ///
     /// # Errors
-    /// The first of them, and the reason.
+    /// The first option that a stored drive does not have, with the reason.
     pub fn check_stored(&self) -> Result<(), SpecError> {
         for (option, value) in self.given() {
             let Some(why) = option.unstored else { continue };
@@ -31,10 +31,10 @@ impl Experiment {
         Ok(())
     }
 
-    /// Refuses a mapping that a clock beside a stored drive cannot have.
+    /// Refuses a mapping that the clock of a stored drive cannot have.
     ///
     /// # Errors
-    /// There is no such mapping, or no drive with a clock has it.
+    /// The mapping is unknown, or drives with a clock do not have it.
     pub fn check_clock(&self) -> Result<(), SpecError> {
         let text = self.text("mapping").unwrap_or_default();
         let place = self.places.at("gc.mapping");

@@ -6,13 +6,14 @@ use flashgc_timed::tenants::{KEYS, check_key};
 use super::places::{Places, fault};
 use crate::options::{Value, find};
 
-/// The key of the option that has the tenants, and the list of tables in an experiment file.
+/// The key of the option for tenants, and of the list of tables in an experiment file.
 const TENANT: &str = "tenant";
 
-/// Returns every tenant in `values` as a text, whether it is a table or a text; `None` if none is given.
+/// Returns every tenant in `values` as a text. In `values` a tenant is a table or a text. `None` if
+/// no tenant is given.
 ///
 /// # Errors
-/// A tenant is neither, or has a wrong key or value.
+/// A tenant is neither a table nor a text, or has a wrong key or value.
 pub fn texts(values: &Value, places: &Places) -> Result<Option<Vec<String>>, SpecError> {
     let listed = values.get("workload").and_then(|workload| workload.get(TENANT));
     let (list, path) = match (values.get(TENANT), listed) {
@@ -42,7 +43,7 @@ pub fn texts(values: &Value, places: &Places) -> Result<Option<Vec<String>>, Spe
         .map(Some)
 }
 
-/// Returns `values` with every tenant as a text of the workload.
+/// Returns `values` with every tenant as a text in the section of the workload.
 ///
 /// # Errors
 /// The errors of [`texts`].
@@ -57,7 +58,7 @@ pub(super) fn gathered(values: &Value, places: &Places) -> Result<Value, SpecErr
     Ok(Value::Table(others.cloned().chain([workload]).collect()))
 }
 
-/// Returns a tenant as a text.
+/// Converts a tenant to a text.
 fn text(tenant: &Value, path: &str, places: &Places, above: &str) -> Result<String, SpecError> {
     let place = places.or(path, above);
     let text = match tenant {

@@ -7,17 +7,17 @@ use super::kinds::{Case, Drives, Holder, Kind, Section, Words};
 use super::numbers;
 use super::value::Value;
 
-/// Reads a text only to check it; the first text is the option's key.
+/// Checks a text; the first argument is the key of the option.
 pub type Check = fn(&str, &str) -> Result<(), SpecError>;
 
-/// Options of which one must be given for another to have an effect.
+/// The condition that one of several other options must be given.
 #[derive(Clone, Copy, Debug)]
 pub struct OnlyWith {
     /// The keys of these options.
     pub others: &'static [&'static str],
-    /// A value of the first.
+    /// A value of the first of these options.
     pub example: &'static str,
-    /// The reason.
+    /// The reason why the option has no effect without them.
     pub why: &'static str,
 }
 
@@ -36,32 +36,33 @@ pub struct OptionInfo {
     pub metavar: &'static str,
     /// The default as typed, or in words; empty if there is none.
     pub default: &'static str,
-    /// The circumstances with another default.
+    /// The circumstances in which the default is another one.
     pub cases: &'static [(Case, &'static str)],
     /// The meaning and the effect of the option, in plain sentences. `{words}` stands for the
     /// words, `{other_key}` for another option's name.
     pub help: &'static str,
     /// A value worth showing; may be empty.
     pub example: &'static str,
-    /// `true` if a plain number is refused, because it would be taken for another unit than meant.
+    /// `true` if a plain number is refused, because users would expect another unit.
     pub needs_unit: bool,
-    /// The unit that messages propose for a size.
+    /// The unit that error messages propose for a size.
     unit: &'static str,
-    /// The smallest and the largest number.
+    /// The smallest and the largest whole number allowed.
     pub range: Option<(u64, u64)>,
-    /// The smallest and the largest real number.
+    /// The smallest and the largest real number allowed.
     bounds: Option<(f64, f64)>,
-    /// The drives it applies to.
+    /// The drives that the option applies to.
     pub drives: Drives,
-    /// The physical reason why it does not apply to others; empty if it applies to all.
+    /// The physical reason why the option does not apply to other drives; empty if it applies to
+    /// all.
     pub why_drives: &'static str,
-    /// The hint for a drive that it does not apply to; may be empty.
+    /// The hint for drives that the option does not apply to; may be empty.
     pub instead: &'static str,
-    /// The options of which one must be given for it to have an effect.
+    /// The options of which one must be given for this option to have an effect.
     pub only_with: Option<OnlyWith>,
-    /// The physical reason why a stored drive does not have it; `None` for an option that makes one.
+    /// The physical reason why a stored drive does not have the option; `None` if it has it.
     pub unstored: Option<&'static str>,
-    /// `true` if only a run makes it, and only of one configuration.
+    /// `true` if the option applies only to a run, and only of one configuration.
     pub once: bool,
     /// `true` if several values make several configurations to compare.
     pub several: bool,
@@ -69,9 +70,9 @@ pub struct OptionInfo {
     pub listing: bool,
     /// The words to choose from.
     pub words: Words,
-    /// The struct with the value.
+    /// The struct that holds the value.
     pub holder: Holder,
-    /// The field of that struct.
+    /// The field of that struct that holds the value.
     pub field: &'static str,
     check: Option<Check>,
 }
@@ -114,8 +115,8 @@ impl OptionInfo {
         }
     }
 
-    /// Declares an option that is a field of a struct; its key is the field's name unless another
-    /// is given.
+    /// Declares an option that is a field of a struct. Its key is the field's name unless
+    /// [`Self::key`] sets another.
     pub(super) const fn of(
         mut self,
         holder: Holder,
@@ -133,7 +134,7 @@ impl OptionInfo {
         self
     }
 
-    /// Declares an option that is no field.
+    /// Declares an option that is not a field of a struct.
     pub(super) const fn named(
         self,
         key: &'static str,
@@ -143,13 +144,13 @@ impl OptionInfo {
         self.of(Holder::None, key, default, help)
     }
 
-    /// Sets another key than the field's name.
+    /// Sets a key that differs from the field's name.
     pub(super) const fn key(mut self, key: &'static str) -> Self {
         self.key = key;
         self
     }
 
-    /// Sets another name on the command line than the key.
+    /// Sets a name on the command line that differs from the key.
     pub(super) const fn flag(mut self, flag: &'static str) -> Self {
         self.flag = flag;
         self
@@ -167,7 +168,7 @@ impl OptionInfo {
         self
     }
 
-    /// Sets a value worth showing.
+    /// Sets the example value.
     pub(super) const fn example(mut self, example: &'static str) -> Self {
         self.example = example;
         self
@@ -179,13 +180,14 @@ impl OptionInfo {
         self
     }
 
-    /// Sets the unit that messages propose.
+    /// Sets the unit that error messages propose.
     pub(super) const fn unit(mut self, unit: &'static str) -> Self {
         self.unit = unit;
         self
     }
 
-    /// Refuses the option where none of `others` is given, and says why; `example` is a value of the first.
+    /// Refuses the option if none of `others` is given, for the reason `why`. `example` is a value
+    /// of the first.
     pub(super) const fn only_with(
         mut self,
         others: &'static [&'static str],
@@ -196,7 +198,7 @@ impl OptionInfo {
         self
     }
 
-    /// Lets the option make a stored drive.
+    /// Says that a stored drive has the option.
     pub(super) const fn stored(mut self) -> Self {
         self.unstored = None;
         self
@@ -208,8 +210,8 @@ impl OptionInfo {
         self
     }
 
-    /// Returns `true` if the clock beside a stored drive has the option: the shape of flash, and all that only
-    /// drives with a clock have.
+    /// Returns `true` if the clock of a stored drive has the option. These are the shape of the
+    /// flash, and all options that only drives with a clock have.
     pub fn is_of_clock(&self) -> bool {
         const SHAPE: [&str; 6] = [
             "pages_per_block",
@@ -224,19 +226,19 @@ impl OptionInfo {
             || SHAPE.contains(&self.key)
     }
 
-    /// Refuses the option for several configurations, and for results that are kept.
+    /// Refuses the option for several configurations, and for results that are stored.
     pub(super) const fn once(mut self) -> Self {
         self.once = true;
         self
     }
 
-    /// Sets the smallest and the largest number.
+    /// Sets the smallest and the largest whole number allowed.
     pub(super) const fn range(mut self, least: u64, most: u64) -> Self {
         self.range = Some((least, most));
         self
     }
 
-    /// Sets the smallest and the largest real number.
+    /// Sets the smallest and the largest real number allowed.
     pub(super) const fn between(mut self, least: f64, most: f64) -> Self {
         self.bounds = Some((least, most));
         self
@@ -249,7 +251,8 @@ impl OptionInfo {
         self
     }
 
-    /// Restricts the option to drives that count, for a physical reason, and sets the hint for others.
+    /// Restricts the option to counting drives, for a physical reason, and sets the hint for other
+    /// drives.
     pub(super) const fn counting(mut self, instead: &'static str, why: &'static str) -> Self {
         self.drives = Drives::Counting;
         self.instead = instead;
@@ -275,7 +278,7 @@ impl OptionInfo {
         self
     }
 
-    /// Lets the names of a list of the registry be the words to choose from.
+    /// Sets the words to choose from to the names in a list of the registry.
     pub(super) const fn listed(mut self, list: &'static str) -> Self {
         self.words = Words::Listed(list);
         self
@@ -287,7 +290,7 @@ impl OptionInfo {
         self
     }
 
-    /// Returns section and key: `drive.blocks`.
+    /// Returns the section and the key: `drive.blocks`.
     pub fn path(&self) -> String {
         format!("{}.{}", self.section.name(), self.key)
     }
@@ -302,10 +305,10 @@ impl OptionInfo {
         (!self.default.is_empty() && !self.default.contains(' ')).then_some(self.default)
     }
 
-    /// Returns the default in a circumstance.
+    /// Returns the default in the circumstance `case`.
     ///
     /// # Panics
-    /// Panics if the option has no default of its own there.
+    /// Panics if the option has no special default in that circumstance.
     pub fn case(&self, case: Case) -> &'static str {
         let case_value = self.cases.iter().find(|(known, _)| *known == case);
         case_value.unwrap_or_else(|| panic!("{} is the same {}", self.key, case.words())).1
@@ -314,7 +317,7 @@ impl OptionInfo {
     /// Reads a real number or a share.
     ///
     /// # Errors
-    /// The value is none.
+    /// The value is no real number or share.
     pub fn real(&self, value: &Value) -> Result<f64, SpecError> {
         let typed = value.typed();
         let number = match value {
@@ -336,10 +339,10 @@ impl OptionInfo {
         }
     }
 
-    /// Reads a whole number, a size, or the pages of `page` bytes of a size.
+    /// Reads a whole number, a size, or a size in pages of `page` bytes.
     ///
     /// # Errors
-    /// The value is none, or out of the option's range.
+    /// The value is no such number, or is out of the option's range.
     pub fn whole(&self, value: &Value, page: u64) -> Result<u64, SpecError> {
         let number = match (self.kind, value) {
             (Kind::Size, _) => numbers::size_of(value, self.unit)?,
@@ -358,7 +361,7 @@ impl OptionInfo {
         })
     }
 
-    /// Returns the error on a count with its range as the hint, if that is narrow.
+    /// Returns the error for a wrong count. Its hint is the range, if that is narrow.
     fn with_range(&self, error: SpecError) -> SpecError {
         match self.range {
             Some((least, most)) if most <= 0xFFFF => SpecError::new(
@@ -369,11 +372,11 @@ impl OptionInfo {
         }
     }
 
-    /// Checks that `text` is a value of this option, as far as that shows without a drive.
+    /// Checks that `text` is a value of this option, as far as that needs no drive.
     ///
     /// # Errors
-    /// Fails if the option does not take the value, with the value found, those expected, and a
-    /// hint.
+    /// Fails if the option does not take the value. The error has the value, the expected values,
+    /// and a hint.
     pub fn check(&self, text: &str) -> Result<(), SpecError> {
         if let Some(check) = self.check {
             return check(self.key, text);
@@ -388,7 +391,7 @@ impl OptionInfo {
         }
         let expected = words.join(if words.len() == 2 { " or " } else { ", " });
         let message = format!("found '{text}', expected {expected}");
-        // The words are in the message already; only a near one is worth a hint.
+        // The message lists the words already: a hint is useful only if one of them is similar.
         let hint = suggest(text, words);
         let near = hint.starts_with("did you mean");
         Err(SpecError::new(message, if near { hint } else { String::new() }))

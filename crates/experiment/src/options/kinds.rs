@@ -7,7 +7,7 @@ use serde::Serialize;
 pub enum Section {
     /// `[workload]`: the host's commands.
     Workload,
-    /// `[drive]`: the flash, its size and its state at first.
+    /// `[drive]`: the flash, its size and its initial state.
     Drive,
     /// `[gc]`: garbage collection, and where pages go.
     Gc,
@@ -36,7 +36,8 @@ impl Section {
         }
     }
 
-    /// Returns the reason why a stored drive has no option of this section, unless the option says otherwise.
+    /// Returns the reason why a stored drive has no options of this section, unless an option gives
+    /// its own reason.
     pub(super) const fn why_unstored(self) -> &'static str {
         match self {
             Self::Workload => "its writes are those of a real host",
@@ -47,7 +48,7 @@ impl Section {
         }
     }
 
-    /// Returns one line for people.
+    /// Returns a summary of the section in one line.
     pub fn summary(self) -> &'static str {
         match self {
             Self::Workload => "Reads, writes and TRIMs of the host",
@@ -66,7 +67,7 @@ impl Section {
 pub enum Kind {
     /// A whole number.
     Count,
-    /// A number with or without a unit of the option's own: `2` or `5%`, `20x` or `1000000`.
+    /// A number, with or without a unit that the option defines: `2` or `5%`, `20x` or `1000000`.
     Amount,
     /// A size in bytes, with its unit.
     Size,
@@ -87,12 +88,12 @@ pub enum Kind {
     Time,
     /// A name with parameters: `d-choices:d=10`.
     Spec,
-    /// Anything else: a path, a text with a form of its own.
+    /// Any other text: a path, or a form that the option defines.
     Text,
 }
 
 impl Kind {
-    /// Returns `true` if the value is a text, which its own reader checks.
+    /// Returns `true` if the value is a text that has its own parser.
     pub fn is_text(self) -> bool {
         matches!(
             self,
@@ -121,7 +122,7 @@ impl Kind {
 pub enum Drives {
     /// Every drive.
     All,
-    /// Drives that count page programs.
+    /// Drives that count page programs, without a clock.
     Counting,
     /// Drives with a clock.
     Timed,
@@ -142,7 +143,7 @@ impl Drives {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Holder {
-    /// No struct: the value becomes part of others.
+    /// No struct: the value is combined with others.
     #[serde(rename = "")]
     None,
     /// [`RunConfig`](super::RunConfig).
@@ -157,18 +158,18 @@ pub enum Holder {
     Timed,
 }
 
-/// The words that complete an option, and that its help may list as `{words}`.
+/// The words that complete an option's value. Help texts can list them as `{words}`.
 #[derive(Clone, Copy, Debug)]
 pub enum Words {
     /// There are no words.
     None,
-    /// The words that the function returns.
+    /// The words that this function returns.
     Fixed(fn() -> Vec<&'static str>),
-    /// The names of this list of the registry.
+    /// The names in this list of the registry.
     Listed(&'static str),
 }
 
-/// A circumstance in which the default is another.
+/// A circumstance in which an option may have another default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Case {
@@ -180,9 +181,9 @@ pub enum Case {
     Trace,
     /// The workload is a trace and the drive has a clock.
     TimedTrace,
-    /// The drive stands under a virtual memory system.
+    /// The drive is the swap space of a virtual memory system.
     Swap,
-    /// The workload is a trace and the drive stands under a virtual memory system.
+    /// The workload is a trace and the drive is the swap space of a virtual memory system.
     SwapTrace,
     /// The run goes on until blocks have failed.
     UntilFailure,

@@ -2,8 +2,8 @@
 //! example, and the drives it applies to.
 //!
 //! The command line, experiment files, the JSON schema, the keywords of the Python functions, the
-//! reference pages and the engine's defaults are made from these declarations. [`options`] lists them;
-//! the structs of this module hold what the engine is given.
+//! reference pages and the engine's defaults are made from these declarations. [`options`] lists
+//! them. The structs of this module hold the values that the engine gets.
 
 mod info;
 mod kinds;
@@ -21,7 +21,8 @@ pub use run::{HostConfig, NONE, RunConfig, SwapConfig, TraceConfig};
 pub use timed::{TimedConfig, TimelineConfig};
 pub use value::Value;
 
-/// Options that say the same thing in different ways, of which one may be given, and the reason.
+/// Sets of options that say the same thing in different ways, with the reason. Only one of a set
+/// may be given.
 pub const ALTERNATIVES: [(&[&str], &str); 3] = [
     (&["blocks", "capacity"], "each is the size of the drive"),
     (&["spare", "overprovision"], "spare = overprovision / (1 + overprovision)"),
@@ -39,7 +40,7 @@ pub struct Excluded {
     pub with: &'static str,
     /// The physical reason.
     pub why: &'static str,
-    /// A remedy; empty where it is to leave one of them out.
+    /// The advice; empty if it is to leave out one of the two.
     pub hint: &'static str,
 }
 
@@ -52,7 +53,7 @@ const fn excluded(
     Excluded { key, with, why, hint }
 }
 
-/// The pairs of options that cannot be given together, whatever their values are.
+/// The pairs of options that cannot be given together, for any values.
 pub static EXCLUDED: &[Excluded] = &[
     excluded(
         "host_cache",
@@ -97,7 +98,7 @@ const REFERENCES: &str = "the run of a program is as long as its references to m
 const PRESET: &str = "a GC preset is a victim policy and a placement";
 const OF_TENANTS: &str = "each tenant has its own";
 
-/// Declares a struct that the engine reads and the options that fill it, from one text.
+/// Declares, from one text, a struct that the engine reads and the options that fill it.
 ///
 /// A field `name: type => "default", "help", info;` is an option: its default is written as a user
 /// would type it, and the help is its documentation. A field `name: type = value;` is no option.
@@ -162,7 +163,8 @@ mod tests {
             assert!(keys.insert(option.key), "{} is declared twice", option.key);
             let others = option.cases.iter().map(|(_, value)| *value);
             for value in others.chain([option.default]) {
-                // Some defaults are no value, or put in words, because they depend on the workload.
+                // Some defaults are not values but descriptions, because they depend on the
+                // workload.
                 if !["", "none"].contains(&value) && !value.contains(' ') {
                     assert_eq!(option.check(value), Ok(()), "{} = {value}", option.key);
                 }
@@ -196,7 +198,7 @@ mod tests {
     fn a_trace_that_sizes_its_drive_gives_it_hundreds_of_blocks() {
         let free = RunConfig { blocks: None, pages_per_block: None, ..RunConfig::default() };
         let chosen = |config: &RunConfig, units| config.with_block(units).pages_per_block.unwrap();
-        // 131,072 pages are 512 blocks of 256.
+        // The drive should have 512 blocks; 131,072 pages fill 512 blocks of 256 pages.
         let pages = [140_383, 131_072, 131_071, 100_000, 16_384, 2_980, 1];
         let sizes = pages.map(|units| chosen(&free, Some(units)));
         assert_eq!(sizes, [256, 256, 128, 128, 32, 8, 8]);
@@ -213,11 +215,11 @@ mod tests {
         assert_eq!(chosen(&eight, Some(1)), chosen(&free, Some(1)));
         assert!(!eight.has_blocks_of(&free), "they are equal for this trace alone");
         assert!(free.has_blocks_of(&free.clone()));
-        // Each of 32 planes is to have 128 blocks.
+        // Each of the 32 planes should have 128 blocks.
         let clock = TimedConfig { channels: 8, dies: 4, ..TimedConfig::default() };
         let timed = RunConfig { timed: Some(clock), ..free.clone() };
         assert_eq!([1 << 20, 1_000_000].map(|units| chosen(&timed, Some(units))), [256, 128]);
-        // Four mapping units are a page.
+        // A page has four mapping units.
         let packed = RunConfig { page_size: 16_384, mapping_unit: Some(4096), ..free };
         assert_eq!(chosen(&packed, Some(4 * 131_072)), 256);
         assert_eq!(chosen(&packed, Some(131_072)), 64);

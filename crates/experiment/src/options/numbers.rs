@@ -1,11 +1,11 @@
-//! Numbers from values of options, which are texts or numbers already.
+//! Numbers from the values of options. A value is a text or already a number.
 
 pub use flashgc_base::numbers::{count, page_size, pages, percent, share, size};
 use flashgc_base::spec::SpecError;
 
 use super::value::Value;
 
-/// Returns the whole number that a value is, or that its text stands for.
+/// Converts a value to a whole number.
 ///
 /// # Errors
 /// The errors of [`count`].
@@ -16,7 +16,7 @@ pub fn count_of(value: &Value) -> Result<i128, SpecError> {
     }
 }
 
-/// Returns the bytes that a value is, or that its text stands for.
+/// Converts a value to bytes. `usual` is the unit that messages propose.
 ///
 /// # Errors
 /// The errors of [`size`], and a negative number.
@@ -30,7 +30,7 @@ pub fn size_of(value: &Value, usual: &str) -> Result<i128, SpecError> {
     }
 }
 
-/// Returns the share that a value is, or that its text stands for.
+/// Converts a value to a share.
 ///
 /// # Errors
 /// The errors of [`share`].

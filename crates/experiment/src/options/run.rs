@@ -1,4 +1,4 @@
-//! The options of every drive: its shape, its collections, its host, and the course of the runs.
+//! The options of every drive: its shape, its collections, its host, and the length of the runs.
 
 use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::SpecError;
@@ -20,7 +20,7 @@ use super::kinds::{Case, Kind, Section};
 use super::timed::TimedConfig;
 use crate::times::Times;
 
-/// The victim policy and the write frontier of a mapping that takes none.
+/// The text for the victim policy and the write frontier of a mapping that has neither.
 pub const NONE: &str = "none";
 
 const fn workload(kind: Kind) -> OptionInfo {
@@ -47,22 +47,24 @@ const fn run(kind: Kind) -> OptionInfo {
     OptionInfo::new(Section::Run, kind)
 }
 
-/// The reason why no drive with a clock stands under a virtual memory system.
+/// The reason why a drive with a clock cannot be the swap space of a virtual memory system.
 const MEMORY: &str = "references to memory have no arrival times";
 
 /// The reason why a run with a clock has no length in pages or collections.
 const LENGTH: &str = "a run with a clock ends between two requests";
 
-/// The pages of a block by default.
+/// The default number of pages of a block.
 const PAGES_PER_BLOCK: u32 = 256;
-/// The fewest pages of a block that is chosen for a trace, and the fewest blocks that its drive is to have.
+/// For a block size chosen for a trace: the fewest pages of a block, and the fewest blocks that the
+/// drive should have.
 const FEWEST_PAGES: u32 = 8;
 const FEWEST_BLOCKS: u64 = 512;
 
 super::holder! {
     /// One configuration, as typed or as read from an experiment file.
     ///
-    /// The later fields are not written if they have their default, so that digests stay.
+    /// Later fields are written only if they differ from their defaults, so that digests do not
+    /// change.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     pub struct RunConfig: Run in RUN {
@@ -148,7 +150,7 @@ super::holder! {
             drive(Kind::Text).unstored("it answers as soon as its file does").metavar("TIMES")
                 .example("read=60us,program=800us,erase=1.5ms,transfer=20us")
                 .checked(|_, text| Times::parse(text).map(drop));
-        /// The clock, channels and queues of a timed drive; `None` for one that only counts.
+        /// The clock, channels and queues of a timed drive; `None` for a counting drive.
         #[serde(skip_serializing_if = "Option::is_none")]
         timed: Option<TimedConfig> = None;
         /// The page cache of a virtual memory system, if there is one.
@@ -198,8 +200,8 @@ super::holder! {
                 .checked(|_, text| Warmup::parse(text).map(drop));
         /// The length of the run.
         length: Length = Length::Writes("20x".into());
-        /// The share of the mean that the 95% half width must come below; the runs go on until it
-        /// does.
+        /// The precision: the 95% half width, as a share of the mean, at which the runs end. `None`
+        /// for a fixed length.
         precision: Option<f64> = None;
         runs: u32 => "1",
             "Number of runs. Each has its own seed.",
@@ -225,8 +227,8 @@ fn is_fifo(allocation: &str) -> bool {
 }
 
 impl RunConfig {
-    /// Returns `true` if the placement needs writes with streams and no table of addresses gives them: the host
-    /// of a drive in use names them.
+    /// Returns `true` if the placement needs writes with streams and no table of addresses gives
+    /// them. Then the host of a drive in use must name the streams.
     pub fn host_names_streams(&self) -> bool {
         let placement = PlacementSpec::parse(&self.placement);
         self.streams.is_none() && placement.is_ok_and(|placement| placement.needs_streams())
@@ -243,8 +245,8 @@ impl RunConfig {
         self.mapping_unit.unwrap_or(self.page_size)
     }
 
-    /// Returns the capacity that a drive of `logical_pages` offers the workload, and the size of requests that
-    /// generators make.
+    /// Returns the capacity that a drive of `logical_pages` pages offers the workload, and the size
+    /// of the requests that generators make.
     pub fn space(&self, logical_pages: u32) -> Space {
         let page_size = self.unit();
         Space { logical_pages, page_size, request_size: self.request_size.unwrap_or(page_size) }
@@ -279,7 +281,7 @@ impl RunConfig {
         pages.saturating_mul(self.units_per_page())
     }
 
-    /// Returns `true` if both drives get blocks of the same number of pages for every trace.
+    /// Returns `true` if, for every trace, both drives get blocks with the same number of pages.
     pub fn has_blocks_of(&self, other: &Self) -> bool {
         let rule = |config: &Self| {
             (config.pages_per_block, config.is_sized(), config.units_per_page(), config.planes())
@@ -294,7 +296,7 @@ impl RunConfig {
         })
     }
 
-    /// Returns `true` if the size of the drive was asked for.
+    /// Returns `true` if the configuration gives the size of the drive.
     pub fn is_sized(&self) -> bool {
         self.blocks.is_some() || self.capacity.is_some()
     }
@@ -303,9 +305,10 @@ impl RunConfig {
         (self.page_size / self.unit().max(1)).max(1)
     }
 
-    /// Returns the configuration with its pages of a block. Without a number that was asked for, a trace of
-    /// `units` mapping units that gives the drive its size gets blocks of a power of two of pages, at most
-    /// 256, of which the drive has hundreds.
+    /// Returns the configuration with a number of pages of a block. If the configuration gives
+    /// neither that number nor the size of the drive, `units` is the number of mapping units of the
+    /// trace. The block then gets a power of two of pages, at most 256, so that the drive has
+    /// hundreds of blocks.
     #[must_use]
     pub fn with_block(&self, units: Option<u64>) -> Self {
         let most = match units.filter(|_| !self.is_sized()) {
@@ -418,7 +421,7 @@ super::holder! {
 }
 
 super::holder! {
-    /// The memory of a virtual memory system.
+    /// The page cache of a virtual memory system.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct SwapConfig: Swap in SWAP {
@@ -441,7 +444,7 @@ super::holder! {
     }
 }
 
-/// Options that become part of other values; listed before the others of their section.
+/// Options that are combined with others; help lists them before the others of their section.
 static FIRST: &[OptionInfo] = &[
     drive(Kind::Word).flag("drive").words(|| vec!["counting", "timed"]).named(
         "kind",
@@ -500,7 +503,7 @@ static FIRST: &[OptionInfo] = &[
         ),
 ];
 
-/// Options that become part of other values; listed after the others of their section.
+/// Options that are combined with others; help lists them after the others of their section.
 static LAST: &[OptionInfo] = &[
     drive(Kind::Share).stored().example("28%").several().named(
         "overprovision",
@@ -524,12 +527,12 @@ fn gc_presets() -> Vec<&'static str> {
 }
 
 fn check_writes(_: &str, text: &str) -> Result<(), SpecError> {
-    // Only the text itself is checked: the drive may have any size.
+    // Only the text itself is checked, so any size of the drive will do.
     Plan::new(Warmup::Auto, &Length::Writes(text.to_string()), 1 << 20, None, Ok).map(drop)
 }
 
 fn check_until(_: &str, text: &str) -> Result<(), SpecError> {
-    // A share is read only when the value is used.
+    // A precision is parsed only when the value is used.
     let share = text.contains('=') || text.trim() == "precision";
     if share { Ok(()) } else { EndOfLife::parse(text).map(drop) }
 }

@@ -18,10 +18,11 @@ use serde::{Deserialize, Serialize};
 use super::info::OptionInfo;
 use super::kinds::{Kind, Section};
 
-/// The reason why a stored drive has no option of a clock.
+/// The reason why a stored drive has no options of a clock.
 const NO_CLOCK: &str = "it answers as soon as its file does";
 
-// Each has the reason why a drive without a clock has no such option, unless the option gives its own.
+// Each gives the reason why a drive without a clock has no such option, unless the option gives its
+// own reason.
 const fn drive(kind: Kind) -> OptionInfo {
     OptionInfo::new(Section::Drive, kind)
         .timed("a counting drive has one plane, and its operations take no time")
@@ -43,7 +44,7 @@ const fn run(kind: Kind) -> OptionInfo {
     OptionInfo::new(Section::Run, kind).timed("requests to a counting drive take no time")
 }
 
-/// The reason why only a drive with a clock has a region in SLC mode.
+/// The reason why only a drive with a clock has an SLC region.
 const SLC: &str =
     "blocks in SLC mode are emptied in idle time, which only a drive with a clock has";
 
@@ -224,11 +225,11 @@ super::holder! {
         worst: bool => "no",
             "Keep and show what the die did while each of the slowest requests waited.",
             run(Kind::YesNo).once();
-        /// A timeline of single operations to write; it changes no figure, and results do not
+        /// A timeline of single operations to write. It changes no figure, and results do not
         /// record it.
         #[serde(skip_serializing)]
         timeline: Option<TimelineConfig> = None;
-        /// Trace events to write; they change no figure either, and results do not record them.
+        /// Trace events to write. They change no figure, and results do not record them.
         #[serde(skip_serializing)]
         trace_events: Option<TraceEventsConfig> = None;
     }
@@ -240,8 +241,8 @@ super::holder! {
 pub struct TimelineConfig {
     /// The file.
     pub file: String,
-    /// The begin and the end since the start, `0ms:50ms`; or the time around the slowest request,
-    /// `worst`.
+    /// The begin and the end as times since the start, `0ms:50ms`, or `worst` for the time around
+    /// the slowest request.
     pub window: String,
 }
 
@@ -261,7 +262,7 @@ impl TimelineConfig {
 pub struct TraceEventsConfig {
     /// The file.
     pub file: String,
-    /// The begin and the end since the start; `None` for the whole run.
+    /// The begin and the end as times since the start; `None` for the whole run.
     pub window: Option<String>,
 }
 
@@ -269,7 +270,8 @@ impl TraceEventsConfig {
     /// Returns the begin and the end in nanoseconds.
     ///
     /// # Errors
-    /// Returns the errors of [`parse_window`]; also fails if the window is only known at the end.
+    /// Returns the errors of [`parse_window`]. Also fails for the window `worst`, which is known
+    /// only at the end.
     pub fn parse(&self) -> Result<(u64, u64), SpecError> {
         match self.window.as_deref().map(parse_window).transpose()? {
             None => Ok((0, u64::MAX)),
@@ -285,7 +287,7 @@ impl TraceEventsConfig {
     }
 }
 
-/// Options that become part of other values.
+/// Options that are combined with others.
 static OTHERS: &[OptionInfo] = &[
     run(Kind::Text).metavar("FILE").example("timeline.json").once().named(
         "timeline",
@@ -318,8 +320,8 @@ static OTHERS: &[OptionInfo] = &[
         ),
 ];
 
-/// Returns `true` if the cells are the default ones, which are not written: keys of earlier results
-/// stay.
+/// Returns `true` if cells have the default number of bits. The default is not written, so that the
+/// digests of earlier results do not change.
 fn is_tlc(bits: &u32) -> bool {
     *bits == 3
 }

@@ -1,17 +1,17 @@
-//! Values as users type them; defaults are read from them.
+//! Values as users type them. The defaults of options are parsed from such texts.
 
 use super::numbers;
 
-/// A type that the default of an option can have.
+/// A type of an option's default.
 pub(crate) trait Typed: Sized {
-    /// Returns the value of `text`, if it is one.
+    /// Parses `text`; `None` if it is not a value.
     fn read(text: &str) -> Option<Self>;
 }
 
-/// Returns the value of a default.
+/// Parses the default of an option.
 ///
 /// # Panics
-/// Panics if `text` is no value. That is a fault of the declaration, and a test finds it.
+/// Panics if `text` is not a value. Then the declaration is wrong, and a test fails.
 pub(crate) fn read<T: Typed>(text: &str) -> T {
     T::read(text).unwrap_or_else(|| panic!("'{text}' is no default of its option"))
 }
@@ -53,7 +53,7 @@ impl Typed for Vec<String> {
     }
 }
 
-/// An empty text, and a text of several words that describes the default, are no value.
+/// An empty text is not a value, nor is a text of several words that describes the default.
 impl<T: Typed> Typed for Option<T> {
     fn read(text: &str) -> Option<Self> {
         match text {

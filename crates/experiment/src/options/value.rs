@@ -1,8 +1,8 @@
-//! Values as they are given: typed, read from a file, or handed over by a program.
+//! Values as users give them: typed, read from a file, or passed by a program.
 
 use std::fmt;
 
-/// A value of an option before it is read.
+/// A value of an option before it is parsed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// A text.
@@ -17,14 +17,14 @@ pub enum Value {
     List(Vec<Value>),
     /// Values by name.
     Table(Vec<(String, Value)>),
-    /// A text that is not UTF-8, as it is shown.
+    /// A text that is not UTF-8, as messages show it.
     NotUtf8(String),
-    /// Anything else, as it is shown.
+    /// Any other value, as messages show it.
     Other(String),
 }
 
 impl Value {
-    /// Returns the values of a list, and any other value as the only one.
+    /// Returns the values of a list. Any other value is returned as a list of one.
     pub fn several(&self) -> &[Self] {
         match self {
             Self::List(values) => values,
@@ -32,7 +32,7 @@ impl Value {
         }
     }
 
-    /// Returns the value as it is typed.
+    /// Returns the value as the user would type it.
     pub fn typed(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -40,7 +40,7 @@ impl Value {
         }
     }
 
-    /// Returns the values of a table by name; none of any other value.
+    /// Returns the values of a table by name. Any other value has none.
     pub fn entries(&self) -> &[(String, Self)] {
         match self {
             Self::Table(values) => values,
@@ -48,7 +48,7 @@ impl Value {
         }
     }
 
-    /// Returns the values of a table by name; none of any other value.
+    /// Returns the values of a table by name. Any other value has none.
     pub fn into_entries(self) -> Vec<(String, Self)> {
         match self {
             Self::Table(values) => values,
@@ -62,7 +62,7 @@ impl Value {
     }
 }
 
-/// Writes the value as messages show it: texts in quotes.
+/// Writes the value as messages show it: texts are quoted.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! The part of a result that only runs with a clock have: response times, and the findings about them.
+//! The part of a result that only a clock has: response times, and the findings about them.
 
 use std::collections::BTreeMap;
 
@@ -24,26 +24,28 @@ use crate::result::RunResult;
 use crate::steadiness::{Drift, FEWEST_ERASES, Steadiness};
 use crate::stream_results::StreamResult;
 
-/// The share of programs below which multi-plane operations join next to nothing.
+/// The share of programs that are executed together, below which multi-plane operations have next
+/// to no effect.
 const LEAST_JOINED: f64 = 0.01;
 
-/// The rounds of collections below which nothing shows whether amplification is steady.
+/// The number of rounds of collections that a test of steadiness needs.
 const FEWEST_ROUNDS: f64 = 20.0;
 
-/// The share of the written pages above which a write cache that holds them more at the end is filling.
+/// A write cache is filling if the pages it holds grow by more than this share of the written
+/// pages.
 const MOST_FILLED: f64 = 0.1;
 
-/// The part of a result that only runs with a clock have.
+/// The part of a result that only a clock has.
 pub(super) struct ClockPart<'a> {
     timed: &'a Timed,
     runs: Vec<Timings>,
     result: TimedResult,
-    /// The finding that the write cache was filling.
+    /// The finding that the write cache was filling; `None` if it was not.
     filling: Option<Finding>,
 }
 
 impl<'a> Summary<'a> {
-    /// The parts of runs with a clock, in the order in which results show their findings.
+    /// The parts for runs with a clock, in the order in which results show their findings.
     pub(super) const CLOCK_PARTS: [Part<Self>; 14] = [
         Self::on_the_end,
         |summary| summary.on_clock(ClockPart::on_load),
@@ -65,7 +67,7 @@ impl<'a> Summary<'a> {
         self.clock.as_ref().map_or_else(Vec::new, |clock| part(clock, self))
     }
 
-    /// Returns the number of runs that wrote pages, at least 1, to take means over.
+    /// Returns the number of runs that wrote pages, at least 1. Means are taken over these runs.
     fn writing_runs(&self) -> f64 {
         self.values.len().max(1) as f64
     }
@@ -91,7 +93,7 @@ impl<'a> ClockPart<'a> {
         self.runs.iter().map(|run| &run.paces[..]).collect()
     }
 
-    /// Adds the figures to those of the counts.
+    /// Adds the figures of the clock to `result`.
     pub(super) fn add_to(mut self, result: &mut RunResult) {
         result.timeline = self.runs.first_mut().and_then(|run| run.meter.take_timeline());
         if let Some(streams) = &mut result.streams {
@@ -105,8 +107,9 @@ impl<'a> ClockPart<'a> {
         result.timed = Some(self.result);
     }
 
-    /// Returns `true` if neither amplification nor the time for a request moves in the measured part, as far as
-    /// there is one, and the drive erased what it wrote to. Without an erase nothing shows that writes are steady.
+    /// Returns `true` if neither amplification nor the time for a request changes in the measured
+    /// part, and blocks were erased for what was written. Without an erase, nothing shows that
+    /// writes are steady.
     pub(super) fn is_steady(&self, summary: &Summary<'_>) -> bool {
         let Steadiness { amplification, pace, .. } = summary.steadiness;
         let counters = &summary.counted.counters;
@@ -124,11 +127,11 @@ impl<'a> ClockPart<'a> {
             && pace.is_none_or(|change| change.is_settled())
     }
 
-    /// Returns the findings that requests come too fast, and that none met a collection.
+    /// Returns the findings that requests arrive too fast, and that none met a collection.
     fn on_load(&self, summary: &Summary<'_>) -> Vec<Finding> {
         let Counters { host_pages, erases, .. } = summary.counted.counters;
         let overload = self.result.overload.as_ref().map(|overload| {
-            // Only an overload asks for it, and it looks at every request of the trace.
+            // This is computed only for an overload, because it reads every request of the trace.
             let resolved = summary.resolved;
             let pages = resolved.geometry.logical_pages();
             let requests = resolved.source.requests();
@@ -140,13 +143,14 @@ impl<'a> ClockPart<'a> {
         findings.filter(|_| self.has_figure()).collect()
     }
 
-    /// Returns `true` if the runs have a graver finding than one about their length: they were stopped, or requests
-    /// queued up.
+    /// Returns `true` if the runs have a finding that is graver than one on their length: they were
+    /// stopped, or requests queued up.
     fn has_graver(&self, summary: &Summary<'_>) -> bool {
         summary.interrupted || self.result.overload.is_some()
     }
 
-    /// Returns the findings that amplification or the time for a request moves, or is not known well enough.
+    /// Returns the findings that amplification or the time for a request changes, or is not known
+    /// precisely enough.
     pub(super) fn on_changes(&self, summary: &Summary<'_>) -> Vec<Finding> {
         if self.has_graver(summary) || !self.has_figure() {
             return Vec::new();
@@ -154,7 +158,7 @@ impl<'a> ClockPart<'a> {
         let Counters { host_pages: writes, erases, .. } = summary.counted.counters;
         let Steadiness { amplification, pace, .. } = summary.steadiness;
         let pace = pace.filter(|_| writes == 0 || erases > 0);
-        // Writes that only a write cache took have no amplification.
+        // Writes that only went to a write cache have no amplification.
         let moves = erases > 0 && writes > 0 && amplification.is_none_or(|change| change.moves());
         let figures = [
             ("write amplification", amplification.filter(|_| erases > 0)),
@@ -170,14 +174,14 @@ impl<'a> ClockPart<'a> {
         [moves, pace, unknown].into_iter().flatten().collect()
     }
 
-    /// Returns the finding of writes that waited for an erased block.
+    /// Returns the finding that writes waited for an erased block.
     fn on_starved_writes(&self, _: &Summary<'_>) -> Vec<Finding> {
         let (starved, may) = (self.result.collecting.counts.starved, self.has_figure());
         let paces = self.timed.settings.collecting.paces_writes;
         (starved > 0 && may).then(|| findings::starved(starved, paces)).into_iter().collect()
     }
 
-    /// Returns the findings of too few rounds of collections, or too few erases.
+    /// Returns the findings that there were too few rounds of collections, or too few erases.
     pub(super) fn on_length(&self, summary: &Summary<'_>) -> Vec<Finding> {
         let rounds = self.few_rounds(summary).map(findings::few_rounds);
         let erases = few_erases(summary).map(findings::few_erases);
@@ -185,7 +189,8 @@ impl<'a> ClockPart<'a> {
         findings.filter(|_| !self.has_graver(summary)).collect()
     }
 
-    /// Returns the findings of writes before the requests that did not settle the drive, or ended early.
+    /// Returns the findings that the writes before the requests did not settle the drive, or ended
+    /// early.
     fn on_the_writes_before(&self, summary: &Summary<'_>) -> Vec<Finding> {
         let pages = f64::from(summary.resolved.geometry.logical_pages());
         let unsettled = self.unsettled(summary).map(|(written, needed)| {
@@ -193,21 +198,22 @@ impl<'a> ClockPart<'a> {
         });
         let wanted = self.timed.precondition;
         let cut = self.runs.iter().filter_map(|run| run.cut).max_by_key(|cut| cut.left);
-        // A workload that never writes changes nothing, before the clock or after.
+        // A workload that never writes changes nothing before the clock starts, nor after it.
         let cut = cut.filter(|cut| cut.left < wanted);
         let cut = cut.map(|cut| findings::warm_up_cut(wanted - cut.left, wanted, cut.drawn));
         unsettled.into_iter().chain(cut).collect()
     }
 
-    /// Returns the page writes before the requests and about how many would have settled the drive, of the run that
-    /// needs most. Reads do not ask for it, and writes that erase no block have a finding of their own.
+    /// Returns the page writes before the requests, and about how many would have settled the
+    /// drive, from the run that needs most. `None` if nothing was erased: then reads need no
+    /// settled drive, and writes have another finding.
     fn unsettled(&self, summary: &Summary<'_>) -> Option<(u64, u64)> {
         let runs = self.runs.iter().filter_map(|run| run.unsettled);
         runs.max_by_key(|&(_, needed)| needed).filter(|_| summary.counted.counters.erases > 0)
     }
 
-    /// Returns the rounds of collections from mark to mark in a unit, if the marks are apart and the rounds
-    /// fewer than [`FEWEST_ROUNDS`]. In a round a unit takes as many pages as it erases beyond its mark.
+    /// Returns the number of rounds of collections in a unit, if it is below [`FEWEST_ROUNDS`] and
+    /// the marks differ. In one round, a unit fills the blocks between its two marks.
     fn few_rounds(&self, summary: &Summary<'_>) -> Option<f64> {
         let Settings { collecting, hardware, .. } = &self.timed.settings;
         let counters = &summary.counted.counters;
@@ -221,7 +227,8 @@ impl<'a> ClockPart<'a> {
         (rounds < FEWEST_ROUNDS).then_some(rounds)
     }
 
-    /// Returns the findings on what the drive did otherwise than its options may suggest.
+    /// Returns the findings on operations that the drive did in another way than its options
+    /// suggest.
     fn on_operations(&self, summary: &Summary<'_>) -> Vec<Finding> {
         if !self.has_figure() {
             return Vec::new();
@@ -244,7 +251,7 @@ impl<'a> ClockPart<'a> {
     }
 }
 
-/// Returns the erases of a run, on average, if there are some and too few.
+/// Returns the mean erases of a run, if there are some but too few.
 fn few_erases(summary: &Summary<'_>) -> Option<f64> {
     let counters = &summary.counted.counters;
     let erases = counters.erases as f64 / summary.writing_runs();
@@ -324,7 +331,7 @@ fn timed_result(timed: &Timed, runs: &[Timings]) -> TimedResult {
     }
 }
 
-/// Returns the figures of each run that every run has; none of a single run.
+/// Returns the figures, by name, that every run has; empty for a single run.
 fn by_run(runs: &[Timings]) -> BTreeMap<String, Vec<f64>> {
     let mut by_name = BTreeMap::<String, Vec<f64>>::new();
     if runs.len() < 2 {
@@ -356,18 +363,20 @@ fn by_run(runs: &[Timings]) -> BTreeMap<String, Vec<f64>> {
     by_name
 }
 
-/// Returns half the width of the 95% interval of the mean of `values`; `None` for one value, and if all are equal:
-/// such runs count as one.
+/// Returns half the width of the 95% interval of the mean of `values`; `None` for one value, and if
+/// all values are equal, because such runs count as one.
 fn interval(values: &[f64]) -> Option<f64> {
     Some(half_width95(values)).filter(|half| half.is_finite() && !all_equal(values))
 }
 
-/// Returns the slowest request of each kind over all runs; of equally slow ones the first.
+/// Returns the slowest request of each kind over all runs. Of equally slow requests, the first is
+/// returned.
 fn worst(runs: &[Timings]) -> Vec<WorstResult> {
     slowest(runs.iter().map(|run| run.meter.worst()))
 }
 
-/// Returns the overload of the runs that had one: the means, and the most requests that waited.
+/// Returns the overload of the runs that had one: the means of the rates, and the most requests
+/// that waited.
 fn overload(runs: &[Timings]) -> Option<Overload> {
     let all: Vec<Overload> = runs.iter().filter_map(|run| run.overload).collect();
     let over =
@@ -380,8 +389,9 @@ fn overload(runs: &[Timings]) -> Option<Overload> {
     })
 }
 
-/// Returns the advice for a change that is known too badly: this many requests that its interval, which falls with
-/// their root, leaves out 5%, and twice as many more.
+/// Returns the advice for a change that is not known precisely enough: a number of requests with
+/// which the interval excludes a change of 5%. The interval falls with the root of the requests.
+/// The number has a margin.
 fn more_requests(config: &RunConfig, change: Drift) -> String {
     let too_wide = (change.drift.abs() + change.ci95) / MOST_DRIFT;
     match config.length {
@@ -392,14 +402,14 @@ fn more_requests(config: &RunConfig, change: Drift) -> String {
     }
 }
 
-/// Returns `true` if of `programs` programs so few were `joined` that multi-plane operations do next to
-/// nothing.
+/// Returns `true` if so few programs, `joined` of `programs`, were executed together that
+/// multi-plane operations have next to no effect.
 fn joins_nothing(joined: u64, programs: u64) -> bool {
     (joined as f64) < LEAST_JOINED * programs as f64
 }
 
-/// Returns the finding that a write cache of `capacity` pages was filling, if it holds more pages at the end by
-/// more than [`MOST_FILLED`] of those that were written.
+/// Returns the finding that a write cache of `capacity` pages was filling: it holds more pages at
+/// the end than at the beginning, by more than [`MOST_FILLED`] of the pages written.
 fn filled(runs: &[Timings], capacity: u32) -> Option<Finding> {
     let written: u64 = runs.iter().map(|run| run.cached.written).sum();
     let waits = runs.iter().map(|run| run.cached.waits).sum();

@@ -1,4 +1,4 @@
-//! The tenants that a configuration asks for, and their workloads.
+//! The tenants in a configuration, and their workloads.
 
 pub mod source;
 
@@ -14,10 +14,10 @@ use flashgc_workload::requests::{Arrivals, Requests, Space};
 
 use crate::options::TimedConfig;
 
-/// Reads the specs of tenants, each name once.
+/// Parses the specs of tenants, whose names must differ.
 ///
 /// # Errors
-/// Returns the errors of [`TenantSpec::parse`]; also fails if two tenants have one name.
+/// Returns the errors of [`TenantSpec::parse`]. Also fails if two tenants have the same name.
 pub fn specs(texts: &[String]) -> Result<Vec<TenantSpec>, SpecError> {
     let mut specs: Vec<TenantSpec> = Vec::new();
     for text in texts {
@@ -36,7 +36,7 @@ pub fn specs(texts: &[String]) -> Result<Vec<TenantSpec>, SpecError> {
 /// Returns the tenants of a drive that offers `space`.
 ///
 /// # Errors
-/// Fails if parts do not fit or overlap, or if a workload does not fit its part.
+/// Fails if the parts of tenants do not fit or overlap, or if a workload does not fit its part.
 pub(crate) fn resolve(
     config: &TimedConfig,
     space: Space,
@@ -78,7 +78,7 @@ pub(crate) fn resolve(
         .collect()
 }
 
-/// Checks that the workload of a tenant can be on its part.
+/// Checks that the workload of a tenant fits the tenant's part of the drive.
 fn check_fits(
     spec: &TenantSpec,
     pages: &Range<u32>,

@@ -9,7 +9,7 @@ use flashgc_drive::source::{Source, TimedSource};
 use flashgc_workload::requests::{Requests, Space};
 use flashgc_workload::{Workload, WorkloadError};
 
-/// The workloads of the tenants, in their order.
+/// The workloads of the tenants, in the order of the tenants.
 pub struct TenantsSource {
     each: Vec<(String, TimedSource)>,
     requests: Vec<Requests>,
@@ -22,7 +22,7 @@ impl TenantsSource {
         Self { each, requests }
     }
 
-    /// Returns the names of the tenants, and their workloads in full.
+    /// Returns the names of the tenants, and the full specs of their workloads.
     pub fn workloads(&self) -> impl Iterator<Item = (&str, String)> {
         self.each.iter().map(|(name, source)| (name.as_str(), source.canonical()))
     }
