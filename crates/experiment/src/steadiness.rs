@@ -86,7 +86,7 @@ impl Drift {
         !self.moves() && is_unknown((self.drift, self.ci95))
     }
 
-    /// Returns `true` if a change of 5% or more can be excluded.
+    /// Returns `true` if the change is not larger than chance, and a change of 5% can be excluded.
     pub fn is_settled(&self) -> bool {
         is_settled((self.drift, self.ci95))
     }

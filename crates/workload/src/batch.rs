@@ -6,7 +6,7 @@ use flashgc_base::naming::{self, Keywords, Names};
 use flashgc_base::snapshot::{State, Value};
 use flashgc_base::stream::{NO_STREAM, StreamId};
 
-/// The effect of a command on its page.
+/// The operation of a command on its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Value)]
 #[repr(u8)]
 pub enum Op {
@@ -14,16 +14,16 @@ pub enum Op {
     Write = 0,
     /// The host reads the page.
     Read = 1,
-    /// The host discards the page (TRIM): its data are dead.
+    /// The host discards the page (TRIM): its data are no longer needed.
     Trim = 2,
-    /// The host has changed the page in its cache and will write it. This is a hint and no request. Only
-    /// traces have it as an operation; a batch has it among its hints.
+    /// The host has changed the page in its cache and will write it later. This is a hint, not a
+    /// request. It is an operation only in traces; a batch has it among its hints.
     Dirty = 3,
-    /// The host wants all that it has written to survive a loss of power. The command names no page. A
-    /// batch has such commands among its flushes.
+    /// The host wants all its earlier writes to survive a loss of power. The command has no page. A
+    /// batch has it among its flushes.
     Flush = 4,
-    /// The host will not write the page after all, and takes [`Dirty`](Self::Dirty) back. This is a hint
-    /// and no request; a batch has it among its hints.
+    /// The host cancels [`Dirty`](Self::Dirty): it will not write the page after all. This is a
+    /// hint, not a request. A batch has it among its hints.
     Clean = 5,
 }
 
@@ -31,22 +31,21 @@ impl Op {
     /// The number of operations.
     pub const COUNT: usize = 6;
 
-    /// Returns `true` if it is no request but a hint on a page in the host's cache.
+    /// Returns `true` if the operation is a hint on a page in the host's cache, and not a request.
     #[inline]
     pub fn is_hint(self) -> bool {
         matches!(self, Self::Dirty | Self::Clean)
     }
 }
 
-/// A hint of the host on a page in its cache. It is no command: it rides on one, or has cost the host
-/// one.
+/// A hint of the host on a page in its cache. A hint is not a command of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Value)]
 pub struct Hint {
     /// The number of the command before which the host gives the hint.
     pub before: u32,
-    /// The page that the hint is on.
+    /// The page that the hint is about.
     pub page: u32,
-    /// `true` if the host takes its hint on the page back; else it will write the page soon.
+    /// `true` if the host cancels its hint on the page; `false` if it will write the page soon.
     pub is_taken_back: bool,
 }
 
@@ -59,39 +58,41 @@ impl Hint {
 
 /// Page commands in the order in which the host issues them.
 ///
-/// `pages[i]` is a logical page number and `ops[i]` its operation. An empty `ops` means that every page
-/// is written, which saves generators of pure writes a byte a command. Most workloads give no hints.
+/// `pages[i]` is a logical page number, and `ops[i]` is its operation. If `ops` is empty, every
+/// command is a write. That saves generators of pure writes a byte a command. Most workloads give
+/// no hints.
 #[derive(Clone, Debug, Default, Value)]
 pub struct Batch {
     /// Logical page numbers, in pages and not bytes.
     pub pages: Vec<u32>,
     /// One operation a page, or empty if all are writes.
     pub ops: Vec<Op>,
-    /// Hints and hints taken back, in the order in which the host gives them.
+    /// Hints and cancelled hints, in the order in which the host gives them.
     pub hints: Vec<Hint>,
-    /// Writes of less than a page, in order: the number of the command, and the number of bytes of its
-    /// page that it leaves unchanged. All other writes are of whole pages.
+    /// Writes of less than a page, in order: the number of the command, and the number of bytes of
+    /// its page that the write leaves unchanged. All other writes are whole pages.
     pub short: Vec<(u32, u32)>,
-    /// Flush commands, in order. Each is the number of the command before which it comes. The empty
-    /// batch at the end of a workload has the flushes behind its last command.
+    /// Flush commands, in order. Each is the number of the command that follows it. Flushes after
+    /// the last command of a workload are in the empty batch at its end.
     pub flushes: Vec<u32>,
-    /// The stream of each command, [`NO_STREAM`] if it has none, or empty if no command has one. It
-    /// names the origin of the command; a drive places writes by it.
+    /// The stream of each command, [`NO_STREAM`] if it has none. The list is empty if no command
+    /// has a stream. The stream is the origin of the command; a drive places writes by their
+    /// streams.
     pub streams: Vec<StreamId>,
-    /// The requests of one page that an application has made of the cache whose commands these are: each
-    /// entry is the number of a command, and how many requests ended between the command before it and
-    /// this one. Only caches fill it.
+    /// The number of one-page requests that an application made to a cache, if the commands are
+    /// those of a cache. Each entry has the number of a command, and the number of requests that
+    /// ended between the previous command and this one.
     pub served: Vec<(u32, u64)>,
-    /// The commands that belong to the same request of the host as the command before them, in order. The
-    /// first command of a batch may be one. Filled only where `wants_joints` says so.
+    /// The commands that belong to the same host request as the previous command, in order. The
+    /// first command of a batch can be one. The list is filled only if `wants_joints` is set.
     pub joints: Vec<u32>,
-    /// `true` if whoever fills the batch is to say where requests end. Emptying the batch keeps it.
+    /// `true` if `joints` must be filled. Emptying the batch does not change it.
     pub wants_joints: bool,
 }
 
 impl Batch {
-    /// The number of commands that a drive asks for at a time: large enough to look ahead in, small
-    /// enough for cache.
+    /// The number of commands that a drive reads at once: large enough to look ahead, small enough
+    /// for the cache.
     pub const DEFAULT_LEN: usize = 4096;
 
     /// Empties the batch and keeps its memory.
@@ -106,7 +107,8 @@ impl Batch {
         self.joints.clear();
     }
 
-    /// Appends a command on each of `pages`. The lists that may be empty stay so while they can.
+    /// Appends a command for each of `pages`. Lists that are empty by default stay empty if
+    /// possible.
     pub fn extend(&mut self, op: Op, stream: StreamId, pages: Range<u32>) {
         if pages.is_empty() {
             return;
@@ -138,20 +140,20 @@ impl Batch {
 
 /// A stream of page commands.
 pub trait Workload: State + Send {
-    /// Replaces the content of `batch` by the next commands, at most `limit` of them. At the end of the
-    /// workload the batch has no commands. The commands are the same for every sequence of limits.
+    /// Replaces the content of `batch` with the next commands, at most `limit` of them. At the end
+    /// of the workload, `batch` has no commands. The commands do not depend on the limits.
     fn fill(&mut self, batch: &mut Batch, limit: usize) -> Result<(), WorkloadError>;
 }
 
-/// The reason why a workload could not go on, for example a trace file that turns out to be damaged. The
-/// text is one line, with the place and what to try. It may have options as [`naming`] marks them; the error
-/// prints itself with those of a program.
+/// The reason why a workload cannot continue, for example a damaged trace file. The text is one
+/// line, with the place and some advice. Names of options in it may be marked as [`naming`] does;
+/// when the error is printed, they have their names for programs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.said(&Keywords))]
 pub struct WorkloadError(pub String);
 
 impl WorkloadError {
-    /// Returns the error in one line, with options as `names` has them.
+    /// Returns the error in one line, with the names of options in `names`.
     pub fn said(&self, names: &dyn Names) -> String {
         naming::said(&self.0, names)
     }

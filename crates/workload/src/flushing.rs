@@ -1,16 +1,17 @@
-//! A host that flushes: it puts a flush command behind every N-th page write of any workload, of page
-//! commands or of requests with times.
+//! A host that flushes: it adds a flush command after every N-th page write of any workload. The
+//! workload has page commands or requests with times.
 //!
-//! Page writes are counted over the whole run, whole ones and short ones. A flush comes behind the request
-//! that has the N-th, 2N-th, ... page write, and once if the request has several of these: no host flushes
-//! in the middle of a request.
+//! Page writes are counted over the whole run, whole pages and parts of pages. A flush comes after
+//! the request that has the N-th, 2N-th, ... page write. If a request has several of these, one
+//! flush comes after it, because no host flushes in the middle of a request.
 
 use flashgc_base::snapshot::{Fault, State};
 
 use crate::requests::{RequestStream, TimedRequest};
 use crate::{Batch, Op, Workload, WorkloadError};
 
-/// A workload of page commands with a flush behind every `every`-th page write, besides its own flushes.
+/// A workload of page commands with a flush after every `every`-th page write, in addition to its
+/// own flushes.
 #[derive(State)]
 #[snapshot(named = "flushing", then = check)]
 pub struct Flushing {
@@ -18,14 +19,15 @@ pub struct Flushing {
     inner: Box<dyn Workload>,
     #[snapshot(skip)]
     every: u64,
-    /// The number of page writes since the last one behind whose request a flush comes.
+    /// The number of page writes since the last page write that made a flush due.
     writes: u64,
     /// `true` if a flush is due before the next request.
     due: bool,
 }
 
 impl Flushing {
-    /// Makes a workload with a flush behind every `every` page writes of `inner`. `every` is at least 1.
+    /// Makes a workload with a flush after every `every` page writes of `inner`. `every` is at
+    /// least 1.
     pub fn new(inner: Box<dyn Workload>, every: u64) -> Self {
         assert!(every > 0, "a flush behind every 0 writes");
         Self { inner, every, writes: 0, due: false }
@@ -53,7 +55,7 @@ impl Workload for Flushing {
             flushes.push(0);
         }
         if batch.ops.is_empty() {
-            // All are writes, so the flushes are evenly spaced.
+            // All commands are writes, so the flushes are evenly spaced.
             let mut next = self.every - self.writes;
             while next <= commands.into() {
                 flushes.push(next as u32);
@@ -82,14 +84,15 @@ impl Workload for Flushing {
     }
 }
 
-/// Moves flushes that stand inside a request behind it. Each is there once.
+/// Moves each flush inside a request to the end of that request. Each request gets one flush at
+/// most.
 fn behind_requests(flushes: &mut Vec<u32>, joints: &[u32]) {
     if joints.is_empty() {
         return;
     }
     let (mut next, mut end) = (0, 0);
     for flush in &mut *flushes {
-        // The request that it stands in may have one already.
+        // The request may have a flush at its end already.
         *flush = end.max(*flush);
         next += joints[next..].partition_point(|joint| joint < flush);
         while joints.get(next) == Some(flush) {
@@ -100,7 +103,8 @@ fn behind_requests(flushes: &mut Vec<u32>, joints: &[u32]) {
     flushes.dedup();
 }
 
-/// Requests with a flush behind every `every`-th page write, at the time of the request before it.
+/// Requests with a flush after every `every`-th page write. The flush has the time of the request
+/// before it.
 #[derive(State)]
 #[snapshot(named = "flushing", then = check)]
 pub struct FlushingRequests {
@@ -110,20 +114,20 @@ pub struct FlushingRequests {
     every: u64,
     #[snapshot(skip)]
     page_size: u64,
-    /// The number of page writes since the last one with a flush behind it.
+    /// The number of page writes since the last page write that made a flush due.
     writes: u64,
-    /// `true` if a flush is due behind the request whose pieces are being handed out.
+    /// `true` if a flush is due after the current request, whose pieces are being handed out.
     is_due: bool,
-    /// The time of a flush that comes before the next request, if one does.
+    /// The time of the flush that is due before the next request; `None` if none is due.
     due_ns: Option<u64>,
-    /// The drawn requests. Those before `next` are handed out.
+    /// The requests drawn from `inner`. Those before `next` were handed out.
     drawn: Vec<TimedRequest>,
     next: usize,
 }
 
 impl FlushingRequests {
-    /// Makes requests with a flush behind every `every` page writes of `inner`, on pages of `page_size`
-    /// bytes. `every` is at least 1.
+    /// Adds a flush after every `every` page writes of `inner`. Pages have `page_size` bytes.
+    /// `every` is at least 1.
     pub fn new(inner: Box<dyn RequestStream>, every: u64, page_size: u32) -> Self {
         assert!(every > 0 && page_size > 0, "a flush behind every 0 writes");
         let (writes, page_size) = (0, page_size.into());

@@ -1,5 +1,5 @@
-//! Workloads: the commands that a host sends to a drive. The crate has generators, trace readers and
-//! writers, and trace statistics. It knows nothing of drives.
+//! Workloads: the commands that a host sends to a drive. The crate has generators, readers and
+//! writers of traces, and statistics of traces. It knows nothing of drives.
 
 mod batch;
 mod flushing;

@@ -1,14 +1,14 @@
-//! Streams by address: a table names the stream of writes to each range of bytes. It stands for a host
-//! that keeps its tenants apart, or for a partition a tenant.
+//! Streams by address: a table that gives writes to each range of bytes their stream. It models a
+//! host that keeps its tenants apart, or one partition for each tenant.
 //!
-//! The table has the form of a `dp_scheme` file of fio (`dataplacement.c` of fio 3.39): lines of `START,
-//! END, STREAM`, where START and END are bytes of the drive and END is the first byte behind the range.
-//! The first line that holds the first byte of a page decides the stream of writes to it. Streams are
-//! numbers from 0 to 254.
+//! The table has the form of fio's `dp_scheme` files (`dataplacement.c` of fio 3.39): lines of
+//! `START, END, STREAM`. START is the first byte of a range of the drive, and END is the first byte
+//! after it. A write to a page has the stream of the first line with the first byte of that page.
+//! Streams are numbers from 0 to 254.
 //!
-//! Three things differ from fio. The table may have any number of lines, where fio reads 32. A line that
-//! cannot be read is an error, where fio stops without a message. Writes outside all ranges keep the
-//! stream of the workload, mostly none, where fio gives them placement identifier 0.
+//! There are three differences to fio. The table may have any number of lines; fio reads 32. A line
+//! that cannot be read is an error; fio stops without a message. Writes outside all ranges keep the
+//! stream of the workload, mostly none; fio gives them placement identifier 0.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -24,8 +24,8 @@ use crate::{Batch, Op, Workload, WorkloadError};
 /// A table with the stream of writes to each range of bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StreamRanges {
-    /// The first bytes of steps, ascending, each with the stream up to the next step. Bytes before the
-    /// first step have none.
+    /// Pairs, by ascending byte: the byte at which the stream changes, and the stream from there to
+    /// the next pair. Bytes before the first pair have no stream.
     steps: Vec<(u64, StreamId)>,
     /// The streams that the lines name.
     streams: BTreeSet<StreamId>,
@@ -33,7 +33,7 @@ pub struct StreamRanges {
     text: String,
 }
 
-/// A line of the table: first byte, first byte behind it, stream.
+/// A line of the table: the first byte of the range, the first byte after it, and the stream.
 type Line = (u64, u64, StreamId);
 
 const HINT: &str = "a line is START, END, STREAM in bytes, for example 0, 1073741824, 0";
@@ -49,7 +49,7 @@ impl StreamRanges {
         Self::parse(path, &text)
     }
 
-    /// Reads a table from its text; `path` is for messages. Empty lines are skipped.
+    /// Parses a table from `text`; `path` is for error messages. Empty lines are skipped.
     ///
     /// # Errors
     /// The errors of [`open`](Self::open) except those of reading the file.
@@ -77,12 +77,12 @@ impl StreamRanges {
         }
     }
 
-    /// Returns the streams that the lines name, ascending, also those of lines that decide no write.
+    /// Returns the streams in the lines, ascending. It includes those of lines that no write uses.
     pub fn streams(&self) -> impl Iterator<Item = StreamId> {
         self.streams.iter().copied()
     }
 
-    /// Returns the first byte that has a stream, or 0 if none has.
+    /// Returns the first byte that has a stream; 0 if no byte has one.
     pub fn begin(&self) -> u64 {
         self.steps.first().map_or(0, |&(first, _)| first)
     }
@@ -99,7 +99,7 @@ impl StreamRanges {
     }
 }
 
-/// Reads a line. An error is the byte of the fault and the message.
+/// Parses a line. An error has the byte of the fault and the message.
 fn read_line(text: &str) -> Result<Line, (usize, String)> {
     let mut at = 0;
     let fields: Vec<(usize, &str)> = text
@@ -111,7 +111,7 @@ fn read_line(text: &str) -> Result<Line, (usize, String)> {
         })
         .collect();
     let &[start, end, stream] = fields.as_slice() else {
-        // The first column that is missing, or the first too many.
+        // The place is that of the first missing column, or of the first column too many.
         let (at, columns) =
             (fields.get(3).map_or(text.trim_end().len(), |more| more.0), fields.len());
         return Err((at, format!("found {columns} columns, expected 3 (START, END, STREAM)")));
@@ -133,7 +133,7 @@ fn read_line(text: &str) -> Result<Line, (usize, String)> {
     Ok((first, behind, id))
 }
 
-/// Returns the lines as steps, each with the stream of the first line that holds it.
+/// Converts the lines to steps, each with the stream of the first line whose range covers it.
 fn steps(lines: &[Line]) -> Vec<(u64, StreamId)> {
     let mut borders: Vec<(u64, usize, bool)> = Vec::with_capacity(2 * lines.len());
     for (number, &(first, behind, _)) in lines.iter().enumerate() {
@@ -158,7 +158,7 @@ fn steps(lines: &[Line]) -> Vec<(u64, StreamId)> {
     steps
 }
 
-/// A workload whose commands have the stream of their page's first byte.
+/// A workload in which each command has the stream of the first byte of its page.
 #[derive(State)]
 #[snapshot(named = "ranges of streams")]
 pub struct Ranged {
@@ -171,8 +171,8 @@ pub struct Ranged {
 }
 
 impl Ranged {
-    /// Wraps the commands of `inner` on pages of `page_size` bytes. Outside all of `ranges` they keep
-    /// their streams.
+    /// Gives the commands of `inner` their streams. Pages have `page_size` bytes. Commands outside
+    /// all `ranges` keep their own streams.
     pub fn new(inner: Box<dyn Workload>, ranges: Arc<StreamRanges>, page_size: u32) -> Self {
         Self { inner, ranges, page_size: page_size.into() }
     }
@@ -189,8 +189,8 @@ impl Workload for Ranged {
     }
 }
 
-/// Requests whose pages have the streams of their first bytes. A write to pages of several streams becomes a
-/// request in pieces.
+/// Requests with the streams of the first bytes of their pages. A write to pages with different
+/// streams becomes a request of several pieces.
 #[derive(State)]
 #[snapshot(named = "ranges of streams")]
 pub struct RangedRequests {
@@ -200,14 +200,14 @@ pub struct RangedRequests {
     ranges: Arc<StreamRanges>,
     #[snapshot(skip)]
     page_size: u64,
-    /// The requests drawn, in pieces. Those before `next` are handed out.
+    /// The requests drawn from `inner`, in pieces. Those before `next` were handed out.
     drawn: Vec<TimedRequest>,
     next: usize,
 }
 
 impl RangedRequests {
-    /// Wraps the requests of `inner` to pages of `page_size` bytes. Outside all of `ranges` they keep their
-    /// streams.
+    /// Gives the requests of `inner` their streams. Pages have `page_size` bytes. Requests outside
+    /// all `ranges` keep their own streams.
     pub fn new(inner: Box<dyn RequestStream>, ranges: Arc<StreamRanges>, page_size: u32) -> Self {
         Self { inner, ranges, page_size: page_size.into(), drawn: Vec::new(), next: 0 }
     }

@@ -1,4 +1,4 @@
-//! Numbers with units inside specs, such as `3ms` and `32KiB`. It knows no parameter.
+//! Numbers with units inside specs, such as `3ms` and `32KiB`. It knows no parameters.
 
 use flashgc_base::numbers::{SIZES, Unread, with_unit};
 use flashgc_base::spec::SpecError;
@@ -13,7 +13,7 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// Returns the units, each with its value in nanoseconds or bytes.
+    /// Returns the units, each with its number of nanoseconds or bytes.
     fn units(self) -> &'static [(&'static str, u128)] {
         match self {
             Self::Time => &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)],
@@ -21,8 +21,8 @@ impl Quantity {
         }
     }
 
-    /// Returns the largest value, 1000 seconds or 1 TiB, with the range in words. Arithmetic in 64 bits
-    /// and in 53 is safe with it.
+    /// Returns the largest value, 1000 seconds or 1 TiB, and the range as a text. Up to this value,
+    /// arithmetic with 64-bit integers and 53-bit floating-point numbers is exact enough.
     fn largest(self) -> (f64, &'static str) {
         match self {
             Self::Time => (1e12, "a time from 0s to 1000s"),
@@ -30,7 +30,8 @@ impl Quantity {
         }
     }
 
-    /// Returns the unit that messages propose and canonical texts use, with its value.
+    /// Returns the unit that messages propose and canonical texts use, with its number of
+    /// nanoseconds or bytes.
     fn usual(self) -> (&'static str, f64) {
         match self {
             Self::Time => ("us", 1e3),
@@ -38,12 +39,12 @@ impl Quantity {
         }
     }
 
-    /// Reads the value of the parameter `name`, in nanoseconds or bytes. `form` is the text of the hint:
-    /// how to write the value.
+    /// Parses the value of the parameter `name`, in nanoseconds or bytes. `form` is the text of the
+    /// hint: the form in which to write the value.
     ///
     /// # Errors
-    /// The text is no number or a negative one, the unit is missing or unknown, or the value exceeds
-    /// 1000 s or 1 TiB.
+    /// The text is not a number, the number is negative, the unit is missing or unknown, or the
+    /// value exceeds 1000 s or 1 TiB.
     pub fn parse(self, name: &str, text: &str, form: &str) -> Result<f64, SpecError> {
         let fault =
             |what: &str, hint: String| Err(SpecError::new(format!("{name}={text} {what}"), hint));
@@ -64,7 +65,7 @@ impl Quantity {
         }
     }
 
-    /// Returns the value in a form that can be typed again, exact to the last digit.
+    /// Returns the value in a form that users can type, exact to the last digit.
     pub fn format(self, value: f64) -> String {
         let (unit, factor) = self.usual();
         format!("{}{unit}", value / factor)

@@ -4,33 +4,34 @@
 use std::hint::select_unpredictable;
 
 /// A table of outcomes `0..weights.len()`, drawn by their weights.
-///
-/// The set-up is in whole numbers, without rounding, but for the last step, which keeps 32 bits of
-/// each threshold: the probability of any set of outcomes is off by at most 2^-33.
+/// The table is computed in whole numbers, without rounding, except for the last step. That step
+/// keeps 32 bits of each threshold, so the probability of any set of outcomes is off by at most
+/// 2^-33.
 #[derive(Clone, Debug)]
 pub(super) struct Alias {
-    /// The columns. Their number is a power of two, at least 2, so that bits of a word choose one
-    /// without bias.
+    /// The columns. Their number is a power of two, at least 2, so that some bits of a random word
+    /// choose a column without bias.
     columns: Vec<Column>,
-    /// 64 less the number of bits that choose a column.
+    /// 64 minus the number of bits that choose a column.
     shift: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Column {
-    /// The threshold: the outcome is the column's own if 32 bits are below it, else `other`.
+    /// The threshold: if 32 random bits are below it, the outcome is the number of the column,
+    /// otherwise `other`.
     own_below: u32,
     other: u32,
 }
 
 impl Alias {
-    /// Makes a table where outcome `i` has probability `weights[i] / sum`. There must be at most 2^32
-    /// weights, and their sum must lie in 1..2^63.
+    /// Makes a table in which outcome `i` has the probability `weights[i] / sum`. There must be at
+    /// most 2^32 weights, and their sum must be at least 1 and below 2^63.
     pub fn new(weights: &[u64]) -> Self {
         let sum: u128 = weights.iter().map(|&weight| u128::from(weight)).sum();
         assert!(sum > 0 && sum < 1 << 63, "weights sum to {sum}");
         let len = weights.len().next_power_of_two().max(2);
-        // In units in which the average column weighs `sum`.
+        // Weights are scaled so that the average column has the weight `sum`.
         let mut left: Vec<u128> = weights.iter().map(|&w| u128::from(w) * len as u128).collect();
         left.resize(len, 0);
         let (mut small, mut large): (Vec<usize>, Vec<usize>) =
@@ -38,7 +39,8 @@ impl Alias {
         let mut columns: Vec<Column> =
             (0..len).map(|own| Column { own_below: 0, other: own as u32 }).collect();
         while let Some(column) = small.pop() {
-            // The columns left weigh `sum` on average: beside a lighter one there is a heavier.
+            // The remaining columns have the mean weight `sum`, so if one is lighter, another is
+            // heavier.
             let donor = *large.last().expect("a column above the average");
             let own_below = ((left[column] << 32) + sum / 2) / sum;
             columns[column] = Column {
@@ -54,8 +56,8 @@ impl Alias {
         Self { columns, shift: 64 - len.trailing_zeros() }
     }
 
-    /// Makes a table like [`Alias::new`] from real weights, all finite and at least one above 0. The
-    /// share of each weight is first rounded to a multiple of 2^-62.
+    /// Makes a table like [`Alias::new`] from real weights. All must be finite, and at least one
+    /// above 0. The share of each weight is first rounded to a multiple of 2^-62.
     pub fn from_reals(weights: &[f64]) -> Self {
         let sum: f64 = weights.iter().sum();
         let whole: Vec<u64> = weights
@@ -65,12 +67,12 @@ impl Alias {
         Self::new(&whole)
     }
 
-    /// Returns the outcome that a uniform word chooses.
+    /// Returns the outcome that `word`, a uniform random word, chooses.
     #[inline(always)]
     pub fn pick(&self, word: u64) -> u32 {
         let own = (word >> self.shift) as usize;
         let column = self.columns[own];
-        // Not a branch, which no processor could predict.
+        // No branch is used, because a processor could not predict it.
         select_unpredictable((word as u32) < column.own_below, own as u32, column.other)
     }
 }
@@ -102,7 +104,7 @@ mod tests {
             let sum: u64 = weights.iter().sum();
             for (share, &weight) in shares(&Alias::new(&weights), weights.len()).iter().zip(&weights) {
                 let exact = weight as f64 / sum as f64;
-                // 2^-33 from the thresholds, and the rounding of this sum.
+                // The error is 2^-33 from the thresholds, plus the rounding of this sum.
                 prop_assert!((share - exact).abs() <= 0.5f64.powi(33) + 1e-14, "{share} {exact}");
                 prop_assert!(weight > 0 || *share == 0.0, "an outcome without weight");
             }

@@ -1,15 +1,15 @@
-//! Random words in bulk: sixteen xoshiro256++ generators side by side, so that a vector unit makes
-//! all their words at once. It knows nothing of pages or distributions.
+//! Random words in bulk: sixteen xoshiro256++ generators side by side, so that vector instructions
+//! make sixteen words at once. It knows nothing of pages or distributions.
 //!
-//! The words are the same with and without vector instructions: the code is the same, only
-//! compiled twice, and integer arithmetic has one result.
+//! The words are the same with and without vector instructions: the same code is compiled twice,
+//! and integer arithmetic has one result.
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::{Fault, State};
 use multiversion::multiversion;
 
-/// The number of generators side by side. The compiler makes scalar code of eight, and a vector loop of
-/// sixteen.
+/// The number of generators side by side. For eight, the compiler makes scalar code; for sixteen, a
+/// vector loop.
 const LANES: usize = 16;
 /// The number of words made at a time.
 pub(super) const WORDS: usize = 256;
@@ -18,8 +18,9 @@ type Lanes = [u64; LANES];
 
 /// An endless source of uniform 64-bit words.
 ///
-/// Word `16 i + l` is the i-th output of lane `l`, and lane `l` is xoshiro256++ (Blackman and Vigna
-/// 2019) whose state SplitMix64 spreads from the l-th draw of the stream of that name.
+/// Word `16 i + l` is the i-th output of lane `l`. Lane `l` is a xoshiro256++ generator (Blackman
+/// and Vigna 2019). SplitMix64 makes its initial state from the l-th draw of the stream called
+/// `name`.
 #[derive(Clone, Debug, State)]
 #[snapshot(then = check)]
 pub(super) struct Bulk {
@@ -61,8 +62,8 @@ impl Bulk {
         word
     }
 
-    /// Makes and returns the next [`WORDS`] words. Use either this or [`Bulk::next`] on one source, not
-    /// both: this skips words that `next` has not yet handed out.
+    /// Makes and returns the next [`WORDS`] words. A source must be used with either this or
+    /// [`Bulk::next`], because this skips the words that `next` has not returned yet.
     #[inline]
     pub fn block(&mut self) -> &[u64; WORDS] {
         steps(&mut self.state, &mut self.words);
@@ -76,8 +77,8 @@ impl Bulk {
     }
 }
 
-/// SplitMix64 (Steele, Lea and Flood 2014). It never gives four zeros in a row, a state that xoshiro
-/// cannot leave.
+/// SplitMix64 (Steele, Lea and Flood 2014). It never returns four zeros in a row. Xoshiro could not
+/// leave such a state.
 fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
@@ -113,7 +114,7 @@ mod tests {
     fn each_lane_is_the_published_generator() {
         let mut bulk = Bulk::new(5, "lanes");
         let mut stream = Stream::new(5, "lanes");
-        // `seed_from_u64` of that crate spreads a word with SplitMix64 as well.
+        // `seed_from_u64` of the `rand_xoshiro` crate also makes the state with SplitMix64.
         let mut lanes: Vec<_> =
             (0..LANES).map(|_| Xoshiro256PlusPlus::seed_from_u64(stream.bits())).collect();
         for i in 0..3 * WORDS {

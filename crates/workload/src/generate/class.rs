@@ -1,8 +1,8 @@
-//! A class of pages: a run of consecutive pages.
+//! A class of pages: a range of consecutive pages.
 
 use flashgc_base::snapshot::Value;
 
-/// A run of `pages` pages from `first` on.
+/// A range of `pages` pages that begins at page `first`.
 #[derive(Clone, Copy, Value)]
 pub(super) struct Class {
     pub first: u32,

@@ -92,7 +92,8 @@ struct Draws {
     choice: Alias,
     #[snapshot(skip)]
     classes: Vec<Class>,
-    /// The class of the burst, its next page in the class, and the number of its pages that are left.
+    /// The class of the current burst, its next page in the class, and the number of pages left in
+    /// the burst.
     current: Class,
     page: u32,
     #[snapshot(skip)]
@@ -110,7 +111,8 @@ impl Blocks for Draws {
             if self.left == 0 {
                 self.current = self.classes[self.choice.pick(self.words.next()) as usize];
                 let word = u128::from(self.words.next());
-                // 64 bits for a page of at most 2^32: its bias is below 2^-32 of its probability.
+                // A 64-bit word chooses among at most 2^32 pages, so the bias is below 2^-32 of a
+                // page's probability.
                 self.page = ((word * u128::from(self.current.pages)) >> 64) as u32;
                 self.left = self.burst;
             }

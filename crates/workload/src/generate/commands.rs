@@ -1,5 +1,5 @@
-//! Turns pages into commands: reads and TRIMs among the writes, their streams, mixtures of generators,
-//! and batches of any size. Its own random choices are the part of a mixture and the operation.
+//! Makes commands from pages: reads and TRIMs among the writes, streams, mixtures of generators,
+//! and batches of any size. Its own random draws choose the part of a mixture and the operation.
 
 use flashgc_base::snapshot::{Fault, State};
 use flashgc_base::stream::{NO_STREAM, StreamId};
@@ -15,7 +15,7 @@ use crate::{Batch, Op, Workload, WorkloadError};
 /// The largest number of commands in a batch, whatever its limit: 2 MiB of pages.
 const MAX_LEN: usize = 1 << 19;
 
-/// One generator among the parts of a mixture; a workload that is no mixture has one part.
+/// One generator of a mixture. A workload that is not a mixture has one part.
 pub(super) struct Part {
     pub weight: f64,
     /// The share of its commands that are reads.
@@ -29,24 +29,26 @@ pub(super) struct Part {
 
 /// The workload of all parts together.
 ///
-/// Commands come in blocks, and the rest of a block waits for the next batch. A command takes one random
-/// word if there is a choice: the low half chooses the part, the high half the operation.
+/// Commands are made in blocks; the rest of a block is kept for the next batch. If there is a
+/// choice, each command uses one random word: its low half chooses the part, its high half the
+/// operation.
 #[derive(State)]
 #[snapshot(named = "generator", then = check)]
 pub(super) struct Commands {
     #[snapshot(state)]
     source: Source,
-    /// `true` if all parts only write. Then no batch has `ops`.
+    /// `true` if all parts only write. Then `ops` of every batch is empty.
     #[snapshot(skip)]
     writes_only: bool,
     #[snapshot(table)]
     pages: Box<[u32; BLOCK]>,
     #[snapshot(table)]
     ops: Box<[Op; BLOCK]>,
-    /// The streams of the block. It is empty if no part has a stream, and then no batch has `streams`.
+    /// The streams of the block. It is empty if no part has a stream; then `streams` of every batch
+    /// is empty, too.
     #[snapshot(table)]
     streams: Box<[StreamId]>,
-    /// The number of commands of the block that are handed out.
+    /// The number of commands of the block that were handed out.
     used: usize,
 }
 
@@ -61,14 +63,15 @@ struct Source {
 #[derive(State)]
 #[snapshot(then = check)]
 struct Running {
-    /// The bound of the part. A command belongs to the first part whose bound is above the word's low
-    /// half.
+    /// The bound of the part. A command belongs to the first part whose bound is above the low half
+    /// of its word.
     #[snapshot(skip)]
     part_below: u64,
-    /// The bound of reads: a command is a read if the word's high half is below it.
+    /// The bound of reads: a command is a read if the high half of its word is below it.
     #[snapshot(skip)]
     read_below: u64,
-    /// The bound of reads and TRIMs: a command that is no read is a TRIM if the high half is below it.
+    /// The bound of reads and TRIMs: a command that is not a read is a TRIM if the high half is
+    /// below it.
     #[snapshot(skip)]
     trim_below: u64,
     #[snapshot(skip)]
@@ -91,8 +94,8 @@ impl Commands {
         check_used(self.used)
     }
 
-    /// Makes the workload of `parts`. There must be a part; weights sum to 1, and `read` and `trim` sum
-    /// to at most 1 in each part.
+    /// Makes the workload of `parts`, of which there is at least one. The weights sum to 1. In each
+    /// part, `read` and `trim` sum to at most 1.
     pub fn new(parts: Vec<Part>, choices: Bulk) -> Self {
         let writes_only = parts.iter().all(Part::only_writes);
         let has_streams = parts.iter().any(|part| part.stream != NO_STREAM);
@@ -112,7 +115,7 @@ impl Commands {
                 }
             })
             .collect();
-        // The sum of the weights is 1 but for its rounding.
+        // The sum of the weights is 1 except for rounding errors.
         parts.last_mut().expect("a part").part_below = 1 << 32;
         Self {
             source: Source { parts, choices },
@@ -126,7 +129,7 @@ impl Commands {
 }
 
 impl Source {
-    /// Makes the next block of pages. It fills `ops` and `streams` if they are given.
+    /// Makes the next block of pages. Also fills `ops` and `streams` if they are given.
     fn block(
         &mut self,
         pages: &mut [u32; BLOCK],
@@ -173,13 +176,14 @@ impl Source {
 #[inline(always)]
 fn choose(parts: &mut [Running], word: u64) -> &mut Running {
     let low = word & u64::from(u32::MAX);
-    // The bounds below the word are counted and not searched: no processor could predict the end of a
-    // search. The bounds ascend, and the last is above every word.
+    // The code counts the bounds at or below the word instead of searching them, because a
+    // processor could not predict the end of a search. The bounds ascend, and the last one is above
+    // every word.
     let chosen: usize = parts.iter().map(|part| usize::from(low >= part.part_below)).sum();
     &mut parts[chosen]
 }
 
-/// Checks that no more of a block is used than there is.
+/// Checks that a restored state has used no more commands than a block has.
 fn check_used(used: usize) -> Result<(), Fault> {
     if used <= BLOCK { Ok(()) } else { Err(Fault::new("more commands are used than there are")) }
 }
@@ -200,7 +204,7 @@ impl Running {
         page
     }
 
-    /// Fills in the operations of the block that was made last.
+    /// Chooses the operations of the block that was made last.
     fn choose_ops(&self, choices: &mut Bulk, ops: &mut [Op; BLOCK]) {
         if let Some(decided) = self.source.ops() {
             *ops = *decided;
@@ -224,7 +228,7 @@ impl Running {
 #[inline(always)]
 fn op(word: u64, read_below: u64, trim_below: u64) -> Op {
     let high = word >> 32;
-    // Not branches, which no processor could predict.
+    // No branches are used, because a processor could not predict them.
     let no_read = select_unpredictable(high < trim_below, Op::Trim, Op::Write);
     select_unpredictable(high < read_below, Op::Read, no_read)
 }
@@ -242,8 +246,7 @@ impl Workload for Commands {
         batch.hints.clear();
         batch.short.clear();
         batch.flushes.clear();
-        // The batch is not emptied first, which would cost a pass over memory that is overwritten
-        // anyway.
+        // The batch is not cleared first: that would write memory that is overwritten anyway.
         batch.pages.resize(len, 0);
         batch.ops.resize(if self.writes_only { 0 } else { len }, Op::Write);
         batch.streams.resize(if self.streams.is_empty() { 0 } else { len }, NO_STREAM);
@@ -253,7 +256,7 @@ impl Workload for Commands {
                 // A whole block goes straight into the batch.
                 let pages = batch.pages[done..].first_chunk_mut().expect("a block");
                 let ops = if self.writes_only { None } else { batch.ops[done..].first_chunk_mut() };
-                // There is none if there are no streams.
+                // The result is `None` if there are no streams.
                 let streams = batch.streams.get_mut(done..).and_then(<[_]>::first_chunk_mut);
                 self.source.block(pages, ops, streams);
                 done += BLOCK;

@@ -91,7 +91,7 @@ const HEADER: &str = "LBA,Frequency";
 const LINE_HINT: &str = "a line is LBA,Frequency, for example 3154132992,132407";
 const PAGE_BYTES: u64 = 4096;
 
-/// Reads the number of requests of each page, in order of first appearance.
+/// Reads the number of requests of each page, in the order in which pages first appear.
 fn read_table(path: &Path) -> Result<Vec<u64>, TraceError> {
     let content = read_whole(path)?;
     let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&content); // a byte-order mark
@@ -118,7 +118,7 @@ fn read_table(path: &Path) -> Result<Vec<u64>, TraceError> {
         let (offset, count) = fields(line).map_err(|(column, text, expected)| {
             fault(number, column, format!("found {text}, expected {expected}"))
         })?;
-        // Below 2^62, so that sums in the alias table do not overflow.
+        // The sum is below 2^62, so that sums in the alias table do not overflow.
         sum = sum.checked_add(count).filter(|&sum| sum < 1 << 62).ok_or_else(|| {
             let expected = "expected all of them to sum to less than 2^62";
             fault(number, 1, format!("found {count} more requests, {expected}"))
@@ -140,8 +140,8 @@ fn read_table(path: &Path) -> Result<Vec<u64>, TraceError> {
     Ok(requests)
 }
 
-/// Returns the offset and count of a line, or the column of a fault (from 1), what was found and what
-/// was expected.
+/// Returns the offset and the count of a line. If the line is faulty, returns the column of the
+/// fault (from 1), the text found and the text expected.
 fn fields(line: &[u8]) -> Result<(u64, u64), (usize, String, &'static str)> {
     const OFFSET: &str = "an offset in bytes, a whole number below 2^64";
     const COUNT: &str = "a number of requests, a whole number";
@@ -155,10 +155,10 @@ fn fields(line: &[u8]) -> Result<(u64, u64), (usize, String, &'static str)> {
     Ok((offset, count))
 }
 
-/// The largest table in bytes, without its compression: some ten million lines.
+/// The largest size of a decompressed table in bytes: some ten million lines.
 const CEILING: usize = 256 << 20;
 
-/// Reads the file's content without its compression.
+/// Reads the whole file and decompresses it.
 fn read_whole(path: &Path) -> Result<Vec<u8>, TraceError> {
     const STEP: usize = 1 << 20;
     let mut input = Input::open(path)?;

@@ -1,13 +1,13 @@
-//! Workload generators: endless streams of page commands drawn from a distribution, each in its
-//! own file. They know nothing of drives and read no clock.
+//! Workload generators: endless streams of page commands drawn from a distribution. Each generator
+//! has its own file. Generators know nothing of drives and read no clock.
 //!
-//! To add one, write its file, declare the module and add a line to the list below. The file's `//!`
-//! header is its documentation everywhere; its `INFO` has the rest that the command needs.
+//! To add a generator, write its file, declare the module and add a line to the list below. The
+//! `//!` header of the file is its documentation everywhere; `INFO` has its name and parameters.
 //!
-//! A generator makes pages in blocks of a fixed size; [`commands`] cuts the blocks to the batches that a
-//! drive asks for. The commands are therefore the same for every sequence of batch limits. Functions
-//! that the C library may round differently (`exp`, `log`, `pow`, `erf`) come from the `libm` crate, so
-//! the commands are the same on every machine as well.
+//! A generator makes pages in blocks of a fixed size; [`commands`] divides the blocks into the
+//! batches that a drive reads. The commands therefore do not depend on the limits of the batches. C
+//! libraries may round some functions differently (`exp`, `log`, `pow`, `erf`); these come from the
+//! `libm` crate, so that the commands are the same on every machine.
 //!
 //! ```
 //! use flashgc_workload::{Batch, generate::GeneratorSpec};
@@ -76,17 +76,17 @@ pub fn generators() -> &'static [GeneratorInfo] {
     GENERATORS
 }
 
-/// The entry of one generator for the command, the reference page and a listing.
+/// The entry of one generator for the command line, the reference page and listings.
 #[derive(Clone, Copy)]
 pub struct GeneratorInfo {
-    /// The name that people type.
+    /// The name that users type.
     pub name: &'static str,
     /// The parameters of the generator, the common ones included: `stream`, `from` and `to`, and `read`
     /// and `trim` unless it [decides the operations].
     ///
     /// [decides the operations]: GeneratorInfo::decides_ops
     pub params: &'static [Param],
-    /// The text of its file, whose header documents it.
+    /// The text of its source file, whose header is the documentation.
     source: &'static str,
     plan: fn(&Params) -> Result<Arc<dyn Generator>, SpecError>,
 }
@@ -115,25 +115,26 @@ impl fmt::Debug for GeneratorInfo {
     }
 }
 
-/// The number of pages that a generator makes at a time.
+/// The number of pages that a generator makes at once.
 const BLOCK: usize = 512;
 
-/// The share of commands that are reads. Every generator that does not decide operations has this
-/// parameter.
+/// The share of commands that are reads. Every generator that does not choose the operations itself
+/// has this parameter.
 const READ: Param = Param::share("read", Some("0")).help("share of the commands that are reads");
 
-/// The share of commands that are TRIMs. Every generator that does not decide operations has this
-/// parameter.
+/// The share of commands that are TRIMs. Every generator that does not choose the operations itself
+/// has this parameter.
 const TRIM: Param = Param::share("trim", Some("0")).help("share of the commands that are TRIMs");
 
-/// A generator with known parameters, before the number of pages is known.
+/// A generator with its parameters, before the number of pages is known.
 trait Generator: fmt::Debug + Send + Sync {
-    /// Returns the number of logical pages if the generator and not the drive determines it.
+    /// Returns the number of logical pages if the generator determines it; `None` if the drive
+    /// does.
     fn fixed_pages(&self) -> Option<u32> {
         None
     }
 
-    /// Returns the size of a page in bytes if the generator relies on one.
+    /// Returns the size of a page in bytes if the generator needs a certain one.
     fn page_size(&self) -> Option<f64> {
         None
     }
@@ -147,8 +148,8 @@ trait Blocks: State + Send {
     /// Makes the next [`BLOCK`] pages.
     fn block(&mut self, pages: &mut [u32; BLOCK]);
 
-    /// Returns the operations of the pages made last, if the generator decides them. Else they are
-    /// drawn.
+    /// Returns the operations of the pages made last, if the generator chooses them. Otherwise they
+    /// are drawn.
     fn ops(&self) -> Option<&[Op; BLOCK]> {
         None
     }
@@ -161,19 +162,19 @@ struct Random {
 }
 
 impl Random {
-    /// Returns a source of words in bulk.
+    /// Returns a source that makes random words in bulk.
     fn bulk(&self) -> bulk::Bulk {
         bulk::Bulk::new(self.seed, &self.name)
     }
 
-    /// Returns a source for rare draws: those after a rejection.
+    /// Returns a source for rare draws: the draws that replace rejected ones.
     fn redraw(&self) -> Stream {
         Stream::new(self.seed, &format!("{}/redraw", self.name))
     }
 }
 
-/// Returns the share `share` as a bound for 32 random bits. A word is below it with that probability, to
-/// 2^-33. Shares of 0 and 1 are exact.
+/// Converts a share to a bound for 32 random bits: they are below the bound with this probability,
+/// to 2^-33. Shares of 0 and 1 are exact.
 fn bound32(share: f64) -> u64 {
     (share * (1u64 << 32) as f64).round() as u64
 }

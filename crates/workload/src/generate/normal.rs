@@ -58,12 +58,12 @@ impl Generator for Normal {
             return Uniform.open(pages, random);
         }
         let half = half_width(self.hot);
-        // Strips cover the central 2^-narrow of the addresses.
+        // The strips cover 2^-narrow of the addresses, in the middle.
         let narrow = (0..63).rev().find(|&n| n == 0 || half / (1u64 << n) as f64 >= REACH);
         let narrow = narrow.unwrap_or(0);
         let reach = half / (1u64 << narrow) as f64;
         let count = 1usize << STRIPS;
-        // The beginning of a strip, in sigmas.
+        // Returns the beginning of a strip, in sigmas from the middle.
         let edge = |strip: usize| reach * (2.0 * strip as f64 / count as f64 - 1.0);
         let (mut strips, mut weights) = (Vec::new(), Vec::new());
         for strip in 0..count {
@@ -72,7 +72,8 @@ impl Generator for Normal {
             weights.push(libm::exp(-near * near / 2.0));
             strips.push(Strip {
                 near_squared: near * near,
-                // A little less, so that the rounding of `exp` cannot lift it above the truth.
+                // The bound is a little lower, so that the rounding of `exp` cannot raise it above
+                // the true ratio.
                 keep_below: (ratio(near * near, far) * TWO_20 - 1e-6).max(0.0) as u32,
             });
         }
@@ -93,8 +94,8 @@ fn half_width(hot: f64) -> f64 {
         let inside = libm::erf(hot * half / std::f64::consts::SQRT_2);
         inside / libm::erf(half / std::f64::consts::SQRT_2)
     };
-    // `central` grows from `hot` at 0 to 1, and the wanted share is at least `hot`. The search is a
-    // bisection down to neighbouring numbers. Below `low` the curve is flat to 1e-9.
+    // `central` grows from `hot` at 0 to 1, and the share to find is at least `hot`. The bisection
+    // ends at neighbouring floating-point numbers. Below `low`, the curve is flat to 1e-9.
     let mut low = 1e-4;
     let mut high = 1.0;
     while central(high) < 1.0 - hot {
@@ -121,7 +122,8 @@ fn ratio(near_squared: f64, z: f64) -> f64 {
 }
 
 struct Strip {
-    /// The square of the place nearest to the middle, in sigmas. The density is highest there.
+    /// The square of the place in the strip that is nearest to the middle, in sigmas. There the
+    /// density is highest.
     near_squared: f64,
     /// The ratio of the strip's lowest density to its highest, times 2^20, rounded down.
     keep_below: u32,
@@ -150,8 +152,8 @@ impl Blocks for Draws {
             let number = self.choice.pick(self.words.next());
             let strip = &self.strips[number as usize];
             let word = self.words.next();
-            // A place among all strips as a fraction of 2^64: the strip, then 44 bits; and the
-            // same as a fraction of all addresses.
+            // `among` is a place among all strips as a fraction of 2^64: the number of the strip,
+            // then 44 bits. `place` is the same place as a fraction of all addresses.
             let among = (u64::from(number) << (64 - STRIPS)) | (word >> 20 << (20 - STRIPS));
             let place = (1 << 63) - (1 << 63 >> self.narrow) + (among >> self.narrow);
             let looked_at = (word & 0xf_ffff) as u32;

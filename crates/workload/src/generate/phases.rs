@@ -66,7 +66,8 @@ struct Phases {
 impl Generator for Phases {
     fn open(&self, pages: u32, random: &Random) -> Result<Box<dyn Blocks>, SpecError> {
         let members = ((self.set * f64::from(pages)).round() as u32).clamp(1, pages);
-        // All pages in an order that changes. The first `members` are the set, by rank.
+        // All pages, in an order that changes. The first `members` pages are the working set, by
+        // rank.
         let mut order: Vec<u32> = (0..pages).collect();
         let mut changes = Stream::new(random.seed, &format!("{}/phases", random.name));
         for rank in 0..members {
@@ -96,7 +97,7 @@ struct Running {
     order: Vec<u32>,
     #[snapshot(skip)]
     members: u32,
-    /// The number of members that change from a phase to the next.
+    /// The number of members that leave the set from one phase to the next.
     #[snapshot(skip)]
     leaving: u32,
     #[snapshot(skip)]
@@ -112,7 +113,7 @@ impl Running {
         if self.length == 1 {
             return 1;
         }
-        // The inverse of the distribution function at a uniform number above 0.
+        // Applies the inverse of the distribution function to a uniform number above 0.
         let uniform = 1.0 - self.changes.unit();
         let stay = libm::log1p(-1.0 / self.length as f64);
         1 + (libm::log(uniform) / stay) as u64
@@ -120,14 +121,14 @@ impl Running {
 
     fn change(&mut self) {
         let (members, pages) = (self.members, self.order.len() as u32);
-        // New members are drawn first, so that no page that leaves comes back at once. They are gathered
-        // right behind the set.
+        // New members are drawn first, so that no page that leaves can return at once. They are put
+        // directly after the set.
         for nth in 0..self.leaving {
             let from = members + nth;
             let drawn = from + self.changes.below(pages - from);
             self.order.swap(from as usize, drawn as usize);
         }
-        // Leaving members are a sample of the ranks without repetition.
+        // Leaving members are drawn from the ranks without replacement.
         let mut ranks: Vec<u32> = (0..members).collect();
         for nth in 0..self.leaving {
             let drawn = nth + self.changes.below(members - nth);

@@ -1,5 +1,5 @@
-//! The place of a generator: its part of the drive and the stream of its writes. Every generator takes
-//! these parameters, so that tenants work side by side on one drive.
+//! The place of a generator: its part of the drive and the stream of its writes. Every generator
+//! has these parameters, so that several tenants can share one drive.
 
 use std::ops::Range;
 
@@ -14,8 +14,8 @@ use crate::Op;
 pub(super) const STREAM: Param =
     Param::text("stream", Some("none")).help("stream of the writes, from 0 to 254");
 
-/// The beginning of the generator's part of the drive, as a share of all pages. The first page of the
-/// part is the one whose number is nearest to the share, so parts that share a border share no page.
+/// The beginning of the generator's part of the drive, as a share of all pages. It is rounded to
+/// the nearest page, so that adjacent parts share no page.
 pub(super) const FROM: Param = Param::share("from", Some("0"))
     .help("share of the logical pages before its part of the drive, rounded to a whole page");
 
@@ -32,12 +32,12 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The parameters that a text leaves out if they have their defaults, so that older texts stay
-    /// valid.
+    /// The parameters that a spec's text omits if they have their defaults, so that the texts of
+    /// older versions do not change.
     pub const NAMES: [&str; 3] = [STREAM.name, FROM.name, TO.name];
 
-    /// Reads the place from the parameters. Errors are a stream that is none of 0 to 254, and a part
-    /// that ends before it begins.
+    /// Reads the place from the parameters. It is an error if the stream is not from 0 to 254, or
+    /// if the part ends before it begins.
     pub fn read(params: &Params) -> Result<Self, SpecError> {
         let (name, text) = (params.owner(), params.text(STREAM.name));
         let stream = match text {
@@ -66,14 +66,14 @@ impl Place {
         (self.from, self.to) == (0.0, 1.0)
     }
 
-    /// Returns the pages of the part on a drive of `logical_pages`. There may be none.
+    /// Returns the pages of the part on a drive of `logical_pages` pages. The range may be empty.
     pub fn pages(&self, logical_pages: u32) -> Range<u32> {
         let page = |share: f64| (share * f64::from(logical_pages)).round() as u32;
         page(self.from)..page(self.to)
     }
 }
 
-/// A generator whose pages are numbered from another page than 0.
+/// A generator whose first page is not page 0.
 #[derive(State)]
 pub(super) struct Shifted {
     #[snapshot(state)]
@@ -83,7 +83,7 @@ pub(super) struct Shifted {
 }
 
 impl Shifted {
-    /// Makes the pages of `inner` each `first` higher. Returns `inner` itself if that changes nothing.
+    /// Adds `first` to each page of `inner`. If `first` is 0, returns `inner` itself.
     pub fn by(first: u32, inner: Box<dyn Blocks>) -> Box<dyn Blocks> {
         if first == 0 { inner } else { Box::new(Self { inner, first }) }
     }

@@ -1,4 +1,4 @@
-//! Proportions of pages and of commands: the classes of the generators that have any.
+//! Proportions of pages and of commands: the classes of generators that have classes.
 
 use flashgc_base::spec::{Param, Params, SpecError, count};
 
@@ -9,7 +9,7 @@ pub(super) const PAGES: Param =
 pub(super) const SHARES: Param =
     Param::text("shares", Some("80/20")).help("commands of each class, as proportions");
 
-/// The proportions of pages and of commands, one of each for every class.
+/// The proportions of pages and of commands, one of each for a class.
 #[derive(Debug)]
 pub(super) struct Proportions {
     owner: String,
@@ -18,7 +18,8 @@ pub(super) struct Proportions {
 }
 
 impl Proportions {
-    /// Reads [`PAGES`] and [`SHARES`]. Errors are texts that are no proportions, and unlike numbers of them.
+    /// Reads [`PAGES`] and [`SHARES`]. It is an error if a text is no list of proportions, or if
+    /// the lists differ in length.
     pub fn read(params: &Params) -> Result<Self, SpecError> {
         let (pages, shares) = (proportions(params, &PAGES)?, proportions(params, &SHARES)?);
         if pages.len() != shares.len() {
@@ -35,13 +36,13 @@ impl Proportions {
         Ok(Self { owner: params.owner().to_string(), pages, shares })
     }
 
-    /// Returns the commands of each class, as proportions.
+    /// Returns the share of the commands of each class, as proportions.
     pub fn shares(&self) -> &[f64] {
         &self.shares
     }
 
-    /// Returns the classes on a drive of `pages` pages, one after the other. A class that has commands and no
-    /// page is an error.
+    /// Returns the classes on a drive of `pages` pages, one after the other. It is an error if a
+    /// class has commands but no page.
     pub fn on(&self, pages: u32) -> Result<Vec<Class>, SpecError> {
         let sum: f64 = self.pages.iter().sum();
         let (mut classes, mut below, mut first) = (Vec::new(), 0.0, 0);

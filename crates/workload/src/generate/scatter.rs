@@ -5,15 +5,17 @@ use multiversion::multiversion;
 
 use super::BLOCK;
 
-/// The number of rounds of the network. Three make a pseudo-random permutation of a Feistel network with
-/// ideal round functions (Luby and Rackoff 1988). Ours are not ideal, so there is one more.
+/// The number of rounds of the network. With ideal round functions, three rounds of a Feistel
+/// network make a pseudo-random permutation (Luby and Rackoff 1988). These round functions are not
+/// ideal, so there is one more round.
 const ROUNDS: u32 = 4;
 
-/// A generalised Feistel network over `0..a*b`, with b a power of two and a and b near the root of
-/// n, that is applied again until the result is below n (cycle walking): Black and Rogaway,
-/// "Ciphers with Arbitrary Finite Domains", CT-RSA 2002. A network over the next power of two would
-/// walk up to half of the time; this one walks with a probability below 1.5/sqrt(n), for any n. An
-/// affine map would be cheaper, but puts neighbouring ranks at a constant distance.
+/// A generalised Feistel network over `0..a*b`. b is a power of two; a and b are close to the root
+/// of n. The network is applied repeatedly until the result is below n (cycle walking): Black and
+/// Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002. A network over the next power of
+/// two would need a repetition with a probability up to 1/2; this one with a probability below
+/// 1.5/sqrt(n), for any n. An affine map would be faster, but puts neighbouring ranks at a constant
+/// distance.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scatter {
     n: u32,
@@ -40,13 +42,14 @@ impl Scatter {
         }
     }
 
-    /// Passes once through the network. `index` and the result are below a*b, at most 2^32.
+    /// Applies the network once. `index` and the result are below a*b, which is at most 2^32.
     #[inline(always)]
     fn once(&self, index: u32) -> u32 {
         let mask = (1 << self.bits) - 1;
         let (mut left, mut right) = (index >> self.bits, index & mask);
         for round in 0..ROUNDS / 2 {
-            // (left + x) mod a: the smaller of the sum and the sum less a, which wraps below 0.
+            // (left + x) mod a, as the smaller one of the sum and the sum minus a. The difference
+            // wraps if it is negative.
             let sum = left + (((hash(right, 2 * round) >> 16) * self.a) >> 16);
             left = sum.min(sum.wrapping_sub(self.a));
             right = (right + (hash(left, 2 * round + 1) >> 16)) & mask;
@@ -55,7 +58,8 @@ impl Scatter {
     }
 }
 
-/// A permutation of pages that moves whole runs of them. Pages behind the last whole run stay.
+/// A permutation of pages that moves whole runs of pages. Pages after the last whole run stay in
+/// place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Runs {
     /// The permutation of the whole runs; `None` if there is no whole run.
@@ -63,8 +67,8 @@ pub(super) struct Runs {
     /// The number of pages in whole runs.
     whole: u32,
     run: u32,
-    /// 2^64 / run, rounded up. Multiplying by it divides any `u32` exactly (Lemire, Kaser and Kurz,
-    /// "Faster Remainder by Direct Computation", 2019).
+    /// 2^64 / run, rounded up. A multiplication by it divides any `u32` exactly (Lemire, Kaser and
+    /// Kurz, "Faster Remainder by Direct Computation", 2019).
     reciprocal: u128,
 }
 
@@ -87,7 +91,7 @@ impl Runs {
             return places.map(pages);
         }
         let run_of = |page: u32| ((u128::from(page) * self.reciprocal) >> 64) as u32;
-        // A page behind the last whole run is taken for one of run 0 and left alone afterwards.
+        // A page after the last whole run counts as a page of run 0 here, and is not moved below.
         let runs = pages.map(|page| if page < self.whole { run_of(page) } else { 0 });
         let mut places_of_runs = runs;
         places.map(&mut places_of_runs);
@@ -106,8 +110,9 @@ fn all_once(scatter: &Scatter, indices: &mut [u32; BLOCK]) {
     }
 }
 
-/// Returns 32 bits from x, of which the top ones are used. Each round has its own function. Multiply and
-/// xor-shift with the constants of `lowbias32` (Wellons, "Prospecting for Hash Functions", 2018).
+/// Returns 32 bits that depend on x, of which the high ones are used. Each round has its own
+/// function. It multiplies and xor-shifts with the constants of `lowbias32` (Wellons, "Prospecting
+/// for Hash Functions", 2018).
 #[inline(always)]
 fn hash(x: u32, round: u32) -> u32 {
     let x = x.wrapping_add((round + 1).wrapping_mul(0x9e37_79b9)).wrapping_mul(0x7feb_352d);
@@ -130,7 +135,8 @@ mod tests {
 
     #[test]
     fn it_is_a_bijection() {
-        // All small sizes, squares and powers of two with their neighbours, and a prime.
+        // The sizes are all small ones, squares and powers of two with their neighbours, and a
+        // prime.
         let large = [9_999, 10_000, 10_001, 65_535, 65_536, 65_537, 1_000_003, 1 << 20];
         for n in (1..600).chain(large) {
             let mut seen = vec![false; n as usize];
@@ -159,7 +165,7 @@ mod tests {
                 }
             }
         }
-        // Runs are moved as `Scatter` moves them.
+        // `Runs` moves runs in the same way as `Scatter` moves indices.
         let mut block = [0; BLOCK];
         block.iter_mut().zip(0..).for_each(|(page, index)| *page = index);
         Runs::new(1 << 20, 64).map(&mut block);
@@ -167,7 +173,7 @@ mod tests {
         assert!(block.iter().zip(0..).all(|(page, i)| *page == runs[i / 64] * 64 + i as u32 % 64));
     }
 
-    /// Passes backwards through the network.
+    /// Applies the inverse of the network.
     fn undo(scatter: &Scatter, place: u32) -> u32 {
         let mask = (1 << scatter.bits) - 1;
         let (mut left, mut right) = (place >> scatter.bits, place & mask);
@@ -203,8 +209,8 @@ mod tests {
         let places = places(100_000, 0..100_000);
         let near = places.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) < 1000).count();
         assert!((1770..2220).contains(&near), "{near}");
-        // The first tenth falls into each tenth alike: chi-square with 9 degrees of freedom, 0.1% point
-        // 27.9.
+        // The images of the first tenth are spread evenly over the tenths: chi-square with 9
+        // degrees of freedom, whose 0.1% point is 27.9.
         let mut tenths = [0; 10];
         places[..10_000].iter().for_each(|place| tenths[*place as usize / 10_000] += 1);
         let chi: f64 = tenths.iter().map(|&n| (f64::from(n) - 1e3).powi(2) / 1e3).sum();

@@ -1,8 +1,8 @@
-//! Requests of another size than a page: smaller ones, of which several lie on a page, and larger ones
-//! of several pages.
+//! Requests that differ in size from a page: smaller ones, of which several fit on a page, and
+//! larger ones of several pages.
 //!
-//! The generator draws *slots* of the size of a request instead of pages. Requests of exactly a page
-//! need no such wrapper.
+//! The generator draws *slots* with the size of a request instead of pages. Requests with the size
+//! of a page need none of this.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use flashgc_base::stream::{NO_STREAM, StreamId};
 
 use crate::{Batch, Op, Workload, WorkloadError};
 
-/// The largest number of commands in a batch, whatever its limit.
+/// The largest number of commands in a batch, for any limit.
 const MAX_LEN: usize = 1 << 19;
 
 /// The relation of a generator's request size to the page size.
@@ -21,15 +21,15 @@ const MAX_LEN: usize = 1 << 19;
 pub(super) enum Fit {
     /// A request has the size of a page.
     Page,
-    /// The number of requests that lie on a page.
+    /// The number of requests that fit on a page.
     Part(u32),
     /// The number of pages in a request.
     Pages(u32),
 }
 
 impl Fit {
-    /// Relates the two sizes in bytes. A request that is neither a divisor nor a multiple of the page is
-    /// an error.
+    /// Compares the two sizes in bytes. It is an error if a request is neither a divisor nor a
+    /// multiple of a page.
     pub fn new(page_size: u32, request_size: u32) -> Result<Self, SpecError> {
         match (page_size, request_size) {
             (page, request) if page == request => Ok(Self::Page),
@@ -48,10 +48,10 @@ impl Fit {
         }
     }
 
-    /// Returns the number of requests that lie side by side on `logical_pages` pages. Pages behind the
-    /// last whole request are never addressed.
+    /// Returns the number of requests that fit side by side on `logical_pages` pages. Pages after
+    /// the last whole request are never addressed.
     ///
-    /// Errors are more requests than a generator can draw from, or none.
+    /// It is an error if there are none, or more than a generator can draw from.
     pub fn slots(self, logical_pages: u32) -> Result<u32, SpecError> {
         let pages = || count(logical_pages.into(), "page");
         match self {
@@ -74,8 +74,8 @@ impl Fit {
         }
     }
 
-    /// Returns the requests that lie on `pages` and on no other page. [`slots`](Self::slots) must accept
-    /// the pages up to their end.
+    /// Returns the slots that lie completely on `pages`. [`slots`](Self::slots) must accept
+    /// `pages.end` pages.
     pub fn places(self, pages: Range<u32>) -> Range<u32> {
         match self {
             Self::Page => pages,
@@ -85,7 +85,7 @@ impl Fit {
     }
 }
 
-/// Requests that are parts of pages. A TRIM of a part discards nothing and is left out.
+/// Requests that are parts of pages. The TRIM of a part of a page discards nothing and is left out.
 #[derive(State)]
 #[snapshot(named = "parts of pages")]
 pub(super) struct Parts {
@@ -94,13 +94,13 @@ pub(super) struct Parts {
     /// The number of requests on a page.
     #[snapshot(skip)]
     parts: u32,
-    /// The bytes of a page that a request leaves unchanged.
+    /// The bytes of a page that a write leaves unchanged.
     #[snapshot(skip)]
     missing: u32,
 }
 
 impl Parts {
-    /// Makes the requests of `slots`. Not all commands of `slots` may be TRIMs.
+    /// Makes requests from the commands of `slots`. At least one command must not be a TRIM.
     pub fn new(slots: Box<dyn Workload>, parts: u32, request_size: u32) -> Self {
         Self { slots, parts, missing: (parts - 1) * request_size }
     }
@@ -140,7 +140,7 @@ pub(crate) fn leave_out_trims(batch: &mut Batch) {
     batch.ops.retain(|&op| op != Op::Trim);
 }
 
-/// Requests of several pages each, whose pages come one after the other.
+/// Requests of several pages each. The pages of a request follow each other.
 #[derive(State)]
 #[snapshot(named = "requests of several pages", then = check)]
 pub(super) struct Several {
@@ -149,8 +149,8 @@ pub(super) struct Several {
     /// The number of pages of a request.
     #[snapshot(skip)]
     size: u32,
-    /// The request that is not handed out in full: its next page, the number of pages left, their
-    /// operation and their stream.
+    /// The current request: its next page, its number of pages left, their operation and their
+    /// stream.
     next: u32,
     left: u32,
     op: Op,
@@ -179,7 +179,7 @@ impl Several {
         Err(Fault::new("more pages are left of a request than it has"))
     }
 
-    /// Hands out pages of the unfinished request, as many as `batch` has room for.
+    /// Hands out pages of the current request, as many as `batch` has room for.
     fn go_on(&mut self, batch: &mut Batch, len: usize) {
         let pages = self.left.min((len - batch.pages.len()) as u32);
         if batch.wants_joints {

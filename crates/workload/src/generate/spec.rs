@@ -1,5 +1,5 @@
-//! Workload specs: `hotcold:f=0.2,r=0.8` or a mixture `0.7*zipf + 0.3*sequential`, from text to a
-//! running workload. It knows generators only through the registry.
+//! Workload specs, such as `hotcold:f=0.2,r=0.8` or a mixture `0.7*zipf + 0.3*sequential`: from the
+//! text to a running workload. It knows generators only through the registry.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -16,22 +16,24 @@ use super::sized::{Fit, Parts, Several};
 use super::{Blocks, Generator, Random, bound32, generators};
 use crate::Workload;
 
-/// A generator or a mixture of them, with all parameters, that can be opened any number of times.
+/// A generator or a mixture of generators, with all parameters. It can be opened any number of
+/// times.
 ///
-/// Its text (`Display`) has every parameter written out, except a stream, `from` and `to` at their
-/// defaults. It parses back to the same workload.
+/// Its text (`Display`) has every parameter, except `stream`, `from` and `to` if they have their
+/// defaults. The text parses back to the same workload.
 #[derive(Clone, Debug)]
 pub struct GeneratorSpec {
     /// The parts, at least one. Their weights sum to 1.
     parts: Vec<Weighted>,
-    /// `true` if weights were given; `1*uniform` keeps its weight.
+    /// `true` if the text has weights; `1*uniform` keeps its weight.
     mixture: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Weighted {
     weight: f64,
-    /// The shares of its commands that are reads and TRIMs; 0 if the generator decides them.
+    /// The shares of the part's commands that are reads and TRIMs; 0 if the generator chooses the
+    /// operations.
     read: f64,
     trim: f64,
     place: Place,
@@ -43,17 +45,17 @@ const FORM: &str =
     "write WEIGHT*NAME + WEIGHT*NAME, for example 0.7*zipf:theta=0.9 + 0.3*sequential";
 
 impl GeneratorSpec {
-    /// Reads `NAME:key=value,...` or `WEIGHT*NAME:key=value,... + WEIGHT*NAME...`. A generator that
-    /// draws from a file reads it now.
+    /// Parses `NAME:key=value,...` or `WEIGHT*NAME:key=value,... + WEIGHT*NAME...`. A generator
+    /// that draws from a file reads the file now.
     ///
-    /// Errors are an unknown name or parameter, a value out of range, weights that do not sum to 1, a
-    /// workload without writes, and an unreadable or faulty file.
+    /// It is an error if a name or a parameter is unknown, a value is out of range, the weights do
+    /// not sum to 1, the workload has no writes, or a file is unreadable or faulty.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         Self::parse_any(text)?.writing(text)
     }
 
-    /// Reads a spec as [`parse`](Self::parse) does, but allows a workload without writes. Only drives
-    /// with a clock can measure reads alone.
+    /// Parses a spec like [`parse`](Self::parse), but allows a workload without writes. Only a
+    /// drive with a clock can measure reads alone.
     pub fn parse_any(text: &str) -> Result<Self, SpecError> {
         let pieces = split(text);
         if let [(None, only)] = pieces[..] {
@@ -79,7 +81,7 @@ impl GeneratorSpec {
         }
         let sum: f64 = parts.iter().map(|part| part.weight).sum();
         if (sum - 1.0).abs() > 1e-9 {
-            // Rounded for readers: 0.7 + 0.4 is 1.1.
+            // The sum is rounded for the message: 0.7 + 0.4 becomes 1.1.
             let sum = (sum * 1e12).round() / 1e12;
             return Err(SpecError::new(
                 format!("the weights of '{text}' sum to {sum}, expected 1"),
@@ -89,8 +91,8 @@ impl GeneratorSpec {
         Ok(Self { parts, mixture: true })
     }
 
-    /// Returns the spec itself if any of its commands are writes. Without writes nothing wears and no
-    /// run would end.
+    /// Returns the spec itself if some of its commands are writes. Without writes nothing wears,
+    /// and no run would end.
     fn writing(self, text: &str) -> Result<Self, SpecError> {
         let writes = |part: &Weighted| bound32(part.read + part.trim) < bound32(1.0);
         if self.parts.iter().any(writes) {
@@ -103,19 +105,20 @@ impl GeneratorSpec {
         ))
     }
 
-    /// Returns the number of logical pages if the workload determines it, as a frequency table does. In
-    /// a mixture it is the largest number. A part on less than the whole drive determines nothing.
+    /// Returns the number of logical pages if the workload determines it, like a frequency table.
+    /// For a mixture it is the largest number. A part that covers less than the whole drive
+    /// determines nothing.
     pub fn fixed_pages(&self) -> Option<u32> {
         let whole = self.parts.iter().filter(|part| part.place.is_whole());
         whole.filter_map(|part| part.plan.fixed_pages()).max()
     }
 
-    /// Returns `true` if any of its writes have a stream.
+    /// Returns `true` if any of the writes have a stream.
     pub fn has_streams(&self) -> bool {
         self.parts.iter().any(|part| part.place.stream != NO_STREAM)
     }
 
-    /// Returns the files that its parts are read from.
+    /// Returns the files that the parts are read from.
     pub fn files(&self) -> Vec<PathBuf> {
         let frequency = self.parts.iter().filter(|part| part.params.owner() == "frequency");
         frequency.map(|part| PathBuf::from(part.params.text("path"))).collect()
@@ -145,13 +148,14 @@ impl GeneratorSpec {
     /// Opens the workload over logical pages `0..logical_pages`. It never ends, and is the same for the
     /// same seed on every machine.
     ///
-    /// Errors are no logical pages, fewer than [`GeneratorSpec::fixed_pages`], and too few for the
-    /// parameters (no hot page, or no page of a part of the drive, for example).
+    /// It is an error if there are no logical pages, fewer than [`GeneratorSpec::fixed_pages`], or
+    /// too few for the parameters, for example no hot page, or no page of a part of the drive.
     pub fn open(&self, logical_pages: u32, seed: u64) -> Result<Box<dyn Workload>, SpecError> {
         self.open_on(logical_pages, Fit::Page, seed)
     }
 
-    /// Opens the workload over the places of requests that fit `logical_pages` pages as `fit` says.
+    /// Opens the workload over the slots of requests on `logical_pages` pages. `fit` relates the
+    /// sizes of requests and pages.
     fn open_on(
         &self,
         logical_pages: u32,
@@ -176,20 +180,21 @@ impl GeneratorSpec {
         Ok(Box::new(Commands::new(parts, Bulk::new(seed, "workload/choices"))))
     }
 
-    /// Opens the workload over the same pages, each of `page_size` bytes, with requests of
+    /// Opens the workload over the same pages, of `page_size` bytes each, with requests of
     /// `request_size` bytes.
     ///
-    /// With requests of a page this is [`open`](Self::open). `page_size / request_size` smaller requests
-    /// lie on a page, and each is drawn on its own. Such a write leaves the rest of its page unchanged.
-    /// Such a read reads its page. A TRIM of a part of a page discards nothing and is left out. A larger
-    /// request is a run of pages that begins at a multiple of its size; pages behind the last whole
-    /// request are never addressed. The shares of a generator are shares of its requests.
+    /// Requests with the size of a page are those of [`open`](Self::open). Of smaller requests,
+    /// `page_size / request_size` fit on a page, and each is drawn independently. A write of a part
+    /// leaves the rest of its page unchanged, a read of a part reads the whole page, and a TRIM of
+    /// a part discards nothing and is left out. A larger request is a run of pages that begins at a
+    /// multiple of its size; pages after the last whole request are never addressed. The shares of
+    /// a generator are shares of its requests.
     ///
     /// # Errors
-    /// The errors of [`open`](Self::open) for as many logical pages as there are requests side by side.
-    /// A request that is neither a divisor nor a multiple of the page. More requests than can be drawn
-    /// from, or none. Parts of pages of a workload that only TRIMs. Requests of another size than a page
-    /// in a generator that fixes its pages or their size.
+    /// The errors of [`open`](Self::open), for as many logical pages as there are slots. A request
+    /// size that is neither a divisor nor a multiple of the page size. No slots, or more than can
+    /// be drawn from. Parts of pages in a workload that has only TRIMs. A request size other than
+    /// the page size, if a generator determines its pages or their size.
     pub fn open_sized(
         &self,
         logical_pages: u32,
@@ -205,8 +210,9 @@ impl GeneratorSpec {
         })
     }
 
-    /// Opens the workload of [`open_sized`](Self::open_sized) with one command a request. Its page is
-    /// the number of the request's place, which begins at byte `page * request_size`.
+    /// Opens the workload of [`open_sized`](Self::open_sized) with one command a request. The
+    /// command's page is the number of the request's slot, which begins at byte `page *
+    /// request_size`.
     ///
     /// # Errors
     /// The errors of [`open_sized`](Self::open_sized).
@@ -225,7 +231,7 @@ impl GeneratorSpec {
     /// pages of `page_size`.
     ///
     /// # Errors
-    /// The errors of [`open_sized`](Self::open_sized) that do not come from [`open`](Self::open).
+    /// The errors of [`open_sized`](Self::open_sized) that are not errors of [`open`](Self::open).
     pub fn slots(
         &self,
         logical_pages: u32,
@@ -249,7 +255,7 @@ impl GeneratorSpec {
         fit.slots(logical_pages)
     }
 
-    /// Refuses generators that fix their pages or the size of a page.
+    /// Refuses generators that determine their pages or the size of a page.
     fn check_places(&self, page_size: u32, request_size: u32) -> Result<(), SpecError> {
         let fixed =
             |part: &&Weighted| part.plan.fixed_pages().is_some() || part.plan.page_size().is_some();
@@ -317,7 +323,7 @@ impl Weighted {
     }
 }
 
-/// Writes the spec in full, as a result records it.
+/// Writes the spec with all parameters, as results record it.
 impl fmt::Display for GeneratorSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, part) in self.parts.iter().enumerate() {
@@ -333,8 +339,8 @@ impl fmt::Display for GeneratorSpec {
     }
 }
 
-/// Splits a text into the parts of a mixture. A `+` separates two parts if a weight follows it, because
-/// paths and exponents may contain others.
+/// Splits a text into the parts of a mixture. A `+` separates two parts only if a weight follows
+/// it, because paths and exponents can contain a `+`.
 fn split(text: &str) -> Vec<(Option<f64>, &str)> {
     let mut pieces = Vec::new();
     let mut from = 0;

@@ -1,5 +1,6 @@
-//! Pages of two classes: the first `hot_pages` get a share of the commands, the others the rest, both
-//! uniform inside. `hotcold` and `skew` share it; it is no generator by itself.
+//! Pages of two classes: the first `hot_pages` pages get a share of the commands, and the other
+//! pages get the rest. Within a class, all pages are equally likely. `hotcold` and `skew` use this
+//! module; it is not a generator itself.
 
 use flashgc_base::rng::Stream;
 use flashgc_base::snapshot::State;
@@ -10,7 +11,7 @@ use super::bulk::{Bulk, WORDS};
 use super::uniform::Uniform;
 use super::{BLOCK, Blocks, Generator, Random, bound32};
 
-/// Opens the two classes. `owner` is named in errors. A class without pages must have no share.
+/// Opens a workload of two classes. Errors name `owner`. A class without pages must have no share.
 pub(super) fn open(
     owner: &str,
     hot_pages: u32,
@@ -19,7 +20,7 @@ pub(super) fn open(
     random: &Random,
 ) -> Result<Box<dyn Blocks>, SpecError> {
     let empty = |class: &str, share: f64| {
-        // Rounded for readers: 1 - 0.8 is 0.2.
+        // The share is rounded for the message: 1 - 0.8 becomes 0.2.
         let share = (share * 1e12).round() / 1e12;
         SpecError::new(
             format!(
@@ -47,7 +48,7 @@ pub(super) fn open(
 struct Class {
     first: u32,
     pages: u32,
-    /// 2^32 mod pages, the bound of rejection (see `uniform`).
+    /// 2^32 mod pages, the bound below which a draw is rejected (see `uniform`).
     reject_below: u32,
 }
 
@@ -63,7 +64,8 @@ struct Draws {
     hot: Class,
     #[snapshot(skip)]
     cold: Class,
-    /// The bound of hot commands, at most 2^32: a command is hot if its 32 bits are below.
+    /// The bound of hot commands, at most 2^32: a command is hot if its 32 random bits are below
+    /// it.
     #[snapshot(skip)]
     hot_below: u64,
     #[snapshot(state)]
@@ -71,7 +73,7 @@ struct Draws {
     redraw: Stream,
 }
 
-/// The number of words checked together for a rejection.
+/// The number of words that are checked together for rejected draws.
 const CHUNK: usize = 32;
 const LOW: u64 = u32::MAX as u64;
 
@@ -96,8 +98,8 @@ impl Blocks for Draws {
     }
 }
 
-/// Makes a page from each word: the low half chooses the class, the high half the page in it. Returns
-/// for each chunk of words `true` if a page must be drawn again.
+/// Makes a page from each word: the low half chooses the class, the high half the page in the
+/// class. Returns, for each chunk of words, `true` if a page in it must be drawn again.
 #[multiversion(targets("x86_64+avx2"))]
 fn scale(
     words: &[u64; WORDS],
@@ -110,7 +112,7 @@ fn scale(
     for (chunk, rejected) in rejected.iter_mut().enumerate() {
         let mut below = 0;
         for i in CHUNK * chunk..CHUNK * (chunk + 1) {
-            // All ones for a hot page, else 0.
+            // The mask has all bits set for a hot page, and is 0 otherwise.
             let mask = (((words[i] & LOW).wrapping_sub(hot_below) as i64) >> 63) as u64;
             let choose = |hot: u32, cold: u32| {
                 let (hot, cold) = (u64::from(hot), u64::from(cold));

@@ -43,7 +43,8 @@ impl Generator for Uniform {
 struct Draws {
     #[snapshot(skip)]
     pages: u32,
-    /// 2^32 mod pages. Products whose low half is below it would favour some pages.
+    /// 2^32 mod pages. Products whose low half is below it are rejected, because they would favour
+    /// some pages.
     #[snapshot(skip)]
     reject_below: u32,
     #[snapshot(state)]
@@ -51,7 +52,7 @@ struct Draws {
     redraw: Stream,
 }
 
-/// The number of words checked together for a rejection.
+/// The number of words that are checked together for rejected draws.
 const CHUNK: usize = 32;
 
 impl Blocks for Draws {
@@ -72,7 +73,8 @@ impl Blocks for Draws {
     }
 }
 
-/// Makes two pages from each word. Returns for each chunk of words `true` if a page must be drawn again.
+/// Makes two pages from each word. Returns, for each chunk of words, `true` if a page in it must be
+/// drawn again.
 #[multiversion(targets("x86_64+avx2"))]
 fn scale(
     words: &[u64; WORDS],
@@ -85,12 +87,14 @@ fn scale(
     let mut rejected = [false; WORDS / CHUNK];
     for (chunk, rejected) in rejected.iter_mut().enumerate() {
         let mut below = 0;
-        // Plain indices: the compiler makes better vector code of them than of iterators.
+        // The loop uses plain indices, because the compiler makes better vector code from them than
+        // from iterators.
         for i in CHUNK * chunk..CHUNK * (chunk + 1) {
             let (first, second) = ((words[i] & LOW) * bound, (words[i] >> 32) * bound);
             pages[2 * i] = (first >> 32) as u32;
             pages[2 * i + 1] = (second >> 32) as u32;
-            // The difference is negative, its top bit set, exactly where the draw is rejected.
+            // The difference is negative, with its highest bit set, exactly if the draw is
+            // rejected.
             below |= (first & LOW).wrapping_sub(reject_below);
             below |= (second & LOW).wrapping_sub(reject_below);
         }

@@ -80,14 +80,14 @@ impl Generator for Windows {
 struct Moving {
     #[snapshot(skip)]
     choice: Alias,
-    /// The classes, and the pages of the window on each.
+    /// The classes, each with the number of pages of its window.
     #[snapshot(skip)]
     classes: Vec<(Class, u32)>,
     #[snapshot(skip)]
     period: u64,
     #[snapshot(skip)]
     region: u32,
-    /// The commands since the windows were where they began.
+    /// The number of commands since the windows were at their first place.
     at: u64,
     #[snapshot(state)]
     words: Bulk,

@@ -62,10 +62,10 @@ const STRIPS: u32 = 5;
 struct Strip {
     /// The first and most popular rank of the strip, from 1.
     first: u32,
-    /// One less than the strip's number of ranks, which is a power of two.
+    /// The number of ranks in the strip, a power of two, minus 1.
     mask: u32,
-    /// The ratio of the last rank's probability to the first one's, times 2^32, rounded down. A draw
-    /// below it is kept without computing the probability of the rank itself.
+    /// The ratio of the last rank's probability to that of the first rank, times 2^32, rounded
+    /// down. A draw below it is accepted without computing the probability of its rank.
     keep_below: u64,
 }
 
@@ -79,7 +79,7 @@ impl Generator for Zipf {
             strips.push(Strip {
                 first: first as u32,
                 mask: (len - 1) as u32,
-                // One ulp of `pow` is 2^-53; the bound must be below the true ratio.
+                // One ulp of `pow` is 2^-53, and the bound must be below the true ratio.
                 keep_below: if len == 1 { 1 << 32 } else { (ratio * TWO_32 - 1e-3) as u64 },
             });
             weights.push(len as f64 * libm::pow(first as f64, -self.theta));
@@ -125,11 +125,11 @@ impl Blocks for Draws {
         while drawn < BLOCK {
             let strip = &self.strips[self.choice.pick(self.words.next()) as usize];
             let word = self.words.next();
-            // The low bits choose the rank. The high half decides if it is kept.
+            // The low bits choose the rank. The high half decides whether it is accepted.
             let index = (strip.first - 1) + (word as u32 & strip.mask);
             let keep = word >> 32 < strip.keep_below || {
                 let exact = ratio(f64::from(strip.first), f64::from(index) + 1.0, self.theta);
-                // A number of 53 bits, the first 32 of which are those compared above.
+                // A number of 53 bits. Its first 32 bits are those compared above.
                 let unit = ((word >> 32 << 21) | (self.words.next() >> 43)) as f64;
                 unit < exact * (1u64 << 53) as f64
             };

@@ -12,36 +12,36 @@ use crate::units::Quantity;
 /// An arrival process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
-    /// Gaps between arrivals that are independent and alike: a renewal process. Poisson arrivals and
-    /// periodic ones are the best known.
+    /// The gaps between arrivals are independent and have the same distribution: a renewal process.
+    /// The best-known ones are Poisson arrivals and periodic arrivals.
     Gaps(Distribution),
-    /// Bursts: Poisson arrivals with `gap_ns` between them while a burst lasts, none between
-    /// bursts. Bursts and pauses are exponential; a workload begins with a burst. Known as the
-    /// interrupted Poisson process (Kuczura 1973).
+    /// Bursts: Poisson arrivals with the mean gap `gap_ns` during a burst, and none between bursts.
+    /// The lengths of bursts and pauses are exponential, and a workload begins with a burst. This
+    /// is the interrupted Poisson process (Kuczura 1973).
     Bursts {
-        /// Mean time between arrivals in a burst, in nanoseconds.
+        /// The mean time between arrivals in a burst, in nanoseconds.
         gap_ns: f64,
-        /// Mean length of a burst, in nanoseconds.
+        /// The mean length of a burst, in nanoseconds.
         on_ns: f64,
-        /// Mean length of a pause, in nanoseconds.
+        /// The mean length of a pause, in nanoseconds.
         off_ns: f64,
     },
-    /// A closed loop: each of `threads` has one request under way, and issues the next one
-    /// `think_ns` after that is complete.
+    /// A closed loop: each of `threads` threads has one request in progress. It issues its next
+    /// request `think_ns` after that one is complete.
     Closed {
-        /// The number of requests under way.
+        /// The number of threads, each with one request in progress.
         threads: u32,
-        /// The nanoseconds from the end of a request to the issue of the next.
+        /// The nanoseconds between the end of a request and the issue of the next.
         think_ns: u64,
     },
-    /// Each request of a recording comes when the answers have come that it waited for.
+    /// Each request of a recording arrives after the answers that it waited for.
     Dependent,
 }
 
-/// The entry of one arrival process for the command and the reference.
+/// The entry of one arrival process for the command line and the reference.
 #[derive(Clone, Copy, Debug)]
 pub struct ArrivalsInfo {
-    /// The name that people type.
+    /// The name that users type.
     pub name: &'static str,
     /// The description in one line.
     pub summary: &'static str,
@@ -155,7 +155,7 @@ impl Arrivals {
             }
             "bursts" => {
                 let (gap_ns, on_ns, off_ns) = (time("mean")?, time("on")?, time("off")?);
-                // Else the next arrival would be millions of bursts away.
+                // With shorter bursts, the next arrival could be millions of bursts away.
                 if on_ns < gap_ns / 1000.0 {
                     return Err(SpecError::new(
                         "bursts: a burst has fewer than 0.001 arrivals on average",
@@ -172,7 +172,7 @@ impl Arrivals {
         })
     }
 
-    /// Returns the arrivals a second in the long run, or `None` where they depend on the drive.
+    /// Returns the mean number of arrivals a second, or `None` if it depends on the drive.
     pub fn rate(&self) -> Option<f64> {
         match self {
             Self::Gaps(gaps) => Some(1e9 / gaps.mean()),
@@ -181,8 +181,8 @@ impl Arrivals {
         }
     }
 
-    /// Returns the arrivals made `rate_scale` times as dense: all times of an open loop are divided by
-    /// it. A closed loop stays as it is.
+    /// Returns the process with `rate_scale` times as many arrivals: all times of an open loop are
+    /// divided by it. A closed loop is not changed.
     #[must_use]
     pub fn scaled(&self, rate_scale: f64) -> Self {
         match *self {
@@ -196,7 +196,7 @@ impl Arrivals {
         }
     }
 
-    /// Opens the arrival times of one run. They are all 0 where they depend on the drive.
+    /// Opens the arrival times of one run. All of them are 0 if they depend on the drive.
     pub fn open(&self, seed: u64) -> Clock {
         let mut stream = Stream::new(seed, "arrivals");
         let left_ns = match self {
@@ -219,7 +219,7 @@ fn example(name: &str) -> &'static str {
     }
 }
 
-/// Replaces `rate=N` by the mean with the same meaning.
+/// Replaces `rate=N` by the equivalent mean.
 fn rate_to_mean(spec: &mut Spec) -> Result<(), SpecError> {
     let Some(at) = spec.params.iter().position(|(key, _)| key == "rate") else { return Ok(()) };
     let name = &spec.name;
@@ -245,7 +245,7 @@ fn exponential(mean: f64, stream: &mut Stream) -> f64 {
     Distribution::exponential(Quantity::Time, mean).draw(stream)
 }
 
-/// Writes the spec in full, in a form that can be typed.
+/// Writes the spec in full, in a form that users can type.
 impl fmt::Display for Arrivals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let time = |ns: f64| Quantity::Time.format(ns);
@@ -269,7 +269,7 @@ pub struct Clock {
     arrivals: Arrivals,
     stream: Stream,
     now_ns: u64,
-    /// The nanoseconds left of the burst.
+    /// The nanoseconds left in the current burst.
     left_ns: f64,
 }
 
@@ -279,13 +279,14 @@ impl Clock {
         self.now_ns
     }
 
-    /// Returns the arrival time of the next request in nanoseconds. The first comes one gap after 0.
+    /// Returns the arrival time of the next request in nanoseconds. The first request arrives one
+    /// gap after time 0.
     pub fn arrival(&mut self) -> u64 {
         let gap = match self.arrivals {
             Arrivals::Gaps(gaps) => gaps.draw(&mut self.stream),
             Arrivals::Bursts { gap_ns, on_ns, off_ns } => {
-                // After an arrival, the rest of the burst and the time to the next arrival are
-                // exponential. They do not depend on the past.
+                // After an arrival, both the rest of the burst and the time to the next arrival are
+                // exponential, and independent of the past.
                 let mut passed = 0.0;
                 loop {
                     let gap = exponential(gap_ns, &mut self.stream);

@@ -34,10 +34,10 @@ use super::{RequestStream, TimedRequest};
 use crate::units::Quantity;
 use crate::{Op, WorkloadError};
 
-/// The name that people type.
+/// The name that users type.
 pub const NAME: &str = "disksim";
 
-/// The text of this file, whose header documents the generator.
+/// The text of this file, whose header is the documentation of the generator.
 pub(super) const SOURCE: &str = include_str!("disksim.rs");
 
 /// The parameters of the generator.
@@ -53,7 +53,7 @@ pub const PARAMS: &[Param] = &[
     Param::text("unit", Some("4KiB")).help("unit of sizes and offsets; all are multiples of it"),
 ];
 
-/// The largest request in bytes.
+/// The size of the largest request in bytes.
 const LARGEST: f64 = 1073741824.0;
 
 /// The generator with its parameters.
@@ -100,10 +100,11 @@ impl DiskSim {
         Arrivals::Gaps(self.gaps)
     }
 
-    /// Opens the requests of one run over `space` bytes, arriving by `clock`. They never end.
+    /// Opens the requests of one run over `space` bytes, with arrival times from `clock`. The
+    /// requests never end.
     ///
     /// # Errors
-    /// The address range has less than one unit.
+    /// The address range is smaller than one unit.
     pub fn open(&self, space: u64, seed: u64, clock: Clock) -> Result<DiskSimRequests, SpecError> {
         let space = (space as f64 * self.params.real("footprint")) as u64;
         let units = space / self.unit;
@@ -162,7 +163,7 @@ pub struct DiskSimRequests {
     sizes: Stream,
     places: Stream,
     kinds: Stream,
-    /// The unit behind the last request, if there was one.
+    /// The first unit after the last request; `None` before the first request.
     next: Option<u64>,
 }
 
@@ -173,7 +174,7 @@ impl DiskSimRequests {
         let units = ((bytes / self.unit as f64).round() as u64).clamp(1, largest);
         let sequential = self.places.unit() < self.sequential;
         let first = match self.next {
-            // A request that does not fit before the end starts again at the beginning.
+            // A sequential request that would cross the end starts at the beginning.
             Some(next) if sequential && next + units <= self.units => next,
             Some(_) if sequential => 0,
             _ => below(self.units - units + 1, &mut self.places),
@@ -192,7 +193,7 @@ impl DiskSimRequests {
     }
 }
 
-/// Draws a uniform integer below `bound`, to 2^-53.
+/// Draws a uniform integer below `bound`. Probabilities are exact to 2^-53.
 fn below(bound: u64, stream: &mut Stream) -> u64 {
     ((stream.unit() * bound as f64) as u64).min(bound - 1)
 }

@@ -1,5 +1,5 @@
-//! Distributions of sizes and times as a person types them: `exponential:32KiB`, `uniform:1ms:5ms`. They
-//! know nothing of requests.
+//! Distributions of sizes and times, as users type them: `exponential:32KiB`, `uniform:1ms:5ms`.
+//! They know nothing of requests.
 
 use std::f64::consts::TAU;
 use std::fmt;
@@ -18,19 +18,20 @@ pub struct Distribution {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Law {
-    /// One value for every draw.
+    /// The same value for every draw.
     Constant { value: f64 },
-    /// Evenly distributed values between the two.
+    /// Evenly distributed values between `low` and `high`.
     Uniform { low: f64, high: f64 },
     /// Exponential values, which are memoryless.
     Exponential { mean: f64 },
     /// Normal values; a draw below 0 counts as 0.
     Normal { mean: f64, deviation: f64 },
-    /// Pareto values: P(X > x) = (scale / x)^shape from scale = mean (shape - 1) / shape on.
+    /// Pareto values: P(X > x) = (scale / x)^shape for x of at least scale = mean (shape - 1) /
+    /// shape.
     Pareto { mean: f64, shape: f64 },
 }
 
-/// The laws by name, each with its form.
+/// The laws: the name of each, and the form in which users type it.
 pub const LAWS: [(&str, &str); 5] = [
     ("constant", "constant:VALUE"),
     ("uniform", "uniform:LOW:HIGH"),
@@ -40,7 +41,7 @@ pub const LAWS: [(&str, &str); 5] = [
 ];
 
 impl Distribution {
-    /// Reads `LAW:VALUE[:VALUE]`, the value of the parameter `name`.
+    /// Parses `LAW:VALUE[:VALUE]`, the value of the parameter `name`.
     ///
     /// # Errors
     /// The law is unknown, there are too few or too many values, or a value lacks its unit or is out of
@@ -103,7 +104,7 @@ impl Distribution {
         Self { quantity, law: Law::Constant { value } }
     }
 
-    /// Returns the mean in bytes or nanoseconds, before draws below 0 become 0.
+    /// Returns the mean in bytes or nanoseconds. It is the mean before negative draws become 0.
     pub fn mean(&self) -> f64 {
         match self.law {
             Law::Constant { value } => value,
@@ -135,8 +136,8 @@ impl Distribution {
             // 1 - u is never 0, so that its logarithm is finite.
             Law::Exponential { mean } => -mean * libm::log(1.0 - stream.unit()),
             Law::Normal { mean, deviation } => {
-                // Box and Muller 1958; the second of the pair is not used, so that a draw always
-                // takes two words.
+                // The method of Box and Muller (1958). The second number of the pair is not used,
+                // so that each draw takes two random words.
                 let radius = (-2.0 * libm::log(1.0 - stream.unit())).sqrt();
                 let angle = TAU * stream.unit();
                 (mean + deviation * radius * libm::cos(angle)).max(0.0)
@@ -149,7 +150,7 @@ impl Distribution {
     }
 }
 
-/// Writes the distribution in a form that can be typed.
+/// Writes the distribution in a form that users can type.
 impl fmt::Display for Distribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let value = |value: f64| self.quantity.format(value);

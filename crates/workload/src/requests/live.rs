@@ -9,8 +9,8 @@ use flashgc_base::sync::lock;
 use super::{RequestStream, TimedRequest};
 use crate::WorkloadError;
 
-/// A queue of requests, shared by the thread that pushes them and the drive that takes them. More may
-/// come after it was empty.
+/// A queue of requests. The thread that pushes requests shares it with the drive that takes them.
+/// More requests may come after it was empty.
 #[derive(Clone, Debug, State)]
 #[snapshot(refused = "requests that come while a drive runs are not saved")]
 pub struct LiveRequests {
@@ -25,7 +25,7 @@ impl LiveRequests {
         Self { pages, has_streams: false, queue: Arc::default() }
     }
 
-    /// Says if writes have streams.
+    /// Sets whether writes have streams.
     #[must_use]
     pub fn with_streams(self, has_streams: bool) -> Self {
         Self { has_streams, ..self }
@@ -41,7 +41,7 @@ impl LiveRequests {
         self.pages
     }
 
-    /// Adds a request, which may not arrive before those already pushed.
+    /// Adds a request. It may not arrive before earlier ones.
     pub fn push(&self, request: TimedRequest) {
         lock(&self.queue).push_back(request);
     }

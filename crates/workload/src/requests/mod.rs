@@ -1,4 +1,4 @@
-//! Requests with arrival times, for a drive that has a clock. A [`TimedRequest`] is bytes and
+//! Requests with arrival times, for a drive that has a clock. A [`TimedRequest`] is in bytes and
 //! nanoseconds; the drive cuts it into pages. Nothing here knows of drives.
 
 pub mod arrivals;
@@ -25,8 +25,9 @@ use crate::{Op, WorkloadError};
 /// One request of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub struct TimedRequest {
-    /// The arrival time in nanoseconds since the beginning of the workload, never before that of the
-    /// preceding request. A closed loop, which issues requests as others complete, ignores it.
+    /// The arrival time in nanoseconds since the beginning of the workload. It is never before that
+    /// of the previous request. A closed loop ignores it, because it issues a request when another
+    /// completes.
     pub arrival_ns: u64,
     /// The first byte, counted from the beginning of the drive's logical space; 0 for a flush.
     pub offset: u64,
@@ -34,11 +35,13 @@ pub struct TimedRequest {
     pub bytes: u32,
     /// The operation.
     pub op: Op,
-    /// `true` if the request may not wait for a collection, where the drive tells such requests apart.
+    /// `true` if the request may not wait for a collection. Only some drives distinguish such
+    /// requests.
     pub urgent: bool,
     /// The stream of the request, or [`NO_STREAM`].
     pub stream: StreamId,
-    /// `true` if this is a piece of a request of the host, and the next one is another piece of it.
+    /// `true` if this is a piece of a host request, and the next one is another piece of the same
+    /// request.
     pub goes_on: bool,
 }
 
@@ -56,13 +59,13 @@ impl TimedRequest {
         }
     }
 
-    /// Returns `true` if it asks for something, so that it is neither a hint nor a flush: these count as no
-    /// requests.
+    /// Returns `true` if this counts as a request: it is neither a hint nor a flush.
     pub fn is_asked(&self) -> bool {
         !self.op.is_hint() && self.op != Op::Flush
     }
 
-    /// Returns `true` if it is a request, or the last piece of one: one for each request is.
+    /// Returns `true` if this is a whole request or the last piece of one. Each request has exactly
+    /// one such entry.
     pub fn is_last_piece(&self) -> bool {
         self.is_asked() && !self.goes_on
     }
@@ -75,11 +78,11 @@ impl TimedRequest {
 
 /// A stream of requests in the order of their arrival.
 pub trait RequestStream: State + Send {
-    /// Replaces the content of `batch` by the next requests, at most `limit` of them. The batch is empty
-    /// when the workload has ended. The requests are the same for every sequence of limits. A trace's
-    /// hints are among them.
+    /// Replaces the content of `batch` with the next requests, at most `limit` of them. `batch` is
+    /// empty if the workload has ended. The requests do not depend on the limits. The hints of a
+    /// trace are among them.
     ///
     /// # Errors
-    /// A trace turns out to be damaged, or its times go back.
+    /// A trace is damaged, or its times go back.
     fn fill(&mut self, batch: &mut Vec<TimedRequest>, limit: usize) -> Result<(), WorkloadError>;
 }

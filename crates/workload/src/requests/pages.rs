@@ -1,4 +1,4 @@
-//! The commands of any workload as requests of one size, with an arrival process of their own.
+//! The commands of any workload as requests of one size, with their own arrival process.
 
 use flashgc_base::snapshot::State;
 
@@ -18,16 +18,17 @@ pub struct PageRequests {
     /// The number of bytes of a request.
     #[snapshot(skip)]
     bytes: u32,
-    /// `true` if a request is a part of a page, so that its TRIM discards nothing and is left out.
+    /// `true` if a request is a part of a page. The TRIM of such a part discards nothing and is
+    /// left out.
     #[snapshot(skip)]
     parts: bool,
     commands: Batch,
 }
 
 impl PageRequests {
-    /// Makes requests of the commands of `workload`. Each command is a place of `request_size` bytes on
-    /// pages of `page_size` bytes, arriving by `clock`. TRIMs of less than a page are left out, and no
-    /// time passes for them.
+    /// Makes requests from the commands of `workload`. The page of a command is a place of
+    /// `request_size` bytes; pages of the drive have `page_size` bytes. Arrival times come from
+    /// `clock`. TRIMs of less than a page are left out, and take no time.
     pub fn new(
         workload: Box<dyn Workload>,
         clock: Clock,

@@ -1,5 +1,5 @@
-//! Sources of requests for a drive with a clock: page generators, synthetic requests and traces behind
-//! one interface.
+//! Sources of requests for a drive with a clock: page generators, synthetic requests and traces,
+//! with the same interface.
 
 use flashgc_base::naming::{choice, subject};
 use flashgc_base::spec::{Param, SpecError, header, summary};
@@ -21,8 +21,8 @@ pub struct Space {
     pub logical_pages: u32,
     /// The size of a page in bytes.
     pub page_size: u32,
-    /// The size of a page generator's request in bytes: a divisor or a multiple of a page. Other sources
-    /// have sizes of their own.
+    /// The size of a page generator's request in bytes: a divisor or a multiple of a page. Other
+    /// sources have their own sizes.
     pub request_size: u32,
 }
 
@@ -33,12 +33,12 @@ impl Space {
     }
 }
 
-/// A source of requests that can be opened once a run.
+/// A source of requests. It can be opened once for each run.
 #[derive(Clone, Debug)]
 pub enum Requests {
     /// The page commands of a generator or a mixture, one request each.
     Pages(GeneratorSpec),
-    /// Synthetic requests of DiskSim's generator.
+    /// The synthetic requests of DiskSim's generator.
     DiskSim(DiskSim),
     /// The requests of a trace.
     Trace(Box<TimedTrace>),
@@ -46,10 +46,10 @@ pub enum Requests {
     Live(LiveRequests),
 }
 
-/// The entry of a generator of requests for the command and the reference.
+/// The entry of a request generator for the command line and the reference.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestsInfo {
-    /// The name that people type.
+    /// The name that users type.
     pub name: &'static str,
     /// The parameters of the generator.
     pub params: &'static [Param],
@@ -68,13 +68,13 @@ impl RequestsInfo {
     }
 }
 
-/// Returns the generators that make requests with times, and need a drive with a clock.
+/// Returns the generators that make requests with times and therefore need a drive with a clock.
 pub fn request_generators() -> &'static [RequestsInfo] {
     &[RequestsInfo { name: disksim::NAME, params: disksim::PARAMS, source: disksim::SOURCE }]
 }
 
 impl Requests {
-    /// Reads the spec of a generator of pages or of requests.
+    /// Parses the spec of a generator of pages or of requests.
     ///
     /// # Errors
     /// The name or a parameter is unknown, or a value is out of range.
@@ -87,8 +87,8 @@ impl Requests {
         }
     }
 
-    /// Returns the number of logical pages if the source itself fixes it, in whole blocks of
-    /// `pages_per_block`.
+    /// Returns the number of logical pages if the source determines it. It is rounded to whole
+    /// blocks of `pages_per_block` pages.
     pub fn fixed_pages(&self, pages_per_block: u32) -> Option<u32> {
         match self {
             Self::Pages(spec) => spec.fixed_pages(),
@@ -99,8 +99,8 @@ impl Requests {
         }
     }
 
-    /// Returns the mean number of pages that a read or a write touches on a drive with such pages, or
-    /// `None` if that is not known in advance.
+    /// Returns the mean number of pages that a read or a write touches on a drive with pages as in
+    /// `space`; `None` if that is not known in advance.
     pub fn pages_a_request(&self, space: &Space) -> Option<f64> {
         match self {
             Self::Pages(_) => Some(f64::from(space.request_size.div_ceil(space.page_size))),
@@ -114,15 +114,16 @@ impl Requests {
         }
     }
 
-    /// Returns `true` if some of them are in pieces on the drive.
+    /// Returns `true` if some requests have several pieces on the drive.
     pub fn have_pieces(&self) -> bool {
         matches!(self, Self::Trace(trace) if trace.has_pieces())
     }
 
-    /// Returns the answers that the host of a recording waited for, on a drive of `logical_pages` pages.
+    /// Returns, for a drive of `logical_pages` pages, the answers that the host of a recording
+    /// waited for.
     ///
     /// # Errors
-    /// There is no recording with the times of answers, or the drive is too small for it.
+    /// The source is not a recording with the times of answers, or the drive is too small for it.
     pub fn waits(&self, logical_pages: u32) -> Result<&Waits, SpecError> {
         match self {
             Self::Trace(trace) => trace.waits(logical_pages),
@@ -136,8 +137,8 @@ impl Requests {
         }
     }
 
-    /// Returns the default arrival process: that of the source, or a closed loop of one thread without a
-    /// pause. `None` if the requests have their own times.
+    /// Returns the default arrival process: that of the source, or a closed loop of one thread
+    /// without pauses. `None` if the requests have their own times.
     pub fn default_arrivals(&self) -> Option<Arrivals> {
         match self {
             Self::Pages(_) => Some(Arrivals::Closed { threads: 1, think_ns: 0 }),
@@ -146,15 +147,17 @@ impl Requests {
         }
     }
 
-    /// Returns the source without the reads of a trace. `None` if nothing would be left, or it has none.
+    /// Returns the trace without its reads; `None` if nothing would be left, or if the source is
+    /// not a trace.
     pub fn without_reads(&self, space: &Space) -> Option<Self> {
         let Self::Trace(trace) = self else { return None };
         let left = trace.without_reads();
         (left.requests_on(space.logical_pages) > 0).then(|| Self::Trace(Box::new(left)))
     }
 
-    /// Opens the requests of one run. They are endless, except for a trace, which is replayed `passes`
-    /// times. `arrivals` replaces the source's own times; these are divided by `rate_scale` first.
+    /// Opens the requests of one run. They never end, except those of a trace, which is replayed
+    /// `passes` times. `arrivals` replaces the source's own times. All times are divided by
+    /// `rate_scale`, except those of a closed loop.
     ///
     /// # Errors
     /// The drive does not suit the source.

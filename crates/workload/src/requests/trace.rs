@@ -1,9 +1,9 @@
 //! A trace with its own times, ready for replay on a drive that has a clock.
 //!
-//! Pages are numbered as for the counting drive. In order of their address, the pages of a request are
-//! next to each other on the drive too, and a request stays one. In order of first touch it becomes one
-//! request for each run of pages that follow each other. Offsets and sizes keep their bytes below the
-//! page.
+//! Pages have the same numbers as on a counting drive. Numbered by address, the pages of a request
+//! are adjacent on the drive, too, and a request stays one request. Numbered by first touch, a
+//! request becomes one piece for each run of consecutive pages. Offsets and sizes keep their bytes
+//! within pages.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -22,11 +22,11 @@ use crate::trace::{
 use crate::units::Quantity;
 use crate::{Op, WorkloadError};
 
-/// The largest piece of a request, in bytes. A longer one becomes several that arrive together. It is a
-/// multiple of every page size.
+/// The largest piece of a request, in bytes. A longer request becomes several pieces that arrive
+/// together. The number is a multiple of every page size.
 const LARGEST_PIECE: u64 = 1 << 30;
 
-/// A trace that was read once. Any number of replays can run from it, and clones share it.
+/// A trace that was read once. It can be replayed any number of times, and clones share its data.
 #[derive(Clone, Debug)]
 pub struct TimedTrace {
     path: PathBuf,
@@ -35,21 +35,21 @@ pub struct TimedTrace {
     stat: TraceStat,
     numbering: Numbering,
     given: Option<GivenPages>,
-    /// The requests, with hints and flushes among them.
+    /// The requests, and the hints and flushes among them.
     requests: Arc<[TimedRequest]>,
-    /// The answers that its host waited for, if it has the times of some.
+    /// The answers that its host waited for; `None` if no request has the time of its answer.
     waits: Option<Waits>,
-    /// The requests without reads, once somebody has asked for them.
+    /// The requests without reads; computed when they are first needed.
     changes: Arc<OnceLock<Arc<[TimedRequest]>>>,
 }
 
 impl TimedTrace {
-    /// Reads the trace at `path`, and calls `go_on` now and then: `false` stops. The requests are kept
-    /// in memory, 24 bytes each.
+    /// Reads the trace at `path`, and calls `go_on` now and then; if it returns `false`, reading
+    /// stops. The requests are kept in memory, with 24 bytes each.
     ///
     /// # Errors
-    /// The reader finds a fault, there are no requests or too many pages, pages cannot keep their
-    /// numbers where they should, or times go back.
+    /// The reader finds a fault, there are no requests or too many pages, pages that should keep
+    /// their numbers cannot, or times go back.
     pub fn load(
         path: impl AsRef<Path>,
         read: &ReadOptions,
@@ -57,7 +57,7 @@ impl TimedTrace {
         mut go_on: impl FnMut(&Progress) -> bool,
     ) -> Result<Self, TraceError> {
         let path = path.as_ref().to_owned();
-        // A clock runs one way.
+        // A clock needs times that never go back.
         let disorder = match read.disorder {
             Disorder::Keep => Disorder::Refuse,
             chosen => chosen,
@@ -86,7 +86,8 @@ impl TimedTrace {
         map.number(numbering);
         let origin = raw.first().map_or(0, |first| first.time_ns);
         let mut requests = Vec::with_capacity(raw.len());
-        // Discards of pages that nothing else names have no place on the drive, and nobody waits for them.
+        // Discards of pages that no other request touches have no place on the drive, and no
+        // request waits for them.
         let (mut placed, keeps_answers) =
             (Vec::new(), reader.declared().fields.has(Fields::ANSWER));
         for request in &raw {
@@ -124,7 +125,7 @@ impl TimedTrace {
         self.numbering
     }
 
-    /// Returns the pages that keep their numbers, or `None` if they get others.
+    /// Returns the pages that keep their numbers; `None` if pages get other numbers.
     pub fn given(&self) -> Option<&GivenPages> {
         self.given.as_ref()
     }
@@ -139,8 +140,9 @@ impl TimedTrace {
         notes
     }
 
-    /// Returns a note if a replay should not take the trace's times. Many requests at equal distances
-    /// have line numbers for times. A trace `of_tenant` has the arrivals that its tenant gives.
+    /// Returns a note if a replay should not use the times of the trace: if many requests have
+    /// equal gaps, their times are probably line numbers. For a trace `of_tenant`, the note names
+    /// the tenant's arrivals.
     pub fn note_of_times(&self, of_tenant: bool) -> Option<String> {
         const LEAST: usize = 100;
         let gap = self.requests.get(1)?.arrival_ns;
@@ -163,12 +165,14 @@ impl TimedTrace {
         })
     }
 
-    /// Returns the requests of one replay on all pages of the trace, with its hints and flushes.
+    /// Returns the requests of one replay on all pages of the trace, and the hints and flushes
+    /// among them.
     pub fn requests(&self) -> &[TimedRequest] {
         &self.requests
     }
 
-    /// Returns the trace without its reads, which change nothing on most drives. Its times are only an order.
+    /// Returns the trace without its reads, which change nothing on most drives. Its times then
+    /// only give the order.
     pub fn without_reads(&self) -> Self {
         let changes = self.changes.get_or_init(|| {
             let kept = self.requests.iter().filter(|request| request.op != Op::Read);
@@ -185,7 +189,7 @@ impl TimedTrace {
     /// Returns the answers that the host of the recording waited for, on a drive of `logical_pages` pages.
     ///
     /// # Errors
-    /// No request has the time of its answer, or the drive is too small for some of them.
+    /// No request has the time of its answer, or the drive is too small for some requests.
     pub fn waits(&self, logical_pages: u32) -> Result<&Waits, SpecError> {
         let dependent = || subject("arrivals") + " dependent";
         let Some(waits) = &self.waits else {
@@ -211,9 +215,9 @@ impl TimedTrace {
         Ok(waits)
     }
 
-    /// Returns the number of logical pages of a drive for this trace with blocks of `pages_per_block`
-    /// pages, as for the counting drive: see [`Paging::logical_pages`]. If pages keep their numbers, it
-    /// is that of the smallest such drive.
+    /// Returns the number of logical pages of a drive for this trace, with blocks of
+    /// `pages_per_block` pages, as for a counting drive: see [`Paging::logical_pages`]. If pages
+    /// keep their numbers, it is the number for the smallest such drive.
     pub fn logical_pages(&self, pages_per_block: u32) -> u32 {
         let distinct = || u32::try_from(self.stat.pages).unwrap_or(u32::MAX);
         let numbers = self.given.as_ref().map_or_else(distinct, GivenPages::least);
@@ -226,12 +230,13 @@ impl TimedTrace {
         requests.iter().filter(|request| request.is_last_piece()).count() as u64
     }
 
-    /// Returns `true` if a request of the trace is in pieces on the drive.
+    /// Returns `true` if some request of the trace has several pieces on the drive.
     pub fn has_pieces(&self) -> bool {
         self.requests.iter().any(|request| request.is_asked() && request.goes_on)
     }
 
-    /// Returns the requests of one replay below byte `space`. What of a request is beyond is left out.
+    /// Returns the requests of one replay below byte `space`. Parts of requests beyond that byte
+    /// are left out.
     fn on(&self, space: u64) -> Arc<[TimedRequest]> {
         if self.requests.iter().all(|request| request.end() <= space) {
             return Arc::clone(&self.requests);
@@ -244,19 +249,19 @@ impl TimedTrace {
             } else if !request.goes_on
                 && let Some(last) = kept.last_mut().filter(|last| last.goes_on)
             {
-                // The last piece is left out, so the request ends with the one before.
+                // The last piece was left out, so that the request ends with the piece before it.
                 last.goes_on = false;
             }
         }
         kept.into()
     }
 
-    /// Starts `passes` replays (`None`: without end) onto a drive of `logical_pages` pages. Requests
-    /// beyond are left out. Times come from the trace, divided by `rate_scale`, or from `clock`. A
-    /// replay begins one mean gap after the end of the last.
+    /// Starts `passes` replays (`None`: without end) on a drive of `logical_pages` pages. Requests
+    /// beyond the drive are left out. Times come from the trace, divided by `rate_scale`, or from
+    /// `clock`. A replay begins one mean gap after the end of the previous one.
     ///
     /// # Errors
-    /// The trace has no times and `clock` is `None`, or no request is on those pages.
+    /// The trace has no times and `clock` is `None`, or no request is on the drive's pages.
     pub fn open(
         &self,
         logical_pages: u32,
@@ -292,9 +297,9 @@ impl TimedTrace {
     }
 }
 
-/// Appends the pieces of `request` on the drive: one for each run of pages that follow each other there.
-/// The pages of a read or write all have numbers. A discard or a hint takes only its pages that have
-/// one.
+/// Appends the pieces of `request` on the drive: one for each run of consecutive pages there. All
+/// pages of a read or write have numbers. A discard or a hint only covers its pages that have
+/// numbers.
 fn place(
     map: &AddressMap,
     request: &Request,
@@ -312,8 +317,8 @@ fn place(
         _ => runs.push((number, 1)),
     });
     let whole_pages = request.op == Op::Trim || request.op.is_hint();
-    // The bytes of the first page before the request's first byte, and the bytes of the request that are
-    // left.
+    // `before` are the bytes of the first page before the request. `size` are the bytes of the
+    // request that are left.
     let (mut before, mut size) = match (whole_pages, paging.paging.rounds()) {
         (true, _) => (0, u64::MAX),
         (false, true) => (0, request.size),
@@ -347,25 +352,25 @@ fn place(
     }
 }
 
-/// One replay of a trace, or several in a row.
+/// One or more successive replays of a trace.
 #[derive(State)]
 #[snapshot(named = "requests")]
 pub struct TraceRequests {
     #[snapshot(skip)]
     requests: Arc<[TimedRequest]>,
-    /// The next request of the pass.
+    /// The index of the next request of the current pass.
     next: usize,
     pass: u64,
     #[snapshot(skip)]
     passes: u64,
-    /// The nanoseconds from the beginning of a pass to that of the next, in the trace's time.
+    /// The time from the beginning of a pass to that of the next, in nanoseconds of the trace.
     #[snapshot(skip)]
     pass_ns: u64,
     #[snapshot(skip)]
     rate_scale: f64,
     #[snapshot(state)]
     clock: Option<Clock>,
-    /// `true` if the next request is another piece of the one before.
+    /// `true` if the next request is another piece of the previous one.
     in_pieces: bool,
 }
 
@@ -380,7 +385,7 @@ impl RequestStream for TraceRequests {
             };
             self.next += 1;
             let arrival_ns = match &mut self.clock {
-                // The pieces of a request arrive with its first one.
+                // All pieces of a request arrive with its first piece.
                 Some(clock) if !request.is_asked() || self.in_pieces => clock.now(),
                 Some(clock) => clock.arrival(),
                 None => self.scaled(request.arrival_ns),
@@ -393,7 +398,7 @@ impl RequestStream for TraceRequests {
 }
 
 impl TraceRequests {
-    /// Returns the time at which a request of this pass arrives on the drive.
+    /// Converts a time of the trace to the arrival time in the current pass.
     fn scaled(&self, ns: u64) -> u64 {
         let ns = self.pass.saturating_mul(self.pass_ns).saturating_add(ns);
         if self.rate_scale == 1.0 { ns } else { (ns as f64 / self.rate_scale).round() as u64 }

@@ -1,10 +1,10 @@
-//! The waits of a host: which of its requests waited for which answers, from a recording that has the times of
-//! both.
+//! The waits of a host: the requests and the answers that they waited for. They are found from a
+//! recording with the times of requests and of answers.
 //!
-//! A request waited for the request whose answer was the last before it came. The time between the two is its
-//! think time. A flush waited for every other request that had been answered when it came, too: a host flushes
-//! what it knows to be written. Requests under way at that moment did not hold it up. An answer of the same
-//! nanosecond is no reason to come: no host is that fast.
+//! A request waited for the last answer before its arrival. The time between the two is its think
+//! time. A flush also waited for all other requests that had been answered when it arrived, because
+//! a host flushes the data it knows to be written. It did not wait for requests that were in
+//! progress then. An answer in the same nanosecond does not count, because no host is that fast.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,26 +18,29 @@ use crate::trace::Request;
 /// The answer that a request waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// The number of the request with this answer, or `None` if no request was answered before.
+    /// The number of the request whose answer was waited for; `None` if no request was answered
+    /// before.
     pub on: Option<u32>,
-    /// The nanoseconds from that answer to the request; without one, from the beginning.
+    /// The nanoseconds from that answer to the request or, if there is none, from the beginning to
+    /// the request.
     pub think_ns: u64,
-    /// `true` if the request was answered itself: nobody waits for others.
+    /// `true` if the request was answered. No request waits for one that was not.
     pub is_answered: bool,
 }
 
-/// The waits of all requests of a recording. Reads, writes, discards and flushes have numbers, from 0 in the
-/// order in which they came; hints have none.
+/// The waits of all requests of a recording. Reads, writes, discards and flushes are numbered from
+/// 0, in the order of their arrival; hints have no numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Waits {
     waits: Arc<[Wait]>,
-    /// The requests that were under way when a flush came, by the number of the flush.
+    /// The requests that were in progress when a flush arrived, by the number of the flush.
     under_way: Arc<FxHashMap<u32, Box<[u32]>>>,
 }
 
 impl Waits {
-    /// Finds the waits of `requests`, which are in the order of their times from `origin` on and no hints.
-    /// Returns `None` if no request was answered, or if there are more than 2^32.
+    /// Finds the waits of `requests`, which are in the order of their times, begin at `origin`, and
+    /// have no hints among them. Returns `None` if no request was answered, or if there are more
+    /// than 2^32.
     pub fn of(requests: &[Request], origin: u64) -> Option<Self> {
         u32::try_from(requests.len()).ok()?;
         if requests.iter().all(|request| request.took_ns == Request::UNANSWERED) {
@@ -83,7 +86,7 @@ impl Waits {
         self.waits[number as usize]
     }
 
-    /// Returns the requests that flush `number` found under way.
+    /// Returns the requests that were in progress when flush `number` arrived.
     pub fn under_way(&self, number: u32) -> &[u32] {
         self.under_way.get(&number).map_or(&[], |numbers| numbers)
     }
@@ -112,7 +115,7 @@ mod tests {
         let of: Vec<_> = (0..waits.len())
             .map(|number| (waits.wait(number).on, waits.wait(number).think_ns))
             .collect();
-        // By hand: answers at 1500, 1200, 2110, 1800, never, 2510.
+        // Computed by hand: the answers come at 1500, 1200, 2110, 1800, never, 2510.
         let expected =
             [(None, 0), (None, 100), (Some(1), 10), (Some(0), 100), (Some(0), 300), (Some(2), 390)];
         assert_eq!(of, expected);

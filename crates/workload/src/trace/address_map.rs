@@ -1,4 +1,4 @@
-//! Maps requests to pages, and the pages of a trace to the dense logical pages of a drive.
+//! Maps requests to pages, and the pages of a trace to consecutive logical pages of a drive.
 
 use std::hash::BuildHasher;
 
@@ -11,39 +11,40 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use super::Request;
 use crate::Op;
 
-/// The rules by which requests become pages, and by which the drive gets its number of pages.
+/// The rule by which requests become pages, and by which the number of logical pages is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Paging {
-    /// Every page that a read or write touches, from floor(offset / page) to ceil(end / page). The drive
-    /// has room for all pages.
+    /// A request covers every page that it touches, from floor(offset / page) to ceil(end / page).
+    /// The drive has room for all pages.
     #[default]
     Covered,
-    /// Offset rounded down, size kept and split: ceil(size / page) pages from floor(offset / page)
-    /// on, as the d-choices paper words it (Van Houdt, ValueTools 2013, section 5).
+    /// The offset is rounded down, and the size determines the number of pages: ceil(size / page)
+    /// pages from floor(offset / page) on. This is the wording of the d-choices paper (Van Houdt,
+    /// ValueTools 2013, section 5).
     Rounded,
-    /// The pages of [`Self::Covered`], on a drive of U = b floor(x / b) of the x pages (the same paper).
-    /// Requests to the other pages are left out.
+    /// The pages of [`Self::Covered`]. If the trace has x pages, the drive has U = b floor(x / b)
+    /// (the same paper). Requests to the other pages are left out.
     Floor,
-    /// Both rules of the paper, [`Self::Rounded`] and [`Self::Floor`].
+    /// Both rules of the paper: [`Self::Rounded`] and [`Self::Floor`].
     RoundedFloor,
 }
 
 impl Paging {
-    /// The names that people type.
+    /// The names that users type.
     pub const NAMES: [&str; 4] = ["covered", "rounded", "floor", "rounded+floor"];
 
-    /// Reads a name. The error of an unknown one suggests the nearest.
+    /// Parses a name. The error for an unknown name suggests the nearest one.
     pub fn parse(name: &str) -> Result<Self, SpecError> {
         let all = [Self::Covered, Self::Rounded, Self::Floor, Self::RoundedFloor];
         named(name, &Self::NAMES, &all)
     }
 
-    /// Returns `true` if the drive leaves out the trace's last pages that do not fill a block.
+    /// Returns `true` if the drive leaves out the last pages of the trace that do not fill a block.
     pub fn leaves_out(self) -> bool {
         matches!(self, Self::Floor | Self::RoundedFloor)
     }
 
-    /// Reads a name for use without a drive, so that only rules with room for all pages are known. The
+    /// Parses a name for use without a drive. Only rules with room for all pages are known. The
     /// error is that of [`parse`](Self::parse).
     pub fn parse_for_all_pages(name: &str) -> Result<Self, SpecError> {
         match Self::parse(name) {
@@ -52,20 +53,21 @@ impl Paging {
         }
     }
 
-    /// Returns `true` if the pages of an unaligned request are counted by its size.
+    /// Returns `true` if the size of an unaligned request determines its number of pages.
     pub fn rounds(self) -> bool {
         matches!(self, Self::Rounded | Self::RoundedFloor)
     }
 
-    /// Returns the number of logical pages of a drive with blocks of `pages_per_block` for a trace of
-    /// `pages` pages. These are whole blocks, with room for all pages or without the last ones.
+    /// Returns the number of logical pages of a drive with blocks of `pages_per_block` pages, for a
+    /// trace of `pages` pages. The blocks are whole; they have room for all pages, or the last
+    /// pages are left out.
     pub fn logical_pages(self, pages: u32, pages_per_block: u32) -> u32 {
         let block = pages_per_block.max(1);
         let floor = pages - pages % block;
         if self.leaves_out() {
             return floor;
         }
-        // The last block of 2^32 pages has no room for its own end.
+        // If the trace has nearly 2^32 pages, the number of whole blocks cannot be rounded up.
         pages.checked_next_multiple_of(block).unwrap_or(floor)
     }
 }
@@ -73,18 +75,18 @@ impl Paging {
 /// The order in which the pages of a trace are numbered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Numbering {
-    /// Numbers in order of device and address.
+    /// Pages are numbered in the order of device and address.
     #[default]
     Address,
-    /// Numbers in the order in which pages are first read or written.
+    /// Pages are numbered in the order in which they are first read or written.
     FirstTouch,
-    /// The page numbers of the trace's only device: a page is the logical page with its number. The
-    /// drive determines the number of logical pages.
+    /// Pages keep the page numbers of the trace's only device. The drive determines the number of
+    /// logical pages.
     Given,
 }
 
 impl Numbering {
-    /// The names that people type.
+    /// The names that users type.
     pub const NAMES: [&str; 3] = ["address", "first-touch", "given"];
 
     /// Returns the name of the numbering.
@@ -101,7 +103,7 @@ impl Numbering {
     }
 }
 
-/// Returns the value whose name this is. The error of an unknown name suggests the nearest.
+/// Returns the value with this name. The error for an unknown name suggests the nearest one.
 fn named<T: Copy>(name: &str, names: &[&'static str], values: &[T]) -> Result<T, SpecError> {
     let place = names.iter().position(|known| *known == name);
     place.map(|place| values[place]).ok_or_else(|| unknown(name, names))
@@ -113,23 +115,26 @@ fn unknown(name: &str, names: &[&'static str]) -> SpecError {
         _ => names.join(" or "),
     };
     let hint = suggest(name, names.iter().copied());
-    // A list of all names is no hint beside the same list.
+    // If the hint would only list all names, it is left out, because the message lists them
+    // already.
     let is_list = hint.starts_with("known: ");
     let message = format!("found '{name}', expected {expected}");
     SpecError::new(message, if is_list { String::new() } else { hint })
 }
 
-/// Options for turning requests into pages.
+/// The options for converting requests to pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PagingOptions {
     /// The size of a page in bytes, a power of two from 512.
     pub page_size: u64,
-    /// Bytes added to every offset before anything else, to undo a partition that starts off a page
-    /// boundary (a multiple of 512 as a rule; 512 for a partition behind 63 sectors).
+    /// Bytes that are added to every offset first, to undo a partition that does not begin at a
+    /// page boundary. It is usually a multiple of 512, for example 512 for a partition after 63
+    /// sectors.
     pub alignment_offset: u32,
-    /// The rules by which requests become pages, and by which the drive gets its number of pages.
+    /// The rule by which requests become pages, and by which the number of logical pages is
+    /// computed.
     pub paging: Paging,
-    /// The numbering of the pages. `None` leaves it to the trace: see
+    /// The numbering of the pages. With `None`, the trace determines it: see
     /// [`TraceReader::numbering`](super::TraceReader::numbering).
     pub numbering: Option<Numbering>,
 }
@@ -140,7 +145,7 @@ impl Default for PagingOptions {
     }
 }
 
-/// A run of consecutive pages of one device.
+/// A range of consecutive pages of one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRange {
     /// The number of the device in the trace.
@@ -152,13 +157,14 @@ pub struct PageRange {
 }
 
 impl PagingOptions {
-    /// Returns the pages of a request. A discard covers only pages that lie wholly inside it, because
-    /// the host still wants the rest of a page.
+    /// Returns the pages of a request. A discard covers only the pages that lie completely inside
+    /// it, because the host still needs the rest of the others.
     #[inline]
     pub fn pages(&self, request: &Request) -> PageRange {
         debug_assert!(self.page_size.is_power_of_two());
         let shift = self.page_size.trailing_zeros();
-        // 128 bits, so that neither the shift of the trace nor rounding up can overflow.
+        // The arithmetic uses 128 bits, so that neither the alignment offset nor rounding up can
+        // overflow.
         let start = i128::from(request.offset) + i128::from(self.alignment_offset);
         let end = start + i128::from(request.size);
         let up = |byte: i128| ((byte + i128::from(self.page_size) - 1) >> shift) as i64;
@@ -172,15 +178,16 @@ impl PagingOptions {
         PageRange { device: request.device, first, count }
     }
 
-    /// Returns the bytes that a write leaves unchanged in the first and in the last of its pages. If
-    /// both are one page, the sum counts. If paging rounds, all bytes beyond the write's size are in the
-    /// last page. Other requests, and those without bytes, leave nothing.
+    /// Returns the number of bytes that a write leaves unchanged in its first and in its last page.
+    /// If both are the same page, only the sum matters. If paging rounds, all unchanged bytes are
+    /// in the last page. For other requests and for those without bytes, both numbers are 0.
     #[inline]
     pub fn missing(&self, request: &Request) -> (u32, u32) {
         if request.op != Op::Write || request.size == 0 {
             return (0, 0);
         }
-        // The page size is a power of two, so the bits below it are the bytes within a page.
+        // The page size is a power of two, so the lower bits of an address are the byte within the
+        // page.
         let below_page = |bytes: u64| (bytes & (self.page_size - 1)) as u32;
         if self.paging.rounds() {
             return (0, below_page(request.size.wrapping_neg()));
@@ -191,11 +198,11 @@ impl PagingOptions {
     }
 }
 
-/// The reason why the pages of a request have no numbers, with the number of the request.
+/// The reason why pages of a request have no numbers, and the number of that request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("request {request}: {full}")]
 pub struct Unmapped {
-    /// The number of the request among all of the trace, from 1.
+    /// The number of the request in the trace, from 1.
     pub request: u64,
     /// The reason.
     pub full: MapFull,
@@ -204,16 +211,16 @@ pub struct Unmapped {
 /// The reason why a page has no number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MapFull {
-    /// More distinct pages than a `u32` numbers.
+    /// There are more distinct pages than a `u32` can number.
     #[error("the trace touches too many distinct pages, expected at most 2^32 - 1")]
     Pages,
-    /// A page number outside -2^43..2^43.
+    /// The page number is outside -2^43..2^43.
     #[error("page {0} is beyond the 2^43 pages of a device that can be mapped")]
     Address(i64),
-    /// More than 2^20 devices.
+    /// There are more than 2^20 devices.
     #[error("the trace has more than 2^20 devices")]
     Devices,
-    /// A second device, although pages keep their numbers.
+    /// There is a second device, although pages keep their numbers.
     #[error("found device {found} after device {first}, expected one: pages keep their numbers")]
     SecondDevice {
         /// The device of the first request.
@@ -221,10 +228,10 @@ pub enum MapFull {
         /// The device of this request.
         found: u32,
     },
-    /// A negative offset, although pages keep their numbers.
+    /// The offset is negative, although pages keep their numbers.
     #[error("found offset {0}, expected none before byte 0: pages keep their numbers")]
     BeforeDrive(i64),
-    /// A page number that does not fit a `u32`, although pages keep their numbers.
+    /// The page number does not fit in a `u32`, although pages keep their numbers.
     #[error("found page {0}, expected one below 2^32 - 1: pages keep their numbers")]
     BeyondDrives(i64),
 }
@@ -253,11 +260,12 @@ impl MapFull {
 
 /// Numbers the pages of a trace 0, 1, 2, ... in the order in which they are first read or written.
 ///
-/// It is the only structure that grows with a trace. Pages are kept in groups of eight neighbours, of 40
-/// bytes, found by a hash table of 6 to 11.5 bytes a group. Real traces touch most pages of a group (all
-/// but one of the project's seventeen public traces more than half of them). That makes 6 to 14 bytes a
-/// page, and some 50 if every page stands alone. Lists grow by a quarter at a time. The table doubles as
-/// it fills, and the old table stays in memory meanwhile.
+/// It is the only structure that grows with a trace. Pages are kept in groups of eight neighbours,
+/// of 40 bytes each. A hash table finds a group and needs 6 to 11.5 bytes a group. Real traces
+/// touch most pages of a group: all but one of the project's seventeen public traces touch more
+/// than half of them. The map thus needs 6 to 14 bytes a page, and about 50 if no page has
+/// neighbours. Lists grow by a quarter at a time. The table doubles when it is full; the old table
+/// then stays in memory until the new one is filled.
 #[derive(Clone, Debug, Default)]
 pub struct AddressMap {
     groups: Vec<Group>,
@@ -272,9 +280,10 @@ pub struct AddressMap {
 /// A group of neighbouring pages of one device.
 #[derive(Clone, Debug)]
 struct Group {
-    /// The device's slot and the page in one word, without the bits of the page in its group.
+    /// The slot of the device and the page in one word, without the bits of the page within its
+    /// group.
     key: u64,
-    /// The numbers of the pages; [`NONE`] for pages that are not touched.
+    /// The numbers of the pages; [`NONE`] for pages that were not touched.
     numbers: [u32; GROUP],
 }
 
@@ -284,11 +293,12 @@ const NONE: u32 = u32::MAX;
 
 const PAGE_BITS: u32 = 44;
 const HALF: i64 = 1 << (PAGE_BITS - 1);
-/// The largest number of devices. It is one fewer than the bits allow, so that the key after a device's
-/// last page still fits.
+/// The largest number of devices. It is one less than the bits allow, so that the key after the
+/// last page of a device still fits.
 const MAX_DEVICES: u64 = (1 << (64 - PAGE_BITS)) - 1;
 
-/// Appends to a list that may become very long. It grows by a quarter at a time, not by doubling.
+/// Appends to a list that can become very long. The list grows by a quarter at a time and does not
+/// double.
 #[inline]
 pub(crate) fn push<T>(list: &mut Vec<T>, value: T) {
     if list.len() == list.capacity() {
@@ -323,13 +333,14 @@ impl AddressMap {
         self.pages == 0
     }
 
-    /// Returns the number of bytes that the map takes.
+    /// Returns the number of bytes of memory that the map needs.
     pub fn memory_bytes(&self) -> usize {
         self.groups.capacity() * size_of::<Group>() + self.table.allocation_size()
     }
 
-    /// Returns the device and the page of each number, in order of the numbers. The map itself does not
-    /// keep this inverse. [`Given`](Numbering::Given) numbers need no inverse.
+    /// Returns the device and the page of each number, in the order of the numbers. They are
+    /// computed, because the map does not store this inverse. [`Given`](Numbering::Given) numbers
+    /// need no inverse.
     pub fn addresses(&self) -> Vec<(u32, i64)> {
         let mut addresses = vec![(0, 0); self.len()];
         for group in &self.groups {
@@ -344,9 +355,9 @@ impl AddressMap {
         addresses
     }
 
-    /// Numbers the pages anew; they must have the numbers of their first touch. Returns the new number
-    /// of each old one, or `None` if they stay. Pages that keep their [`Given`](Numbering::Given)
-    /// numbers must all belong to one device and fit a `u32`.
+    /// Numbers the pages anew. They must have the numbers of their first touch. Returns the new
+    /// number for each old number, or `None` if no number changes. Pages that keep their
+    /// [`Given`](Numbering::Given) numbers must all belong to one device and fit in a `u32`.
     pub(crate) fn number(&mut self, numbering: Numbering) -> Option<Vec<u32>> {
         let numbers = match numbering {
             Numbering::FirstTouch => return None,
@@ -373,15 +384,15 @@ impl AddressMap {
         ranks
     }
 
-    /// Returns the number of a page, if it has one.
+    /// Returns the number of a page; `None` if it has none.
     pub fn get(&self, device: u32, page: i64) -> Option<u32> {
         let mut number = None;
         self.known(PageRange { device, first: page, count: 1 }, |known| number = Some(known));
         number
     }
 
-    /// Numbers the pages of a range that have no number yet. Passes the number of each page to `each`,
-    /// in order.
+    /// Numbers those pages of a range that have no number yet. Calls `each` with the number of each
+    /// page of the range, in order.
     #[inline]
     pub fn insert(&mut self, range: PageRange, mut each: impl FnMut(u32)) -> Result<(), MapFull> {
         if range.count == 0 {
@@ -391,8 +402,8 @@ impl AddressMap {
         let end = key + range.count;
         let mut at = NONE;
         while key < end {
-            // Groups that came in one request once mostly do so again, and then they follow each other.
-            // One comparison then replaces a hash.
+            // Groups that were touched by one request once are mostly touched together again, and
+            // follow each other in the list. Then one comparison replaces a hash.
             at = at.wrapping_add(1);
             let group = key >> GROUP_BITS;
             if self.groups.get(at as usize).is_none_or(|next| next.key != group) {
@@ -440,8 +451,8 @@ impl AddressMap {
         self.table.find(hash(group), |&at| self.groups[at as usize].key == group).copied()
     }
 
-    /// Returns the place of a group, and makes the group if it does not exist. There are at most as many
-    /// groups as pages, so a `u32` numbers them.
+    /// Returns the index of a group; makes the group if it does not exist. There are at most as
+    /// many groups as pages, so a `u32` can number them.
     fn find_or_insert(&mut self, group: u64) -> u32 {
         let (groups, next) = (&self.groups, self.groups.len() as u32);
         let entry = self.table.entry(
@@ -459,8 +470,8 @@ impl AddressMap {
         }
     }
 
-    /// Passes the numbers of those pages of a range that have one to `each`, in order of address.
-    /// Returns the number of these pages.
+    /// Calls `each` with the numbers of those pages of a range that have one, in the order of their
+    /// addresses. Returns how many these are.
     pub fn known(&self, range: PageRange, mut each: impl FnMut(u32)) -> u64 {
         let Some(&slot) = self.slots.get(&range.device) else { return 0 };
         let first = range.first.max(-HALF);
@@ -479,8 +490,8 @@ impl AddressMap {
             }
         };
         let keys = first >> GROUP_BITS..((last - 1) >> GROUP_BITS) + 1;
-        // A discard of a whole drive has far more pages than the trace touches. Then the touched groups
-        // are scanned instead.
+        // A discard of a whole drive covers far more pages than the trace touches. Then the touched
+        // groups are scanned instead.
         if keys.end - keys.start > 4 * self.groups.len() as u64 {
             let mut inside: Vec<&Group> =
                 self.groups.iter().filter(|group| keys.contains(&group.key)).collect();
@@ -503,7 +514,7 @@ impl AddressMap {
     }
 }
 
-/// Returns the place of a page in its group.
+/// Returns the index of a page in its group.
 #[inline]
 fn within(key: u64) -> usize {
     key as usize % GROUP
@@ -529,12 +540,13 @@ mod tests {
             let range = options.pages(&request(op, offset, size));
             (range.first, range.count)
         };
-        // 4096 bytes from byte 3584 touch pages 0 and 1; the paper's rounding makes them page 0;
-        // 512 bytes further on they are page 1 exactly.
+        // 4096 bytes from byte 3584 on touch pages 0 and 1; rounded as in the paper, they are page
+        // 0. 512 bytes further on, they are exactly page 1.
         assert_eq!(pages(&covered, Op::Write, 3584, 4096), (0, 2));
         assert_eq!(pages(&rounded, Op::Write, 3584, 4096), (0, 1));
         assert_eq!(pages(&shifted, Op::Write, 3584, 4096), (1, 1));
-        // A discard of bytes 1..12288 frees pages 1 and 2 only; one inside a page frees nothing.
+        // A discard of bytes 1..12288 frees only pages 1 and 2. A discard inside a page frees
+        // nothing.
         assert_eq!(pages(&covered, Op::Trim, 1, 12287), (1, 2));
         assert_eq!(pages(&covered, Op::Trim, 512, 1024).1, 0);
         assert_eq!(pages(&covered, Op::Read, 4096, 0).1, 0);
@@ -565,7 +577,7 @@ mod tests {
 
     #[test]
     fn every_page_has_room_unless_floor_is_asked_for() {
-        // 2174 pages in blocks of 256: eight blocks hold 2048, nine 2304.
+        // 2174 pages in blocks of 256 pages: eight blocks have 2048 pages, nine have 2304.
         assert_eq!(
             Paging::NAMES.map(|name| Paging::parse(name).unwrap().logical_pages(2174, 256)),
             [2304, 2304, 2048, 2048]
@@ -580,7 +592,8 @@ mod tests {
         for (device, first, count) in [(3, 10, 2), (3, 9, 3), (1, 10, 1), (3, -5, 1)] {
             map.insert(PageRange { device, first, count }, |_| {}).unwrap();
         }
-        // First touched: 10, 11, 9 of device 3, 10 of device 1, -5 of device 3.
+        // The pages in the order of first touch: 10, 11, 9 of device 3, 10 of device 1, -5 of
+        // device 3.
         assert_eq!(map.number(Numbering::Address).unwrap(), [3, 4, 2, 0, 1]);
         assert_eq!(map.addresses(), [(1, 10), (3, -5), (3, 9), (3, 10), (3, 11)]);
         assert_eq!((map.get(3, 11), map.get(1, 10), map.get(1, 9)), (Some(4), Some(0), None));

@@ -1,4 +1,4 @@
-//! Copies a trace of any format into one of our own formats.
+//! Copies a trace of any format into one of flashgc's own formats.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use super::request::Declared;
 use super::write::{OutputFormat, PagesOptions, TraceWriter};
 use crate::Op;
 
-/// A property of a whole trace that not every format has a place for. What a request has, both formats of
-/// block traces have a place for.
+/// A property of a whole trace that some formats cannot store. Both formats of block traces can
+/// store all properties of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Property {
     /// The size of the drive that the trace was recorded from. With it, pages keep their numbers in a
@@ -24,7 +24,7 @@ pub enum Property {
 }
 
 impl Property {
-    /// Returns the word that people type for it.
+    /// Returns the word that users type for the property.
     fn word(self) -> &'static str {
         match self {
             Self::DriveSize => "drive-size",
@@ -35,7 +35,7 @@ impl Property {
     /// Reads words separated by commas: `drive-size`, `references`.
     ///
     /// # Errors
-    /// A word is none of them.
+    /// A word is unknown.
     pub fn parse(text: &str) -> Result<Vec<Self>, SpecError> {
         let property_of = |word: &str| {
             let known = [Self::DriveSize, Self::References];
@@ -48,7 +48,8 @@ impl Property {
         text.split(',').map(|word| property_of(word.trim())).collect()
     }
 
-    /// Returns the error that `reader`'s trace has this property, and a file in `format` cannot.
+    /// Returns the error that the trace of `reader` has this property, and a file in `format`
+    /// cannot store it.
     fn missing(self, reader: &TraceReader, format: OutputFormat) -> TraceError {
         let ending = format.ending();
         let message = match self {
@@ -66,8 +67,8 @@ impl Property {
         TraceError::new(reader.path(), Fault::Option, message)
     }
 
-    /// Returns the properties of `reader`'s trace that a file in `format` has no place for, each with the
-    /// format that has one.
+    /// Returns the properties of `reader`'s trace that a file in `format` cannot store, each with a
+    /// format that can.
     fn lost(
         reader: &TraceReader,
         format: OutputFormat,
@@ -82,18 +83,19 @@ impl Property {
 /// Options of a conversion.
 #[derive(Clone, Debug)]
 pub struct ConvertOptions {
-    /// Options for reading the input. By default flushes are copied, and devices are ranked, as in the
-    /// normalised copies of public traces. `DeviceNumbers::Native` keeps their numbers and saves a pass.
+    /// Options for reading the input. By default flushes are copied, and devices are numbered by
+    /// rank, as in the normalised copies of public traces. `DeviceNumbers::Native` keeps the
+    /// numbers of devices, and saves a pass over the input.
     pub read: ReadOptions,
     /// The format to write. `None` takes it from the output's name.
     pub output: Option<OutputFormat>,
-    /// The page size of references to memory; `None` for that of the recording, or else the usual one.
+    /// The page size of references to memory; with `None`, that of the recording or the default.
     pub page_size: Option<u32>,
-    /// The filter of references to memory; `None` leaves out no more than the recording does.
+    /// The filter of references to memory; with `None`, that of the recording.
     pub filter: Option<u32>,
     /// `true` if writes become dirty events, because the trace records changes in a cache.
     pub as_dirty: bool,
-    /// The properties that the copy may lack.
+    /// The properties that the copy may lose.
     pub leave_out: Vec<Property>,
 }
 
@@ -115,7 +117,7 @@ impl Default for ConvertOptions {
     }
 }
 
-/// The outcome of a conversion.
+/// The result of a conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Converted {
     /// The number of requests written.
@@ -124,19 +126,19 @@ pub struct Converted {
     pub skipped: u64,
     /// The format that was read.
     pub format: &'static str,
-    /// Notes for the user: how the file was read, and what the copy has differently.
+    /// Notes for the user: how the file was read, and how the copy differs.
     pub notes: Vec<String>,
 }
 
-/// Converts a trace, and calls `go_on` with the progress between blocks. Every request is copied with its
-/// time to the nanosecond, so converting back and forth between our two formats of block traces changes
-/// nothing. A file of references to memory has fewer of them; a note says so.
+/// Converts a trace, and calls `go_on` with the progress between blocks. Every request is copied
+/// with its time in nanoseconds, so that conversions between the two formats of block traces lose
+/// nothing. A file of references to memory has fewer requests; a note says so.
 ///
 /// # Errors
-/// The reader finds a fault, the trace has a property that the output has no place for and that may not be
-/// left out, the output cannot be written, or `go_on` returns `false`
-/// ([`Fault::Cancelled`](super::Fault::Cancelled)). The output then does not exist (or is what it was
-/// before).
+/// The reader finds a fault, the output cannot store a property of the trace that may not be lost,
+/// the output cannot be written, or `go_on` returns `false`
+/// ([`Fault::Cancelled`](super::Fault::Cancelled)). Then the output does not exist, or is unchanged
+/// if it existed before.
 pub fn convert(
     input: impl AsRef<Path>,
     output: impl AsRef<Path>,
@@ -144,7 +146,7 @@ pub fn convert(
     mut go_on: impl FnMut(&Progress) -> bool,
 ) -> Result<Converted, TraceError> {
     let (input, output) = (input.as_ref(), output.as_ref());
-    // A name without a known format must fail before a pass over a long input.
+    // A wrong name of the output must fail before the pass over a long input.
     let format = match options.output {
         Some(format) => format,
         None => OutputFormat::of(output)?,
@@ -174,7 +176,7 @@ pub fn convert(
         page_size: options.page_size.unwrap_or_else(|| {
             recorded.map_or(PagesOptions::default().page_size, |recorded| recorded.page_size as u32)
         }),
-        // References that were left out already cannot come back.
+        // References that the recording left out cannot be restored.
         filter: options.filter.unwrap_or(0).max(recorded.map_or(0, |recorded| recorded.filter)),
     };
     if format == OutputFormat::Pages {
@@ -207,8 +209,8 @@ pub fn convert(
     Ok(Converted { requests, skipped, format: reader.format().name, notes })
 }
 
-/// Returns a note that names the references which a converted file lacks. `reader`'s trace has `read` references, and
-/// the file has `written` of them. Returns `None` if the file lacks nothing.
+/// Returns a note about the references that a converted file lacks. `reader`'s trace has `read`
+/// references, and the file has `written` of them. Returns `None` if it lacks none.
 fn merged(reader: &TraceReader, pages: PagesOptions, read: u64, written: u64) -> Option<String> {
     let before = reader.recorded();
     let is_coarser = before.is_none_or(|recorded| recorded.page_size != pages.page_size.into());
@@ -230,12 +232,12 @@ fn merged(reader: &TraceReader, pages: PagesOptions, read: u64, written: u64) ->
     Some(note)
 }
 
-/// Joins traces one behind the other into `output`, in the format of that name. The times of a later
-/// trace follow the end of the one before. Returns the number of requests.
+/// Joins traces, one after the other, into `output`, in the format of that file's name. The times
+/// of a later trace continue after the end of the previous one. Returns the number of requests.
 ///
 /// # Errors
-/// The traces have different address spaces, or some have streams and some have not, or a property that
-/// the output has no place for, or a file cannot be read or written. There is no output then.
+/// The traces have different address spaces, only some of them have streams, the output cannot
+/// store a property, or a file cannot be read or written. Then there is no output.
 pub fn join(inputs: &[&Path], output: &Path) -> Result<u64, TraceError> {
     let options = ReadOptions {
         device_numbers: DeviceNumbers::Native,

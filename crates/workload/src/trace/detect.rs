@@ -1,4 +1,4 @@
-//! Detection of a file's format by its content.
+//! Finds the format of a file from its content.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,11 +14,12 @@ use super::layout::{self, Layout, Shipped};
 use super::lines::{OnBadLine, RENAME};
 use super::names::{bare, meaning};
 
-/// The bytes of records from which on some of them are above 127.
+/// In this many bytes of binary records, some byte is above 127.
 const SEVEN_BITS: usize = 2048;
 
-/// Returns the format that fits the start of a file best. No fit, and several about equal fits, are
-/// errors that name the candidates: one damaged line must not decide between two formats.
+/// Returns the format that fits the start of a file best. It is an error if no format fits, or if
+/// several fit about equally well: one damaged line must not decide between two formats. The error
+/// names the candidates.
 pub(crate) fn detect(path: &Path, sample: &Sample) -> Result<&'static Format, TraceError> {
     if let Some((what, advice)) = foreign(sample.bytes) {
         return Err(TraceError::new(
@@ -35,7 +36,8 @@ pub(crate) fn detect(path: &Path, sample: &Sample) -> Result<&'static Format, Tr
     match fits.as_slice() {
         [(_, format)] => {
             let doubts = doubts(path, sample, format, &ReadOptions::default());
-            // A file that begins as those of the format do is no other; figures against it are a warning.
+            // If a file begins as files of this format do, it has no other format, and figures
+            // against the format are only a warning.
             if doubts.is_empty() || best == usize::MAX {
                 return Ok(format);
             }
@@ -89,7 +91,7 @@ pub(crate) fn detect(path: &Path, sample: &Sample) -> Result<&'static Format, Tr
     }
 }
 
-/// Returns the advice for a file whose columns no format has.
+/// Returns the advice for a file whose columns fit no format.
 fn restate() -> String {
     format!("{}, or {RENAME}", stating())
 }
@@ -98,7 +100,8 @@ fn stating() -> String {
     format!("say which column is which, for example {}", choice("columns", Layout::EXAMPLE))
 }
 
-/// Returns the first layout that ships in which most lines are requests, with no figures against it.
+/// Returns the first built-in layout in which most lines are requests and no figures are evidence
+/// against it.
 fn advised(path: &Path, sample: &Sample) -> Option<&'static str> {
     let fits = |shipped: &&Shipped| {
         let layout = Arc::new(shipped.layout());
@@ -109,7 +112,7 @@ fn advised(path: &Path, sample: &Sample) -> Option<&'static str> {
     layout::SHIPPED.iter().find(fits).map(|shipped| shipped.name)
 }
 
-/// Returns a sentence for each format that the file could have, and for each layout that ships.
+/// Returns a sentence for each format that the file could have, and for each built-in layout.
 pub(crate) fn explain(path: &Path, sample: &Sample, options: &ReadOptions) -> Vec<String> {
     let parts = match (sample.is_all, sample.later.is_empty()) {
         (true, _) => "all of the file",
@@ -163,7 +166,7 @@ pub(crate) fn explain(path: &Path, sample: &Sample, options: &ReadOptions) -> Ve
     sentences
 }
 
-/// Returns the kind of a file that is handed over by mistake, and what to do about it.
+/// Returns the kind of a file that is not a trace, and what the user can do about it.
 fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     let start = text[..text.len().min(16)].to_ascii_lowercase();
@@ -180,7 +183,7 @@ fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     if start.starts_with(b"<?xml") {
         return Some(("an XML file", "export it as a table with commas"));
     }
-    // The low bytes of times and addresses are as often above 127 as below.
+    // The low bytes of times and addresses are above 127 as often as below.
     if bytes.len() >= SEVEN_BITS && bytes.contains(&0) && bytes.is_ascii() {
         return Some((
             "records of which no byte is above 127, as behind a transfer of text in 7 bits",
@@ -199,7 +202,7 @@ fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// Returns `true` if the first line names two columns or more and holds no numbers.
+/// Returns `true` if the first line has two column names or more, and no numbers.
 fn starts_with_names(sample: &Sample) -> bool {
     let first = sample.lines.first().copied().unwrap_or_default();
     let tables = b",;\t".as_slice();
@@ -210,7 +213,7 @@ fn starts_with_names(sample: &Sample) -> bool {
     !numbers && fields.iter().filter(|field| meaning(field).is_some()).count() >= 2
 }
 
-/// Returns the figures of the sample that speak against a format.
+/// Returns the figures of the sample that are evidence against a format.
 pub(crate) fn doubts(
     path: &Path,
     sample: &Sample,

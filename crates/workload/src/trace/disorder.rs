@@ -1,4 +1,5 @@
-//! Times that go back: what is done about them, and requests in the order of their times.
+//! Traces whose times go back: the choices for them, and a decoder that sorts requests by their
+//! times.
 
 use std::path::Path;
 
@@ -10,23 +11,24 @@ use super::lines::{Counts, Decoder, Recorded};
 use super::request::{Declared, Request};
 use crate::Op;
 
-/// The requests of a block that is handed out.
+/// The number of requests in a block that is handed out.
 const BLOCK: usize = 4096;
 
-/// The treatment of a trace whose times go back.
+/// The choices for a trace whose times go back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Disorder {
-    /// Keep the order of the file. A drive with a clock refuses the trace all the same.
+    /// The order of the file is kept. A drive with a clock refuses the trace nevertheless.
     #[default]
     Keep,
-    /// Refuse the trace.
+    /// The trace is refused.
     Refuse,
-    /// Take its requests in the order of their times; equal times keep the order of the file.
+    /// The requests are sorted by their times. Requests with the same time keep the order of the
+    /// file.
     Sort,
 }
 
 impl Disorder {
-    /// The names that people type. Without one the order of the file is kept.
+    /// The names that users type. Without a name, the order of the file is kept.
     pub const NAMES: [&str; 2] = ["refuse", "sort"];
 
     /// Reads a name.
@@ -45,7 +47,8 @@ impl Disorder {
     }
 }
 
-/// Returns the error for request `number`, from 1, whose time is before that of the `last` one.
+/// Returns the error for request `number`, from 1, whose time is before that of the previous
+/// request, `last`.
 pub(super) fn goes_back(path: &Path, number: u64, last: &Request, request: &Request) -> TraceError {
     let message = format!(
         "the time goes back by {} ns at request {number}, expected times that do not",
@@ -55,18 +58,19 @@ pub(super) fn goes_back(path: &Path, number: u64, last: &Request, request: &Requ
     TraceError::new(path, Fault::Option, message).hint(format!("{sort} takes it in time's order"))
 }
 
-/// A decoder whose requests come in the order of their times. It keeps all of them in memory.
+/// A decoder that returns requests in the order of their times. It keeps all of them in memory.
 pub(crate) struct InOrder {
     inner: Box<dyn Decoder>,
-    /// The CPUs whose streams lie one after the other; `None` if somebody wants the order.
+    /// The number of CPUs whose streams lie one after the other in the file; `None` if the user has
+    /// chosen the order.
     cpus: Option<usize>,
-    /// The requests read so far. They are in order once all are.
+    /// The requests read so far. They are sorted when all are read.
     requests: Vec<Request>,
     is_sorted: bool,
     /// The number of requests handed out.
     given: usize,
     flushes: u64,
-    /// The number of requests whose time was before that of the one before them in the file.
+    /// The number of requests whose time is before that of the previous request in the file.
     back: u64,
 }
 
@@ -80,13 +84,13 @@ impl InOrder {
 impl Decoder for InOrder {
     fn next_block(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
         if !self.is_sorted {
-            // A block each call, so that whoever reads can stop.
+            // Each call reads one block, so that the caller can stop in between.
             if self.inner.next_block(&mut self.requests)? {
                 return Ok(true);
             }
             let steps = self.requests.windows(2).filter(|pair| pair[1].time_ns < pair[0].time_ns);
             self.back = steps.count() as u64;
-            // Requests of one time keep the order of the file.
+            // The sort is stable: requests with the same time keep the order of the file.
             self.requests.sort_by_key(|request| request.time_ns);
             self.is_sorted = true;
         }

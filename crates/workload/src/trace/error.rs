@@ -1,12 +1,12 @@
-//! Faults of a trace, reported in one line: place, what was found, what was expected, what to try.
+//! Errors of a trace, in one line: the place, the text found, the text expected, and advice.
 
 use std::fmt::{self, Write};
 use std::path::Path;
 
 use flashgc_base::naming::{self, Keywords, Names, option};
 
-/// The place of a fault in a trace. Lines, columns, records and blocks count from 1, bytes from 0. All
-/// are positions in the decompressed data.
+/// The place of a fault in a trace, in the decompressed data. Lines, columns, records and blocks
+/// count from 1, bytes from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The whole file.
@@ -15,7 +15,7 @@ pub enum Place {
     Line {
         /// The number of the line.
         line: u64,
-        /// The byte of the line, which editors call the column.
+        /// The byte in the line, from 1, which editors call the column.
         column: u64,
     },
     /// A record of fixed size.
@@ -36,39 +36,39 @@ pub enum Place {
     Byte(u64),
 }
 
-/// The kind of fault, for callers that act on it.
+/// The kind of fault, for callers that handle kinds differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The file could not be opened or read, or the output's name cannot be used.
+    /// The file could not be opened or read, or the name of the output cannot be used.
     Io,
-    /// The file could not be written to its end: a full disk, for example.
+    /// The file could not be written completely, for example because the disk is full.
     Unwritten,
-    /// The data end too early or fail their checksum.
+    /// The data end too early, or their checksum is wrong.
     Damaged,
     /// A line or record violates the format.
     BadRecord,
-    /// No format fits, or several do, or the name of a format is unknown.
+    /// No format fits, several formats fit, or the name of a format is unknown.
     Format,
-    /// The trace has nothing usable in it (no requests, no writes).
+    /// The trace has no requests, or no writes.
     Empty,
     /// An option does not fit the trace.
     Option,
-    /// The caller asked to stop.
+    /// The caller cancelled the work.
     Cancelled,
 }
 
-/// The reason why a trace cannot be read or written. It prints as one line: `trace.csv:1042:1: found 3
-/// columns, expected 7 (...); hint: ...`. Message and hint may have options as
-/// [`naming`] marks them; the error prints itself with those of a program.
+/// The reason why a trace cannot be read or written. It prints as one line: `trace.csv:1042:1:
+/// found 3 columns, expected 7 (...); hint: ...`. Names of options in the message and in the hint
+/// may be marked as [`naming`] does; when the error is printed, they have their names for programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceError {
-    /// The file.
+    /// The path of the file.
     pub path: String,
     /// The place in the file.
     pub place: Place,
     /// The kind of fault.
     pub fault: Fault,
-    /// The fault in words: what was found and what was expected.
+    /// The message: the text found and the text expected.
     pub message: String,
     /// The advice to the user; empty if there is none.
     pub hint: String,
@@ -100,15 +100,15 @@ impl TraceError {
         self
     }
 
-    /// Returns the error in one line, with options as `names` has them.
+    /// Returns the error in one line, with the names of options in `names`.
     pub fn said(&self, names: &dyn Names) -> String {
         naming::said(&self.marked(), names)
     }
 
-    /// Returns the error in one line, with its options marked.
+    /// Returns the error in one line, with its options still marked.
     pub fn marked(&self) -> String {
         let mut text = String::new();
-        // A path may hold anything, and the message must stay on one line.
+        // A path can have control characters, and the message must stay on one line.
         for c in self.path.chars() {
             if c.is_control() { text.extend(c.escape_default()) } else { text.push(c) }
         }
@@ -127,7 +127,7 @@ impl TraceError {
         text
     }
 
-    /// Makes the error for a file that could not be written to its end.
+    /// Makes the error for a file that could not be written completely.
     pub(crate) fn unwritten(path: &Path, error: &std::io::Error) -> Self {
         Self { fault: Fault::Unwritten, ..Self::io(path, "write the trace", error) }
     }
@@ -141,7 +141,7 @@ impl TraceError {
             ErrorKind::StorageFull => "free some space or write elsewhere",
             _ => "",
         };
-        // `No such file or directory (os error 2)`: the number helps no reader.
+        // The text is `No such file or directory (os error 2)`: the number does not help the user.
         let text = error.to_string();
         let text = text.split(" (os error").next().unwrap_or(&text);
         Self::new(path, Fault::Io, format!("cannot {doing}: {text}")).hint(hint)
@@ -156,12 +156,12 @@ impl fmt::Display for TraceError {
 
 impl std::error::Error for TraceError {}
 
-/// Returns the hint for a drive that has no room for a block of the trace's pages.
+/// Returns the hint for a drive that is too small for a block of the trace's pages.
 pub fn smaller_blocks() -> String {
     format!("a smaller {}, or a longer trace", option("pages_per_block"))
 }
 
-/// Returns bytes of a trace for a message: quoted, escaped, shortened.
+/// Returns bytes of a trace for a message: quoted, escaped and shortened.
 pub(crate) fn quote(bytes: &[u8]) -> String {
     const LIMIT: usize = 40;
     let mut text = String::from("'");

@@ -1,4 +1,4 @@
-//! Figures that a wrong unit or a wrong column gives away.
+//! Figures that show that a unit or a column of a trace is wrong.
 
 use flashgc_base::spec::count;
 use rustc_hash::FxHashSet;
@@ -7,8 +7,8 @@ use super::Request;
 use super::format::Format;
 use crate::Op;
 
-/// The formats of plain columns, which other programs write with other columns or units, with the bytes
-/// of one unit of their sizes.
+/// The formats of plain columns, for which other programs write other columns or units. Each has
+/// the bytes of one unit of its sizes.
 const PLAIN: [(&str, u64); 18] = [
     ("fiu", 512),
     ("diskmon", 512),
@@ -30,13 +30,15 @@ const PLAIN: [(&str, u64); 18] = [
     ("rmem", 4096),
 ];
 
-/// The formats with columns that are not read, which could be the one that is taken for another.
+/// The formats with columns that are ignored. An ignored column could be the one that another
+/// column is taken for.
 const OTHERS: [&str; 4] = ["fiu", "spc", "cloudphysics", "diskmon"];
 
-/// The smallest number of requests from which figures tell something.
+/// The smallest number of requests from which figures are evidence.
 const FEWEST: usize = 4;
 
-/// Returns the reads and writes among requests, and the bytes of a unit of the format, if figures tell something.
+/// Returns the reads and writes among requests, and the bytes of a unit of the format; `None` if
+/// there are too few requests or the format is not in the table.
 fn data<'a>(format: &Format, requests: &'a [Request]) -> Option<(Vec<&'a Request>, u64)> {
     let (_, unit) = PLAIN.iter().find(|(name, _)| *name == format.name)?;
     let moves = |request: &&Request| matches!(request.op, Op::Read | Op::Write);
@@ -44,7 +46,8 @@ fn data<'a>(format: &Format, requests: &'a [Request]) -> Option<(Vec<&'a Request
     (data.len() >= FEWEST).then_some((data, *unit))
 }
 
-/// Returns figures of requests that speak against the units of a format. No stretch of a right file has them.
+/// Returns the figures of requests that are evidence against the units of a format. No part of a
+/// right file has such figures.
 pub(crate) fn against_units(format: &Format, requests: &[Request]) -> Vec<String> {
     let Some((data, unit)) = data(format, requests) else { return Vec::new() };
     let number = data.len() as u64;
@@ -68,7 +71,7 @@ pub(crate) fn against_units(format: &Format, requests: &[Request]) -> Vec<String
     figures
 }
 
-/// Returns figures of requests that speak against reading them in this format.
+/// Returns the figures of requests that are evidence against this format.
 pub(crate) fn against(format: &Format, requests: &[Request]) -> Vec<String> {
     let Some((data, unit)) = data(format, requests) else { return Vec::new() };
     let number = data.len() as u64;
@@ -103,8 +106,9 @@ pub(crate) fn against(format: &Format, requests: &[Request]) -> Vec<String> {
             figures.push(format!("all requests have {} bytes", data[0].size));
         }
         let devices: FxHashSet<u32> = data.iter().map(|request| request.device).collect();
-        // Right files of one moment, or without a clock, have times that are all the same, too. With many
-        // devices, or none in the format, they are another column. fio 1 has no times.
+        // In right files, too, all times can be equal: files of one moment, or without a clock. If
+        // there are also many devices, or the format has none, the times are probably another
+        // column. fio 1 has no times.
         let is_timed = !["fio1", "fio2", "tencent", "msr"].contains(&format.name);
         let is_still = data.iter().all(|request| request.time_ns == data[0].time_ns);
         let has_others = format.single_device || OTHERS.contains(&format.name);
@@ -136,7 +140,8 @@ pub(crate) fn against(format: &Format, requests: &[Request]) -> Vec<String> {
         if back > number / 3 || (few || grow) && back > number / 8 {
             figures.push(format!("times go back {back} times in {}", count(number, "request")));
         }
-        // Most sizes are whole pages of 4 KiB: multiples of 8 sectors, or any number of pages.
+        // Sizes are mostly whole pages of 4 KiB: multiples of 8 sectors, or any number if the unit
+        // is a page.
         let pages = if unit == 4096 { 1 } else { 8 };
         let is_like_a_size =
             |request: &&&Request| request.device > 0 && request.device.is_multiple_of(pages);

@@ -1,5 +1,5 @@
-//! Pages that keep the numbers that they have on the drive of a trace: a check that they can, and the
-//! size of that drive.
+//! Pages that keep their numbers from the drive of the trace: a check that they can keep them, and
+//! the size of that drive.
 
 use flashgc_base::naming::{choice, option};
 use flashgc_base::spec::{SpecError, count};
@@ -8,7 +8,7 @@ use super::Request;
 use super::address_map::{MapFull, PageRange};
 use crate::Op;
 
-/// The read or write of a trace that reaches the highest page of its drive.
+/// The read or write that reaches the highest page in a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Farthest {
     /// The number of the request in the trace, from 1.
@@ -19,7 +19,8 @@ struct Farthest {
     page: u32,
 }
 
-/// The logical pages that a trace names by their numbers ([`Numbering::Given`](super::Numbering::Given)).
+/// The logical pages that a trace addresses by their own numbers
+/// ([`Numbering::Given`](super::Numbering::Given)).
 #[derive(Clone, Debug, Default)]
 pub struct GivenPages {
     device: Option<u32>,
@@ -28,17 +29,18 @@ pub struct GivenPages {
 }
 
 impl GivenPages {
-    /// Starts with no pages. `recorded` is the number of pages of the drive that the trace was recorded
-    /// from, if its file names it.
+    /// Starts with no pages. `recorded` is the number of pages of the drive from which the trace
+    /// was recorded; `None` if the file does not say it.
     pub(crate) fn new(recorded: Option<u64>) -> Self {
         Self { recorded, ..Self::default() }
     }
 
-    /// Checks the pages `range` of the request with this number.
+    /// Checks the pages `range` of request `number`.
     ///
     /// # Errors
-    /// There is a second device, or a page that is before the first of the drive or beyond all drives.
-    /// Pages of discards and hints are not checked; those that are not on the drive are left out.
+    /// There is a second device, or a page lies before the first page of the drive or beyond any
+    /// drive. Pages of discards and hints are not checked; they are left out if they are not on the
+    /// drive.
     pub(crate) fn look(
         &mut self,
         number: u64,
@@ -56,7 +58,7 @@ impl GivenPages {
             return Err(MapFull::BeforeDrive(request.offset));
         }
         let last = range.first.saturating_add_unsigned(range.count - 1);
-        // One number fewer than `u32` has: u32::MAX stands for no page.
+        // The largest `u32` is no page number, because it stands for no page.
         let page = u32::try_from(last).ok().filter(|&page| page < u32::MAX);
         let page = page.ok_or(MapFull::BeyondDrives(last))?;
         if self.farthest.is_none_or(|farthest| page > farthest.page) {
@@ -65,21 +67,22 @@ impl GivenPages {
         Ok(())
     }
 
-    /// Returns the number of logical pages of the drive that the trace was recorded from, or `None` if
-    /// its file does not name it.
+    /// Returns the number of logical pages of the drive from which the trace was recorded; `None`
+    /// if the file does not say it.
     pub fn recorded(&self) -> Option<u64> {
         self.recorded
     }
 
-    /// Returns the number of logical pages of the smallest drive that has all pages read or written.
+    /// Returns the number of logical pages of the smallest drive that has all pages that are read
+    /// or written.
     pub fn least(&self) -> u32 {
         self.farthest.map_or(0, |farthest| farthest.page + 1)
     }
 
-    /// Checks that a drive of `logical_pages` pages has all pages read or written.
+    /// Checks that a drive of `logical_pages` pages has all pages that are read or written.
     ///
     /// # Errors
-    /// The drive is too small. The error names the request that goes farthest beyond it.
+    /// The drive is too small. The error names the request with the highest page.
     pub fn check(&self, logical_pages: u32) -> Result<(), SpecError> {
         match self.farthest {
             Some(Farthest { request, offset, page }) if page >= logical_pages => {

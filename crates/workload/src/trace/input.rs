@@ -1,5 +1,5 @@
-//! Opens a trace file and unwraps it: gzip, zstd, bzip2, xz, tar, in any nesting, recognised by their
-//! first bytes. It knows nothing of trace formats.
+//! Opens a trace file and removes its wrappers: gzip, zstd, bzip2, xz and tar, in any nesting,
+//! recognised by their first bytes. It knows nothing of trace formats.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
@@ -11,31 +11,31 @@ use flate2::bufread::GzDecoder;
 
 use super::error::{Fault, TraceError, quote};
 
-/// The number of bytes from which compression, tar and the trace format are recognised.
+/// The number of first bytes from which compression, tar and the trace format are recognised.
 const SAMPLE: usize = 128 << 10;
-/// The largest number of nested wrappers. More are a trick, not a trace.
+/// The largest number of nested wrappers. A file with more is malicious, not a trace.
 const MAX_LAYERS: usize = 5;
 const BUFFER: usize = 256 << 10;
-/// The largest memory of one xz or zstd layer, whatever the file requests. `xz -9` needs 65 MiB and
-/// `zstd --ultra -22` 128 MiB.
+/// The limit for the memory of one xz or zstd layer, whatever the file requests. `xz -9` needs 65
+/// MiB, and `zstd --ultra -22` needs 128 MiB.
 const WINDOW_LOG: u32 = 27;
 const XZ_MEMORY: u64 = (1 << WINDOW_LOG) + (1 << 20);
 
 /// The decompressed bytes of a trace, with a sample of the first ones.
 pub(crate) struct Input {
     pub path: PathBuf,
-    /// The wrappers taken off, outermost first.
+    /// The wrappers that were removed, outermost first.
     pub layers: Vec<&'static str>,
     /// The first bytes of the data, or all of them if they are fewer than [`SAMPLE`].
     head: Vec<u8>,
     taken: usize,
     rest: Box<dyn Read + Send>,
-    /// The number of bytes handed out so far.
+    /// The number of decompressed bytes handed out so far.
     pub position: u64,
     /// The number of bytes read from the file so far.
     pub file_read: Arc<AtomicU64>,
     pub file_size: u64,
-    /// Notes for the user on the wrappers, which are no errors.
+    /// Notes for the user on the wrappers. They are not errors.
     pub notes: Arc<Mutex<Vec<String>>>,
 }
 
@@ -52,19 +52,20 @@ impl Read for Counting {
     }
 }
 
-/// The bytes of the sample, then the rest.
+/// The bytes of the sample, followed by the rest of the data.
 type Peeked = io::Chain<io::Cursor<Vec<u8>>, Box<dyn Read + Send>>;
 
-/// One decompressor. Its errors carry its name, which the decompressors leave out.
+/// One decompressor. Its errors get its name, which decompressors do not give.
 struct Layer<R> {
     name: &'static str,
     inner: R,
     produced: u64,
 }
 
-/// A reader of joined gzip files. Other bytes behind the last of them are an error that quotes them.
+/// A reader of concatenated gzip files. If other bytes follow the last of them, that is an error
+/// that quotes them.
 struct GzipMembers<R> {
-    /// The decoder of the present member; `None` after the last one.
+    /// The decoder of the current gzip file; `None` after the last one.
     decoder: Option<GzDecoder<R>>,
     produced: u64,
 }
@@ -77,8 +78,8 @@ impl<R: BufRead> Read for GzipMembers<R> {
             if count > 0 || buffer.is_empty() {
                 return Ok(count);
             }
-            // `read` has seen the end and the checksum of this member. Tapes and disk images fill the last
-            // block with zeros.
+            // `read` has checked the end and the checksum of this gzip file. Zeros may follow,
+            // because tapes and disk images fill their last block with zeros.
             let source = decoder.get_mut();
             loop {
                 let padding = source.fill_buf()?;
@@ -108,7 +109,7 @@ impl<R: BufRead> Read for GzipMembers<R> {
     }
 }
 
-/// The error of a layer, carried through `io::Error` and through the layers above it.
+/// The error of a layer, which `io::Error` carries through the outer layers.
 #[derive(Debug)]
 struct LayerError(String);
 
@@ -155,7 +156,7 @@ impl<R: Read> Read for Layer<R> {
 }
 
 impl Input {
-    /// Opens a file and unwraps it down to the trace itself.
+    /// Opens a file and removes all wrappers of the trace.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let file = File::open(path).map_err(|e| TraceError::io(path, "open the trace", &e))?;
         let meta = file.metadata().map_err(|e| TraceError::io(path, "open the trace", &e))?;
@@ -171,7 +172,8 @@ impl Input {
         Ok(input)
     }
 
-    /// Unwraps a stream that need not be a file (tests and fuzzing read from memory).
+    /// Removes the wrappers of a stream that need not be a file; tests and fuzzing read from
+    /// memory.
     pub fn unwrap(path: &Path, mut stream: Box<dyn Read + Send>) -> Result<Self, TraceError> {
         let mut layers = Vec::new();
         let notes = Arc::new(Mutex::new(Vec::new()));
@@ -207,14 +209,14 @@ impl Input {
         }
     }
 
-    /// Returns the first bytes of the data, or all of them if the sample holds them. It may be called
-    /// only before anything is read.
+    /// Returns the first bytes of the data, or all of them if they are fewer than [`SAMPLE`]. It
+    /// may only be called before anything is read.
     pub fn sample(&self) -> &[u8] {
         &self.head
     }
 
-    /// Returns whole lines from the middle and from the end of a plain text file that is much larger than the
-    /// sample; nothing of any other.
+    /// Returns whole lines from the middle and from the end of a plain text file that is much
+    /// larger than the sample; empty for other files.
     pub fn later(&self) -> Vec<u8> {
         let mut text = Vec::new();
         let is_text = !self.head.contains(&0);
@@ -236,7 +238,7 @@ impl Input {
         text
     }
 
-    /// Returns `true` if the sample holds all data.
+    /// Returns `true` if the sample is all of the data.
     pub fn sample_is_all(&self) -> bool {
         self.head.len() < SAMPLE
     }
@@ -273,13 +275,13 @@ fn read_error(path: &Path, error: &io::Error) -> TraceError {
     TraceError::io(path, "read the trace", error)
 }
 
-/// Returns `true` if the data are compressed, by their first bytes, of which 16 suffice.
+/// Returns `true` if the data are compressed. `head` are their first bytes; 16 suffice.
 #[must_use]
 pub fn is_compressed(head: &[u8]) -> bool {
     recognise(head).is_some_and(|name| !matches!(name, "tar" | "utf-16"))
 }
 
-/// Returns the wrapper that the data start with, by its magic bytes.
+/// Returns the wrapper that begins the data, recognised by its magic bytes.
 fn recognise(head: &[u8]) -> Option<&'static str> {
     match head {
         [0x1f, 0x8b, 0x08, ..] => Some("gzip"),
@@ -300,8 +302,9 @@ fn recognise(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Returns `true` for the 13 bytes that begin a file of the old lzma format, which has no magic number:
-/// usual properties, a dictionary of 64 KiB to 1 GiB, and a size that is unknown or below 2^40.
+/// Returns `true` if the first 13 bytes can be those of the old lzma format, which has no magic
+/// number: common properties, a dictionary of 64 KiB to 1 GiB, and a size that is unknown or below
+/// 2^40.
 fn is_lzma(head: &[u8], dictionary: u8) -> bool {
     let Some(Ok(size)) = head.get(5..13).map(<[u8; 8]>::try_from) else { return false };
     let size = u64::from_le_bytes(size);
@@ -311,14 +314,14 @@ fn is_lzma(head: &[u8], dictionary: u8) -> bool {
     is_usual && (size == u64::MAX || size < 1 << 40)
 }
 
-/// A reader of UTF-16 as UTF-8.
+/// Converts UTF-16 to UTF-8.
 struct Utf16<R> {
     inner: R,
     big: bool,
-    /// Bytes of UTF-8 that are not handed out yet.
+    /// The bytes of UTF-8 that were not handed out yet.
     ahead: Vec<u8>,
     given: usize,
-    /// The first half of a pair.
+    /// The first half of a surrogate pair.
     high: Option<u16>,
 }
 

@@ -1,5 +1,5 @@
-//! Layouts: the columns of lines as people state them, in one text or in a file that others can share. It
-//! knows no lines.
+//! Layouts: descriptions of the columns of lines, stated by the user in one text or in a file that
+//! can be shared. This module reads no lines.
 
 use std::path::Path;
 
@@ -8,28 +8,29 @@ use flashgc_base::spec::{SpecError, suggest};
 use super::error::{Fault, Place, TraceError};
 use crate::Op;
 
-/// The columns of a trace's lines, as they were stated.
+/// The columns of a trace's lines, as the user stated them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// The text that states the layout.
     text: String,
     pub(crate) time: (Column, Time),
     pub(crate) op: Column,
-    /// The values of the operation, those of the layout's text first; empty for the usual words.
+    /// The values of the operation, with those of the layout's text first; empty for the default
+    /// words.
     pub(crate) values: Vec<(Vec<u8>, Meaning)>,
-    /// The meaning of every other value; `None` makes it an error.
+    /// The meaning of all other values; with `None` they are errors.
     pub(crate) otherwise: Option<Meaning>,
-    /// The offset and the size, with the bytes of one unit.
+    /// The columns of the offset and of the size, each with the bytes of one unit.
     pub(crate) offset: (Column, u64),
     pub(crate) size: (Column, u64),
     pub(crate) device: Option<Device>,
-    /// A column whose value decides if a line is read.
+    /// A column and a value: only lines with that value are read.
     pub(crate) only: Option<(Column, Vec<u8>)>,
-    /// `None` if the lines show it.
+    /// The separator; with `None` it is found from the lines.
     pub(crate) separator: Option<u8>,
     /// The number of lines before the first request.
     pub(crate) header: usize,
-    /// The start of a line that is no request.
+    /// The text at the start of lines that are not requests.
     pub(crate) comment: Vec<u8>,
     pub(crate) base: u32,
 }
@@ -37,9 +38,9 @@ pub struct Layout {
 /// A column of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Column {
-    /// Its number from 1 or, below 0, from the end.
+    /// The number of the column from 1; a negative number counts from the end.
     Number(i32),
-    /// Its name in a line of names.
+    /// The name of the column in a line of names.
     Name(String),
 }
 
@@ -47,25 +48,25 @@ pub(crate) enum Column {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Device {
     pub column: Column,
-    /// `true` if devices are names, numbered in the order in which they appear.
+    /// `true` if devices are names. They are numbered in order of appearance.
     pub named: bool,
 }
 
 /// The unit of a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Time {
-    /// The unit that has this many decimal digits of a nanosecond.
+    /// A unit of 10 to this power nanoseconds.
     Digits(u32),
-    /// 100 ns, as Windows counts.
+    /// Units of 100 ns, as in Windows.
     Ticks,
 }
 
-/// The request that a value of the operation stands for.
+/// The kind of request that a value of the operation means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
     Data(Op),
     Flush,
-    /// No request.
+    /// The line is not a request.
     Other,
 }
 
@@ -96,23 +97,24 @@ const MEANINGS: [(&str, Meaning); 6] = [
     ("other", Meaning::Other),
 ];
 
-/// The separators with their names. Blanks and tabs count once in a row under `blank`.
+/// The separators with their names. With `blank`, a row of blanks and tabs counts as one separator.
 pub(crate) const SEPARATORS: [(&str, u8); 5] =
     [("comma", b','), ("semicolon", b';'), ("tab", b'\t'), ("bar", b'|'), ("blank", b' ')];
 
 const KEYS: [&str; 10] =
     ["time", "op", "offset", "size", "device", "only", "separator", "header", "comment", "base"];
 
-/// A layout that ships.
+/// A layout that is part of flashgc.
 #[derive(Debug)]
 pub struct Shipped {
-    /// The name that people type after `--layout`.
+    /// The name that users type after `--layout`.
     pub name: &'static str,
-    /// Its file, which begins with the program and the source of what is known of it.
+    /// The text of its file, which begins with the program that writes such lines and the source of
+    /// that knowledge.
     pub file: &'static str,
 }
 
-/// Every layout that ships.
+/// All layouts that are part of flashgc.
 pub static SHIPPED: [Shipped; 6] = [
     Shipped { name: "microsoft", file: include_str!("layouts/microsoft.toml") },
     Shipped { name: "xperf", file: include_str!("layouts/xperf.toml") },
@@ -128,7 +130,7 @@ impl Shipped {
         Layout::of_toml(Path::new(self.name), self.file).expect("layouts that ship are tested")
     }
 
-    /// Returns the value of a key of the file: `program`, `source` or that of a column.
+    /// Returns the value of a key in the file: `program`, `source` or the key of a column.
     pub fn value(&self, key: &str) -> String {
         let entry_of_key =
             self.file.lines().find_map(|line| entry(line).ok().flatten().filter(|e| e.0 == key));
@@ -137,14 +139,14 @@ impl Shipped {
 }
 
 impl Layout {
-    /// The example of a text.
+    /// An example of a layout's text.
     pub const EXAMPLE: &'static str =
         "time=1:ms,op=5:0=write/1=read,offset=3:sector,size=4:sector,device=2";
 
-    /// Reads a layout from one text: `KEY=VALUE` with commas.
+    /// Parses a layout from one text: `KEY=VALUE` with commas between them.
     ///
     /// # Errors
-    /// A key, a column, a unit or a value is unknown, is there twice, or is missing.
+    /// A key, a column, a unit or a value is unknown, is given twice, or is missing.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let mut entries = Vec::new();
         for part in text.split(',') {
@@ -159,10 +161,10 @@ impl Layout {
         Self::of_entries(text, &entries)
     }
 
-    /// Reads a layout that ships by its name, or else one from a file.
+    /// Returns the built-in layout called `name`; if there is none, reads the layout from a file.
     ///
     /// # Errors
-    /// The file cannot be read, or does not hold a layout.
+    /// The file cannot be read, or has no layout.
     pub fn open(name: &str) -> Result<Self, TraceError> {
         if let Some(shipped) = SHIPPED.iter().find(|shipped| shipped.name == name) {
             return Ok(shipped.layout());
@@ -176,8 +178,8 @@ impl Layout {
         Self::of_toml(path, &text)
     }
 
-    /// Reads a layout from the text of a TOML file: the keys of [`parse`](Self::parse), each with a text in
-    /// quotes or a number. `path` is for messages.
+    /// Parses a layout from the text of a TOML file: the keys of [`parse`](Self::parse), each with
+    /// a quoted text or a number. `path` is for error messages.
     ///
     /// # Errors
     /// A line is not `KEY = VALUE`, or the errors of [`parse`](Self::parse).
@@ -188,7 +190,7 @@ impl Layout {
         for (number, line) in (1..).zip(text.lines()) {
             let read = entry(line)
                 .map_err(|error| refused(error).at(Place::Line { line: number, column: 1 }))?;
-            // Words for people.
+            // These keys are only information for users.
             entries.extend(read.filter(|(key, _)| !["program", "source"].contains(&key.as_str())));
         }
         let stated: Vec<String> =
@@ -278,7 +280,8 @@ impl Layout {
     }
 }
 
-/// Reads a line of a TOML file: `KEY = "TEXT"` or `KEY = NUMBER`; `None` for an empty line or a comment.
+/// Parses a line of a TOML file: `KEY = "TEXT"` or `KEY = NUMBER`. Returns `None` for an empty line
+/// or a comment.
 fn entry(line: &str) -> Result<Option<(String, String)>, SpecError> {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {
@@ -305,7 +308,7 @@ fn entry(line: &str) -> Result<Option<(String, String)>, SpecError> {
     Ok(Some((key.trim().to_owned(), inside.to_owned())))
 }
 
-/// Reads a column, and the text behind its colon.
+/// Parses a column, and returns also the text after its colon.
 fn column<'a>(key: &str, text: &'a str) -> Result<(Column, Option<&'a str>), SpecError> {
     let (column, rest) = match text.split_once(':') {
         Some((column, rest)) => (column.trim(), Some(rest.trim())),
@@ -333,7 +336,7 @@ fn named<T: Copy>(what: &str, word: &str, known: &[(&str, T)]) -> Result<T, Spec
     })
 }
 
-/// Reads a unit of offsets and sizes: a word, or a number of bytes.
+/// Parses a unit of offsets and sizes: a word, or a number of bytes.
 fn unit_of_space(word: &str) -> Result<u64, SpecError> {
     match word.parse::<u64>() {
         Ok(bytes @ 1..=0x1_0000_0000) => Ok(bytes),
@@ -341,7 +344,8 @@ fn unit_of_space(word: &str) -> Result<u64, SpecError> {
     }
 }
 
-/// Reads the values of the operation: `0=write/1=read/*=other`.
+/// The meanings of the operation's values, such as `0=write/1=read/*=other`, and the meaning of all
+/// others.
 type Values = (Vec<(Vec<u8>, Meaning)>, Option<Meaning>);
 fn meanings(text: &str) -> Result<Values, SpecError> {
     let (mut values, mut otherwise) = (Vec::new(), None);

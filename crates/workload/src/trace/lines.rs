@@ -1,5 +1,5 @@
-//! A decoder of text: it cuts lines and passes them to a format's parser, in bounded memory. It reports
-//! bad lines and does not know the meaning of good ones.
+//! A decoder of text: it cuts the text into lines and passes them to the parser of a format, in
+//! bounded memory. It reports bad lines and does not know the meaning of good ones.
 
 use flashgc_base::described::Described;
 use flashgc_base::naming::choice;
@@ -12,7 +12,7 @@ use super::request::{Declared, Fields, Request};
 use super::window::{CHUNK, Window};
 use crate::Op;
 
-/// The treatment of a line or record that violates the format.
+/// The choice of what to do with a line or record that violates the format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnBadLine {
     /// Stop with an error that names the line.
@@ -22,13 +22,14 @@ pub enum OnBadLine {
     Skip,
 }
 
-/// A format of lines, mostly of one request each.
+/// A format of lines. Most lines are one request each.
 pub(crate) trait TextFormat: Send + Sized + 'static {
     /// The names of the columns that every line has.
     const COLUMNS: &'static [&'static str];
-    /// `true` if columns are separated by commas, not by blanks. A line of names may then come first.
+    /// `true` if columns are separated by commas, `false` for blanks. With commas, the first line
+    /// may have names.
     const COMMA: bool;
-    /// The names of the columns with their units, to compare a file's own names with.
+    /// The names of the columns with their units. They are compared with the names in a file.
     const NAMES: &'static [&'static str] = Self::COLUMNS;
     /// `true` if lines may have more columns than `COLUMNS`.
     const MORE_COLUMNS: bool = false;
@@ -39,32 +40,33 @@ pub(crate) trait TextFormat: Send + Sized + 'static {
         if Self::COMMA { matches!(byte, b',' | b';') } else { matches!(byte, b' ' | b'\t') }
     }
 
-    /// Returns the fields that requests may have. Their columns are behind `COLUMNS`.
+    /// Returns the optional fields that requests may have. Their columns follow `COLUMNS`.
     fn fields(&self) -> Fields {
         Fields::NONE
     }
 
-    /// Reads one line, without its line end. Returns `None` for a good line that is no request.
+    /// Parses one line, without its line end. Returns `None` for a good line that is not a request.
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField>;
 
-    /// Returns `true` if a line names the columns as they are read.
+    /// Returns `true` if a line has the names of the columns in the order in which they are read.
     fn is_names(&self, line: &[u8]) -> bool {
         is_header::<Self>(line) && compare(self, line) == Names::Fit
     }
 
-    /// Returns an explanation of the line read last, which was bad; `None` for the usual one.
+    /// Returns an explanation of the line parsed last, which was bad; with `None`, the default
+    /// explanation is used.
     fn explain(&self, _line: &[u8]) -> Option<Explained> {
         None
     }
 
-    /// Takes the flush of the line read last that comes before its request, or instead of it.
+    /// Takes the flush of the line parsed last that comes before its request or instead of it.
     #[inline]
     fn flush(&mut self) -> Option<Request> {
         None
     }
 
-    /// Takes a further request of the line read last, if a line can have several, or a flush behind its
-    /// request.
+    /// Takes another request of the line parsed last, if a line can have several, or the flush
+    /// after its request.
     #[inline]
     fn more(&mut self) -> Option<Request> {
         None
@@ -75,13 +77,15 @@ pub(crate) trait TextFormat: Send + Sized + 'static {
         None
     }
 
-    /// Returns the columns that are read, with their units; `None` for those of the format's description.
+    /// Returns the columns that are read, with their units; with `None`, the description of the
+    /// format is right.
     fn columns(&self) -> Option<String> {
         described(Self::NAMES.iter().chain(self.fields().columns()))
     }
 }
 
-/// Returns the columns that `names` state, if the units of offset and size are among them.
+/// Returns the columns that `names` state; `None` if the units of offset and size are not among
+/// them.
 fn described<'a>(names: impl Iterator<Item = &'a &'a str>) -> Option<String> {
     let all: Vec<_> = names.map(|name| meaning(name.as_bytes())).collect();
     let has = |role| all.iter().flatten().any(|(known, unit)| *known == role && unit.is_some());
@@ -103,8 +107,8 @@ pub(crate) struct Explained {
 
 /// A decoder of a trace's bytes into requests, a block at a time.
 pub(crate) trait Decoder: Send {
-    /// Appends the next requests. Returns `false` if there are none left. Requests appended before an
-    /// error are valid.
+    /// Appends the next requests. Returns `false` if there are none left. Requests that were
+    /// appended before an error are valid.
     fn next_block(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError>;
     /// Returns the counts so far.
     fn counts(&self) -> Counts;
@@ -112,13 +116,13 @@ pub(crate) trait Decoder: Send {
     fn note(&self) -> Option<String> {
         None
     }
-    /// Returns the columns that are read, if they are not those of the format's description.
+    /// Returns the columns that are read; `None` if they are those of the format's description.
     fn columns(&self) -> Option<String> {
         None
     }
-    /// Returns the number of bytes of content taken so far.
+    /// Returns the number of bytes of the input that were consumed so far.
     fn position(&self) -> u64;
-    /// Returns the properties of a recording of references to memory, if the format has them.
+    /// Returns the properties of a recording of references to memory; `None` for other formats.
     fn recorded(&self) -> Option<Recorded> {
         None
     }
@@ -128,12 +132,12 @@ pub(crate) trait Decoder: Send {
     }
 }
 
-/// Counts of the lines or records of a trace that are no requests.
+/// The numbers of lines or records of a trace that are not requests.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
-    /// The number of bad ones that were left out.
+    /// The number of bad lines or records that were left out.
     pub skipped: u64,
-    /// The number of good ones (other events, flushes).
+    /// The number of good lines or records that are not requests, such as other events and flushes.
     pub ignored: u64,
     /// The number of flushes that were appended.
     pub flushes: u64,
@@ -144,9 +148,11 @@ pub(crate) struct Counts {
 pub struct Recorded {
     /// The size of a page in bytes.
     pub page_size: u64,
-    /// The size in pages of the smallest LRU memory to which the references left out make no difference.
+    /// A number of pages. References were left out only if they change nothing in an LRU memory of
+    /// this size or larger.
     pub filter: u32,
-    /// The number of accesses that the references stand for. It is known at the end, and 0 before.
+    /// The number of accesses that the references stand for. It is 0 until the end of the file is
+    /// read.
     pub accesses: u64,
 }
 
@@ -165,7 +171,7 @@ impl<F: TextFormat> TextDecoder<F> {
         Self { window, format, on_bad_line, line: 0, counts: Counts::default() }
     }
 
-    /// Parses the whole lines in `buffer[..end]`.
+    /// Parses the complete lines in `buffer[..end]`.
     fn parse_lines(&mut self, end: usize, out: &mut Vec<Request>) -> Result<(), TraceError> {
         let buffer = &self.window.buffer[..end];
         let mut newlines = memchr::memchr_iter(b'\n', &buffer[self.window.start..]);
@@ -229,7 +235,8 @@ impl<F: TextFormat> TextDecoder<F> {
         Ok(())
     }
 
-    /// Refuses a line that does not fit the buffer, or passes over it without keeping it.
+    /// Handles a line that is longer than the buffer: makes an error, or skips the line without
+    /// keeping it.
     fn overlong(&mut self) -> Result<(), TraceError> {
         self.line += 1;
         if self.on_bad_line == OnBadLine::Stop {
@@ -315,8 +322,8 @@ impl<F: TextFormat> Decoder for TextDecoder<F> {
     }
 }
 
-/// Reads a line as it is or, if that is bad, without the quotes, blanks and semicolons that programs which
-/// export tables write.
+/// Parses a line as it is. If that fails, tries it without the quotes, blanks and semicolons that
+/// table programs write.
 #[inline(always)]
 pub(crate) fn read_line<F: TextFormat>(
     format: &mut F,
@@ -328,7 +335,7 @@ pub(crate) fn read_line<F: TextFormat>(
     }
 }
 
-/// Reads a line that is `bad` as one with other separators, quotes or blanks.
+/// Parses a `bad` line again, with other separators, quotes or blanks.
 #[cold]
 #[inline(never)]
 fn exported<F: TextFormat>(
@@ -345,8 +352,8 @@ fn exported<F: TextFormat>(
         .map_err(|bad| BadField { at: places.get(bad.at).copied().unwrap_or(line.len()), ..bad })
 }
 
-/// Returns a line with commas alone, and for each of its bytes the byte of the original line. Programs
-/// that export tables write semicolons or tabs, quotes, and blanks behind a separator.
+/// Returns a line with commas as its only separators, and for each of its bytes the position in the
+/// original line. Table programs may write semicolons or tabs, quotes, and blanks after separators.
 fn plain<F: TextFormat>(line: &[u8]) -> Option<(Vec<u8>, Vec<usize>)> {
     if !F::COMMA || !line.iter().any(|byte| b";\t\" ".contains(byte)) {
         return None;
@@ -367,14 +374,14 @@ fn plain<F: TextFormat>(line: &[u8]) -> Option<(Vec<u8>, Vec<usize>)> {
     Some((plain, places))
 }
 
-/// The relation of a line of names to the columns of a format.
+/// The result of comparing a line of names with the columns of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Names {
-    /// Two names or more are those of the format, and none is another's.
+    /// Two or more names are those of the format, and none contradicts it.
     Fit,
-    /// Too few names are known.
+    /// Fewer than two names are known.
     Unknown,
-    /// There are more or fewer columns, or a name is that of another column or unit.
+    /// The number of columns differs, or a name means another column or unit.
     Contradict,
 }
 
@@ -402,7 +409,7 @@ fn compare<F: TextFormat>(format: &F, line: &[u8]) -> Names {
     if known >= 2 { Names::Fit } else { Names::Unknown }
 }
 
-/// Makes the error for a first line that names other columns than those of the format.
+/// Makes the error for a first line whose names contradict the columns of the format.
 #[cold]
 fn misnamed<F: TextFormat>(format: &F, line: &[u8], input: &Input) -> TraceError {
     let names: Vec<&str> = F::NAMES.iter().chain(format.fields().columns()).copied().collect();
@@ -416,11 +423,11 @@ fn misnamed<F: TextFormat>(format: &F, line: &[u8], input: &Input) -> TraceError
         .hint(RENAME)
 }
 
-/// The advice for a file whose columns no format has.
+/// The advice for a file whose columns fit no format.
 pub(crate) const RENAME: &str = "write the first line with the unit behind each name, for example \
                                  time_ms,op,offset_sectors,size_bytes,dev, and R or W as op";
 
-/// Returns `true` for a first line of names: several columns, none of which starts as a number does.
+/// Returns `true` for a first line of names: several columns, none of which begins like a number.
 pub(crate) fn is_header<F: TextFormat>(line: &[u8]) -> bool {
     let number = |field: &[u8]| {
         let text = field.strip_prefix(b"\"").unwrap_or(field);
@@ -481,8 +488,8 @@ fn describe<F: TextFormat>(
         .hint(skip_hint(input))
 }
 
-/// Returns the hint for a bad line. A flipped byte in compressed data shows as a bad line before the
-/// checksum at the end is reached.
+/// Returns the hint for a bad line. In compressed data, a changed byte is seen as a bad line before
+/// the checksum at the end is reached.
 fn skip_hint(input: &Input) -> String {
     let skip = format!("{} counts and skips such lines", choice("on_bad_line", "skip"));
     match input.layers.iter().find(|layer| **layer != "tar") {

@@ -1,4 +1,4 @@
-//! The concentration of a trace's accesses on few pages. Pure arithmetic.
+//! The concentration of a trace's accesses on few pages. Only arithmetic, no I/O.
 
 /// The shares of all accesses that are reported, in percent.
 pub(crate) const SHARES: [u64; 4] = [20, 40, 60, 80];
@@ -26,8 +26,8 @@ mod tests {
 
     #[test]
     fn the_hottest_pages_are_taken_first() {
-        // 100 accesses: pages with 50, 25, 10, 10, 5. 20% and 40% need one page of five, 60% two,
-        // 80% three (75 + 10).
+        // There are 100 accesses, to pages with 50, 25, 10, 10 and 5. 20% and 40% need one page of
+        // five, 60% two pages, and 80% three (75 + 10).
         assert_eq!(locality(vec![10, 50, 5, 25, 10]), [20.0, 20.0, 40.0, 60.0]);
         assert_eq!(locality(vec![1; 10]), [20.0, 40.0, 60.0, 80.0]);
         assert_eq!(locality(Vec::new()), [0.0; 4]);

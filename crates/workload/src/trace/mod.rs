@@ -1,9 +1,9 @@
-//! Block traces and references to memory: readers of many formats, statistics, the dense page map,
-//! replay, conversion.
+//! Block traces and references to memory: readers of many formats, statistics, the page map, replay
+//! and conversion.
 //!
-//! A [`TraceReader`] turns a file of any format in [`format::FORMATS`], compressed or not, into
+//! A [`TraceReader`] reads a file of any format in [`format::FORMATS`], compressed or not, as
 //! [`Request`]s. [`TraceStat`] counts them, [`TraceSource`] replays them as page commands, and
-//! [`convert`] writes them in one of our own formats. Nothing here knows of drives.
+//! [`convert`] writes them in one of flashgc's own formats. Nothing here knows of drives.
 //!
 //! # Adding a field of a recording
 //!
@@ -14,8 +14,9 @@
 //! 2. Its source: `crates/device/src/recording.rs`, or the reader of a format that has it.
 //! 3. `docs/trace-formats.md`, and the change log.
 //!
-//! Both formats, `trace stat --json`, conversions, joins, splits and volumes go by the declaration. A table of
-//! `flashgc trace stat` is one of `python/flashgc/command/trace.py`, from `python/flashgc/results/trace.py`.
+//! Both of flashgc's formats, `trace stat --json`, conversions, joins, splits and volumes use the
+//! declaration. The tables of `flashgc trace stat` are in `python/flashgc/command/trace.py` and
+//! `python/flashgc/results/trace.py`.
 
 mod address_map;
 mod convert;

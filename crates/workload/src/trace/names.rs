@@ -1,24 +1,24 @@
-//! Meanings of the names that files give to their columns.
+//! The meanings of the names that files give their columns.
 
-/// The subject of a column.
+/// The meaning of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Time,
     Op,
-    /// 1 for a read.
+    /// The column is 1 for a read.
     IsRead,
-    /// 1 for a write.
+    /// The column is 1 for a write.
     IsWrite,
     Offset,
     Size,
     Device,
-    /// The time until the answer.
+    /// The time from the request to its answer.
     Response,
     Host,
     Stream,
 }
 
-/// The unit of a column, if its name has one.
+/// The unit of a column, stated in its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     Seconds,
@@ -33,7 +33,7 @@ pub(crate) enum Unit {
 }
 
 impl Role {
-    /// Returns the word for people, and the name in tables in memory.
+    /// Returns the word in messages, and the name in tables in memory.
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Time => ("time", "time"),
@@ -49,14 +49,14 @@ impl Role {
         }
     }
 
-    /// Returns the word for people.
+    /// Returns the word in messages.
     pub fn noun(self) -> &'static str {
         self.words().0
     }
 }
 
 impl Unit {
-    /// Returns the word for people, and the name in tables in memory.
+    /// Returns the word in messages, and the name in tables in memory.
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Seconds => ("seconds", "s"),
@@ -71,13 +71,14 @@ impl Unit {
         }
     }
 
-    /// Returns the word for people.
+    /// Returns the word in messages.
     pub fn plural(self) -> &'static str {
         self.words().0
     }
 }
 
-/// Returns the words of a name in small letters, cut at other signs and before capitals.
+/// Returns the words of a name in lower case. The name is cut at characters other than letters and
+/// digits, and before capitals.
 fn words(name: &[u8]) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut small = false;
@@ -92,7 +93,7 @@ fn words(name: &[u8]) -> Vec<String> {
         small = byte.is_ascii_lowercase() || byte.is_ascii_digit();
     }
     words.retain(|word| !word.is_empty());
-    // "KiB" is one word.
+    // A unit such as "KiB" is one word.
     while let Some(at) = words.windows(2).position(|pair| {
         pair[1] == "b" && ["k", "ki", "m", "mi", "g", "gi"].contains(&pair[0].as_str())
     }) {
@@ -102,7 +103,7 @@ fn words(name: &[u8]) -> Vec<String> {
     words
 }
 
-/// The words that decide the subject of a column, those that decide first in front.
+/// The words from which the meaning of a column is found. Earlier entries have priority.
 const ROLES: [(Role, &[&str]); 8] = [
     (Role::Response, &["response", "latency", "duration", "answer", "elapsed", "service"]),
     (
@@ -144,12 +145,12 @@ const UNITS: [(Unit, &[&str]); 9] = [
     (Unit::Pages, &["page", "pages"]),
 ];
 
-/// Returns the subject and the unit that a column's name states.
+/// Returns the meaning and the unit that a column's name states.
 pub(crate) fn meaning(name: &[u8]) -> Option<(Role, Option<Unit>)> {
     let words = words(name);
     let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
     let mut units = UNITS.iter().filter(|(_, known)| has(known)).map(|(unit, _)| *unit);
-    // A number, as in "512 B blocks", or a second unit makes the unit unclear.
+    // If the name has a number, as in "512 B blocks", or a second unit, the unit is not clear.
     let number = words.iter().any(|word| word.starts_with(|letter: char| letter.is_ascii_digit()));
     let unit = units.next().filter(|_| !number && units.next().is_none());
     if has(&["is"]) || words.len() == 1 {
@@ -173,13 +174,14 @@ pub(crate) fn meaning(name: &[u8]) -> Option<(Role, Option<Unit>)> {
     }
 }
 
-/// Returns the subject and the unit that a column's name states, as texts: `("offset", Some("bytes"))`.
+/// Returns the meaning and the unit that a column's name states, as texts: `("offset",
+/// Some("bytes"))`.
 pub fn column_meaning(name: &str) -> Option<(&'static str, Option<&'static str>)> {
     let (role, unit) = meaning(name.as_bytes())?;
     Some((role.words().1, unit.map(|unit| unit.words().1)))
 }
 
-/// Returns a field without blanks, quotes and the sign of a comment around it.
+/// Returns a field without the blanks, quotes and comment sign around it.
 pub(crate) fn bare(field: &[u8]) -> &[u8] {
     let field = field.trim_ascii();
     let field = field.strip_prefix(b"#").map_or(field, <[u8]>::trim_ascii);

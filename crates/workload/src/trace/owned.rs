@@ -1,4 +1,4 @@
-//! Recordings whose requests are named by the owners of their pages.
+//! Recordings in which each write is named by the owner of its pages.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use super::request::{Declared, Fields, Request};
 use super::write::{OutputFormat, PagesOptions, TraceWriter};
 use crate::Op;
 
-/// Pages that get an owner.
+/// A range of pages that gets an owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// The time from which on they have it, in nanoseconds of the recording.
+    /// The time from which on the pages have the owner, in nanoseconds of the recording.
     pub time_ns: u64,
     /// The first page.
     pub page: u64,
@@ -29,11 +29,12 @@ pub struct Change {
 pub struct Owned {
     /// The number of pages written.
     pub written: u64,
-    /// The number of pages discarded that this owner had written.
+    /// The number of discarded pages whose data this owner had written.
     pub trimmed: u64,
-    /// The number of pages of this owner that were written anew or discarded.
+    /// The number of pages of this owner that were overwritten or discarded.
     pub ended: u64,
-    /// The sum of their lives: pages that the host wrote from the write of each to its end.
+    /// The sum of the lives of the ended pages. The life of a page is the number of pages that the
+    /// host wrote between its write and its end.
     pub lived: u64,
 }
 
@@ -50,13 +51,14 @@ fn writer(to: &Path, declared: Declared) -> Result<TraceWriter, TraceError> {
     TraceWriter::create_private(to, Some(OutputFormat::Native), PagesOptions::default(), declared)
 }
 
-/// Writes the recordings of a drive with `pages` pages of `page_bytes`, one behind the other, with each write
-/// named by the owner of its pages: a write of pages of several owners becomes as many. Each of `parts` is a
-/// recording and the file that it is written to. `changes` are in the order of their times, and those of the
-/// last recording: owner 0 has all pages before. Returns what each owner wrote, by its number.
+/// Copies the recordings of a drive with `pages` pages of `page_bytes` bytes, one after the other,
+/// and names each write by the owner of its pages. A write to pages of several owners becomes
+/// several writes. Each of `parts` is a recording and the file for its copy. `changes` are in the
+/// order of their times, during the last recording; before that, owner 0 has all pages. Returns
+/// what each owner wrote, by the owner's number.
 ///
 /// # Errors
-/// A trace that cannot be read, a file that cannot be written.
+/// A trace cannot be read, or a file cannot be written.
 pub fn tag(
     parts: &[(&Path, &Path)],
     changes: &[Change],
@@ -95,10 +97,10 @@ pub fn tag(
 /// The owners of all pages at one time of a recording.
 struct Owners<'a> {
     changes: &'a [Change],
-    /// The owner of each page, and of the data that it has; [`NO_STREAM`] if it has none.
+    /// For each page, its owner, and the owner of the data in it; [`NO_STREAM`] if there is none.
     owner: Vec<StreamId>,
     held: Vec<StreamId>,
-    /// The pages that the host had written when it wrote this one.
+    /// For each page, the number of pages that the host had written when it wrote this page.
     written_at: Vec<u64>,
     written: u64,
     owned: Vec<Owned>,
@@ -117,7 +119,7 @@ impl Owners<'_> {
         }
     }
 
-    /// Takes all changes until `time_ns`.
+    /// Applies all changes up to the time `time_ns`.
     fn reach(&mut self, time_ns: u64) {
         while let Some((change, rest)) = self.changes.split_first() {
             if change.time_ns > time_ns {
@@ -147,7 +149,7 @@ impl Owners<'_> {
             self.written += 1;
             self.owned[usize::from(stream)].written += 1;
             match named.last_mut() {
-                // The part before it of the same request.
+                // `last` is the part of the same request that ends where this page begins.
                 Some(last) if page > first && last.stream == stream => last.size += page_bytes,
                 _ => named.push(Request {
                     offset: (page * page_bytes) as i64,
@@ -171,7 +173,7 @@ impl Owners<'_> {
         }
     }
 
-    /// Ends the life of the data that a page has.
+    /// Ends the life of the data in a page.
     fn end(&mut self, page: usize) {
         let held = self.held[page];
         if held != NO_STREAM {
@@ -237,7 +239,8 @@ mod tests {
             named(40, 2, 1, 0),
         ];
         assert_eq!(read(&to), expected);
-        // Page 1 of owner 5 is written anew when the host has written four pages, three behind its own write.
+        // Page 1 of owner 5 is overwritten when the host has written four pages, three after the
+        // first write of page 1.
         assert_eq!(owned[5], Owned { written: 2, trimmed: 1, ended: 2, lived: 3 + 3 });
         assert_eq!(owned[6], Owned { written: 2, trimmed: 1, ended: 1, lived: 1 });
         assert_eq!(owned[0], Owned { written: 3, trimmed: 2, ended: 2, lived: 5 + 2 });
@@ -252,7 +255,7 @@ mod tests {
         recorded(&run, &[request(10, Op::Write, 0, 1), request(20, Op::Trim, 0, 3)]);
         let changes = [Change { time_ns: 0, page: 0, count: 8, owner: 1 }];
         let owned = tag(&[(&past, &a), (&run, &b)], &changes, (8, PAGE)).unwrap();
-        // Page 3 still has data of the past.
+        // Page 3 still has its data from an earlier recording.
         assert_eq!(owned[0], Owned { written: 4, trimmed: 2, ended: 3, lived: 4 + 4 + 3 });
         assert_eq!(owned[1], Owned { written: 1, trimmed: 1, ended: 1, lived: 1 });
     }

@@ -1,14 +1,15 @@
-//! Numbers and words of one line, read and written, fast and exact. It knows columns, not formats.
+//! Parses and writes numbers and words of a line, fast and exactly. It knows columns, not formats.
 
 /// A fault of a line: its place, and the expected text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BadField {
     /// The byte of the line at which the field starts.
     pub at: usize,
-    /// The expected text, in words that complete "expected ...".
+    /// The expected text; it completes "expected ...".
     pub expected: &'static str,
-    /// `true` if the field is a whole number that is too large or negative. Such a line still counts as one of this
-    /// format. It is `false` for times and devices: their size tells formats apart.
+    /// `true` if the field is a whole number that is too large or negative. Such a line still
+    /// counts as a line of this format. For times and devices it is `false`, because their size is
+    /// evidence for or against a format.
     pub range: bool,
 }
 
@@ -26,7 +27,7 @@ impl BadField {
     }
 }
 
-/// A place in a line, which moves from left to right.
+/// A position in a line, which moves from left to right.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
     pub line: &'a [u8],
@@ -36,18 +37,19 @@ pub(crate) struct Cursor<'a> {
 const POWERS: [u64; 10] =
     [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
 
-/// Returns the number that the leading decimal digits of eight bytes of text make (the first byte
-/// lowest), and the count of these digits.
+/// Returns the number in the leading decimal digits of `text`, and the count of these digits.
+/// `text` has eight bytes, with the first one lowest.
 #[inline]
 fn leading_digits(text: u64) -> (u64, usize) {
-    // A digit becomes its value, 0 to 9; adding 0x76 to anything else sets its byte's top bit.
+    // A digit becomes its value, 0 to 9. Adding 0x76 to any other byte sets its highest bit.
     let values = text ^ 0x3030_3030_3030_3030;
     let others = (values.wrapping_add(0x7676_7676_7676_7676) | values) & 0x8080_8080_8080_8080;
     let count = (others.trailing_zeros() / 8) as usize;
     if count == 0 {
         return (0, 0);
     }
-    // Digits move to the end, so that zeros come first. Then pairs are joined, fours, and all eight.
+    // Digits are shifted to the end, so that zeros come first. Then they are joined to pairs, to
+    // groups of four, and to one number of eight digits.
     let values = values << (64 - 8 * count);
     let pairs = values.wrapping_mul(10).wrapping_add(values >> 8);
     const EVERY_OTHER: u64 = 0x0000_00ff_0000_00ff;
@@ -77,13 +79,13 @@ impl<'a> Cursor<'a> {
         Err(BadField::new(at, expected))
     }
 
-    /// Reads a whole number without sign.
+    /// Parses a whole number without a sign.
     #[inline]
     pub fn integer(&mut self, expected: &'static str) -> Result<u64, BadField> {
         let start = self.at;
         let mut value = 0u64;
-        // Eight digits are read at a time if the line has eight bytes left. Their count is then
-        // arithmetic, and not a branch that is mispredicted once a number.
+        // Eight digits are parsed at once if the line has eight bytes left. Their count is computed
+        // without a branch, which would be mispredicted once for each number.
         while let Some(Ok(bytes)) = self.line.get(self.at..self.at + 8).map(TryInto::try_into) {
             let (digits, count) = leading_digits(u64::from_le_bytes(bytes));
             value = value.wrapping_mul(POWERS[count]).wrapping_add(digits);
@@ -100,7 +102,7 @@ impl<'a> Cursor<'a> {
         self.integer_from(start, value, expected)
     }
 
-    /// Returns the number that the digits since `start` make, which is `value` unless it wrapped.
+    /// Returns the number of the digits since `start`. This is `value` unless it overflowed.
     #[inline]
     fn integer_from(
         &mut self,
@@ -137,14 +139,14 @@ impl<'a> Cursor<'a> {
         Ok(value)
     }
 
-    /// Reads a whole number of at most 32 bits.
+    /// Parses a whole number of at most 32 bits.
     #[inline]
     pub fn small(&mut self, expected: &'static str) -> Result<u32, BadField> {
         let start = self.at;
         self.integer(expected)?.try_into().or(Err(BadField::new(start, expected)))
     }
 
-    /// Reads a whole number from 0 to `most`.
+    /// Parses a whole number from 0 to `most`.
     #[inline]
     pub fn byte(&mut self, most: u8, expected: &'static str) -> Result<u8, BadField> {
         let start = self.at;
@@ -152,7 +154,7 @@ impl<'a> Cursor<'a> {
         number.filter(|number| *number <= most).ok_or(BadField::new(start, expected))
     }
 
-    /// Reads a whole number with an optional minus sign.
+    /// Parses a whole number with an optional minus sign.
     #[inline]
     pub fn signed(&mut self, expected: &'static str) -> Result<i64, BadField> {
         let start = self.at;
@@ -163,8 +165,8 @@ impl<'a> Cursor<'a> {
         Ok(if negative { -value } else { value })
     }
 
-    /// Reads a time with an optional fraction, in the unit that has `digits` decimal digits of a
-    /// nanosecond. Digits below the nanosecond are dropped.
+    /// Parses a time with an optional fraction, in a unit of 10^`digits` nanoseconds. Fractions of
+    /// a nanosecond are dropped.
     #[inline]
     pub fn time(&mut self, digits: u32, expected: &'static str) -> Result<u64, BadField> {
         let start = self.at;
@@ -195,7 +197,7 @@ impl<'a> Cursor<'a> {
             .ok_or(BadField::new(start, expected))
     }
 
-    /// Reads a time such as `9.5e-05`, as programs print small ones.
+    /// Parses a time such as `9.5e-05`, which programs print for small times.
     #[cold]
     fn scientific(&mut self, digits: u32, expected: &'static str) -> Result<u64, BadField> {
         let start = self.at;
@@ -205,7 +207,7 @@ impl<'a> Cursor<'a> {
             match self.peek() {
                 Some(b'.') if !point => point = true,
                 Some(byte @ b'0'..=b'9') => {
-                    // 30 digits are beyond every clock, and leave room in 128 bits.
+                    // 30 digits are more than any clock has, and fit in 128 bits.
                     if mantissa > 10u128.pow(29) {
                         return Err(bad);
                     }
@@ -232,7 +234,7 @@ impl<'a> Cursor<'a> {
         ns.and_then(|ns| u64::try_from(ns).ok()).ok_or(bad)
     }
 
-    /// Passes over a comma, and blanks before it.
+    /// Skips a comma, and blanks before it.
     #[inline]
     pub fn comma(&mut self, expected: &'static str) -> Result<(), BadField> {
         if self.peek() != Some(b',') {
@@ -245,7 +247,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Moves over blanks and tabs.
+    /// Skips blanks and tabs.
     #[inline]
     pub fn skip_blanks(&mut self) {
         while let Some(b' ' | b'\t') = self.peek() {
@@ -253,7 +255,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Passes over at least one blank or tab.
+    /// Skips at least one blank or tab.
     #[inline]
     pub fn blank(&mut self, expected: &'static str) -> Result<(), BadField> {
         let start = self.at;
@@ -261,7 +263,7 @@ impl<'a> Cursor<'a> {
         if self.at == start { self.bad(start, expected) } else { Ok(()) }
     }
 
-    /// Takes the field up to the next comma or the end, without the comma.
+    /// Takes the field up to the next comma or the end of the line, without the comma.
     #[inline]
     pub fn csv_field(&mut self) -> &'a [u8] {
         let start = self.at;
@@ -271,7 +273,7 @@ impl<'a> Cursor<'a> {
         self.line[start..self.at].trim_ascii()
     }
 
-    /// Takes the word up to the next blank or the end.
+    /// Takes the word up to the next blank or the end of the line.
     #[inline]
     pub fn word(&mut self) -> &'a [u8] {
         let start = self.at;
@@ -281,7 +283,7 @@ impl<'a> Cursor<'a> {
         &self.line[start..self.at]
     }
 
-    /// Checks that nothing but blanks is left.
+    /// Checks that only blanks are left.
     #[inline]
     pub fn end(&mut self, expected: &'static str) -> Result<(), BadField> {
         self.skip_blanks();
@@ -332,7 +334,7 @@ mod tests {
         assert_eq!(parse(b"1234567,"), (1_234_567, 7));
         assert_eq!(parse(b"40,99999"), (40, 2));
         assert_eq!(parse(b",1234567"), (0, 0));
-        // The bytes next to the digits, and bytes above 127, end a number too.
+        // Bytes whose codes are next to those of digits, and bytes above 127, also end a number.
         for end in (0..=255u8).filter(|byte| !byte.is_ascii_digit()) {
             assert_eq!(parse(&[b'7', b'9', end, b'1', 0xff, b'3', 0, b'9']), (79, 2), "{end}");
         }

@@ -1,29 +1,30 @@
-//! Captures whose streams of each CPU lie one after the other in a file, as a `cat` of the files of blktrace
-//! makes them. It recognises them.
+//! Finds captures in which the streams of the CPUs lie one after the other in a file, as if made by
+//! a `cat` of the files of blktrace.
 
 use super::format::records::ByteOrder;
 use super::input::Input;
 use super::parse::{Cursor, SECONDS};
 
-/// The bytes of a record of blktrace without its data.
+/// The size of a blktrace record in bytes, without its data.
 const RECORD: usize = 48;
-/// The category of records that are notes and no events, in the upper half of the action.
+/// The category of records that are messages and not events, in the upper half of the action.
 const NOTE: u32 = 1 << 10;
 
-/// The streams seen so far.
+/// The streams of the CPUs that were read so far.
 #[derive(Debug, Default)]
 struct Streams {
     cpus: Vec<u32>,
     /// The time of the last event.
     time_ns: u64,
-    /// `true` if times go back from one stream to the next.
+    /// `true` if times go back between one stream and the next.
     back: bool,
     /// The first and the last time of each stream.
     spans: Vec<(u64, u64)>,
 }
 
 impl Streams {
-    /// Adds an event. Returns `false` if the streams do not lie one after the other, each in order.
+    /// Adds an event. Returns `false` if the streams do not lie one after the other, or a stream is
+    /// not in the order of time.
     fn add(&mut self, cpu: u32, time_ns: u64) -> bool {
         let before = std::mem::replace(&mut self.time_ns, time_ns);
         if let (Some(last), Some(span)) = (self.cpus.last(), self.spans.last_mut())
@@ -41,7 +42,7 @@ impl Streams {
         true
     }
 
-    /// Returns `true` if they are several streams of one time, one after the other.
+    /// Returns `true` if these are several streams of the same time, one after the other.
     fn are_joined(&self) -> bool {
         let first = self.spans.first().copied().unwrap_or_default();
         let overlap = self.spans.iter().all(|span| span.0 <= first.1 && first.0 <= span.1);
@@ -49,7 +50,8 @@ impl Streams {
     }
 }
 
-/// Returns the CPU and the time of a line of blkparse or ftrace; `None` if it is no event.
+/// Returns the CPU and the time of a line of blkparse or ftrace; `None` if the line is not an
+/// event.
 fn event_of_line(format: &str, line: &[u8]) -> Option<(u32, u64)> {
     if format == "blkparse" {
         let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
@@ -58,7 +60,7 @@ fn event_of_line(format: &str, line: &[u8]) -> Option<(u32, u64)> {
         let time_ns = Cursor::new(words.nth(1)?).time(SECONDS, "").ok()?;
         return device.contains(&b',').then_some((cpu, time_ns));
     }
-    // The name of the task may have brackets, too.
+    // The name of the task may have brackets, so the last bracket before the time is used.
     let open = memchr::memmem::find(line, b": block_")?;
     let start = memchr::memrchr(b' ', &line[..open])? + 1;
     let time_ns = Cursor::new(&line[start..open]).time(SECONDS, "").ok()?;
@@ -67,7 +69,8 @@ fn event_of_line(format: &str, line: &[u8]) -> Option<(u32, u64)> {
     Some((cpu, time_ns))
 }
 
-/// Returns the length of the record at the start of `bytes`, with its CPU and time if it is an event.
+/// Returns the length of the record at the start of `bytes` and, if it is an event, its CPU and
+/// time.
 fn record(bytes: &[u8], is_big: bool) -> Option<(usize, Option<(u32, u64)>)> {
     let order = if is_big { ByteOrder::Big } else { ByteOrder::Little };
     let head = bytes.get(..RECORD)?;
@@ -77,7 +80,8 @@ fn record(bytes: &[u8], is_big: bool) -> Option<(usize, Option<(u32, u64)>)> {
     Some((RECORD + usize::from(data), (!is_note).then_some(event)))
 }
 
-/// Adds the events in `bytes`. Returns the bytes used, and `None` if the streams do not lie one after the other.
+/// Adds the events in `bytes`. Returns the number of bytes used; `None` if the streams do not lie
+/// one after the other.
 fn scan(format: &str, bytes: &[u8], is_end: bool, streams: &mut Streams) -> Option<usize> {
     let mut at = 0;
     while at < bytes.len() {
@@ -104,11 +108,11 @@ fn scan(format: &str, bytes: &[u8], is_end: bool, streams: &mut Streams) -> Opti
     Some(at)
 }
 
-/// Returns the number of CPUs whose streams lie one after the other in the file of `input`, with times that go
-/// back from one to the next; `None` if it has no such streams.
+/// Returns the number of CPUs whose streams lie one after the other in the file of `input`, with
+/// times that go back from one stream to the next; `None` if there are no such streams.
 ///
-/// A file with its events in the order of time is left at the first few of them. Only that of a single CPU is
-/// read to its end.
+/// In a file whose events are in the order of time, only the first few are read. A file with a
+/// single CPU is read to its end.
 pub(crate) fn find(format: &str, input: &Input) -> Option<usize> {
     if !["blktrace", "blkparse", "ftrace"].contains(&format) || input.file_size == 0 {
         return None;
@@ -119,7 +123,8 @@ pub(crate) fn find(format: &str, input: &Input) -> Option<usize> {
     if !is_all {
         let mut others = Streams::default();
         let later = input.later();
-        // Events of one CPU only, also at the middle and at the end, are no such file.
+        // If the start, the middle and the end of the file have events of one CPU only, it is not
+        // such a file.
         let is_one = scan(format, &later, false, &mut others).is_some()
             && streams.cpus.len() == 1
             && others.cpus == streams.cpus;
@@ -138,7 +143,7 @@ pub(crate) fn find(format: &str, input: &Input) -> Option<usize> {
                 break;
             }
             if used == 0 {
-                return None; // a line or record longer than any
+                return None; // The line or record is longer than any valid one.
             }
             buffer.copy_within(used..filled, 0);
             filled -= used;

@@ -1,5 +1,5 @@
-//! A reader of a trace of any format as a stream of requests. It joins detection, formats and
-//! decompression, which are elsewhere.
+//! Reads a trace of any format as a stream of requests. It combines detection, formats and
+//! decompression, which are in other modules.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -23,10 +23,10 @@ use super::per_cpu;
 use super::request::{Declared, Request};
 use crate::Op;
 
-/// The smallest number of requests that are weighed while a file is read.
+/// The smallest number of requests that are checked for evidence while a file is read.
 const SOME: usize = 256;
 
-/// The progress of a reader in its file (before decompression).
+/// The progress of a reader in its file, before decompression.
 #[derive(Clone, Debug)]
 pub struct Progress {
     read: Arc<AtomicU64>,
@@ -41,30 +41,31 @@ impl Progress {
     }
 }
 
-/// A trace being read. To stop, do not call it again.
+/// A trace that is being read. To stop early, drop it.
 pub struct TraceReader {
     path: PathBuf,
     format: &'static Format,
     layers: Vec<&'static str>,
     notes: Arc<std::sync::Mutex<Vec<String>>>,
-    /// Figures of the sample that speak against the format.
+    /// Figures of the sample that are evidence against the format.
     doubts: Vec<String>,
-    /// The requests read, and their number at which the next ones are weighed; `None` if the sample has them
-    /// all, or the middle and the end of the file.
+    /// The number of requests read, and the number at which requests are next checked for evidence;
+    /// `None` if the sample has all requests, or the middle and the end of the file.
     unweighed: Option<(u64, u64)>,
     decoder: Box<dyn Decoder>,
-    /// The devices that are read, with `true` for those that have appeared; `None` if all are read.
+    /// The devices that are read, with `true` for those that have had requests; `None` if all
+    /// devices are read.
     chosen: Option<FxHashMap<u32, bool>>,
     ranks: Option<FxHashMap<u32, u32>>,
     progress: Progress,
     keep_flushes: bool,
-    /// The number of flushes so far of the devices that are read.
+    /// The number of flushes so far, of the devices that are read.
     flushes: u64,
-    /// The number of requests so far and the last one, where times that go back are refused.
+    /// If times that go back are refused: the number of requests so far, and the last request.
     last: Option<(u64, Option<Request>)>,
-    /// `true` after an error, which ends the trace.
+    /// `true` after an error. The trace then ends.
     failed: bool,
-    /// `true` if the format was named and no line or record of it is read yet.
+    /// `true` if the user named the format, and no line or record of it was read yet.
     is_unproven: bool,
 }
 
@@ -87,8 +88,8 @@ impl TraceReader {
         Self::open_with(path, options, |_| true)
     }
 
-    /// Opens a trace file as [`open`](Self::open) does. `go_on` is called now and then if ranked device
-    /// numbers need a pass over the file.
+    /// Opens a trace file like [`open`](Self::open). If ranked device numbers need a pass over the
+    /// file, `go_on` is called now and then.
     ///
     /// # Errors
     /// The errors of [`open`](Self::open), and [`Fault::Cancelled`] if `go_on` returns `false`.
@@ -118,11 +119,11 @@ impl TraceReader {
         Ok(reader)
     }
 
-    /// Returns the evidence on the format of a file: each format that its start fits, with what speaks
-    /// against it.
+    /// Returns the evidence on the format of a file: each format that fits its start, with the
+    /// evidence against that format.
     ///
     /// # Errors
-    /// The file cannot be opened or unpacked.
+    /// The file cannot be opened or decompressed.
     pub fn evidence(
         path: impl AsRef<Path>,
         options: &ReadOptions,
@@ -133,7 +134,7 @@ impl TraceReader {
         Ok(explain(&input.path, &sample, options))
     }
 
-    /// Reads a trace from anything that yields bytes. `name` stands for the path in messages. Ranked
+    /// Reads a trace from any stream of bytes. Error messages have `name` instead of a path. Ranked
     /// device numbers need a file.
     pub fn from_stream(
         name: &str,
@@ -168,7 +169,8 @@ impl TraceReader {
         if !doubts.is_empty() {
             doubts = vec![format!("is this {}? {}", format.name, doubts.join(", and "))];
         }
-        // A packed file can be read only from its start: what comes later is weighed when it comes.
+        // A compressed file can be read only from its start, so later requests are checked when
+        // they are read.
         let is_whole = input.sample_is_all() || !sample.later.is_empty() || !doubts.is_empty();
         let unweighed = (!is_whole).then_some((0, 1));
         check_options(&path, format, options)?;
@@ -201,12 +203,13 @@ impl TraceReader {
         })
     }
 
-    /// Replaces the content of `block` by the next requests, some thousands of them or fewer: none while
-    /// a trace that is sorted is read. Returns `false`, with an empty block, at the end.
+    /// Replaces the content of `block` with the next requests, at most some thousands of them.
+    /// While a trace is sorted, `block` may be empty. Returns `false` at the end; `block` is then
+    /// empty.
     ///
     /// # Errors
-    /// A line is bad and not skipped, or the data are damaged. `block` then holds the requests before
-    /// the fault, and the next call reports the end of the trace.
+    /// A line is bad and not skipped, or the data are damaged. `block` then has the requests before
+    /// the fault, and the next call returns `false`.
     pub fn next_block(&mut self, block: &mut Vec<Request>) -> Result<bool, TraceError> {
         block.clear();
         if self.failed {
@@ -266,8 +269,8 @@ impl TraceReader {
         result
     }
 
-    /// Looks for figures against the format in the requests of `block`, if those are far enough behind the
-    /// ones before.
+    /// Checks the requests of `block` for figures that are evidence against the format, if they are
+    /// far enough after the last ones that were checked.
     fn weigh(&mut self, block: &[Request]) {
         let Some((read, next)) = &mut self.unweighed else { return };
         *read += block.len() as u64;
@@ -288,7 +291,7 @@ impl TraceReader {
         ReadRequests { reader: self, block: Vec::new().into_iter(), failed: None, ended: false }
     }
 
-    /// Reads the rest of the trace and returns its devices.
+    /// Reads the rest of the trace and returns the devices in it.
     fn devices(
         &mut self,
         mut go_on: impl FnMut(&Progress) -> bool,
@@ -318,8 +321,8 @@ impl TraceReader {
         self.chosen.is_some()
     }
 
-    /// Returns the wrappers taken off the file, outermost first (`["zstd", "bzip2"]`); empty for a plain
-    /// file.
+    /// Returns the wrappers that were removed from the file, outermost first (`["zstd", "bzip2"]`);
+    /// empty for a plain file.
     pub fn compression(&self) -> &[&'static str] {
         &self.layers
     }
@@ -329,29 +332,29 @@ impl TraceReader {
         self.decoder.counts().skipped
     }
 
-    /// Returns the number of good lines or records so far that are no requests (other events, flushes,
-    /// comments).
+    /// Returns the number of good lines or records so far that are not requests, such as other
+    /// events, flushes and comments.
     pub fn ignored(&self) -> u64 {
         self.decoder.counts().ignored
     }
 
-    /// Returns the number of flushes so far, kept or left out, of the devices that are read.
+    /// Returns the number of flushes so far, kept or not, of the devices that are read.
     pub fn flushes(&self) -> u64 {
         self.flushes
     }
 
-    /// Returns the number of bytes of content, after decompression, that were decoded so far.
+    /// Returns the number of decompressed bytes that were decoded so far.
     pub fn position(&self) -> u64 {
         self.decoder.position()
     }
 
-    /// Returns notes for the user, one sentence each: on how the file was read, and on figures that speak
-    /// against it.
+    /// Returns notes for the user, one sentence each: on how the file was read, and on figures that
+    /// are evidence against it.
     pub fn notes(&self) -> Vec<String> {
         [self.reading().as_slice(), self.doubts()].concat()
     }
 
-    /// Returns the notes on figures of the first requests that speak against the format.
+    /// Returns the notes on figures of the first requests that are evidence against the format.
     pub fn doubts(&self) -> &[String] {
         &self.doubts
     }
@@ -367,7 +370,8 @@ impl TraceReader {
         notes.iter().cloned().chain(self.decoder.note()).chain(self.unseen()).collect()
     }
 
-    /// Returns a note on the devices whose numbers were replaced by their ranks, if any were.
+    /// Returns a note on the devices whose numbers were replaced by their ranks; `None` if no
+    /// number changed.
     pub(crate) fn renumbered(&self) -> Option<String> {
         let mut new: Vec<(u32, u32)> =
             self.ranks.iter().flatten().map(|(device, rank)| (*rank, *device)).collect();
@@ -384,7 +388,8 @@ impl TraceReader {
         })
     }
 
-    /// Returns a note on the chosen devices that have no requests so far, if there are any.
+    /// Returns a note on the chosen devices that have had no requests so far; `None` if there are
+    /// none.
     fn unseen(&self) -> Option<String> {
         let chosen = self.chosen.as_ref()?;
         let mut unseen: Vec<u32> =
@@ -394,7 +399,7 @@ impl TraceReader {
         (!named.is_empty()).then(|| format!("no requests of device {}", named.join(", ")))
     }
 
-    /// Returns the properties of a recording of references to memory, if the format has them.
+    /// Returns the properties of a recording of references to memory; `None` for other formats.
     pub fn recorded(&self) -> Option<Recorded> {
         self.decoder.recorded()
     }
@@ -404,17 +409,18 @@ impl TraceReader {
         self.decoder.declared()
     }
 
-    /// Returns the bytes of the drive that the trace was recorded from, if the file names them.
+    /// Returns the size in bytes of the drive from which the trace was recorded; `None` if the file
+    /// does not say it.
     pub fn address_space(&self) -> Option<u64> {
         self.declared().address_space
     }
 
-    /// Returns the numbering of the trace's pages. `paging` decides if it names one. Otherwise pages of
-    /// a trace that was recorded from a drive keep their given numbers, and others are numbered by
-    /// address.
+    /// Returns the numbering of the trace's pages. If `paging` gives one, it is that. Otherwise,
+    /// pages of a trace that was recorded from a drive keep their numbers, and other pages are
+    /// numbered by address.
     ///
     /// # Errors
-    /// Pages are to keep their numbers, but `paging` leaves some out.
+    /// Pages should keep their numbers, but `paging` leaves some pages out.
     pub fn numbering(&self, paging: &PagingOptions) -> Result<Numbering, TraceError> {
         let usual = self.address_space().map_or(Numbering::Address, |_| Numbering::Given);
         let numbering = paging.numbering.unwrap_or(usual);
@@ -433,10 +439,10 @@ impl TraceReader {
         Ok(numbering)
     }
 
-    /// Checks that the references of this trace can be counted by pages of `page_size` bytes.
+    /// Checks that the references of this trace can be counted in pages of `page_size` bytes.
     ///
     /// # Errors
-    /// The references were recorded by larger pages.
+    /// The references were recorded in larger pages.
     pub fn check_page_size(&self, page_size: u64) -> Result<(), TraceError> {
         match self.recorded() {
             Some(recorded) if recorded.page_size > page_size => {
@@ -488,10 +494,11 @@ fn check_options(
     Ok(())
 }
 
-/// Reads device numbers separated by commas: the trace's own numbers, or `MAJOR:MINOR` as in Linux.
+/// Parses device numbers separated by commas: the trace's own numbers, or `MAJOR:MINOR` as in
+/// Linux.
 ///
 /// # Errors
-/// A word is no number, a device is named twice, or there is no number.
+/// A word is not a number, a device is given twice, or there is no number.
 pub fn parse_devices(text: &str) -> Result<Vec<u32>, SpecError> {
     let device_of = |word: &str| -> Option<u32> {
         match word.split_once(':') {
@@ -516,7 +523,7 @@ pub fn parse_devices(text: &str) -> Result<Vec<u32>, SpecError> {
     Ok(devices)
 }
 
-/// Makes the error for a caller that stopped.
+/// Makes the error for work that the caller cancelled.
 pub(crate) fn cancelled(path: &Path) -> TraceError {
     TraceError::new(path, Fault::Cancelled, "stopped before the end of the trace")
 }

@@ -12,14 +12,15 @@ const SEGMENT_BLOCKS: u64 = 1 << 17;
 /// The size of a block in bytes, unless the server was built otherwise.
 pub(crate) const BLOCK: u64 = 8192;
 
-/// The extents of a segment in the order of the file: first byte in the file, first byte on the disk,
-/// number of bytes.
+/// The extents of a segment in the order of the file. Each has the first byte in the file, the
+/// first byte on the disk, and the number of bytes.
 type Extents = Vec<(u64, u64, u64)>;
 
 /// A table of the places of relations. Its lines are `RELATION FORK SEGMENT -> OFFSET+LENGTH
-/// OFFSET+LENGTH ...`: the relation as `pg_waldump` prints it (tablespace/database/file), the fork's
-/// name (main, fsm, vm, init), the number of the 1-GiB segment, and the bytes on the disk that hold it,
-/// in the order of the file. Empty lines and text behind a `#` are ignored.
+/// OFFSET+LENGTH ...`: the relation as `pg_waldump` prints it (tablespace/database/file), the name
+/// of the fork (main, fsm, vm, init), the number of the 1-GiB segment, and the ranges of bytes on
+/// the disk with the segment, in the order of the file. Empty lines and text after a `#` are
+/// ignored.
 #[derive(Debug, Default)]
 pub struct Relations {
     segments: HashMap<(Vec<u8>, u64), Extents>,
@@ -29,15 +30,15 @@ impl Relations {
     /// Reads a table from a file.
     ///
     /// # Errors
-    /// The file cannot be read, a line is not in the form of the table, a segment occurs twice, or there
-    /// is no segment.
+    /// The file cannot be read, a line is not in the form of the table, a segment is given twice,
+    /// or there is no segment.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let text = std::fs::read(path)
             .map_err(|error| TraceError::io(path, "read the table of relations", &error))?;
         Self::parse(path, &text)
     }
 
-    /// Reads a table from its text; `path` is for messages.
+    /// Parses a table from `text`; `path` is for error messages.
     ///
     /// # Errors
     /// The errors of [`open`](Self::open) except those of reading the file.
@@ -123,9 +124,9 @@ impl Relations {
         }
     }
 
-    /// Returns the pieces of the disk that hold a block, each with its first byte and number of bytes.
-    /// `None` if the table does not have all of the block. `file` is the relation and its fork as
-    /// `pg_waldump` prints them.
+    /// Returns the ranges of the disk with a block; each has its first byte and its number of
+    /// bytes. `None` if the table does not have the whole block. `file` is the relation and its
+    /// fork as `pg_waldump` prints them.
     pub(crate) fn pieces(&self, file: &[u8], block: u64) -> Option<Vec<(u64, u64)>> {
         let extents = self.segments.get(&(file.to_vec(), block / SEGMENT_BLOCKS))?;
         let (first, end) = {
@@ -165,7 +166,8 @@ mod tests {
         let table = table(text).unwrap();
         let file = b"1663/5/9";
         assert_eq!(table.pieces(file, 0), Some(vec![(1_000_000, 8192)]));
-        // Bytes 8192 to 16383 of the file: the last 4096 of the first extent, the first of the next.
+        // Bytes 8192 to 16383 of the file are the last 4096 bytes of the first extent and the first
+        // 4096 bytes of the next.
         assert_eq!(table.pieces(file, 1), Some(vec![(1_008_192, 4096), (2_000_000, 4096)]));
         assert_eq!(table.pieces(file, 2), Some(vec![(2_004_096, 8192)]));
         assert_eq!(table.pieces(file, 3), None);

@@ -1,5 +1,5 @@
-//! Replay of a trace as page commands, from memory or from its file. The commands are the same either
-//! way.
+//! Replays a trace as page commands, from memory or from its file. The commands are the same in
+//! both cases.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use super::format::ReadOptions;
 use super::reader::TraceReader;
 use crate::{Batch, Hint, Op, Workload, WorkloadError};
 
-/// The kinds of commands of a trace that are replayed. Flushes are always replayed if they are read. All
-/// accessed pages count as logical pages in each case.
+/// The kinds of commands of a trace that are replayed. Flushes are always replayed if they are
+/// read. All accessed pages count as logical pages in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kinds {
     /// Reads, writes and discards.
@@ -44,15 +44,15 @@ impl Kinds {
 pub enum Replay {
     /// A number of passes.
     Passes(u64),
-    /// As many passes as it takes to issue at least so many page commands.
+    /// The smallest number of whole passes that has at least this number of page commands.
     AtLeast(u64),
-    /// Passes without end.
+    /// Passes without an end.
     Endless,
 }
 
-/// Page commands in a row. `ops` is empty while all are writes, and `streams` while no command has one.
-/// Hints and flushes have the number of the command before which they come. `short` has the bytes that
-/// short writes leave unchanged.
+/// A sequence of page commands. `ops` is empty as long as all commands are writes, and `streams` as
+/// long as no command has a stream. Hints and flushes have the number of the command that follows
+/// them. `short` has the bytes that writes of less than a page leave unchanged.
 #[derive(Clone, Debug, Default, Value)]
 pub(crate) struct Commands {
     pages: Vec<u32>,
@@ -61,8 +61,8 @@ pub(crate) struct Commands {
     short: Vec<(u32, u32)>,
     flushes: Vec<u32>,
     streams: Vec<StreamId>,
-    /// A bit for each command, from the lowest on: it belongs to the request of the command before it. Bits
-    /// behind the last word are 0.
+    /// One bit for each command, lowest bit first. It is set if the command belongs to the request
+    /// of the previous command. Bits after the last word are 0.
     joints: Vec<u64>,
 }
 
@@ -72,8 +72,8 @@ impl Commands {
         self.pages.len()
     }
 
-    /// Notes that a write leaves bytes of its first and last page unchanged: see
-    /// [`PagingOptions::missing`]. Its pages are the commands from number `first` on.
+    /// Notes the bytes that a write leaves unchanged in its first and last page: see
+    /// [`PagingOptions::missing`]. The pages of the write are the commands from number `first` on.
     #[inline]
     pub fn shorten(&mut self, first: usize, missing: (u32, u32)) {
         if missing == (0, 0) || first == self.pages.len() {
@@ -89,7 +89,7 @@ impl Commands {
         }
     }
 
-    /// Notes that the commands from number `first` on belong to one request.
+    /// Notes that the commands from number `first` on belong to the same request.
     #[inline]
     pub fn join(&mut self, first: usize) {
         for command in first + 1..self.pages.len() {
@@ -101,7 +101,8 @@ impl Commands {
         }
     }
 
-    /// Returns the commands from number `at` on and before `end` that belong to the request of the one before.
+    /// Returns those commands from number `at` on and before `end` that belong to the request of
+    /// the previous command.
     fn joints_within(&self, at: usize, end: usize) -> impl Iterator<Item = u32> {
         let words =
             self.joints.iter().enumerate().skip(at / 64).take_while(move |it| it.0 * 64 < end);
@@ -138,7 +139,7 @@ impl Commands {
         push(&mut self.pages, page);
     }
 
-    /// Gives every page the number that `numbers` has for it.
+    /// Replaces every page by its number in `numbers`.
     pub fn renumber(&mut self, numbers: &[u32]) {
         let hinted = self.hints.iter_mut().map(|hint| &mut hint.page);
         for page in self.pages.iter_mut().chain(hinted) {
@@ -163,8 +164,8 @@ impl Commands {
         self.streams.shrink_to_fit();
     }
 
-    /// Returns the writes and discards alone, without anything that comes with them; `None` if there is
-    /// nothing else.
+    /// Returns only the writes and discards, without hints, flushes and streams; `None` if there
+    /// are no other commands.
     pub fn changes(&self) -> Option<Self> {
         if !self.ops.contains(&Op::Read) {
             return None;
@@ -180,19 +181,19 @@ impl Commands {
         Some(kept)
     }
 
-    /// Returns the number of flushes behind the last command.
+    /// Returns the number of flushes after the last command.
     fn flushes_behind(&self) -> u64 {
         let commands = self.pages.len() as u32;
         self.flushes.iter().rev().take_while(|&&before| before == commands).count() as u64
     }
 
-    /// Returns the hints behind the last command.
+    /// Returns the hints after the last command.
     fn hints_behind(&self) -> &[Hint] {
         let commands = self.pages.len() as u32;
         &self.hints[self.hints.partition_point(|hint| hint.before < commands)..]
     }
 
-    /// Removes everything except hints and flushes behind the last command.
+    /// Removes everything except the hints and flushes after the last command.
     fn clear(&mut self) {
         let commands = self.pages.len() as u32;
         self.hints.retain(|hint| hint.before == commands);
@@ -207,15 +208,15 @@ impl Commands {
     }
 }
 
-/// Returns the entries of a list for the commands from number `at` on and before `end`.
+/// Returns those entries of a list that belong to commands from number `at` on and before `end`.
 fn within<T>(list: &[T], number: impl Fn(&T) -> u32, at: usize, end: usize) -> &[T] {
     let first = list.partition_point(|entry| (number(entry) as usize) < at);
     let count = list[first..].partition_point(|entry| (number(entry) as usize) < end);
     &list[first..first + count]
 }
 
-/// Copies up to `limit` commands from number `at` on into a cleared batch, and moves `at` behind them.
-/// If all are writes, `ops` stays empty.
+/// Copies up to `limit` commands from number `at` on into an empty batch, and moves `at` behind
+/// them. If all of them are writes, `ops` stays empty.
 fn copy(commands: &Commands, at: &mut usize, batch: &mut Batch, limit: usize) {
     let end = commands.pages.len().min(at.saturating_add(limit));
     let from = *at as u32;
@@ -241,7 +242,7 @@ fn copy(commands: &Commands, at: &mut usize, batch: &mut Batch, limit: usize) {
     *at = end;
 }
 
-/// Turns requests into page commands by a complete map.
+/// Converts requests to page commands with a complete map.
 #[derive(Clone, Debug)]
 pub(crate) struct Expander {
     map: Arc<AddressMap>,
@@ -282,7 +283,7 @@ enum Origin {
 }
 
 impl Origin {
-    /// Returns the commands of the pass, or those expanded ahead.
+    /// Returns the commands of the whole pass, or those that were expanded ahead.
     fn commands(&self) -> &Commands {
         match self {
             Self::Kept(commands) => commands,
@@ -291,7 +292,7 @@ impl Origin {
     }
 }
 
-/// The trace's file, read again at every pass.
+/// The file of the trace. It is read again in every pass.
 struct Stream {
     path: PathBuf,
     options: ReadOptions,
@@ -299,12 +300,12 @@ struct Stream {
     reader: TraceReader,
     block: Vec<Request>,
     next: usize,
-    /// The number of requests of this pass that were expanded.
+    /// The number of requests of this pass that were expanded so far.
     expanded: u64,
     commands: Commands,
 }
 
-/// The number of commands expanded ahead: some batches' worth, however long the requests are.
+/// The number of commands that are expanded ahead: some batches, for any length of requests.
 const AHEAD: usize = 8 * Batch::DEFAULT_LEN;
 
 impl Stream {
@@ -338,8 +339,8 @@ impl Stream {
     }
 }
 
-/// Saves the place of the reader in its pass. Restoring reads the requests before it again, and passes
-/// over them.
+/// Saves the position of the reader in its pass. To restore it, the requests before that position
+/// are read again and skipped.
 impl State for Stream {
     fn save(&self, to: &mut Writer<'_>) {
         let Self {
@@ -385,8 +386,8 @@ impl State for Origin {
         }
     }
 
-    /// Refuses a change of origin: commands that did not fit into memory before may fit now, or the
-    /// other way round, and their place would be another.
+    /// Refuses a state of the other origin. Commands that did not fit into memory before may fit
+    /// now, or the reverse, and then their positions differ.
     fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
         match (bool::take(from)?, self) {
             (true, Self::Streamed(stream)) => stream.restore(from),
@@ -400,7 +401,7 @@ fn to_workload(error: TraceError) -> WorkloadError {
     WorkloadError(error.marked())
 }
 
-/// One replay of a trace: a [`Workload`] of page commands below the number of logical pages.
+/// A replay of a trace: a [`Workload`] of page commands on the logical pages of the drive.
 #[derive(State)]
 #[snapshot(named = "replay", then = check)]
 pub struct Replayer {
@@ -412,14 +413,15 @@ pub struct Replayer {
     logical_pages: u32,
     #[snapshot(skip)]
     replay: Replay,
-    /// The number of passes finished, then of commands issued, in all and in this pass.
+    /// The number of passes finished, of commands issued in all, and of commands issued in this
+    /// pass.
     passes: u64,
     issued: u64,
     issued_in_pass: u64,
     ended: bool,
-    /// Hints behind the last command handed out, which come before the next.
+    /// Hints after the last command handed out. They come before the next command.
     carried: Vec<Hint>,
-    /// Flushes behind the last command handed out, which come before the next.
+    /// The number of flushes after the last command handed out. They come before the next command.
     carried_flushes: u64,
 }
 
@@ -475,7 +477,7 @@ impl Replayer {
         self.passes
     }
 
-    /// Copies the next commands. Returns `false` at the end of a pass.
+    /// Copies the next commands into `batch`. Returns `false` at the end of a pass.
     fn copy(&mut self, batch: &mut Batch, limit: usize) -> Result<bool, WorkloadError> {
         match &mut self.origin {
             Origin::Kept(commands) => copy(commands, &mut self.at, batch, limit),
@@ -518,7 +520,7 @@ impl Replayer {
     }
 }
 
-/// A replay without end of the writes and discards of a trace alone.
+/// An endless replay of only the writes and discards of a trace.
 #[derive(State)]
 #[snapshot(named = "changes of a replay")]
 pub struct Changes {
@@ -539,13 +541,13 @@ impl Workload for Changes {
 }
 
 /// Leaves out the commands for pages that the drive does not have. Hints and flushes before such a
-/// command move before the next one that is kept.
+/// command move to the next command that is kept.
 #[cold]
 fn drop_beyond(batch: &mut Batch, logical_pages: u32) {
     let kept = |&page: &u32| page < logical_pages;
     let mut next = 0;
-    // The new number of each command, or that of the next one kept. The last entry is for the end of the
-    // batch.
+    // For each command, its new number or, if it is left out, the new number of the next command
+    // that is kept. The last entry is for the end of the batch.
     let mut numbers: Vec<u32> = Vec::with_capacity(batch.pages.len() + 1);
     for page in &batch.pages {
         numbers.push(next);
@@ -570,8 +572,8 @@ fn drop_beyond(batch: &mut Batch, logical_pages: u32) {
     batch.pages.retain(kept);
 }
 
-/// Returns the joints by the new numbers of the commands that are `kept`: a command stays one if an earlier
-/// command of its request is kept, or was before this batch.
+/// Returns the joints with the new numbers of the commands that are `kept`. A command keeps its
+/// joint if an earlier command of its request is kept, or was in an earlier batch.
 fn joints_kept(batch: &Batch, kept: impl Fn(&u32) -> bool) -> Vec<u32> {
     let (mut joints, mut next, mut has_earlier) = (Vec::new(), 0, true);
     let mut old = batch.joints.iter().peekable();
@@ -604,7 +606,7 @@ impl Workload for Replayer {
                 self.end_pass()?;
                 continue;
             }
-            // A maximum takes a few instructions for many pages, and is nearly always enough.
+            // A maximum needs few instructions for many pages, and is nearly always enough.
             let hinted = batch.hints.iter().map(|hint| &hint.page);
             let highest = batch.pages.iter().chain(hinted).fold(0, |most, &page| most.max(page));
             if highest >= self.logical_pages {

@@ -1,6 +1,6 @@
-//! A request of a trace, and the declaration of the fields that not every trace has: [`FIELDS`].
+//! A request of a trace, and the declaration of its optional fields: [`FIELDS`].
 //!
-//! The native format, the normalised CSV, `trace stat`, joins and splits go by the declaration.
+//! The native format, the normalised CSV, `trace stat`, joins and splits use the declaration.
 
 use flashgc_base::stream::{NO_STREAM, StreamId, named};
 
@@ -10,11 +10,11 @@ use crate::Op;
 /// One request of a trace, in the order of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The time at which the host issued the request: nanoseconds since the trace's own origin (0 if the
-    /// format has no times).
+    /// The time at which the host issued the request, in nanoseconds since the trace's own origin;
+    /// 0 if the format has no times.
     pub time_ns: u64,
-    /// The first byte. It is negative only if a trace counts from the start of a partition and the host
-    /// touched bytes before that.
+    /// The first byte. It is negative only if the trace counts from the start of a partition and
+    /// the host accessed bytes before the partition.
     pub offset: i64,
     /// The number of bytes, which may be 0.
     pub size: u64,
@@ -22,33 +22,34 @@ pub struct Request {
     pub device: u32,
     /// The operation.
     pub op: Op,
-    /// The stream that the host names, or [`NO_STREAM`]. A flush has none.
+    /// The stream that the host gives, or [`NO_STREAM`]. A flush has no stream.
     pub stream: StreamId,
-    /// The nanoseconds until its answer, or [`UNANSWERED`](Self::UNANSWERED).
+    /// The nanoseconds from the request to its answer, or [`UNANSWERED`](Self::UNANSWERED).
     pub took_ns: u64,
-    /// The host and the queue that it came from.
+    /// The host and the queue from which the request came.
     pub asker: Asker,
 }
 
 /// A host and one of its queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Asker {
-    /// The number of the host, from 1 in the order of their first requests; 0 if no host is known.
+    /// The number of the host, from 1 in the order of the hosts' first requests; 0 if the host is
+    /// unknown.
     pub host: u8,
-    /// The number of the queue; 0 if the front end has none.
+    /// The number of the queue; 0 if the front end has no queues.
     pub queue: u8,
 }
 
 impl Asker {
-    /// No host is known.
+    /// The host is unknown.
     pub const UNKNOWN: Self = Self { host: 0, queue: 0 };
-    /// The largest number of a host: that of all later ones, too.
+    /// The largest number of a host. All later hosts have this number, too.
     pub const MOST_HOSTS: u8 = u8::MAX;
     /// The largest number of a queue.
     pub const MOST_QUEUES: u8 = 252;
 }
 
-/// A write of no bytes at byte 0 and time 0, of which no field is known that a trace may lack.
+/// A write of 0 bytes at byte 0 and time 0, without any optional field.
 impl Default for Request {
     #[inline]
     fn default() -> Self {
@@ -66,34 +67,34 @@ impl Default for Request {
 }
 
 impl Request {
-    /// The largest read or write, in bytes (2^32). No real request comes near. A larger one is a damaged
-    /// or misread line, and would otherwise fill the memory with pages.
+    /// The largest read or write, in bytes (2^32). Real requests are much smaller. A larger one is
+    /// a damaged or misread line, and would otherwise fill the memory with pages.
     pub const MAX_TRANSFER: u64 = 1 << 32;
 
-    /// The time until the answer of a request of which no answer is known.
+    /// The value of `took_ns` for a request whose answer is unknown.
     pub const UNANSWERED: u64 = u64::MAX;
 
-    /// Makes a flush of everything that the host has written before. It has no bytes.
+    /// Makes a flush of all earlier writes. It has no bytes.
     pub fn flush(time_ns: u64, device: u32) -> Self {
         Self { time_ns, device, op: Op::Flush, ..Self::default() }
     }
 
-    /// Returns the first byte after the request. Readers make sure that it fits.
+    /// Returns the first byte after the request. Readers check that it is in range.
     pub fn end(&self) -> i64 {
         self.offset + self.size as i64
     }
 }
 
-/// A set of fields that requests may have. Its bits are the flags in the header of the native format.
+/// A set of optional fields of requests. Its bits are the flags in the header of the native format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fields(u16);
 
 impl Fields {
-    /// No field.
+    /// The empty set.
     pub const NONE: Self = Self(0);
-    /// The stream.
+    /// The stream of the request.
     pub const STREAM: Self = Self(1);
-    /// The time until the answer.
+    /// The time from the request to its answer.
     pub const ANSWER: Self = Self(2);
     /// The host and its queue.
     pub const HOST: Self = Self(4);
@@ -104,13 +105,13 @@ impl Fields {
         Self(self.0 | other.0)
     }
 
-    /// Returns `self` if `is_chosen`, and no field otherwise.
+    /// Returns `self` if `is_chosen`, otherwise the empty set.
     #[must_use]
     pub const fn if_any(self, is_chosen: bool) -> Self {
         if is_chosen { self } else { Self::NONE }
     }
 
-    /// Returns `true` if all of `other` are among the fields.
+    /// Returns `true` if the set has all fields of `other`.
     #[inline]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -121,12 +122,12 @@ impl Fields {
         self.0
     }
 
-    /// Returns the fields with these flags; `None` if a flag is none of `known`.
+    /// Returns the fields with these flags; `None` if a flag is not in `known`.
     pub(crate) fn of_flags(flags: u16, known: Self) -> Option<Self> {
         (flags & !known.0 == 0).then_some(Self(flags))
     }
 
-    /// Returns the fields that a version of the native format has a place for.
+    /// Returns the fields that a version of the native format can store.
     pub(crate) fn known(version: u16) -> Self {
         let known = FIELDS.iter().filter(|field| field.since <= version);
         known.fold(Self::NONE, |known, field| known.with(field.set))
@@ -137,12 +138,13 @@ impl Fields {
         FIELDS.iter().filter(move |field| self.has(field.set))
     }
 
-    /// Returns the names of their columns in the normalised CSV.
+    /// Returns the names of the fields' columns in the normalised CSV.
     pub(crate) fn columns(self) -> impl Iterator<Item = &'static &'static str> {
         self.each().flat_map(|field| field.columns)
     }
 
-    /// Returns the word in messages for a field of one set alone; `None` if the sets are the same.
+    /// Returns the word, for messages, of a field that only one of the sets has; `None` if the sets
+    /// are equal.
     pub(crate) fn differs(self, other: Self) -> Option<&'static str> {
         let all = Self(self.0 ^ other.0).each();
         all.min_by_key(|field| field.set.0).map(|field| field.plural)
@@ -152,45 +154,47 @@ impl Fields {
 /// The properties that a file declares for all its requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Declared {
-    /// The bytes of the drive that the requests were recorded from, if they were. Only the `flashgc`
-    /// format keeps them.
+    /// The size in bytes of the drive from which the requests were recorded; `None` if there was
+    /// none. Only the `flashgc` format stores it.
     pub address_space: Option<u64>,
-    /// The fields that requests may have. Others are left out.
+    /// The optional fields that requests may have. Other fields are not stored.
     pub fields: Fields,
 }
 
-/// The declaration of a field that requests may have.
+/// The declaration of an optional field of requests.
 #[derive(Debug)]
 pub(crate) struct Field {
-    /// The field alone, as a set.
+    /// The field, as a set of one field.
     pub set: Fields,
     /// The word in messages.
     pub plural: &'static str,
-    /// The oldest version of the native format that has a place for it.
+    /// The oldest version of the native format that can store the field.
     pub since: u16,
-    /// The form in which the native format has it.
+    /// The form of the field in the native format.
     pub coding: Coding,
-    /// Returns the value as a number.
+    /// A function that returns the value as a number.
     pub get: fn(&Request) -> u64,
-    /// Sets the value to that of a number which [`get`](Self::get) returned.
+    /// A function that sets the value from a number which [`get`](Self::get) returned.
     pub set_to: fn(&mut Request, u64),
-    /// The text in messages for a flush that has the field, if a flush has none. It then has the value of a
-    /// request made anew.
+    /// The text in messages for a flush that has the field, if flushes may not have it. A flush
+    /// then must have the default value.
     pub none_of_flush: Option<&'static str>,
-    /// The names of its columns in the normalised CSV.
+    /// The names of the field's columns in the normalised CSV.
     pub columns: &'static [&'static str],
-    /// Reads its columns, each behind a comma. Returns the place of the last.
+    /// A function that parses the field's columns, each after a comma. It returns the position of
+    /// the last one.
     pub read: fn(&mut Cursor<'_>, &mut Request) -> Result<usize, BadField>,
-    /// Appends its columns, each behind a comma.
+    /// A function that appends the field's columns, each after a comma.
     pub write: fn(&Request, &mut Vec<u8>),
-    /// The statistic that counts requests by it, if there is one.
+    /// The statistic that counts requests by the field; `None` if there is none.
     pub groups: Option<Groups>,
-    /// `true` if the decisions of a replay depend on it. It is in the digest of a volume then.
+    /// `true` if the decisions of a replay depend on the field. The digest of a volume then
+    /// includes it.
     pub is_replayed: bool,
 }
 
 impl Field {
-    /// Returns the text in messages if `request`, a flush, has the field and may not.
+    /// Returns the text for messages if `request`, a flush, has the field although flushes may not.
     pub fn wrong_for_flush(&self, request: &Request) -> Option<&'static str> {
         self.none_of_flush.filter(|_| (self.get)(request) != (self.get)(&Request::default()))
     }
@@ -199,27 +203,27 @@ impl Field {
 /// The form of a field in a block of the native format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Coding {
-    /// Three bytes in front of a request whose host or queue is not that of the request before.
+    /// Three bytes before a request whose host or queue differs from that of the previous request.
     Change,
-    /// A number in seven-bit groups for each request, behind the requests.
+    /// A number in groups of seven bits for each request, after the requests.
     Number,
-    /// A byte for each request, behind all numbers.
+    /// A byte for each request, after all numbers.
     Byte,
 }
 
-/// A statistic that counts the requests of each value of a field.
+/// A statistic that counts requests by the value of a field.
 #[derive(Debug)]
 pub(crate) struct Groups {
     /// The name of the list in `trace stat --json`.
     pub name: &'static str,
-    /// The names and bits of the numbers that make the value, the highest bits first.
+    /// The names and the numbers of bits of the parts of the value, with the highest bits first.
     pub keys: &'static [(&'static str, u32)],
-    /// The value of requests that have none, as [`Field::get`] returns it.
+    /// The value of requests without the field, as [`Field::get`] returns it.
     pub none: u64,
 }
 
 impl Groups {
-    /// Returns the numbers that make a value, each with its name.
+    /// Returns the parts of a value, each with its name.
     pub fn parts(&self, mut value: u64) -> Vec<(&'static str, u64)> {
         let part = |&(name, bits): &(&'static str, u32)| {
             let part = value & ((1 << bits) - 1);
@@ -235,14 +239,15 @@ impl Groups {
 /// The number of fields.
 pub(crate) const COUNT: usize = FIELDS.len();
 
-/// The fields, in the order of their columns in the normalised CSV and in the blocks of the native format.
+/// The optional fields, in the order of their columns in the normalised CSV and in the blocks of
+/// the native format.
 pub(crate) const FIELDS: &[Field] = &[
     Field {
         set: Fields::ANSWER,
         plural: "times of answers",
         since: 6,
         coding: Coding::Number,
-        // One more than the nanoseconds, so that 0 is an answer that is not known.
+        // The number is the nanoseconds plus 1, so that 0 means an unknown answer.
         get: |request| request.took_ns.wrapping_add(1),
         set_to: |request, value| request.took_ns = value.wrapping_sub(1),
         none_of_flush: None,
@@ -262,7 +267,7 @@ pub(crate) const FIELDS: &[Field] = &[
                 put_microseconds(request.took_ns, text);
             }
         },
-        groups: None, // `AnswerStat` has its distribution
+        groups: None, // `AnswerStat` has the distribution instead
         is_replayed: false,
     },
     Field {
@@ -320,7 +325,8 @@ pub(crate) const FIELDS: &[Field] = &[
     },
 ];
 
-/// The columns of the normalised CSV, for people, and the marks by which it is recognised.
+/// The columns of the normalised CSV, described for users, and the properties by which the format
+/// is recognised.
 pub(crate) const CSV_COLUMNS: &str = "\
     time (us, three decimals: exact to the nanosecond), R or W or D (discard) or M \
     (modified in the host's cache, to be written) or C (clean again, M is taken back) or F \
@@ -331,8 +337,8 @@ pub(crate) const CSV_COLUMNS: &str = "\
 pub(crate) const CSV_DETECTION: &str = "\
     the first line time_us,op,offset_bytes,size_bytes,dev, perhaps with ,answer_us, ,queue,host and ,stream";
 
-/// Linux's write life time hints with the streams that the NVMe driver made of them: the number of the
-/// hint less one. It left stream 0 to writes without a hint.
+/// Linux's write lifetime hints, with the streams that the NVMe driver gave them: the number of the
+/// hint minus 1. Stream 0 was left to writes without a hint.
 const HINTS: [(&[u8], StreamId); 6] = [
     (b"none", NO_STREAM),
     (b"not-set", NO_STREAM),
@@ -342,7 +348,7 @@ const HINTS: [(&[u8], StreamId); 6] = [
     (b"extreme", 4),
 ];
 
-/// Reads the stream in the field at `at`.
+/// Parses the stream in the field at `at`.
 #[inline]
 fn stream_of(at: &mut Cursor<'_>) -> Result<StreamId, BadField> {
     let start = at.at;

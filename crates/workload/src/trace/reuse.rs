@@ -1,5 +1,5 @@
-//! References to memory by page, and the filter that leaves out references without effect on a large
-//! enough memory. It knows nothing of files.
+//! References to memory by page, and the filter that leaves out references which have no effect on
+//! a large enough memory. It knows nothing of files.
 
 use std::collections::hash_map::Entry;
 
@@ -12,13 +12,13 @@ use crate::Op;
 /// A reference of a program to a page: a read or a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reference {
-    /// The number of the page: address over page size.
+    /// The number of the page: the address divided by the page size, rounded down.
     pub page: u64,
     pub write: bool,
 }
 
 impl Reference {
-    /// Returns the references that an access to `range` makes, one a page.
+    /// Returns the references of an access to `range`, one for each page.
     pub fn of(request: &Request, range: PageRange) -> impl Iterator<Item = Self> {
         let write = request.op == Op::Write;
         (0..range.count).map(move |i| Self { page: range.first as u64 + i, write })
@@ -27,30 +27,34 @@ impl Reference {
 
 const NONE: u32 = u32::MAX;
 
-/// A filter that leaves out references without effect on an LRU memory of `depth` pages or more. Its
-/// misses, its evictions and the dirty ones among the evicted pages stay the same, in the same order.
+/// A filter that leaves out references which have no effect on an LRU memory of `depth` pages or
+/// more. The misses of the memory, its evictions and the dirty pages among the evicted ones stay
+/// the same, in the same order.
 ///
-/// Of three references to a page, the middle one makes no difference if fewer than `depth` other
-/// pages are referenced between the outer two (Kaplan, Smaragdakis and Wilson, "Trace reduction for
-/// virtual memory simulations", SIGMETRICS 1999, call it SAD). Proof. Let an LRU memory of C >= `depth` pages reference x at
-/// s and next at t, and let y be a page whose references between s and t were all left out. Then y
-/// has kept references f < s and l > t with fewer than `depth` other pages between them, so fewer than
-/// `depth` are between s and t, and x is hit with and without y. In every other case the pages
-/// between s and t are the same. If s itself was left out, then t is a hit, and is one counted from
-/// the kept reference before s.
+/// Of three references to a page, the middle one has no effect if fewer than `depth` other pages
+/// are referenced between the other two. This is the algorithm SAD of Kaplan, Smaragdakis and
+/// Wilson, "Trace reduction for virtual memory simulations", SIGMETRICS 1999.
 ///
-/// For the dirty bits, a write is kept if the last kept reference to its page is a read. Other writes
-/// move to the next kept reference, which comes before any eviction. References in a row to one page
-/// become one, or two if a write follows reads. A depth of 0 does only that.
+/// Proof. Let an LRU memory of C >= `depth` pages reference x at s and next at t. Let y be a page
+/// whose references between s and t were all left out. Then y has kept references f < s and l > t
+/// with fewer than `depth` other pages between them. Hence there are fewer than `depth` pages
+/// between s and t, and x is hit with and without y. In every other case, the pages between s and t
+/// are the same. If s itself was left out, then t is a hit, also when counted from the kept
+/// reference before s.
+///
+/// For the dirty bits, a write is kept if the last kept reference to its page is a read. Other
+/// writes move to the next kept reference, which comes before any eviction. Consecutive references
+/// to one page become one reference, or two if a write follows reads. With a depth of 0, the filter
+/// does only this.
 pub(crate) struct Filter {
     depth: u32,
     slots: FxHashMap<u64, u32>,
     pages: Vec<Page>,
-    /// The list of the pages referenced last, each once: at most `depth` + 1.
+    /// The list of recently referenced pages, without repetition: at most `depth` + 1 pages.
     newest: u32,
     oldest: u32,
     recent: u32,
-    /// The references that are kept or may be, in order.
+    /// The references that are kept or still undecided, in order.
     queue: Queue,
     /// The number of references so far.
     time: u64,
@@ -61,19 +65,19 @@ pub(crate) struct Filter {
 /// The state of one page.
 struct Page {
     number: u64,
-    /// The links of the list of recent pages. A page that is not in it has itself as `newer`.
+    /// The links in the list of recent pages. A page that is not in the list has itself as `newer`.
     newer: u32,
     older: u32,
-    /// The time of the last reference, then that of the last one kept.
+    /// The time of the last reference, and the time of the last kept reference.
     last: u64,
     kept: u64,
-    /// `true` if the last reference kept is a write.
+    /// `true` if the last kept reference is a write.
     kept_write: bool,
-    /// The entry of the last reference in the queue, if it is undecided.
+    /// The queue entry of the last reference, if it is undecided.
     undecided: u32,
 }
 
-/// A doubly linked list in a slab.
+/// A doubly linked list whose entries are in one vector.
 struct Queue {
     entries: Vec<Waiting>,
     free: Vec<u32>,
@@ -143,7 +147,8 @@ impl Filter {
         }
     }
 
-    /// Takes the next reference. Passes the references that it decides to `each`, in order.
+    /// Adds the next reference. Calls `each` with the references that are now decided and kept, in
+    /// order.
     #[inline]
     pub fn push<E>(
         &mut self,
@@ -151,7 +156,7 @@ impl Filter {
         each: &mut impl FnMut(Reference) -> Result<(), E>,
     ) -> Result<(), E> {
         let Reference { page, write } = reference;
-        // Most references are to the page of the one before.
+        // Most references are to the same page as the previous one.
         let slot = match self.last {
             Some((_, last)) if last.page == page && (last.write || !write) => return Ok(()),
             Some((slot, last)) if last.page == page => slot,
@@ -162,7 +167,7 @@ impl Filter {
         self.release(each)
     }
 
-    /// Passes the rest to `each` at the end.
+    /// Calls `each` with the remaining references, at the end.
     pub fn finish<E>(
         &mut self,
         each: &mut impl FnMut(Reference) -> Result<(), E>,
@@ -194,8 +199,8 @@ impl Filter {
         }
     }
 
-    /// Returns the time of the last reference to the `depth`-th other page before the newest one, or 0
-    /// if there are not this many.
+    /// Returns the time of the last reference to the page that was referenced last but for `depth`
+    /// other pages; 0 if there are not so many pages.
     fn horizon(&self) -> u64 {
         if self.recent > self.depth { self.pages[self.oldest as usize].last } else { 0 }
     }
@@ -206,7 +211,7 @@ impl Filter {
         self.make_newest(slot, now);
         let horizon = self.horizon();
         let page = &mut self.pages[slot as usize];
-        // Before a page's first reference `kept` is 0, which is before any time.
+        // Before the first reference to a page, `kept` is 0, which is before any time.
         let first = page.kept == 0;
         let mut write = write;
         if page.undecided != NONE {
@@ -231,7 +236,7 @@ impl Filter {
         }
     }
 
-    /// Moves a page to the front of the recent ones.
+    /// Moves a page to the front of the list of recent pages.
     fn make_newest(&mut self, slot: u32, now: u64) {
         let Page { newer, older, .. } = self.pages[slot as usize];
         self.pages[slot as usize].last = now;
@@ -239,7 +244,8 @@ impl Filter {
             return;
         }
         if newer == slot {
-            // It comes into the list. If that makes one too many, the oldest leaves.
+            // The page enters the list. If the list then has too many pages, the oldest one leaves
+            // it.
             self.recent += 1;
         } else {
             self.pages[newer as usize].older = older;
@@ -266,7 +272,7 @@ impl Filter {
         }
     }
 
-    /// Passes the decided references at the head of the queue to `each`.
+    /// Calls `each` with the decided references at the head of the queue.
     #[inline]
     fn release<E>(&mut self, each: &mut impl FnMut(Reference) -> Result<(), E>) -> Result<(), E> {
         let horizon = self.horizon();
@@ -274,7 +280,8 @@ impl Filter {
             let first = self.queue.first;
             let entry = self.queue.entries[first as usize];
             if !entry.keep {
-                // An undecided reference is kept once its page was away since the last kept one.
+                // An undecided reference must be kept if its page left the recent ones after the
+                // last kept reference.
                 let page = &mut self.pages[entry.slot as usize];
                 if horizon <= page.kept {
                     break;

@@ -1,4 +1,4 @@
-//! A trace made ready for replay: its statistics, its dense page map and, if they fit the allowed
+//! A trace prepared for replay: its statistics, its page map and, if they fit into the allowed
 //! memory, its page commands. It knows nothing of drives.
 
 use std::path::{Path, PathBuf};
@@ -16,17 +16,17 @@ use super::replay::{Changes, Commands, Expander, Kinds, Replay, Replayer};
 use super::stat::{StatBuilder, TraceStat, map_full};
 use crate::Op;
 
-/// Options for turning a trace into page commands.
+/// Options for converting a trace to page commands.
 #[derive(Clone, Debug)]
 pub struct SourceOptions {
     /// Options for reading the file.
     pub read: ReadOptions,
-    /// Options for turning requests into pages.
+    /// Options for converting requests to pages.
     pub paging: PagingOptions,
     /// The kinds of commands that are replayed.
     pub kinds: Kinds,
-    /// The largest number of bytes that decoded commands may take. A longer trace is read again at every
-    /// pass.
+    /// The largest number of bytes of memory for decoded commands. A longer trace is read again in
+    /// every pass.
     pub memory_limit: u64,
 }
 
@@ -46,8 +46,8 @@ impl Default for SourceOptions {
     }
 }
 
-/// A trace that was read once. Any number of replays can run from it at the same time, and clones share
-/// it.
+/// A trace that was read once. It can be replayed any number of times at once, and clones share its
+/// data.
 #[derive(Clone, Debug)]
 pub struct TraceSource {
     path: PathBuf,
@@ -57,21 +57,22 @@ pub struct TraceSource {
     numbering: Numbering,
     given: Option<GivenPages>,
     commands: Option<Arc<Commands>>,
-    /// The writes and discards among `commands`, once somebody has asked for them.
+    /// The writes and discards among `commands`; computed when they are first needed.
     changes: OnceLock<Arc<Commands>>,
 }
 
 impl TraceSource {
-    /// Reads a trace once: counts it, numbers its pages and keeps its commands if they fit.
+    /// Reads a trace once: counts its requests, numbers its pages, and keeps its commands if they
+    /// fit into memory.
     ///
     /// # Errors
-    /// The reader finds a fault, there are no requests, no writes or too many pages, or pages cannot
-    /// keep their numbers where they should.
+    /// The reader finds a fault, there are no requests, no writes or too many pages, or pages that
+    /// should keep their numbers cannot.
     pub fn load(path: impl AsRef<Path>, options: SourceOptions) -> Result<Self, TraceError> {
         Self::load_with(path, options, |_| true)
     }
 
-    /// Reads a trace as [`load`](Self::load) does, and calls `go_on` with the progress between blocks.
+    /// Reads a trace like [`load`](Self::load), and calls `go_on` with the progress between blocks.
     ///
     /// # Errors
     /// The errors of [`load`](Self::load), and [`Fault::Cancelled`] if `go_on` returns `false`.
@@ -130,9 +131,9 @@ impl TraceSource {
                 TraceError::new(&path, Fault::Empty, message).hint("choose a trace with writes")
             );
         }
-        // A discard of a page that is accessed only later does nothing in the first pass but frees the
-        // page in the next. It needs the page's number, which did not exist yet when the discard was
-        // read.
+        // A discard of a page that is first accessed later has no effect in the first pass, but
+        // frees the page in the next pass. It needs the number of the page, which did not exist
+        // when the discard was read.
         let again = builder.early_trim();
         let (mut map, given) = builder.into_map();
         if let (Some(numbers), Some(kept)) = (map.number(numbering), &mut commands) {
@@ -160,7 +161,7 @@ impl TraceSource {
         &self.map
     }
 
-    /// Returns `true` if the commands are in memory. Else every pass reads the file again.
+    /// Returns `true` if the commands are in memory. Otherwise every pass reads the file again.
     pub fn in_memory(&self) -> bool {
         self.commands.is_some()
     }
@@ -170,37 +171,38 @@ impl TraceSource {
         self.numbering
     }
 
-    /// Returns the pages that keep their numbers, or `None` if they get others.
+    /// Returns the pages that keep their numbers; `None` if pages get other numbers.
     pub fn given(&self) -> Option<&GivenPages> {
         self.given.as_ref()
     }
 
-    /// Returns one more than the highest number of a page.
+    /// Returns the highest page number plus 1.
     fn numbers(&self) -> u32 {
         self.given.as_ref().map_or(self.map.len() as u32, GivenPages::least)
     }
 
-    /// Returns the number of logical pages of a drive for this trace with blocks of `pages_per_block`
-    /// pages: see [`Paging::logical_pages`]. References to memory are never left out. If pages keep
-    /// their numbers, it is that of the smallest such drive.
+    /// Returns the number of logical pages of a drive for this trace, with blocks of
+    /// `pages_per_block` pages: see [`Paging::logical_pages`]. References to memory are never left
+    /// out. If pages keep their numbers, it is the number for the smallest such drive.
     pub fn logical_pages(&self, pages_per_block: u32) -> u32 {
         let paging =
             if self.stat.has_references() { Paging::Covered } else { self.options.paging.paging };
         paging.logical_pages(self.numbers(), pages_per_block)
     }
 
-    /// Returns the number of page requests (reads and writes after splitting) in one pass over the whole
-    /// trace.
+    /// Returns the number of page requests in one pass over the whole trace: reads and writes,
+    /// after splitting into pages.
     pub fn page_requests(&self) -> u64 {
         self.stat.page_requests
     }
 
-    /// Returns the number of page commands that are read in a pass of [`Self::open_changes`].
+    /// Returns the number of page commands in a pass of [`Self::open_changes`]; `None` if they are
+    /// not in memory.
     pub fn changes(&self) -> Option<u64> {
         self.kept_changes().map(|kept| kept.len() as u64)
     }
 
-    /// Returns the writes and discards, if the commands are in memory.
+    /// Returns the writes and discards; `None` if the commands are not in memory.
     fn kept_changes(&self) -> Option<&Arc<Commands>> {
         let commands = self.commands.as_ref()?;
         Some(self.changes.get_or_init(|| match commands.changes() {
@@ -209,7 +211,7 @@ impl TraceSource {
         }))
     }
 
-    /// Starts a replay without end of the writes and discards alone, onto a drive of `logical_pages`
+    /// Starts an endless replay of only the writes and discards, on a drive of `logical_pages`
     /// pages.
     ///
     /// # Errors
@@ -231,11 +233,11 @@ impl TraceSource {
         Ok(Changes::new(replay))
     }
 
-    /// Starts a replay onto a drive of `logical_pages` pages (see [`Self::logical_pages`]).
+    /// Starts a replay on a drive of `logical_pages` pages (see [`Self::logical_pages`]).
     ///
     /// # Errors
-    /// There are no logical pages, the swap space does not hold the pages of references to memory, or
-    /// the file of a streamed trace has gone.
+    /// There are no logical pages, the swap space is too small for the pages of references to
+    /// memory, or the file of a streamed trace no longer exists.
     pub fn open(&self, logical_pages: u32, replay: Replay) -> Result<Replayer, TraceError> {
         let pages = self.numbers();
         if self.stat.has_references() && pages > logical_pages {
@@ -265,7 +267,8 @@ impl TraceSource {
     }
 }
 
-/// Reads the trace once more, with the complete map. Returns `None` if the commands do not fit.
+/// Reads the trace again, with the complete map. Returns `None` if the commands do not fit into
+/// memory.
 fn decode(
     path: &Path,
     options: &SourceOptions,

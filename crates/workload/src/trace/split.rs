@@ -1,10 +1,11 @@
-//! Splits a trace of many volumes in one pass, in memory that does not grow with its length. The
-//! requests of each volume go to a spool, from which it can be written as a trace of its own. It knows
-//! nothing of drives.
+//! Splits a trace of many volumes in one pass, with memory that does not grow with its length. The
+//! requests of each volume go to a spool file, from which each volume can be written as its own
+//! trace. It knows nothing of drives.
 //!
-//! The requests of each volume are coded as in our own format. The spool is one file without a name: pieces
-//! of any volume in a row, each with the place of the piece before. So memory has the volumes and what waits
-//! for the spool, at most 32 MiB, and nothing is left however the process ends.
+//! The requests of a volume are coded as in flashgc's own format. The spool is one file without a
+//! name. It has pieces of the volumes in any order; each piece has the position of the previous
+//! piece of its volume. The memory has only the volumes and the requests that wait for the spool,
+//! at most 32 MiB. No file is left, however the process ends.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
@@ -23,12 +24,12 @@ use super::reader::{Progress, TraceReader, cancelled};
 use super::request::{self, Coding, Declared, Fields, Request};
 use crate::Op;
 
-/// The meaning of a volume.
+/// The rule by which requests belong to volumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// All requests to one device number, in any of the files.
+    /// A volume has all requests to one device number, in any of the files.
     Volume,
-    /// A file, with all its devices.
+    /// A volume is a file, with all its devices.
     File,
 }
 
@@ -37,22 +38,22 @@ pub enum By {
 pub struct SplitOptions {
     /// Options for reading the files.
     pub read: ReadOptions,
-    /// The meaning of a volume.
+    /// The rule by which requests belong to volumes.
     pub by: By,
-    /// The number of bytes of requests that wait in memory to be written to the spool.
+    /// The largest number of bytes of requests that wait in memory for the spool.
     pub memory: usize,
 }
 
 impl SplitOptions {
-    /// The default of [`Self::memory`]: with 10^4 volumes, some 400 requests of each go to the spool
-    /// together.
+    /// The default of [`Self::memory`]: with 10^4 volumes, about 400 requests of each are written
+    /// to the spool at once.
     pub const MEMORY: usize = 32 << 20;
 }
 
-/// The mark of a first piece, which has no piece before it.
+/// The position that stands for no previous piece.
 const NONE: u64 = u64::MAX;
-/// The bytes before the requests of a piece in the spool: place of the piece before, number of bytes,
-/// number of requests, time of the first.
+/// The number of bytes before the requests of a piece in the spool: position of the previous piece,
+/// number of bytes, number of requests, time of the first request.
 const PIECE: usize = 24;
 
 /// A volume of a trace.
@@ -66,13 +67,13 @@ pub struct Volume {
     pub writes: u64,
     /// The number of discards.
     pub discards: u64,
-    /// The digest of all requests of the volume, in their order. It depends on nothing else in the
+    /// The digest of all requests of the volume, in order. It does not depend on other parts of the
     /// trace.
     pub digest: u128,
     declared: Declared,
-    /// The place of the volume's last piece in the spool.
+    /// The position of the volume's last piece in the spool.
     last: u64,
-    /// The requests that are not yet in the spool.
+    /// The requests that are not in the spool yet.
     open: Block,
 }
 
@@ -91,7 +92,7 @@ impl Volume {
         }
     }
 
-    /// Counts a request and makes it part of the digest.
+    /// Counts a request and adds it to the digest.
     fn count(&mut self, request: &Request) {
         match request.op {
             Op::Read => self.reads += 1,
@@ -107,7 +108,8 @@ impl Volume {
         bytes[40..44].copy_from_slice(&request.device.to_le_bytes());
         bytes[44] = request.op as u8;
         let mut end = 45;
-        // Volumes without streams have the mark of none.
+        // The digest always includes streams. In a volume without streams, each request has the
+        // value for no stream.
         for field in self.declared.fields.with(Fields::STREAM).each() {
             let value = (field.get)(request).to_le_bytes();
             let width = if field.coding == Coding::Byte { 1 } else { 8 };
@@ -120,7 +122,7 @@ impl Volume {
     }
 }
 
-/// Traces being split. Add one after the other, then finish.
+/// Traces that are being split. Call `add` for each trace, then `finish`.
 #[derive(Debug)]
 pub struct Splitter {
     options: SplitOptions,
@@ -130,7 +132,7 @@ pub struct Splitter {
     spool: BufWriter<File>,
     /// The number of bytes in the spool.
     bytes: u64,
-    /// The number of bytes that open pieces take.
+    /// The number of bytes of memory for requests that wait.
     memory: usize,
     files: u32,
     /// The time of the latest request so far.
@@ -140,10 +142,11 @@ pub struct Splitter {
 }
 
 impl Splitter {
-    /// Makes the spool in `folder`. The spool has no name, so nothing is left however the process ends.
+    /// Makes the spool file in `folder`. The file has no name, so none is left, however the process
+    /// ends.
     ///
     /// # Errors
-    /// No file can be made in the folder.
+    /// No file can be created in the folder.
     pub fn new(folder: &Path, options: SplitOptions) -> Result<Self, TraceError> {
         let spool = tempfile::tempfile_in(folder).map_err(|error| unwritten(folder, &error))?;
         Ok(Self {
@@ -162,11 +165,11 @@ impl Splitter {
     }
 
     /// Reads the trace at `path` once, and calls `go_on` with the progress between blocks. When
-    /// splitting by volume, a trace whose times begin before the end of the one before is moved behind
-    /// it.
+    /// splitting by volume, if the times of a trace begin before the end of the previous trace,
+    /// they are moved to follow it.
     ///
     /// # Errors
-    /// The reader finds a fault, the trace is one of references to memory, the spool cannot be written,
+    /// The reader finds a fault, the trace has references to memory, the spool cannot be written,
     /// or `go_on` returns `false` ([`Fault::Cancelled`]).
     pub fn add(
         &mut self,
@@ -237,7 +240,7 @@ impl Splitter {
         (0..self.volumes.len()).try_for_each(|slot| self.spool(slot))
     }
 
-    /// Writes the open piece of a volume to the spool, and frees its memory.
+    /// Writes the waiting requests of a volume to the spool as a piece, and frees their memory.
     fn spool(&mut self, slot: usize) -> io::Result<()> {
         let volume = &mut self.volumes[slot];
         if volume.open.requests == 0 {
@@ -256,7 +259,7 @@ impl Splitter {
         Ok(())
     }
 
-    /// Returns the volumes of all traces, by number.
+    /// Returns the volumes of all traces, sorted by number.
     ///
     /// # Errors
     /// The spool cannot be written, for example because the disk is full.
@@ -282,7 +285,7 @@ fn unwritten(folder: &Path, error: &io::Error) -> TraceError {
         .hint("free some space, or give another folder by the variable TMPDIR")
 }
 
-/// The volumes of a trace that was split, with the spool of their requests.
+/// The volumes of a trace that was split, and the spool with their requests.
 #[derive(Debug)]
 pub struct Volumes {
     list: Vec<Volume>,
@@ -293,12 +296,12 @@ pub struct Volumes {
 }
 
 impl Volumes {
-    /// Returns the volumes, by number.
+    /// Returns the volumes, sorted by number.
     pub fn list(&self) -> &[Volume] {
         &self.list
     }
 
-    /// Returns the number of bytes of the spool.
+    /// Returns the size of the spool in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -313,10 +316,10 @@ impl Volumes {
         &self.notes
     }
 
-    /// Writes the volume at `index` of the list as a trace of its own, in the `flashgc` format.
+    /// Writes the volume at `index` of the list as its own trace, in the `flashgc` format.
     ///
     /// # Errors
-    /// The file cannot be made or written.
+    /// The file cannot be created or written.
     pub fn write(&self, index: usize, path: &Path) -> Result<(), TraceError> {
         let volume = &self.list[index];
         let copy = || -> io::Result<()> {
@@ -335,7 +338,7 @@ impl Volumes {
         copy().map_err(|error| unwritten(folder, &error))
     }
 
-    /// Returns the pieces of a volume, the last first.
+    /// Returns the pieces of a volume, with the last one first.
     fn pieces(&self, volume: &Volume) -> io::Result<Vec<Piece>> {
         let (mut pieces, mut at) = (Vec::new(), volume.last);
         while at != NONE {
@@ -359,7 +362,7 @@ impl Volumes {
     }
 }
 
-/// The place of a piece in the spool, with its header.
+/// The position of a piece in the spool, and the contents of its header.
 struct Piece {
     at: u64,
     length: u32,

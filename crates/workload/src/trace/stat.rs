@@ -1,4 +1,5 @@
-//! Statistics of a trace, as `trace stat` prints them. It counts requests and keeps no order.
+//! Statistics of a trace, as `trace stat` prints them. They are counts of requests; the order of
+//! requests is not kept.
 
 use std::collections::BTreeMap;
 
@@ -34,13 +35,13 @@ pub struct TraceStat {
     pub writes: u64,
     /// The number of discards (TRIM) among the requests.
     pub discards: u64,
-    /// The number of dirty events: pages that the host has changed in its cache. They are no requests.
+    /// The number of dirty events: the host has changed a page in its cache. They are not requests.
     pub dirty: u64,
-    /// The number of clean events: pages that the host will not write after all. They are no requests.
+    /// The number of clean events: the host will not write a page after all. They are not requests.
     pub clean: u64,
-    /// The number of flushes, replayed or not. They are no requests.
+    /// The number of flushes, replayed or not. They are not requests.
     pub flushes: u64,
-    /// The number of writes over that of requests.
+    /// The number of writes divided by the number of requests.
     pub write_share: f64,
     /// The number of distinct pages written.
     pub pages_written: u64,
@@ -48,13 +49,13 @@ pub struct TraceStat {
     pub pages_read: u64,
     /// The number of distinct pages read or written.
     pub pages: u64,
-    /// The number of page writes: writes of one page after splitting.
+    /// The number of page writes: the pages of writes, after splitting into pages.
     pub page_writes: u64,
-    /// The share of page writes that do not cover their page.
+    /// The share of page writes that write only a part of their page.
     pub short_write_share: f64,
-    /// The number of page reads: reads of one page after splitting.
+    /// The number of page reads: the pages of reads, after splitting into pages.
     pub page_reads: u64,
-    /// Page writes over distinct pages written; 0 if there are none.
+    /// Page writes divided by distinct pages written; 0 if there are none.
     pub overwrite: f64,
     /// The number of bytes written.
     pub written_bytes: u64,
@@ -69,8 +70,8 @@ pub struct TraceStat {
     /// The times of requests.
     #[serde(flatten)]
     pub times: TimeStat,
-    /// The number of page requests (reads and writes after splitting): `#Requests` of the d-choices
-    /// paper.
+    /// The number of page requests: reads and writes, after splitting into pages. It is `#Requests`
+    /// of the d-choices paper.
     pub page_requests: u64,
     /// The share of writes among the page requests, in percent: `%Writes` of that paper.
     pub page_write_percent: f64,
@@ -79,21 +80,22 @@ pub struct TraceStat {
     /// The smallest part of the distinct pages, in percent, that receives 20, 40, 60 and 80% of the page
     /// requests: Table 3 of that paper.
     pub locality_percent: [f64; 4],
-    /// The requests by stream, if any request names one: the named streams in their order, then the
-    /// requests without a stream if there are any.
+    /// The requests by stream, if any request has a stream: the streams in the order of their
+    /// numbers, then the requests without a stream if there are any.
     pub streams: Vec<StreamStat>,
-    /// The hosts, and the times until their answers.
+    /// The hosts, and the times until the answers to their requests.
     #[serde(flatten)]
     pub served: ServedStat,
     /// The size of a page in bytes.
     pub page_size: u64,
-    /// The bytes of the drive that the trace was recorded from, if the file names them.
+    /// The size in bytes of the drive from which the trace was recorded; `None` if the file does
+    /// not say it.
     pub address_space_bytes: Option<u64>,
-    /// The properties of a recording of references to memory, if the format has them.
+    /// The properties of a recording of references to memory; `None` for other formats.
     pub recorded: Option<Recorded>,
-    /// The working set over time, for references to memory.
+    /// The working set over time; `None` unless the trace has references to memory.
     pub working_set: Option<WorkingSets>,
-    /// The lines or records that are no requests.
+    /// The lines or records that are not requests.
     #[serde(flatten)]
     pub others: OtherLines,
     /// The way in which the file was read.
@@ -119,12 +121,12 @@ pub struct ReadAs {
 pub struct Notes {
     /// Notes on how the file was read.
     pub reading: Vec<String>,
-    /// Figures that speak against the reading, or against the clock of the trace.
+    /// Figures that are evidence against the reading, or against the clock of the trace.
     pub doubts: Vec<String>,
 }
 
 impl Notes {
-    /// Returns all notes, those on the reading first.
+    /// Returns all notes, with those on the reading first.
     pub fn iter(&self) -> impl Iterator<Item = &String> {
         self.reading.iter().chain(&self.doubts)
     }
@@ -143,11 +145,12 @@ pub struct TimeStat {
     pub first_time_ns: u64,
     /// The time from the earliest to the latest request.
     pub duration_seconds: f64,
-    /// The number of requests with an earlier time than the request before them.
+    /// The number of requests with an earlier time than the previous request.
     pub times_back: u64,
-    /// The longest time from a request back to the latest one before it; 0 if times never go back.
+    /// The longest step back in time, from the latest time so far to that of a request; 0 if times
+    /// never go back.
     pub furthest_back_seconds: f64,
-    /// The longest time from a request to the next.
+    /// The longest time from one request to the next.
     pub longest_gap_seconds: f64,
 }
 
@@ -156,10 +159,10 @@ impl TimeStat {
     const BACK: f64 = 0.01;
     /// A gap gets a note if it is at least this share of the span.
     const GAP: f64 = 0.5;
-    /// The smallest number of requests whose gaps tell something.
+    /// The smallest number of requests for a note on gaps.
     const FEWEST: u64 = 100;
 
-    /// Returns notes for the user on times that are no course of one clock.
+    /// Returns notes for the user if the times cannot be those of one clock.
     fn notes(&self, requests: u64) -> Vec<String> {
         let mut notes = Vec::new();
         if self.furthest_back_seconds > Self::BACK * self.duration_seconds {
@@ -183,31 +186,32 @@ impl TimeStat {
     }
 }
 
-/// The lines or records of a trace that are no requests.
+/// The lines or records of a trace that are not requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Described)]
 pub struct OtherLines {
     /// The number of bad lines or records that were left out.
     pub skipped_lines: u64,
-    /// The number of good lines or records that are no requests.
+    /// The number of good lines or records that are not requests.
     pub ignored_lines: u64,
 }
 
-/// The figures of a recording of a drive that was served.
+/// The statistics that only a recording of a served drive has.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Described)]
 pub struct ServedStat {
-    /// The times until answers by kind of request, of the kinds of which some are known.
+    /// The times until the answers, for each kind of request with known answers.
     pub answers: Vec<AnswerStat>,
-    /// The requests by further fields, each list with its name. A list is empty if no request has the field.
+    /// The requests by the values of optional fields: one list for each field, by its name. A list
+    /// is empty if no request has the field.
     #[serde(flatten)]
     pub groups: BTreeMap<&'static str, Vec<GroupStat>>,
 }
 
-/// The requests with one value of a field.
+/// The requests with the same value of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupStat {
-    /// The numbers that make the value, each with its name.
+    /// The parts of the value, each with its name.
     pub keys: Vec<(&'static str, u64)>,
-    /// The requests.
+    /// The counts of these requests.
     pub tally: Tally,
 }
 
@@ -224,7 +228,7 @@ impl Serialize for GroupStat {
     }
 }
 
-/// Counts of some of the requests.
+/// Counts of a part of the requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// The number of requests of all kinds.
@@ -233,11 +237,11 @@ pub struct Tally {
     pub writes: u64,
     /// The number of bytes written.
     pub written_bytes: u64,
-    /// The number of flushes, which are no requests.
+    /// The number of flushes, which are not requests.
     pub flushes: u64,
 }
 
-/// The requests of a stream.
+/// The counts of the requests of one stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Described)]
 pub struct StreamStat {
     /// The stream; `None` for requests without one.
@@ -250,20 +254,20 @@ pub struct StreamStat {
     pub written_bytes: u64,
 }
 
-/// The times until the answers of requests of one kind, in microseconds.
+/// The times until the answers to requests of one kind, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Described)]
 pub struct AnswerStat {
     /// The kind: `read`, `write`, `trim` or `flush`.
     pub kind: &'static str,
     /// The number of requests with a known answer.
     pub requests: u64,
-    /// The mean.
+    /// The mean time.
     pub mean_us: f64,
-    /// The median, to three digits.
+    /// The median time, to three digits.
     pub p50_us: f64,
-    /// The 99th percentile, to three digits.
+    /// The 99th percentile of the times, to three digits.
     pub p99_us: f64,
-    /// The longest.
+    /// The longest time.
     pub max_us: f64,
 }
 
@@ -280,7 +284,7 @@ impl Tally {
         }
     }
 
-    /// Returns the counts without those of `others`.
+    /// Subtracts the counts of `others`.
     fn without<'a>(self, others: impl Iterator<Item = &'a Self>) -> Self {
         others.fold(self, |rest, other| Self {
             requests: rest.requests - other.requests,
@@ -292,21 +296,21 @@ impl Tally {
 }
 
 impl TraceStat {
-    /// Returns `true` if any requests name a stream.
+    /// Returns `true` if any request has a stream.
     pub fn has_streams(&self) -> bool {
         !self.streams.is_empty()
     }
 
-    /// Returns `true` if the requests are a program's references to memory, not a host's to a drive.
+    /// Returns `true` if the requests are a program's references to memory, not requests of a host.
     pub fn has_references(&self) -> bool {
         format::find(&self.read_as.format).is_ok_and(|format| format.references)
     }
 
-    /// Reads a trace to its end and counts it.
+    /// Reads a trace to its end and returns its statistics.
     ///
     /// # Errors
-    /// The reader finds a fault, there are more pages or devices than can be mapped, or there are no
-    /// requests.
+    /// The reader finds a fault, there are more pages or devices than can be numbered, or there are
+    /// no requests.
     pub fn of(mut reader: TraceReader, paging: PagingOptions) -> Result<Self, TraceError> {
         let mut builder = StatBuilder::of(&reader, paging)?;
         let mut block = Vec::new();
@@ -329,19 +333,20 @@ pub fn map_full(reader: &TraceReader, unmapped: Unmapped) -> TraceError {
 pub struct StatBuilder {
     paging: PagingOptions,
     map: AddressMap,
-    /// One word a page: the number of accesses, with two top bits for written and read pages.
+    /// One word for each page: the number of accesses, and two high bits for pages that were
+    /// written and read.
     accesses: Vec<u32>,
     devices: FxHashSet<u32>,
     last_device: Option<u32>,
-    /// The numbers of requests, of bytes and of pages by operation.
+    /// The numbers of requests, of bytes and of pages, each by operation.
     requests: [u64; Op::COUNT],
     bytes: [u64; Op::COUNT],
     pages: [u64; Op::COUNT],
     /// The requests by the values of their fields.
     groups: Vec<(&'static Field, FxHashMap<u64, Tally>)>,
-    /// The nanoseconds until the answers by operation; empty until one is known.
+    /// The nanoseconds until the answers, by operation; empty until an answer is known.
     answers: Vec<Histogram<u64>>,
-    /// The number of page writes that do not cover their page.
+    /// The number of page writes that write only a part of their page.
     short: u64,
     end: i64,
     first_time: Option<u64>,
@@ -354,25 +359,25 @@ pub struct StatBuilder {
     longest_gap: u64,
     /// `true` if a discard covered pages that had not been accessed before.
     early_trim: bool,
-    /// The check of pages that keep their numbers; `None` if they get others.
+    /// The check of pages that keep their numbers; `None` if pages get other numbers.
     given: Option<GivenPages>,
     working_sets: Option<Counter>,
 }
 
 const WRITTEN: u32 = 1 << 31;
 const READ: u32 = 1 << 30;
-/// The largest count of a page's accesses, which is a billion.
+/// The highest count of a page's accesses, about a billion.
 const ACCESSES: u32 = READ - 1;
 
 impl StatBuilder {
-    /// Makes a counter that has counted nothing yet.
+    /// Makes a counter without counts.
     pub fn new(paging: PagingOptions) -> Self {
         let groups = groups(Fields::known(u16::MAX));
         Self { paging, groups, earliest: u64::MAX, ..Self::default() }
     }
 
-    /// Makes a counter for the trace of `reader`. It counts working sets too if the trace is one of
-    /// references to memory.
+    /// Makes a counter for the trace of `reader`. For a trace of references to memory, it also
+    /// counts working sets.
     ///
     /// # Errors
     /// The errors of [`TraceReader::check_page_size`].
@@ -383,7 +388,7 @@ impl StatBuilder {
         Ok(Self { working_sets, groups, ..Self::new(paging) })
     }
 
-    /// Makes a counter for the trace of `reader`, whose pages are to be numbered by `numbering`.
+    /// Makes a counter for the trace of `reader`, whose pages will be numbered by `numbering`.
     pub(crate) fn numbered(
         reader: &TraceReader,
         paging: PagingOptions,
@@ -394,12 +399,12 @@ impl StatBuilder {
         Self { given, groups: groups(reader.declared().fields), ..Self::new(paging) }
     }
 
-    /// Counts requests and passes the dense number of each of their pages to `each`, in order. Discards
-    /// and hints give no page a number: only their pages that were accessed before are passed on.
-    /// Flushes have no pages.
+    /// Counts requests, and calls `each` with the number of each of their pages, in order. Discards
+    /// and hints do not number new pages: `each` is called only for those of their pages that were
+    /// accessed before. Flushes have no pages.
     ///
     /// # Errors
-    /// A page cannot be numbered. The text has a hint.
+    /// A page cannot be numbered. The error has a hint.
     pub fn add(
         &mut self,
         requests: &[Request],
@@ -485,8 +490,8 @@ impl StatBuilder {
         }
     }
 
-    /// Returns `true` if a discard covered pages that had not been accessed before it (and may have been
-    /// later).
+    /// Returns `true` if a discard covered pages that had not been accessed before. They may have
+    /// been accessed later.
     pub(crate) fn early_trim(&self) -> bool {
         self.early_trim
     }
@@ -497,12 +502,12 @@ impl StatBuilder {
             let histogram = || Histogram::new(3).expect("three digits are few");
             self.answers = (0..Op::COUNT).map(|_| histogram()).collect();
         }
-        // It grows up to this, some 73 years.
+        // The histogram can grow up to this time, about 73 years.
         let took_ns = request.took_ns.min(1 << 61);
         self.answers[request.op as usize].record(took_ns).expect("the histogram grows");
     }
 
-    /// Returns the times until the answers by kind of request.
+    /// Returns the times until the answers, by kind of request.
     fn answers(&self) -> Vec<AnswerStat> {
         let kinds =
             [(Op::Read, "read"), (Op::Write, "write"), (Op::Trim, "trim"), (Op::Flush, "flush")];
@@ -522,8 +527,8 @@ impl StatBuilder {
         kinds.into_iter().filter_map(of).collect()
     }
 
-    /// Returns the counts of the requests with a value of `field`, in the order of the values, and those of the
-    /// rest of all requests.
+    /// Returns the counts of the requests with each value of `field`, in the order of the values,
+    /// and the counts of all other requests.
     fn tallies(&self, field: Fields, flushes: u64) -> (Vec<(u64, Tally)>, Tally) {
         let [writes, reads, discards, ..] = self.requests;
         let all = Tally {
@@ -540,7 +545,8 @@ impl StatBuilder {
         (tallies, rest)
     }
 
-    /// Returns the requests by the values of each field but the stream, after the rest of all requests.
+    /// Returns, for each field except the stream, first the counts of requests without the field,
+    /// then those by its values.
     fn grouped(&self, flushes: u64) -> BTreeMap<&'static str, Vec<GroupStat>> {
         let fields = FIELDS.iter().filter(|field| field.set != Fields::STREAM);
         let of = |field: &'static Field| {
@@ -555,7 +561,7 @@ impl StatBuilder {
         fields.filter_map(of).collect()
     }
 
-    /// Returns the streams that requests name, then the rest of all requests.
+    /// Returns the counts of each stream, and then those of requests without a stream.
     fn streams(&self) -> Vec<StreamStat> {
         let (mut tallies, rest) = self.tallies(Fields::STREAM, 0);
         tallies.retain(|(_, tally)| tally.requests > 0);
@@ -568,7 +574,7 @@ impl StatBuilder {
         named.chain(rest).collect()
     }
 
-    /// Returns the statistics of the counted requests.
+    /// Returns the statistics of the requests that were counted.
     ///
     /// # Errors
     /// There are no requests.
@@ -646,7 +652,7 @@ impl StatBuilder {
     }
 }
 
-/// Returns those of `fields` by which requests are counted.
+/// Returns those of `fields` that have a statistic, with empty counts.
 fn groups(fields: Fields) -> Vec<(&'static Field, FxHashMap<u64, Tally>)> {
     let counted = fields.each().filter(|field| field.groups.is_some());
     counted.map(|field| (field, FxHashMap::default())).collect()

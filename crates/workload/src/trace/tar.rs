@@ -1,6 +1,6 @@
-//! A reader of the regular files of a tar archive, one after the other, as one stream. Headers are
-//! decoded by the `tar` crate. Its own reader borrows the archive for as long as a member is read, which
-//! a reader that owns its input cannot do.
+//! Reads the regular files of a tar archive, one after the other, as one stream. The `tar` crate
+//! decodes the headers. The reader of that crate is not used, because it borrows the archive while
+//! a member is read; a reader that owns its input cannot do so.
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use flashgc_base::sync::lock;
 
 const RECORD: usize = 512;
 
-/// Returns `true` if the data begin with a tar header whose checksum fits.
+/// Returns `true` if the data begin with a tar header whose checksum is right.
 pub(crate) fn starts_archive(head: &[u8]) -> bool {
     head.len() >= RECORD && header(&head[..RECORD]).is_some()
 }
@@ -19,27 +19,29 @@ fn header(record: &[u8]) -> Option<&tar::Header> {
         return None;
     }
     let header = tar::Header::from_byte_slice(record);
-    // The checksum is computed with its own eight bytes taken as blanks.
+    // For the checksum, its own eight bytes count as blanks.
     let sum = record.iter().enumerate().fold(0u32, |sum, (at, &byte)| {
         sum + u32::from(if (148..156).contains(&at) { b' ' } else { byte })
     });
     (header.cksum().ok()? == sum).then_some(header)
 }
 
-/// A reader of the members. Two rows of NUL bytes, or the end of the data, end the archive.
+/// A reader of the members of an archive. Two records of NUL bytes, or the end of the data, end the
+/// archive.
 ///
-/// Archives that were cut short and then padded with NUL bytes exist among the public traces. NUL bytes
-/// from some point of a member to the end of the data are therefore taken as padding, with a note. An
-/// archive cut off without padding is an error.
+/// Some public traces have archives that were truncated and then padded with NUL bytes. If a member
+/// has only NUL bytes from some point to the end of the data, they count as padding, and a note
+/// says so. A truncated archive without padding is an error.
 pub(crate) struct Members<R> {
     inner: R,
-    /// The number of bytes of the current member that are still to come.
+    /// The number of bytes of the current member that were not read yet.
     remaining: u64,
-    /// The number of NUL bytes after the member, up to the next record.
+    /// The number of NUL bytes between the end of the member and the next record.
     padding: u64,
-    /// The number of NUL bytes seen and not yet handed out, because they may be the padding of a cut.
+    /// The number of NUL bytes that were read and not handed out, because they may be the padding
+    /// of a truncated archive.
     held: u64,
-    /// The bytes that were read and not yet handed out. They follow the `held` NUL bytes.
+    /// The bytes that were read and not handed out yet. They follow the `held` NUL bytes.
     ahead: Vec<u8>,
     given: usize,
     ended: bool,
@@ -52,7 +54,7 @@ impl<R: Read> Members<R> {
         Self { inner, remaining: 0, padding: 0, held: 0, ahead, given: 0, ended: false, notes }
     }
 
-    /// Goes to the next regular file. Returns `false` at the end of the archive.
+    /// Moves to the next regular file. Returns `false` at the end of the archive.
     fn next_member(&mut self) -> io::Result<bool> {
         loop {
             io::copy(&mut self.inner.by_ref().take(self.padding), &mut io::sink())?;
@@ -74,7 +76,7 @@ impl<R: Read> Members<R> {
                 (self.remaining, self.padding) = (size, padding);
                 return Ok(true);
             }
-            // Folders, links and the extended headers of the next member hold no requests.
+            // Folders, links and the extended headers of the next member have no requests.
             let skipped = io::copy(&mut self.inner.by_ref().take(size), &mut io::sink())?;
             if skipped < size {
                 return Err(io::ErrorKind::UnexpectedEof.into());
@@ -83,7 +85,7 @@ impl<R: Read> Members<R> {
         }
     }
 
-    /// Reads more of the member into `ahead`. At the end of the data, NUL bytes held so far become
+    /// Reads more of the member into `ahead`. At the end of the data, the held NUL bytes become
     /// padding.
     fn read_ahead(&mut self, capacity: usize) -> io::Result<()> {
         let wanted = (capacity as u64).min(self.remaining) as usize;
@@ -120,7 +122,7 @@ impl<R: Read> Read for Members<R> {
             }
             let pending = &self.ahead[self.given..];
             if let Some(solid) = pending.iter().rposition(|&byte| byte != 0).map(|last| last + 1) {
-                // Data follow the held NUL bytes, so those were data too.
+                // Other data follow the held NUL bytes, so these were data, too.
                 if self.held > 0 {
                     let count = (self.held.min(buffer.len() as u64)) as usize;
                     buffer[..count].fill(0);
@@ -138,7 +140,7 @@ impl<R: Read> Read for Members<R> {
             if self.remaining > 0 {
                 self.read_ahead(buffer.len().max(RECORD))?;
             } else if self.held > 0 {
-                // The member is complete: its last NUL bytes are data.
+                // The member is complete, so its last NUL bytes are data.
                 let count = (self.held.min(buffer.len() as u64)) as usize;
                 buffer[..count].fill(0);
                 self.held -= count as u64;

@@ -1,20 +1,20 @@
-//! The part of a trace that is in memory: bytes read from the input and not yet parsed. It knows nothing
-//! of lines and records.
+//! The part of a trace that is in memory: bytes that were read from the input and not parsed yet.
+//! It knows nothing of lines and records.
 
 use std::path::Path;
 
 use super::error::TraceError;
 use super::input::Input;
 
-/// The number of bytes read at a time, and the longest line or record. It is large enough for few calls,
-/// small enough for the second-level cache.
+/// The number of bytes read at once, and the length limit of a line or record. It is large, so that
+/// few calls are needed, and small enough for the second-level cache.
 pub(crate) const CHUNK: usize = 256 << 10;
 
 /// A window of [`CHUNK`] bytes that moves along an input.
 pub(crate) struct Window {
     pub input: Input,
     pub buffer: Vec<u8>,
-    /// The first unparsed byte: `buffer[start..filled]` is read and not parsed.
+    /// The first unparsed byte: `buffer[start..filled]` was read and not parsed.
     pub start: usize,
     pub filled: usize,
     /// `true` if the input has no more bytes.
@@ -22,12 +22,12 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Makes a window before the first byte of `input` that is not yet taken.
+    /// Makes a window at the first byte of `input` that was not consumed yet.
     pub fn new(input: Input) -> Self {
         Self { input, buffer: vec![0; CHUNK], start: 0, filled: 0, at_end: false }
     }
 
-    /// Moves the unparsed bytes to the front, and reads behind them.
+    /// Moves the unparsed bytes to the front of the buffer, and reads more bytes after them.
     pub fn refill(&mut self) -> Result<(), TraceError> {
         self.buffer.copy_within(self.start..self.filled, 0);
         self.filled -= self.start;
@@ -39,7 +39,7 @@ impl Window {
         Ok(())
     }
 
-    /// Returns the number of bytes of content before the unparsed ones.
+    /// Returns the number of decompressed bytes before the unparsed ones.
     pub fn position(&self) -> u64 {
         self.input.position - (self.filled - self.start) as u64
     }

@@ -1,11 +1,11 @@
-//! The working set over time: distinct pages in each of some tens of equal parts of a trace, found in
-//! one pass without knowing its length.
+//! The working set over time: the distinct pages in each of 17 to 32 equal parts of a trace. One
+//! pass finds them, without knowing the length of the trace.
 
 use flashgc_base::described::Described;
 use serde::Serialize;
 
-/// The numbers of distinct pages in windows of equal numbers of requests, one after the other. They
-/// are Denning's W(t, T) at t = T, 2T, ...
+/// The numbers of distinct pages in consecutive windows of the same number of requests (Denning's
+/// W(t, T) at t = T, 2T, ...).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Described)]
 pub struct WorkingSets {
     /// The number of requests in a window, a power of two. The last window may have fewer.
@@ -14,21 +14,21 @@ pub struct WorkingSets {
     pub pages: Vec<u64>,
 }
 
-/// The largest number of windows reported. There are more than half as many, unless the trace has fewer
-/// requests.
+/// The largest number of windows in the result. The result has more than half as many, unless the
+/// trace has fewer requests.
 const WINDOWS: usize = 32;
-/// The number of window sizes counted: 2^0 to 2^63 requests.
+/// The number of window sizes: 2^0 to 2^63 requests.
 const LEVELS: usize = 64;
 
-/// A counter of distinct pages at every window size that may still be reported.
+/// Counts distinct pages for every window size that can still be the result.
 #[derive(Clone, Debug)]
 pub(super) struct Counter {
-    /// The numbers of distinct pages in each window, by the power of two of its size; at most
-    /// [`WINDOWS`] windows a size.
+    /// The numbers of distinct pages in each window, by the binary logarithm of the window size.
+    /// There are at most [`WINDOWS`] windows of each size.
     levels: Vec<Vec<u64>>,
-    /// The smallest window size that does not have too many windows yet, as a power of two.
+    /// The binary logarithm of the smallest window size that does not have too many windows yet.
     lowest: usize,
-    /// The request that last accessed each page: its number, from 1.
+    /// For each page, the number of the request that accessed it last, from 1.
     last: Vec<u64>,
 }
 
@@ -37,8 +37,8 @@ impl Counter {
         Self { levels: vec![Vec::new(); LEVELS], lowest: 0, last: Vec::new() }
     }
 
-    /// Counts an access of page `page` by request number `request`, from 1. New pages must be numbered
-    /// one by one.
+    /// Counts an access to page `page` by request number `request`, from 1. The number of a new
+    /// page must be the number of pages so far.
     #[inline]
     pub fn access(&mut self, page: u32, request: u64) {
         let before = match self.last.get_mut(page as usize) {
@@ -48,7 +48,7 @@ impl Counter {
                 0
             }
         };
-        // Accesses in the same smallest window are in the same larger ones as well.
+        // Two accesses in the same smallest window are also in the same larger windows.
         let window = |request: u64, level: usize| (request.wrapping_sub(1)) >> level;
         if before != 0 && window(before, self.lowest) == window(request, self.lowest) {
             return;
@@ -75,7 +75,7 @@ impl Counter {
     /// Returns the working sets of a trace of `requests` requests.
     pub fn finish(&self, requests: u64) -> WorkingSets {
         let mut pages = self.levels[self.lowest].clone();
-        // The last windows may have only requests without a page.
+        // The last windows may have only requests without pages.
         let windows = requests.div_ceil(1 << self.lowest) as usize;
         pages.resize(pages.len().max(windows.min(WINDOWS)), 0);
         WorkingSets { window: 1 << self.lowest, pages }
@@ -94,7 +94,8 @@ mod tests {
             let mut rng = Stream::new(requests, "windows");
             let (mut counter, mut references, mut known) = (Counter::new(), Vec::new(), 0);
             for request in 1..=requests {
-                // Pages are numbered as they come, and most accesses go to a few.
+                // Pages are numbered in the order in which they appear, and most accesses go to a
+                // few pages.
                 let page = if rng.below(3) == 0 { rng.below(200) } else { rng.below(5) }.min(known);
                 known = known.max(page + 1);
                 references.push(page);

@@ -1,5 +1,5 @@
-//! A writer of traces in our own formats, plain or compressed. A file appears under its name only once
-//! it is complete. Pipes and devices are written as the data come.
+//! Writes traces in flashgc's own formats, plain or compressed. A file gets its name only when it
+//! is complete. Pipes and devices are written directly.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -17,14 +17,14 @@ use super::request::{Declared, Fields, Request};
 use super::reuse::{Filter, Reference};
 use crate::Op;
 
-/// A format that traces are written in.
+/// A format in which traces are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputFormat {
     /// The normalised CSV.
     Csv,
-    /// Our own binary format.
+    /// flashgc's own binary format.
     Native,
-    /// Our own format for references to memory.
+    /// flashgc's own format for references to memory.
     Pages,
 }
 
@@ -33,21 +33,21 @@ pub enum OutputFormat {
 pub struct PagesOptions {
     /// The size of a page in bytes, a power of two from 512 to 2^30.
     pub page_size: u32,
-    /// The size in pages of an LRU memory: references without effect on it and on larger ones are left
-    /// out. With 0 only references in a row to one page are merged.
+    /// The size in pages of an LRU memory. References that have no effect on an LRU memory of this
+    /// size or larger are left out. With 0, only consecutive references to one page are merged.
     pub filter: u32,
 }
 
 impl Default for PagesOptions {
-    /// The page size of the flash memory of Ji and Shin 2010, 2 KiB, and 64 pages: 1/8 of the smallest
-    /// page cache in their paper.
+    /// The page size of the flash memory of Ji and Shin 2010, 2 KiB, and a filter of 64 pages: 1/8
+    /// of the smallest page cache in their paper.
     fn default() -> Self {
         Self { page_size: 2048, filter: 64 }
     }
 }
 
 impl OutputFormat {
-    /// Returns the ending of the format's files.
+    /// Returns the extension of the format's files.
     pub fn ending(self) -> &'static str {
         match self {
             Self::Csv => ".csv",
@@ -56,11 +56,11 @@ impl OutputFormat {
         }
     }
 
-    /// Returns the format of a file name's ending: `.csv`, `.flashgc` or `.pages`, perhaps followed by
-    /// `.zst` or `.gz`.
+    /// Returns the format for the extension of a file name: `.csv`, `.flashgc` or `.pages`,
+    /// possibly followed by `.zst` or `.gz`.
     ///
     /// # Errors
-    /// The name has another ending.
+    /// The name has another extension.
     pub fn of(path: &Path) -> Result<Self, TraceError> {
         let (stem, _) = Packing::of(path);
         match Path::new(stem).extension().and_then(|extension| extension.to_str()) {
@@ -85,7 +85,7 @@ enum Packing {
 }
 
 impl Packing {
-    /// Returns the name without the ending of the compression, and the compression.
+    /// Returns the name without the extension of the compression, and the compression.
     fn of(path: &Path) -> (&str, Self) {
         let name = path.to_str().unwrap_or_default();
         match (name.strip_suffix(".zst"), name.strip_suffix(".gz")) {
@@ -96,7 +96,7 @@ impl Packing {
     }
 }
 
-/// The file that is written, perhaps through a compressor.
+/// The file that is written, possibly through a compressor.
 enum Sink {
     Plain(BufWriter<File>),
     Gzip(flate2::write::GzEncoder<BufWriter<File>>),
@@ -132,16 +132,16 @@ impl Write for Sink {
     }
 }
 
-/// The destination of the bytes.
+/// The destination of the written bytes.
 enum Output {
-    /// A new file, written under a temporary name and then renamed.
+    /// A new file. It is written under a temporary name and then renamed.
     File { partial: PathBuf, target: PathBuf },
     /// An existing pipe or device.
     Through(PathBuf),
 }
 
-/// The age from which on an untouched partial file counts as abandoned. Process numbers tell little
-/// about other machines that share the folder.
+/// A partial file that was not changed for this time counts as abandoned. Process numbers alone are
+/// not enough, because another machine may share the folder.
 const ABANDONED: Duration = Duration::from_secs(600);
 
 impl Output {
@@ -157,8 +157,8 @@ impl Output {
         Ok(Self::File { partial: target.with_file_name(partial), target })
     }
 
-    /// Opens the file. Anything under the name of the partial file is replaced, never followed or
-    /// written.
+    /// Opens the file for writing. If anything exists under the name of the partial file, it is
+    /// replaced; it is neither followed nor written.
     fn open(&self, is_private: bool) -> io::Result<File> {
         match self {
             Self::File { target, .. } if target.is_dir() => {
@@ -194,17 +194,17 @@ impl Output {
     }
 }
 
-/// Removes the unfinished file of this process for `path`, if there is one. Its writer waits for input
-/// and was left behind, and can no longer complete the file.
+/// Removes the unfinished file of this process for `path`, if there is one. Its writer was left
+/// behind because it waits for input, and can no longer complete the file.
 pub fn discard_unfinished(path: &Path) {
     if let Ok(output) = Output::of(path) {
         output.discard();
     }
 }
 
-/// Returns the file that `path` leads to through symbolic links. It need not exist.
+/// Returns the file to which `path` leads through symbolic links. The file need not exist.
 fn follow(path: &Path) -> io::Result<PathBuf> {
-    const MOST_LINKS: usize = 40; // as many as Linux follows
+    const MOST_LINKS: usize = 40; // the limit of Linux
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
         if !std::fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_symlink()) {
@@ -216,7 +216,7 @@ fn follow(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many symbolic links"))
 }
 
-/// Removes the partial files that killed processes left in earlier attempts to write `target`.
+/// Removes the partial files of `target` that killed processes left behind.
 fn remove_abandoned(target: &Path, name: &OsStr) {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
     let Ok(entries) = std::fs::read_dir(folder.unwrap_or(Path::new("."))) else { return };
@@ -229,13 +229,14 @@ fn remove_abandoned(target: &Path, name: &OsStr) {
     }
 }
 
-/// Returns the process that the name of a partial file of `name` says wrote it.
+/// Returns the number of the process that wrote a partial file of `name`, from the name of that
+/// file.
 fn writer_of(partial: &OsString, name: &OsStr) -> Option<u32> {
     let rest = partial.to_str()?.strip_prefix(name.to_str()?)?;
     rest.strip_prefix('.')?.strip_suffix(".partial")?.parse().ok()
 }
 
-/// Returns `true` if no process has this number. If the system does not tell, there may be one.
+/// Returns `true` if no process has this number. If the system does not tell, returns `false`.
 fn is_gone(process: u32) -> bool {
     let table = Path::new("/proc");
     table.join("self").exists() && !table.join(process.to_string()).exists()
@@ -247,7 +248,7 @@ enum Lines {
     Pages(Box<Pages>),
 }
 
-/// References on their way into a file.
+/// References that are being written to a file.
 struct Pages {
     writer: PagesWriter<Sink>,
     filter: Filter,
@@ -279,8 +280,9 @@ impl Pages {
     }
 }
 
-/// A writer of a trace file. Dropped before [`finish`](Self::finish), it leaves nothing behind. A
-/// process that is killed leaves `NAME.PID.partial`, which the next one to write NAME removes.
+/// A writer of a trace file. If it is dropped before [`finish`](Self::finish), no file is left. A
+/// process that is killed leaves `NAME.PID.partial`, which is removed the next time that NAME is
+/// written.
 pub struct TraceWriter {
     path: PathBuf,
     output: Output,
@@ -289,11 +291,11 @@ pub struct TraceWriter {
 }
 
 impl TraceWriter {
-    /// Starts a file. The name's ending chooses the compression, and the format unless it is given. A
-    /// symbolic link stays, and the file that it leads to is written.
+    /// Starts a file. The extension of the name determines the compression and, unless it is given,
+    /// the format. If the name is a symbolic link, the link stays, and its target is written.
     ///
     /// # Errors
-    /// The ending names no format, or the file cannot be created.
+    /// The extension has no format, or the file cannot be created.
     pub fn create(
         path: impl AsRef<Path>,
         format: Option<OutputFormat>,
@@ -301,12 +303,12 @@ impl TraceWriter {
         Self::create_with(path, format, PagesOptions::default(), Declared::default())
     }
 
-    /// Starts a file as [`create`](Self::create) does. `pages` has the options for references to memory,
-    /// and `declared` the properties of all requests.
+    /// Starts a file like [`create`](Self::create). `pages` has the options for references to
+    /// memory, and `declared` the properties of all requests.
     ///
     /// # Errors
-    /// The errors of [`create`](Self::create), a page size that is not a power of two from 512 to 2^30,
-    /// and streams in a file of references to memory, which has no place for them.
+    /// The errors of [`create`](Self::create), a page size that is not a power of two from 512 to
+    /// 2^30, or streams in a file of references to memory, which cannot store them.
     pub fn create_with(
         path: impl AsRef<Path>,
         format: Option<OutputFormat>,
@@ -316,8 +318,8 @@ impl TraceWriter {
         Self::create_for(path.as_ref(), format, pages, declared, false)
     }
 
-    /// Starts a file as [`create_with`](Self::create_with) does. On Unix only the file's owner may read
-    /// it.
+    /// Starts a file like [`create_with`](Self::create_with). On Unix only the owner of the file
+    /// can read it.
     ///
     /// # Errors
     /// The errors of [`create_with`](Self::create_with).
@@ -417,16 +419,16 @@ impl TraceWriter {
         result.map_err(|error| TraceError::unwritten(&self.path, &error))
     }
 
-    /// Sets the number of accesses that the references stand for, if it differs from the number written:
-    /// that of the file being copied.
+    /// Sets the number of accesses that the references stand for, if it differs from the number of
+    /// references written. It is then the number in the file that is being copied.
     pub fn stand_for(&mut self, accesses: u64) {
         if let Some(Lines::Pages(pages)) = &mut self.lines {
             pages.accesses = accesses;
         }
     }
 
-    /// Completes the file and gives it its name. Returns the number of requests in it. It is smaller
-    /// than the number written if references to memory are left out.
+    /// Completes the file and gives it its name. Returns the number of requests in the file. It is
+    /// smaller than the number of requests written if references to memory are left out.
     ///
     /// # Errors
     /// The file cannot be written, for example because the disk is full.

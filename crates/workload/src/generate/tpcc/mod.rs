@@ -78,7 +78,7 @@ struct Tpcc {
     warehouses: u32,
     /// The size of a page in bytes.
     page: f64,
-    /// The bytes of a page that rows fill.
+    /// The bytes of a page that rows can fill.
     room: u32,
 }
 

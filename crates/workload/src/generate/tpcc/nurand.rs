@@ -12,7 +12,7 @@ pub(super) struct NuRand {
 }
 
 impl NuRand {
-    /// Makes a distribution with a C that is drawn from `0..=a`. `a` is a power of two less 1.
+    /// Makes a distribution whose constant C is drawn from `0..=a`. `a` is a power of two minus 1.
     pub(super) fn new(a: u32, x: u32, y: u32, random: &mut Stream) -> Self {
         Self { a, x, y, c: random.below(a + 1) }
     }
@@ -32,7 +32,7 @@ impl NuRand {
 mod tests {
     use super::*;
 
-    /// Returns the number of pairs (a, b) that give each value.
+    /// Returns, for each value, the number of pairs (a, b) that give it.
     fn pairs(draw: &NuRand) -> Vec<u64> {
         let mut counts = vec![0; (draw.y + 1) as usize];
         for b in draw.x..=draw.y {
@@ -54,9 +54,9 @@ mod tests {
 
     #[test]
     fn whole_blocks_have_the_closed_form() {
-        // b with all the values of its low ten bits: of the pairs of low bits (a, b), 3^(one bits of
-        // v) have a | b = v, as a one bit comes of three pairs and a zero bit of one. Customers 1024
-        // to 2047, and with C = 0 the value is one more.
+        // b takes all values of its low ten bits. 3^(number of one bits in v) pairs of low bits (a,
+        // b) have a | b = v, because three pairs of bits give a one and one pair gives a zero.
+        // These are customers 1024 to 2047; with C = 0 the value is one more.
         let draw = NuRand { a: 1023, x: 1, y: 3000, c: 0 };
         let counts = pairs(&draw);
         for v in 1024u32..2048 {
@@ -73,7 +73,8 @@ mod tests {
         const DRAWS: u32 = 1_000_000;
         (0..DRAWS).for_each(|_| counts[draw.draw(&mut random) as usize] += 1);
         let expected = |value: usize| exact[value] as f64 / 256e3 * f64::from(DRAWS);
-        // Cells of ten values. Chi-square with 99 degrees of freedom; 148.2 is the 0.1% point.
+        // There are 100 cells of ten values: chi-square with 99 degrees of freedom, whose 0.1%
+        // point is 148.2.
         let chi: f64 = (0..100)
             .map(|cell| {
                 let values = 10 * cell..10 * (cell + 1);

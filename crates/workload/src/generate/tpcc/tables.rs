@@ -1,21 +1,21 @@
-//! The places of the rows of TPC-C's tables (clause 1.2.1 for their number and length).
+//! The places of the rows of TPC-C's tables (clause 1.2.1 has the number and the length of rows).
 
-/// The numbers of districts of a warehouse, of customers and orders of a district, and of items of the
-/// catalogue.
+/// The numbers of districts of a warehouse, of customers of a district, of orders of a district,
+/// and of items in the catalogue.
 pub(super) const DISTRICTS: u32 = 10;
 pub(super) const CUSTOMERS: u32 = 3000;
 pub(super) const ORDERS: u32 = 3000;
 pub(super) const ITEMS: u32 = 100_000;
-/// The average number of lines of an order, for which there is room.
+/// The average number of lines of an order. The table has room for that many.
 pub(super) const LINES: u32 = 10;
 /// The number of orders of a district that wait for delivery at the start.
 pub(super) const UNDELIVERED: u32 = 900;
 /// The number of last names.
 pub(super) const NAMES: u32 = 1000;
-/// The bytes of the widest row, a customer's.
+/// The length in bytes of the longest row, which is a customer's.
 pub(super) const WIDEST: u32 = 655;
 
-/// The place of a table: rows of one length, one after the other.
+/// The place of a table: rows of the same length, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Table {
     first_page: u32,
@@ -37,8 +37,8 @@ pub(super) struct Tables {
     pub(super) customer: Table,
     pub(super) stock: Table,
     pub(super) order: Table,
-    /// The table of new orders, with a place for every order of a district: more than the standard's
-    /// 900, at 8 bytes each.
+    /// The table of new orders. It has room for every order of a district, with 8 bytes each: more
+    /// than the 900 of the standard.
     pub(super) new_order: Table,
     pub(super) line: Table,
     pub(super) history: Table,
@@ -48,7 +48,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Lays out the tables of `warehouses` warehouses, on pages with `room` bytes for rows.
+    /// Places the tables of `warehouses` warehouses on pages with `room` bytes for rows.
     pub(super) fn new(warehouses: u32, room: u32) -> Self {
         let mut pages = 0;
         let mut place = |rows: u64, bytes: u32| {
@@ -77,10 +77,10 @@ impl Tables {
     }
 }
 
-/// Returns the largest number of warehouses that `pages` hold, or 0 if none fits.
+/// Returns the largest number of warehouses that fit on `pages` pages; 0 if none fits.
 pub(super) fn largest(pages: u32, room: u32) -> u32 {
     let fits = |warehouses: u32| Tables::new(warehouses, room).pages <= u64::from(pages);
-    // The number of pages grows with that of warehouses, so halving finds it.
+    // The number of pages grows with the number of warehouses, so a bisection finds it.
     let (mut low, mut high) = (0u32, 1 << 20);
     while low < high {
         let middle = (low + high).div_ceil(2);
@@ -89,7 +89,8 @@ pub(super) fn largest(pages: u32, room: u32) -> u32 {
     low
 }
 
-/// Returns the row of a district's order, counted from the first ever, among all districts' orders.
+/// Returns the row of an order in the table of all orders. `order` counts the orders of the
+/// district from its first one.
 pub(super) fn slot(district: u32, order: u32) -> u64 {
     u64::from(district) * u64::from(ORDERS) + u64::from(order % ORDERS)
 }
@@ -100,8 +101,8 @@ mod tests {
 
     #[test]
     fn tables_lie_one_behind_the_other() {
-        // One warehouse on pages of 16 KiB: rows by page are 184, 172, 199, 25, 53, 682, 2048, 303,
-        // 356, so that the tables have 1, 1, 503, 1200, 1887, 44, 15, 991 and 85 pages.
+        // One warehouse on pages of 16 KiB has 184, 172, 199, 25, 53, 682, 2048, 303 and 356 rows a
+        // page, so the tables have 1, 1, 503, 1200, 1887, 44, 15, 991 and 85 pages.
         let tables = Tables::new(1, 16384);
         let first = [
             tables.warehouse,
@@ -127,7 +128,8 @@ mod tests {
             assert!(most == 0 || Tables::new(most, 16384).pages <= pages.into());
             assert!(Tables::new(most + 1, 16384).pages > pages.into());
         }
-        // 72% of a page leaves 96 MB a warehouse: 300 have the 28.8 GB of the paper's TPC-C1.
+        // If rows fill 72% of a page, a warehouse needs 96 MB, and 300 warehouses need the 28.8 GB
+        // of TPC-C1 in the paper.
         let bytes = Tables::new(300, 11796).pages * 16384;
         assert!((28.7e9..28.9e9).contains(&(bytes as f64)), "{bytes}");
     }

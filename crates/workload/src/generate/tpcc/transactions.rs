@@ -23,16 +23,18 @@ pub(super) struct Transactions {
     item: NuRand,
     #[snapshot(skip)]
     name: NuRand,
-    /// The customers of a district with each last name, in the order of their numbers.
+    /// For each last name, the customers of a district with that name, in the order of their
+    /// numbers.
     #[snapshot(skip)]
     named: Vec<Vec<u32>>,
-    /// The next order of each district and the next one to deliver, counted from the first ever.
+    /// For each district, the number of its next order and of the next order to deliver, counted
+    /// from the first order.
     #[snapshot(table)]
     next: Vec<(u32, u32)>,
     /// The number of rows appended to the history.
     payments: u64,
     random: Stream,
-    /// The commands of transactions. Those from `used` on are not yet handed out.
+    /// The commands of the current transactions. Those from `used` on were not handed out yet.
     requests: Vec<(u32, Op)>,
     used: usize,
     #[snapshot(table)]
@@ -44,7 +46,8 @@ impl Transactions {
         let mut stream = Stream::new(random.seed, &random.name);
         let name = NuRand::new(255, 0, NAMES - 1, &mut stream);
         let mut named: Vec<Vec<u32>> = (0..NAMES).map(|name| vec![name]).collect();
-        // Clause 4.3.3.1: the first thousand customers have all the names, the others draw theirs.
+        // Clause 4.3.3.1: the first thousand customers have each name once; the names of the others
+        // are drawn.
         for customer in NAMES..CUSTOMERS {
             named[name.draw(&mut stream) as usize].push(customer);
         }
@@ -95,13 +98,14 @@ impl Transactions {
         self.random.below(self.warehouses)
     }
 
-    /// Draws a warehouse and one of its districts, numbered over all warehouses.
+    /// Draws a warehouse and one of its districts. The number of the district counts over all
+    /// warehouses.
     fn district(&mut self) -> (u32, u32) {
         let warehouse = self.warehouse();
         (warehouse, warehouse * DISTRICTS + self.random.below(DISTRICTS))
     }
 
-    /// Draws any warehouse but `home`, if there is another.
+    /// Draws a warehouse other than `home`; `home` if there is only one.
     fn elsewhere(&mut self, home: u32) -> u32 {
         match self.warehouses {
             1 => home,
@@ -109,8 +113,9 @@ impl Transactions {
         }
     }
 
-    /// Draws a customer of a district and returns its row. In 60 of 100 cases the draw is by last name:
-    /// all who have it are read, and the middle one is chosen. Else it is by number.
+    /// Draws a customer of a district and returns the customer's row. In 60% of the cases the draw
+    /// is by last name: all customers with that name are read, and the middle one is chosen.
+    /// Otherwise it is by number.
     fn find_customer(&mut self, district: u32) -> u64 {
         if self.random.below(100) >= 60 {
             return row_of_customer(district, self.customer.draw(&mut self.random) - 1);
@@ -145,7 +150,7 @@ impl Transactions {
         self.lines(district, order, 1, lines, Op::Write);
     }
 
-    /// Adds the pages of `lines` order lines of each of `orders` orders from `order` on.
+    /// Adds the pages of `lines` order lines for each of `orders` orders, beginning at `order`.
     fn lines(&mut self, district: u32, order: u32, orders: u32, lines: u32, op: Op) {
         let lines_before = |order| slot(district, order) * u64::from(LINES);
         let from = lines_before(order);
@@ -183,7 +188,7 @@ impl Transactions {
         let warehouse = self.warehouse();
         for district in warehouse * DISTRICTS..(warehouse + 1) * DISTRICTS {
             let (next, due) = self.next[district as usize];
-            // Orders archived undelivered are gone.
+            // Orders that were archived before their delivery are skipped.
             let order = due.max(next.saturating_sub(ORDERS));
             if order == next {
                 continue;

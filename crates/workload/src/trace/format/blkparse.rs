@@ -33,13 +33,13 @@ pub(super) static FORMAT: Format = Format {
 
 struct Blkparse {
     action: char,
-    /// `true` in the per-CPU summary.
+    /// `true` if the current line is in the per-CPU summary.
     summary: bool,
     flushes: Flushes,
     requeues: Requeues,
 }
 
-/// A line, read up to its action.
+/// The beginning of a line, parsed up to the action.
 struct Event<'a> {
     device: u32,
     time_ns: u64,
@@ -111,8 +111,8 @@ impl TextFormat for Blkparse {
         let at = &mut event.rest;
         let Rwbs { op, flush, fua } = events::rwbs(at)?;
         at.skip_blanks();
-        // A flush has no sector: the process in brackets follows. A SCSI command is recognised by its
-        // bytes in parentheses, which follow their number if it is issued.
+        // A flush has no sector: the name of the process in brackets follows. A SCSI command has
+        // its bytes in parentheses; if it is issued, their number stands before them.
         let command = |at: &Cursor<'_>| {
             let mut at = *at;
             at.integer("").is_ok() && at.blank("").is_ok() && at.peek() == Some(b'(')

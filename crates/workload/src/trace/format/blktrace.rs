@@ -32,9 +32,9 @@ pub(super) static FORMAT: Format = Format {
     open,
 };
 
-/// The size of a record without the data behind it.
+/// The size of a record in bytes, without the data that may follow it.
 const RECORD: usize = 48;
-/// The places of a record's fields, in bytes.
+/// The offsets of a record's fields, in bytes.
 const TIME: usize = 8;
 const SECTOR_AT: usize = 16;
 const BYTES: usize = 24;
@@ -51,17 +51,17 @@ const NOTIFY: u32 = 1 << 26;
 const DISCARD: u32 = 1 << 29;
 const FUA: u32 = 1 << 31;
 
-/// The code of a request that the driver gives back.
+/// The code of the action that gives a request back from the driver.
 const REQUEUE: u32 = 6;
-/// The actions with their codes, in the lowest 8 bits. The bit above them marks a notice to a control
-/// group.
+/// The actions with their codes, which are in the lowest 8 bits. The next higher bit marks a
+/// message to a control group.
 const LETTERS: [(char, u32); 5] = [('Q', 1), ('G', 4), ('D', 7), ('C', 8), ('I', 12)];
 
 struct Blktrace {
     order: ByteOrder,
     action: char,
     code: u32,
-    /// The CPU of all events so far. The inner `None` means several CPUs.
+    /// The CPU of all events so far; `Some(None)` if there are several CPUs.
     cpu: Option<Option<u32>>,
     flushes: Flushes,
     requeues: Requeues,
@@ -178,7 +178,7 @@ impl RecordFormat for Blktrace {
 }
 
 fn sniff(sample: &Sample) -> usize {
-    // A file of another version counts too; opening it gives the error.
+    // A file of another version also counts, so that opening it gives the right error.
     match sample.bytes {
         [0x65, 0x61, 0x74, _, ..] | [_, 0x74, 0x61, 0x65, ..] => super::MARKED,
         _ => 0,

@@ -29,7 +29,7 @@ pub(super) static FORMAT: Format = Format {
     },
 };
 
-/// The numbers of the columns.
+/// The index of each column.
 #[derive(PartialEq, Eq)]
 struct CloudPhysics {
     time: usize,
@@ -45,7 +45,7 @@ impl CloudPhysics {
         sample.lines.first().and_then(|first| Self::of_names(first)).unwrap_or(default)
     }
 
-    /// Returns the columns that a line names, if it names all that are read.
+    /// Returns the columns that a line of names has; `None` if a column that is needed is missing.
     fn of_names(first: &[u8]) -> Option<Self> {
         let names: Vec<Vec<u8>> =
             first.split(|&byte| byte == b',').map(|name| bare(name).to_ascii_lowercase()).collect();
@@ -62,7 +62,7 @@ impl CloudPhysics {
     }
 }
 
-/// Reads a hexadecimal SCSI command (with or without `0x`), or a word.
+/// Parses a hexadecimal SCSI command (with or without `0x`), or a word.
 fn command(field: &[u8]) -> Result<Option<Op>, ()> {
     let hex = field.strip_prefix(b"0x").unwrap_or(field);
     let code = std::str::from_utf8(hex).ok().filter(|hex| hex.len() == 2);

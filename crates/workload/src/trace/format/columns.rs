@@ -1,5 +1,5 @@
-//! Lines whose columns are known by the names in a first line, in any order, spelling and number, or from a
-//! layout that people state.
+//! Lines whose columns are given by the names in a first line, or by a layout that the user states.
+//! The columns may come in any order and number, and their names may be spelled in several ways.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use crate::trace::lines::{Decoder, Explained, TextFormat};
 use crate::trace::names::{Role, Unit, bare, meaning};
 use crate::trace::parse::{BadField, Cursor, MICROSECONDS, MILLISECONDS, SECONDS};
 
-/// The format of lines that a layout describes. It is not found by detection.
+/// The format of lines that a layout describes. Detection never finds it.
 pub(crate) static FORMAT: Format = Format {
     name: "columns",
     summary: "lines in columns that are stated with them",
@@ -57,16 +57,16 @@ pub(crate) fn fits(layout: &Layout, sample: &Sample) -> bool {
     good > 0 && good >= bad
 }
 
-/// The place of a column in a line, from 0.
+/// The position of a column in a line, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     Start(usize),
-    /// Counted from the end, the last one is 0.
+    /// The position counts from the end of the line; the last column is 0.
     End(usize),
 }
 
 impl At {
-    /// Returns the index of the column in a line of `columns`.
+    /// Returns the index of the column in a line that has `columns` columns.
     fn of(self, columns: usize) -> Option<usize> {
         match self {
             Self::Start(at) => Some(at).filter(|at| *at < columns),
@@ -75,43 +75,44 @@ impl At {
     }
 }
 
-/// The way in which an operation is written.
+/// The form in which operations are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Words {
     /// 1 for a read.
     IsRead,
     /// 1 for a write.
     IsWrite,
-    /// The usual words and letters.
+    /// The default words and letters.
     Usual,
     Values(Vec<(Vec<u8>, Meaning)>, Option<Meaning>),
 }
 
-/// The columns by their place in a line.
+/// The columns by their positions in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Plan {
-    /// The number of columns, if lines must have just as many.
+    /// The number of columns that every line must have; `None` if it may vary.
     columns: Option<usize>,
     separator: u8,
     time: (At, Time),
     op: (At, Words),
-    /// The offset and the size, with the bytes of one unit.
+    /// The columns of the offset and of the size, each with the bytes of one unit.
     offset: (At, u64),
     size: (At, u64),
-    /// The device, with `true` if devices are names.
+    /// The column of the device, and `true` if devices are names.
     device: Option<(At, bool)>,
     only: Option<(At, Vec<u8>)>,
     comment: Vec<u8>,
     header: usize,
     base: u32,
-    /// The names of all columns, if a line has them.
+    /// The names of all columns; empty if no line has names.
     names: Vec<String>,
 }
 
-/// The separators that are tried, those that decide first in front.
+/// The separators that are tried, in this order.
 const TRIED: [u8; 4] = [b',', b';', b'\t', b' '];
 
-/// Cuts a line into columns. Blanks and tabs count once in a row, and separators between quotes do not count.
+/// Cuts a line into columns. A row of blanks and tabs counts as one separator, and separators
+/// inside quotes do not count.
 fn cut(line: &[u8], separator: u8, cells: &mut Vec<Range<usize>>) {
     cells.clear();
     let is_blank = separator == b' ';
@@ -145,8 +146,8 @@ fn text(field: &[u8]) -> String {
 }
 
 impl Plan {
-    /// Returns the columns that a line of names states, and `None` if a column or a unit is missing, or if
-    /// two names could be one column.
+    /// Returns the columns that a line of names states; `None` if a column or a unit is missing, or
+    /// if two names could mean the same column.
     pub fn of_names(line: &[u8]) -> Option<Self> {
         let separator = TRIED.into_iter().find(|separator| line.contains(separator))?;
         let line = line.strip_prefix(b"#").unwrap_or(line);
@@ -156,7 +157,7 @@ impl Plan {
         }
         let meanings: Vec<_> = fields.iter().map(|field| meaning(field)).collect();
         let is_op = |role| matches!(role, Role::Op | Role::IsRead | Role::IsWrite);
-        // The only column of a subject; `None` if there are none or several.
+        // The only column with the wanted meaning; `None` if there is none or more than one.
         let only = |wanted: &dyn Fn(Role) -> bool| {
             let mut columns = meanings.iter().enumerate().filter_map(|(at, meaning)| {
                 let column = meaning.filter(|(role, _)| wanted(*role));
@@ -188,7 +189,7 @@ impl Plan {
         let (size, _, size_unit) = only(&|role| role == Role::Size)?;
         let devices = meanings.iter().flatten().filter(|(role, _)| *role == Role::Device).count();
         let device = only(&|role| role == Role::Device).map(|(at, ..)| (at, false));
-        // Streams and times until the answers are read by our own names alone.
+        // Columns of streams or of times until answers are read only under flashgc's own names.
         let streams = meanings.iter().flatten().any(|(role, _)| *role == Role::Stream);
         if devices > 1 || streams {
             return None;
@@ -221,7 +222,7 @@ impl Plan {
         })
     }
 
-    /// Finds the columns of a layout in the lines of a file. An error names the index of a line.
+    /// Finds the columns of a layout in the lines of a file. An error has the index of a line.
     fn of_sample(layout: &Layout, sample: &Sample) -> Result<Self, (usize, String)> {
         let mut stated = vec![&layout.time.0, &layout.op, &layout.offset.0, &layout.size.0];
         stated.extend(layout.device.as_ref().map(|device| &device.column));
@@ -270,7 +271,7 @@ impl Plan {
                 let enough = |separator: u8| {
                     data.clone().filter(|line| cells(line, separator).len() >= least).count()
                 };
-                // Of equal ones the first.
+                // Of separators with equal counts, the first is taken.
                 let most = tried.iter().rev().copied().max_by_key(|separator| enough(*separator));
                 most.filter(|separator| enough(*separator) > 0).ok_or_else(|| {
                     let at = sample.lines.iter().position(|line| is_data(&line)).unwrap_or(0);
@@ -285,7 +286,8 @@ impl Plan {
             Column::Name(name) => {
                 let place = names.iter().position(|known| known.eq_ignore_ascii_case(name));
                 let place = place.unwrap_or(0);
-                // The name of a process may have blanks, so that columns behind it count from the end.
+                // The name of a process may have blanks, so the positions of columns after it count
+                // from the end.
                 if separator == b' ' && place > 0 {
                     At::End(names.len() - 1 - place)
                 } else {
@@ -312,21 +314,21 @@ impl Plan {
     }
 }
 
-/// A reader of lines in columns.
+/// A parser of lines in columns.
 pub(super) struct Columns {
     plan: Plan,
-    /// The places of the columns of the line read last.
+    /// The columns of the line parsed last, as ranges of bytes.
     cells: Vec<Range<usize>>,
-    /// The numbers of devices that are names.
+    /// The numbers that were assigned to names of devices.
     devices: HashMap<Vec<u8>, u32>,
-    /// The lines of the header that are still to come.
+    /// The number of lines of the header that were not read yet.
     header: usize,
-    /// `true` once a line was a request.
+    /// `true` when a line has been a request.
     begun: bool,
-    /// The first line, if it names columns that are known by number.
+    /// The first line, if it has names although the columns are known by their positions.
     heading: Option<Vec<u8>>,
     flush: Option<Request>,
-    /// The column of the fault found last, and the text expected there.
+    /// The column of the last fault, and the text expected there.
     fault: Option<(At, String)>,
 }
 
@@ -349,7 +351,7 @@ impl Columns {
         Some(bare(&line[cell.clone()]))
     }
 
-    /// Returns the fault of the column at `at`.
+    /// Keeps the fault of the column at `at`, and returns it.
     #[cold]
     fn bad(&mut self, line: &[u8], at: At, expected: impl Into<String>) -> BadField {
         self.fault = Some((at, expected.into()));
@@ -361,7 +363,8 @@ impl Columns {
         BadField::new(start, "another text")
     }
 
-    /// Returns `true` if the columns that are read have no numbers, or the names that they are known by.
+    /// Returns `true` if the needed columns have no numbers, or have the names by which they are
+    /// known.
     fn is_heading(&self, line: &[u8]) -> bool {
         let plan = &self.plan;
         let read = [plan.time.0, plan.offset.0, plan.size.0];
@@ -395,7 +398,7 @@ impl Columns {
                 if matches!(word, b"F" | b"Flush" | b"flush" | b"FLUSH") {
                     return Some(Meaning::Flush);
                 }
-                // The letters of Linux: an operation with its modifiers.
+                // The letters are those of Linux: an operation and its modifiers.
                 let is_rwbs = word.len() <= 6 && word.iter().all(u8::is_ascii_uppercase);
                 let read = is_rwbs.then(|| rwbs(&mut Cursor::new(word)).ok()).flatten()?;
                 read.op.map(Meaning::Data).or(read.flush.then_some(Meaning::Flush))
@@ -409,7 +412,7 @@ impl Columns {
         }
     }
 
-    /// Returns the words that the operation may have.
+    /// Returns the words that an operation may have, for a message.
     fn words(&self) -> String {
         match &self.plan.op.1 {
             Words::IsRead | Words::IsWrite => "0 or 1".to_owned(),
@@ -457,8 +460,8 @@ impl Columns {
     }
 }
 
-/// Reads a whole number: decimal digits, perhaps with commas between thousands or zeros behind a point, or
-/// hexadecimal ones behind `0x` or in base 16.
+/// Parses a whole number: decimal digits, possibly with commas between thousands or with zeros
+/// after a point, or hexadecimal digits after `0x` or in base 16.
 fn whole(text: &[u8], base: u32) -> Option<u64> {
     let hexadecimal = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X"));
     if hexadecimal.is_some() || base == 16 {
@@ -478,7 +481,7 @@ fn whole(text: &[u8], base: u32) -> Option<u64> {
     }
 }
 
-/// Returns a number without the commas between its thousands.
+/// Returns a number without the commas between thousands.
 fn ungrouped(text: &[u8]) -> Option<Vec<u8>> {
     let whole = text.split(|byte| *byte == b'.').next()?;
     let mut groups = whole.split(|byte| *byte == b',');
@@ -487,7 +490,7 @@ fn ungrouped(text: &[u8]) -> Option<Vec<u8>> {
     is_right.then(|| text.iter().copied().filter(|byte| *byte != b',').collect())
 }
 
-/// Reads a time in nanoseconds.
+/// Parses a time and returns nanoseconds.
 fn time(text: &[u8], unit: Time) -> Option<u64> {
     let plain;
     let text = if text.contains(&b',') {

@@ -1,5 +1,5 @@
-//! The normalised CSV, which the project writes and compares other traces in. Reads lines; writing is in
-//! `write`.
+//! The normalised CSV format, in which the project writes traces and compares other traces with
+//! them. This file reads lines; `write` writes them.
 
 use flashgc_base::spec::count;
 
@@ -10,7 +10,7 @@ use crate::trace::lines::TextFormat;
 use crate::trace::parse::{BadField, Cursor, MICROSECONDS};
 use crate::trace::request::{self, CSV_COLUMNS, CSV_DETECTION, FIELDS, Fields, Request};
 
-/// The columns that every file has. Those of further fields follow.
+/// The columns of every file. The columns of optional fields follow.
 const COLUMNS: &[&str] = &["time_us", "op", "offset_bytes", "size_bytes", "dev"];
 
 /// Returns the first line of a file.
@@ -19,7 +19,7 @@ pub(crate) fn header(fields: Fields) -> String {
     names.join(",")
 }
 
-/// Returns the fields of a file with this first line, and `None` if the line is no header.
+/// Returns the fields of a file with this first line; `None` if the line is not a header.
 fn declared(line: &[u8]) -> Option<Fields> {
     let mut rest = line.strip_prefix(header(Fields::NONE).as_bytes())?;
     let mut fields = Fields::NONE;
@@ -65,14 +65,14 @@ pub(super) static FORMAT: Format = Format {
     },
 };
 
-/// A reader of lines with some fields behind the columns of all. It counts requests that other programs rarely
-/// mean.
+/// A parser of lines with optional fields after the basic columns. It counts requests that are
+/// probably mistakes of another program.
 #[derive(Default)]
 struct Csv {
     fields: Fields,
-    /// The number of requests without bytes.
+    /// The number of requests of 0 bytes.
     empty: u64,
-    /// The number of requests before byte 0.
+    /// The number of requests that begin before byte 0.
     negative: u64,
     flush: Option<Request>,
 }

@@ -19,7 +19,7 @@ pub(super) static FORMAT: Format = Format {
     sniff: |sample| {
         let lines = super::sniff_lines(DiskSim, sample);
         let fraction = lines.iter().any(|line| line.contains(&b'.'));
-        // Other bits than that of a read are rare.
+        // Flags other than that of a read are rare.
         let plain = lines
             .iter()
             .filter(|line| matches!(line.trim_ascii_end(), [.., b' ' | b'\t', b'0' | b'1']));

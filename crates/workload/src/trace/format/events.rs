@@ -1,5 +1,6 @@
-//! The shared part of the three forms of Linux block traces (text of blkparse, binary files of blktrace,
-//! text of ftrace). A request appears once per action, and only one action is read.
+//! The parts that the three forms of Linux block traces share: text of blkparse, binary files of
+//! blktrace, and text of ftrace. A request appears once for each action, and only one action is
+//! read.
 
 use flashgc_base::spec::count;
 use rustc_hash::FxHashMap;
@@ -9,21 +10,22 @@ use crate::Op;
 use crate::trace::Request;
 use crate::trace::parse::{BadField, Cursor};
 
-/// The formats from which only one action is read.
+/// The formats of which only one action is read.
 pub(crate) const FORMATS: [&str; 3] = ["blkparse", "blktrace", "ftrace"];
 
-/// The actions that can be read, those preferred by default first: issued to the device, queued by the
-/// host, completed.
+/// The actions that can be read: first those preferred by default, in this order: issued to the
+/// device, queued by the host, completed.
 pub const ACTIONS: [&str; 5] = ["D", "Q", "C", "I", "G"];
 const PREFERRED: [char; 3] = ['D', 'Q', 'C'];
 
-/// Returns the chosen action, or else the first preferred one that is `present`.
+/// Returns the chosen action or, if none is chosen, the first preferred action that is `present`.
 pub(super) fn choose(chosen: Option<char>, present: impl Fn(char) -> bool) -> char {
     let first = || PREFERRED.into_iter().find(|action| present(*action));
     chosen.or_else(first).unwrap_or(PREFERRED[0])
 }
 
-/// Reads the number of a device, as Linux packs it: 12 bits of major, 20 bits of minor number.
+/// Parses the number of a device, packed as in Linux: 12 bits of the major number, 20 bits of the
+/// minor number.
 pub(super) fn device(at: &mut Cursor<'_>) -> Result<u32, BadField> {
     let start = at.at;
     let major = at.small("a device, major,minor")?;
@@ -35,9 +37,9 @@ pub(super) fn device(at: &mut Cursor<'_>) -> Result<u32, BadField> {
     Ok(major << 20 | minor)
 }
 
-/// The meaning of an RWBS field.
+/// The meaning of an RWBS field (operation and modifiers).
 pub(super) struct Rwbs {
-    /// The operation; `None` if it moves no data of its own.
+    /// The operation; `None` if the request moves no data of its own.
     pub op: Option<Op>,
     /// `true` if the device flushes first.
     pub flush: bool,
@@ -45,10 +47,11 @@ pub(super) struct Rwbs {
     pub fua: bool,
 }
 
-/// The flushes of the event read last: one before its request or instead of it, and one behind it.
+/// The flushes of the event read last: one before its request or instead of it, and one after it.
 ///
-/// Linux gives a device without FUA a flush behind the write instead, and so do we. A flush of a buffer
-/// that holds the write makes its data durable, so it promises at least as much.
+/// For a device without FUA, Linux adds a flush after the write. This code does the same for FUA
+/// writes. A flush of a buffer that has the write makes its data durable, so it guarantees at least
+/// as much.
 #[derive(Default)]
 pub(super) struct Flushes {
     pub before: Option<Request>,
@@ -56,30 +59,30 @@ pub(super) struct Flushes {
 }
 
 impl Flushes {
-    /// Notes the flushes of an event.
+    /// Sets the flushes of an event.
     pub fn note(&mut self, before: bool, behind: bool, time_ns: u64, device: u32) {
         let flush = Request::flush(time_ns, device);
         *self = Self { before: before.then_some(flush), behind: behind.then_some(flush) };
     }
 }
 
-/// The requests that the driver has given back (action R) after their issue. Their next issue is the same
-/// request once more and is left out.
+/// The requests that the driver has given back (action R) after they were issued. When such a
+/// request is issued again, it is the same request, and is left out.
 #[derive(Default)]
 pub(super) struct Requeues {
-    /// The bytes issued before, by device and first byte.
+    /// The bytes that were issued and given back, by device and first byte.
     given_back: FxHashMap<(u32, i64), u64>,
     left_out: u64,
 }
 
 impl Requeues {
-    /// Notes a request that was given back.
+    /// Notes that a request was given back.
     #[cold]
     pub fn note(&mut self, request: &Request) {
         self.given_back.insert((request.device, request.offset), request.size);
     }
 
-    /// Returns the part of an issued request that was not issued before.
+    /// Returns the part of an issued request that was not issued before; `None` if all of it was.
     #[inline]
     pub fn issue(&mut self, request: Request) -> Option<Request> {
         if self.given_back.is_empty() { Some(request) } else { self.again(request) }
@@ -91,12 +94,12 @@ impl Requeues {
             return Some(request);
         };
         self.left_out += 1;
-        // Other requests may have been merged into it in the meantime.
+        // Other requests may have been merged into it since then.
         let size = request.size.checked_sub(before).filter(|size| *size > 0)?;
         Some(Request { offset: request.offset + before as i64, size, ..request })
     }
 
-    /// Returns the end of a note on the requests that were left out, if there are any.
+    /// Returns the end of a note about the requests that were left out; empty if there are none.
     pub fn said(&self) -> String {
         match self.left_out {
             0 => String::new(),
@@ -107,14 +110,14 @@ impl Requeues {
     }
 }
 
-/// Reads an RWBS field. An `F` (flush) may come first, and modifiers follow the operation.
+/// Parses an RWBS field. It may begin with `F` (flush), and modifiers follow the operation.
 pub(super) fn rwbs(at: &mut Cursor<'_>) -> Result<Rwbs, BadField> {
     let start = at.at;
     let word = at.word();
     if word.is_empty() || !word.iter().all(|letter| b"RWDNFASMBEZOCU".contains(letter)) {
         return at.bad(start, "an RWBS field, for example R, W, DS or FWS");
     }
-    // The other operations on zones move no data.
+    // Of the operations on zones, only zone appends move data.
     if word.starts_with(b"ZA") {
         return at.bad(start, "a request whose place is known: a zone append has none yet");
     }
@@ -123,14 +126,15 @@ pub(super) fn rwbs(at: &mut Cursor<'_>) -> Result<Rwbs, BadField> {
         [b'R', rest @ ..] => (Some(Op::Read), rest),
         [b'W', rest @ ..] => (Some(Op::Write), rest),
         [b'D', rest @ ..] => (Some(Op::Trim), rest),
-        // Kernels before 6.7 have no letter for write-zeroes. Other operations under N have no sectors.
+        // Kernels before 6.7 have no letter for write-zeroes and show `N`. Other operations shown
+        // as `N` have no sectors.
         [b'N', rest @ ..] => (Some(Op::Write), rest),
         rest => (None, rest),
     };
     Ok(Rwbs { op, flush, fua: op == Some(Op::Write) && modifiers.contains(&b'F') })
 }
 
-/// Reads `SECTOR + SECTORS ... [PROCESS]` up to the end of the line. Returns `None` for 0 sectors.
+/// Parses `SECTOR + SECTORS ... [PROCESS]` to the end of the line. Returns `None` for 0 sectors.
 pub(super) fn extent(at: &mut Cursor<'_>) -> Result<Option<(Scaled, Scaled)>, BadField> {
     const SECTORS: &str = "a whole number of sectors";
     let offset = scaled(at, SECTOR, "a sector number")?;

@@ -51,7 +51,7 @@ pub(super) static FORMAT_V3: Format = Format {
     open: |input, options| super::open_text(Iolog::<3>::default(), input, options),
 };
 
-/// Returns `true` for the first line of a log of this version.
+/// Returns `true` for the first line of a log of version `VERSION`.
 fn is_first<const VERSION: u8>(line: &[u8]) -> bool {
     let words = line.trim_ascii().strip_prefix(b"fio version ");
     words.and_then(|words| words.strip_suffix(b" iolog")) == Some(&[b'0' + VERSION])
@@ -89,11 +89,11 @@ impl TextFormat for V1 {
     }
 }
 
-/// The reader of versions 2 and 3.
+/// The parser of versions 2 and 3.
 #[derive(Default)]
 struct Iolog<const VERSION: u8> {
     files: HashMap<Vec<u8>, u32>,
-    /// The time at which the last wait ended (version 2).
+    /// The time at which the last wait ended, in microseconds (version 2).
     waited_us: u64,
 }
 
@@ -116,7 +116,7 @@ impl<const VERSION: u8> TextFormat for Iolog<VERSION> {
 
     fn parse(&mut self, line: &[u8]) -> Result<Option<Request>, BadField> {
         let mut at = Cursor::new(line);
-        // Every job of `numjobs` begins a log of its own in the same file.
+        // Every job of `numjobs` begins its own log in the same file.
         if line.starts_with(b"fio version ") && is_first::<VERSION>(line) {
             return Ok(None);
         }

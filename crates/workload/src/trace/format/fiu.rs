@@ -21,14 +21,14 @@ pub(super) static FORMAT: Format = Format {
 #[derive(Default)]
 struct Fiu;
 
-/// A reader that takes words off the right end of a line.
+/// A parser that takes words from the right end of a line.
 struct FromRight<'a> {
     line: &'a [u8],
     end: usize,
 }
 
 impl<'a> FromRight<'a> {
-    /// Takes the last word left, with its place. It is empty at the start of the line.
+    /// Takes the last word that is left, with its position. It is empty when no word is left.
     fn word(&mut self) -> Cursor<'a> {
         let blank = |byte: &u8| *byte == b' ' || *byte == b'\t';
         let end = self.line[..self.end].iter().rposition(|b| !blank(b)).map_or(0, |at| at + 1);
@@ -71,7 +71,8 @@ impl TextFormat for Fiu {
         left.blank("a blank after the timestamp")?;
         left.integer("a process id")?;
         left.blank("a process name after the process id")?;
-        // Packed as in Linux: 12 bits of major, 20 bits of minor number.
+        // The number is packed as in Linux: 12 bits of the major number, 20 bits of the minor
+        // number.
         let device = u32::try_from(major << 20 | minor)
             .ok()
             .filter(|_| major < 1 << 12 && minor < 1 << 20)

@@ -35,8 +35,8 @@ pub(super) static FORMAT: Format = Format {
     },
 };
 
-/// The event of each action, with `true` if it prints a number of bytes, and `true` if it prints a
-/// command in parentheses.
+/// For each action: its event, `true` if the event prints a number of bytes, and `true` if it
+/// prints a command in parentheses.
 const EVENTS: [(char, &str, bool, bool); 5] = [
     ('D', "block_rq_issue", true, true),
     ('Q', "block_bio_queue", false, false),
@@ -56,7 +56,7 @@ struct Ftrace {
     requeues: Requeues,
 }
 
-/// A line, read up to the colon after its event.
+/// The beginning of a line, parsed up to the colon after its event.
 struct Event<'a> {
     time_ns: u64,
     name: &'a [u8],
@@ -78,8 +78,8 @@ impl Ftrace {
     }
 }
 
-/// Reads the event of a line. A task's name may hold blanks and brackets, so the first CPU number that a
-/// time follows counts.
+/// Parses the event of a line. The name of a task may have blanks and brackets, so the CPU number
+/// is the first number in brackets that a time follows.
 fn event(line: &[u8]) -> Option<Event<'_>> {
     memchr::memchr_iter(b'[', line).find_map(|open| {
         let mut at = Cursor { line, at: open + 1 };
@@ -91,7 +91,7 @@ fn event(line: &[u8]) -> Option<Event<'_>> {
         at.blank("").ok()?;
         let mut start = at.at;
         if !at.word().ends_with(b":") {
-            at.blank("").ok()?; // behind the flags
+            at.blank("").ok()?; // skips the flags
             start = at.at;
         }
         at.at = start;

@@ -1,5 +1,5 @@
-//! The formats, one file each, and the list of them. The list feeds detection, help, the
-//! documentation's check and the tests; a new format needs its file and its line here.
+//! The formats, one in each file, and the list of them. Detection, help, the check of the
+//! documentation and the tests use the list. A new format needs its file and its line in the list.
 
 pub mod native;
 
@@ -51,33 +51,34 @@ use crate::Op;
 pub(crate) use csv::header as csv_header;
 pub use events::ACTIONS;
 
-/// A trace format, with the information that people need to recognise and read it.
+/// A trace format, with the information that users need to recognise and read it.
 #[derive(Debug)]
 pub struct Format {
-    /// The name that people type after `--format`.
+    /// The name that users type after `--format`.
     pub name: &'static str,
-    /// The writer of the format, in one line.
+    /// The program that writes the format, in one line.
     pub summary: &'static str,
     /// The columns or fields, left to right, with their units.
     pub columns: &'static str,
-    /// A made-up line of the format; empty for binary formats.
+    /// An invented line of the format; empty for binary formats.
     pub example: &'static str,
-    /// The marks that detection looks for.
+    /// The properties that detection looks for.
     pub detection: &'static str,
-    /// The surprises of the format; empty if there are none.
+    /// The pitfalls of the format; empty if there are none.
     pub traps: &'static str,
     /// `true` if a file holds one device only, numbered 0.
     pub single_device: bool,
-    /// `true` if requests are a program's references to memory, not a host's to a drive.
+    /// `true` if requests are a program's references to memory, not requests of a host.
     pub references: bool,
-    /// Scores the start of a file: 0 if it does not fit, else the number of lines or records that do, or
-    /// `MARKED`.
+    /// Scores the start of a file: 0 if it does not fit, otherwise the number of lines or records
+    /// that fit, or `MARKED`.
     pub(crate) sniff: fn(&Sample) -> usize,
     pub(crate) open: Open,
 }
 
 impl Format {
-    /// The format of lines without marks of their own, of several devices' requests. Its texts are empty.
+    /// The format of lines with the parser `F`, which have no mark and several devices. Its texts
+    /// are empty.
     const fn of_lines<F: TextFormat + Default>() -> Self {
         Self {
             name: "",
@@ -94,8 +95,8 @@ impl Format {
     }
 }
 
-/// The score of a file with a format's own mark, a first line or magic bytes. It beats any number of
-/// lines.
+/// The score of a file that has the mark of a format: a first line, or magic bytes. It is higher
+/// than any number of lines.
 const MARKED: usize = usize::MAX;
 
 type Open = fn(Input, &ReadOptions) -> Result<Box<dyn Decoder>, TraceError>;
@@ -108,15 +109,16 @@ impl PartialEq for Format {
 
 impl Eq for Format {}
 
-/// The number that a request's device gets.
+/// The numbers that devices get.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceNumbers {
-    /// The number in the trace (disk, LUN, volume, ASU).
+    /// The number in the trace (of the disk, LUN, volume or ASU).
     #[default]
     Native,
-    /// The rank, from 0, among all devices of the trace, sorted by the text of their native numbers (so
-    /// 10 comes before 2), as in the normalised copies of public traces. Ranking reads the file once
-    /// more, unless the format has a single device. Traces in our own formats keep their numbers.
+    /// The rank among all devices of the trace, from 0. Devices are sorted by the text of their
+    /// native numbers, so that 10 comes before 2, as in the normalised copies of public traces.
+    /// Ranking needs another pass over the file, unless the format has a single device. Traces in
+    /// flashgc's own formats keep their numbers.
     Ranked,
 }
 
@@ -125,26 +127,26 @@ pub enum DeviceNumbers {
 pub struct ReadOptions {
     /// The format; `None` detects it.
     pub format: Option<&'static Format>,
-    /// The treatment of bad lines.
+    /// The choice of what to do with bad lines.
     pub on_bad_line: OnBadLine,
     /// The native numbers of the devices to read; empty for all.
     pub devices: Vec<u32>,
-    /// The numbers that devices get.
+    /// The choice of the numbers that devices get.
     pub device_numbers: DeviceNumbers,
-    /// The action that is read from Linux block traces, one of
-    /// [`ACTIONS`]; `None` chooses.
+    /// The action that is read from Linux block traces, one of [`ACTIONS`]; with `None`, the reader
+    /// chooses.
     pub blkparse_action: Option<char>,
-    /// The columns of the trace's lines, in place of a format.
+    /// The columns of the trace's lines, instead of a format.
     pub columns: Option<Arc<Layout>>,
-    /// The places of a database's relations on its disk, for logs of `pg_waldump`.
+    /// The places of a database's relations on its disk, for output of `pg_waldump`.
     pub relations: Option<Arc<Relations>>,
-    /// The treatment of times that go back.
+    /// The choice of what to do if times go back.
     pub disorder: Disorder,
-    /// `true` if flushes are among the requests. Else they are counted and left out.
+    /// `true` if flushes are kept among the requests. Otherwise they are counted and left out.
     pub keep_flushes: bool,
 }
 
-/// Every format, the most common ones first.
+/// All formats, with the most common ones first.
 pub static FORMATS: &[&Format] = &[
     &msr::FORMAT,
     &alibaba::FORMAT,
@@ -189,20 +191,20 @@ pub fn find(name: &str) -> Result<&'static Format, SpecError> {
 /// The start of a file, cut into lines if it is text.
 pub(crate) struct Sample<'a> {
     pub bytes: &'a [u8],
-    /// `true` if the file has no more.
+    /// `true` if the sample is the whole file.
     pub is_all: bool,
     pub lines: Vec<&'a [u8]>,
-    /// Whole lines from the middle and from the end of the file, if they are known.
+    /// Whole lines from the middle and from the end of the file; empty if they are not known.
     pub later: Vec<u8>,
 }
 
 impl<'a> Sample<'a> {
-    /// The number of lines that tell formats apart. A few hundred take no time.
+    /// The number of lines that detection uses. A few hundred take almost no time.
     const LINES: usize = 300;
 
     pub fn new(bytes: &'a [u8], is_all: bool) -> Self {
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        // The last line of a sample may be cut; it is only used if there is no other.
+        // The last line of a sample may be incomplete, so it is used only if there is no other.
         let cut = if is_all { None } else { memchr::memrchr(b'\n', text) };
         let lines = text[..cut.unwrap_or(text.len())]
             .split(|&byte| byte == b'\n')
@@ -213,24 +215,26 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// Scores a text format: half of the lines must parse, and some must be requests.
+/// Scores a text format: half of the lines must parse, and some of them must be requests.
 fn sniff_text<F: TextFormat>(format: F, sample: &Sample) -> usize {
     sniff_lines(format, sample).len()
 }
 
-/// Returns the sample's lines that are requests in this format; none if most lines do not parse.
+/// Returns the sample's lines that are requests in this format; an empty list if most lines do not
+/// parse.
 fn sniff_lines<'a, F: TextFormat>(mut format: F, sample: &Sample<'a>) -> Vec<&'a [u8]> {
     let (mut good, mut bad) = (Vec::new(), 0);
     let mut ignored = 0;
     for (number, line) in sample.lines.iter().enumerate() {
         match read_line(&mut format, line) {
             Ok(Some(_)) => good.push(*line),
-            // A number out of range is an error of that line, not a sign of another format.
+            // A number out of range is an error of that line, not evidence of another format.
             Err(bad) if bad.range && has_columns(&format, line) => good.push(*line),
             Ok(None) => ignored += 1,
             Err(_) if line.trim_ascii().is_empty() => {}
             Err(_) if format.is_names(line) => {}
-            // Names that are not this format's are evidence against it, whatever the shape below them.
+            // If the names are not those of this format, they are evidence against it, even if the
+            // lines below fit.
             Err(_) if number == 0 && F::COMMA && is_header::<F>(line) => return Vec::new(),
             Err(_) => bad += 1,
         }
@@ -246,7 +250,7 @@ fn open_text<F: TextFormat>(
     Ok(Box::new(TextDecoder::new(input, format, options.on_bad_line)))
 }
 
-/// A number with its unit in bytes and its place in the line.
+/// A number, the bytes of its unit, and its position in the line.
 #[derive(Clone, Copy)]
 pub(crate) struct Scaled {
     pub value: u64,
@@ -254,7 +258,7 @@ pub(crate) struct Scaled {
     pub at: usize,
 }
 
-/// Reads a whole number of units.
+/// Parses a whole number of units.
 #[inline]
 fn scaled(at: &mut Cursor<'_>, unit: u64, expected: &'static str) -> Result<Scaled, BadField> {
     let start = at.at;
@@ -263,12 +267,12 @@ fn scaled(at: &mut Cursor<'_>, unit: u64, expected: &'static str) -> Result<Scal
 
 const SECTOR: u64 = 512;
 
-/// The bounds of offsets and sizes in every format, as messages name them.
+/// The limits of offsets and sizes in every format, as error messages name them.
 const OFFSET_FITS: &str = "an offset below 2^63 bytes";
 const END_FITS: &str = "offset + size of at most 2^63 bytes";
 const TRANSFER_FITS: &str = "a size of at most 4 GiB (only discards may be larger)";
 
-/// Makes a request and checks that it lies inside 2^63 bytes.
+/// Makes a request and checks that it ends at or below byte 2^63.
 #[inline]
 pub(crate) fn request(
     time_ns: u64,
@@ -286,7 +290,7 @@ pub(crate) fn request(
     check(time_ns, op, device, first, bytes, size.at)
 }
 
-/// Makes a request like [`request`], from an offset that may be negative.
+/// Makes a request like [`request`], but allows a negative offset.
 #[inline]
 pub(crate) fn check(
     time_ns: u64,
@@ -305,7 +309,7 @@ pub(crate) fn check(
     Ok(Some(Request { time_ns, offset, size, device, op, ..Request::default() }))
 }
 
-/// Returns the operation that a word or letter names.
+/// Returns the operation that a word or letter means.
 #[inline]
 pub(crate) fn operation(word: &[u8]) -> Option<Op> {
     match word {
@@ -316,17 +320,17 @@ pub(crate) fn operation(word: &[u8]) -> Option<Op> {
     }
 }
 
-/// Returns the operation that a word names, with or without blanks around it.
+/// Returns the operation that a word means, with or without blanks around it.
 pub fn operation_of(word: &str) -> Option<Op> {
     operation(word.trim().as_bytes())
 }
 
-/// Returns the operation of a SCSI command. `None` if it moves no data, or if its blocks are not in the
-/// command itself (UNMAP).
+/// Returns the operation of a SCSI command; `None` if it moves no data, or if its blocks are not in
+/// the command itself (UNMAP).
 pub(crate) fn scsi_operation(opcode: u16) -> Option<Op> {
     match opcode {
         0x08 | 0x28 | 0xa8 | 0x88 => Some(Op::Read),
-        // The last three are WRITE AND VERIFY, which writes as WRITE does.
+        // The last three codes are WRITE AND VERIFY, which writes like WRITE.
         0x0a | 0x2a | 0xaa | 0x8a | 0x2e | 0xae | 0x8e => Some(Op::Write),
         _ => None,
     }

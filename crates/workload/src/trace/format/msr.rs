@@ -19,15 +19,15 @@ pub(super) static FORMAT: Format = Format {
     ..Format::of_lines::<Msr>()
 };
 
-/// The hosts seen, in order of appearance. Nearly all files have one, so the current one is kept at
-/// hand.
+/// The hosts seen so far, in order of appearance. Nearly all files have one host, so the current
+/// one is kept for a fast comparison.
 #[derive(Default)]
 struct Msr {
     hosts: Vec<Vec<u8>>,
     current: usize,
 }
 
-/// The number of disks of one host. The next host's disks follow.
+/// The numbers of devices reserved for the disks of one host. The disks of the next host follow.
 const DISKS: u64 = 1 << 16;
 
 impl Msr {

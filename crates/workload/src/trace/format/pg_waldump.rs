@@ -1,4 +1,5 @@
-//! The text that `pg_waldump` prints of PostgreSQL's write-ahead log. Reads lines.
+//! The text of PostgreSQL's write-ahead log that `pg_waldump` prints. Reads lines; knows nothing of
+//! files.
 
 use std::collections::HashMap;
 use std::collections::VecDeque;
@@ -38,29 +39,31 @@ pub(super) static FORMAT: Format = Format {
 #[derive(Default)]
 struct PgWaldump {
     relations: Option<Arc<Relations>>,
-    /// The files and forks by their text, numbered in order of appearance.
+    /// The numbers of files and forks by their text, in order of appearance.
     files: HashMap<Vec<u8>, u32>,
-    /// The further blocks of the line read last.
+    /// The blocks of the line parsed last, except its first block.
     more: VecDeque<Request>,
     clock: Clock,
 }
 
-/// The time of the last commit or abort, which all lines up to the next one get.
+/// The time of the last commit or abort. All lines up to the next commit or abort get this time.
 #[derive(Default)]
 struct Clock {
-    /// The time of the first one, since 1970 on the clock that was printed, and its text.
+    /// The first time: its nanoseconds since 1970 on the printed clock, and its text; `None` before
+    /// it.
     first: Option<(u64, String)>,
     zone: Vec<u8>,
-    /// The latest time, since the first.
+    /// The latest time, in nanoseconds since the first.
     now_ns: u64,
 }
 
-/// The largest step back from one commit to the next in the log. The server reads its clock shortly
-/// before it writes the record, so commits at the same time may be in the log in any order.
+/// The largest step back, in nanoseconds, from one commit to the next in the log. The server reads
+/// its clock shortly before it writes a record, so commits of the same time can be in the log in
+/// any order.
 const BACK_NS: u64 = 1_000_000_000;
 
 impl Clock {
-    /// Reads the time of a commit: `2022-12-01 10:13:39.516558 UTC`.
+    /// Parses the time of a commit: `2022-12-01 10:13:39.516558 UTC`.
     fn read(&mut self, at: &mut Cursor<'_>) -> Result<(), BadField> {
         let start = at.at;
         let since_1970 = timestamp(at).or(Err(BadField::new(
@@ -94,7 +97,7 @@ impl Clock {
     }
 }
 
-/// Reads a date and a time of day, up to the blank after them. Returns nanoseconds since 1970.
+/// Parses a date and a time of day, up to the blank after them. Returns nanoseconds since 1970.
 fn timestamp(at: &mut Cursor<'_>) -> Result<u64, BadField> {
     let bad = BadField::new(at.at, "");
     let mut part = |end: u8, least: u64, most: u64| {
@@ -109,7 +112,8 @@ fn timestamp(at: &mut Cursor<'_>) -> Result<u64, BadField> {
     if ns >= 61 * 1_000_000_000 || at.blank("").is_err() {
         return Err(bad);
     }
-    // Days since 1970 of the proleptic Gregorian calendar, with years that begin in March.
+    // The days since year 0 in the proleptic Gregorian calendar. Years begin in March here, so that
+    // the leap day is the last.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1;
     let seconds = (days - 719_468) * 86_400 + hour * 3600 + minute * 60;
@@ -127,7 +131,7 @@ impl TextFormat for PgWaldump {
         if !line.starts_with(b"rmgr: ") {
             return Err(BadField::new(0, "a record, which starts with rmgr:"));
         }
-        // Every record has a description, and its blocks follow it.
+        // Every record has a description, and the blocks of the record come after it.
         let description = memchr::memmem::find(line, DESCRIPTION)
             .ok_or(BadField::new(line.len(), "desc: and what the record does"))?
             + DESCRIPTION.len();
@@ -180,7 +184,8 @@ impl TextFormat for PgWaldump {
 }
 
 impl PgWaldump {
-    /// Sets the clock by a commit or an abort: `COMMIT 2022-12-01 ...`, `COMMIT_PREPARED 735: 2022-...`.
+    /// Sets the clock to the time of a commit or an abort: `COMMIT 2022-12-01 ...`,
+    /// `COMMIT_PREPARED 735: 2022-...`.
     fn end_of_transaction(&mut self, mut at: Cursor<'_>) -> Result<(), BadField> {
         match at.word() {
             b"COMMIT" | b"ABORT" => {}
@@ -194,7 +199,7 @@ impl PgWaldump {
         self.clock.read(&mut at)
     }
 
-    /// Adds a write for a changed block of a file. `at` is its place in the line.
+    /// Adds a write for a changed block of a file. `at` is the position of the block in the line.
     fn change(&mut self, file: &[u8], block: u64, at: usize) -> Result<(), BadField> {
         let time_ns = self.clock.now_ns;
         if let Some(relations) = &self.relations {
@@ -224,7 +229,7 @@ mod tests {
 
     #[test]
     fn times_are_nanoseconds_since_1970() {
-        // As `date -u -d TIME +%s` prints them.
+        // The expected values are from `date -u -d TIME +%s`.
         for (text, seconds) in [
             ("1970-01-01 00:00:00 UTC", 0),
             ("2000-02-29 23:59:59 UTC", 951_868_799),

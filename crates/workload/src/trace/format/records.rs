@@ -1,5 +1,5 @@
-//! A decoder of binary records: of one length, or with their length near their start. It reports bad
-//! records and does not know the meaning of good ones.
+//! A decoder of binary records. Records have a fixed length, or their length is near their start.
+//! The decoder reports bad records and does not know the meaning of good ones.
 
 use flashgc_base::naming::choice;
 
@@ -10,22 +10,22 @@ use crate::trace::lines::{Counts, Decoder, OnBadLine};
 use crate::trace::parse::BadField;
 use crate::trace::window::Window;
 
-/// A format of records whose lengths follow from their first bytes.
+/// A format of records whose length follows from their first bytes.
 pub(super) trait RecordFormat: Send + 'static {
     /// The name of the format.
     const NAME: &'static str;
-    /// The number of bytes that every record has. Its length follows from them.
+    /// The smallest number of bytes of a record. The length of the record follows from these bytes.
     const LEAST: usize;
 
-    /// Returns the length of the record that starts with these [`LEAST`](Self::LEAST) bytes, at most
-    /// [`CHUNK`](crate::trace::window::CHUNK). After an error nothing more can be read.
+    /// Returns the length of the record that starts with these [`LEAST`](Self::LEAST) bytes, at
+    /// most [`CHUNK`](crate::trace::window::CHUNK). After an error, no more records can be read.
     fn length(&self, head: &[u8]) -> Result<usize, BadValue>;
 
-    /// Reads one whole record. Returns `None` for a good record that is no request.
+    /// Parses one whole record. Returns `None` for a good record that is not a request.
     fn parse(&mut self, record: &[u8]) -> Result<Option<Request>, BadField>;
 
     /// Takes the flushes of the record read last: one before its request or instead of it, and one
-    /// behind it.
+    /// after it.
     fn flushes(&mut self) -> [Option<Request>; 2] {
         [None, None]
     }
@@ -39,14 +39,14 @@ pub(super) trait RecordFormat: Send + 'static {
     }
 }
 
-/// The order of the bytes of a number.
+/// The order of the bytes in a number.
 #[derive(Clone, Copy)]
 pub(crate) enum ByteOrder {
     Little,
     Big,
 }
 
-/// Reading numbers of a record by the place of their first byte.
+/// Reads numbers of a record at the position of their first byte.
 impl ByteOrder {
     #[inline]
     pub(crate) fn u16_at(self, record: &[u8], at: usize) -> u16 {
@@ -78,27 +78,27 @@ impl ByteOrder {
     }
 }
 
-/// A value that makes a record unreadable.
+/// A value because of which a record cannot be read.
 pub(super) struct BadValue {
-    /// The value, in words.
+    /// The value, as a text for messages.
     pub value: String,
-    /// The expected value, in words.
+    /// The expected value, as a text for messages.
     pub expected: &'static str,
     /// The advice to the user.
     pub hint: String,
 }
 
-/// Returns the option that skips what is bad, for a hint.
+/// Returns the option that skips bad records, for a hint.
 fn skip() -> String {
     choice("on_bad_line", "skip")
 }
 
-/// Returns the hint for a file whose rest cannot be read.
+/// Returns the hint for a file whose remainder cannot be read.
 pub(super) fn fetch_again() -> String {
     format!("fetch the file again, or {}", leave_out_the_rest())
 }
 
-/// Returns the part of a hint that says how to read what comes before.
+/// Returns the part of a hint that says how to read the records before the fault.
 pub(super) fn leave_out_the_rest() -> String {
     format!("{} leaves the rest out", skip())
 }
@@ -125,7 +125,8 @@ impl<F: RecordFormat> Records<F> {
         Ok(Box::new(Self { window, format, on_bad_line, record: 0, counts: Counts::default() }))
     }
 
-    /// Makes `wanted` bytes of the next record available, or all that there are. Returns their number.
+    /// Makes `wanted` bytes of the next record available, or all bytes left if they are fewer.
+    /// Returns how many are available.
     fn have(&mut self, wanted: usize) -> Result<usize, TraceError> {
         if self.window.filled - self.window.start < wanted && !self.window.at_end {
             self.window.refill()?;
@@ -138,14 +139,14 @@ impl<F: RecordFormat> Records<F> {
         TraceError::new(self.window.path(), fault, message).at(place).hint(hint)
     }
 
-    /// Ends the reading, because the rest cannot be read. That is an error unless bad records are
+    /// Stops reading, because the remainder cannot be read. This is an error unless bad records are
     /// skipped.
     fn give_up(&mut self, error: TraceError) -> Result<(), TraceError> {
         if self.on_bad_line == OnBadLine::Stop {
             return Err(error);
         }
         self.counts.skipped += 1;
-        // The rest of the input is not read.
+        // The remainder of the input is not read.
         (self.window.start, self.window.filled, self.window.at_end) = (0, 0, true);
         Ok(())
     }
@@ -184,7 +185,7 @@ impl<F: RecordFormat> Records<F> {
 
 impl<F: RecordFormat> Decoder for Records<F> {
     fn next_block(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
-        /// The number of requests returned at a time.
+        /// The number of requests that one call returns.
         const BLOCK: usize = 4096;
         let before = out.len();
         while out.len() < before + BLOCK {
@@ -229,7 +230,8 @@ impl<F: RecordFormat> Decoder for Records<F> {
     }
 }
 
-/// Returns the number of records of a sample that are requests, up to the first that cannot be one.
+/// Returns the number of records of a sample that are requests, up to the first record that cannot
+/// belong to the format.
 pub(super) fn sniff<F: RecordFormat>(mut format: F, mut bytes: &[u8]) -> usize {
     let mut good = 0;
     for _ in 0..300 {

@@ -1,5 +1,5 @@
-//! The line that trace-driven simulators read: time, device, sector, size and a last column, separated
-//! by blanks. Simulators differ in the units of time and size and in the last column.
+//! The lines that trace-driven simulators read: time, device, sector, size and one more column,
+//! separated by blanks. Simulators differ in the units of time and size, and in the last column.
 
 use std::collections::HashMap;
 
@@ -7,17 +7,17 @@ use super::{SECTOR, Scaled, scaled};
 use crate::Op;
 use crate::trace::parse::{BadField, Cursor, MILLISECONDS};
 
-/// The columns of one simulator's line.
+/// The columns of a line of one simulator.
 pub(super) struct Line {
     /// `true` if times are milliseconds with a fraction, `false` if they are whole nanoseconds.
     pub milliseconds: bool,
-    /// The separator behind the third column and the column itself, as messages expect them.
+    /// The texts for messages about the separator after the third column, and about that column.
     pub sector: (&'static str, &'static str),
-    /// The bytes of one unit of the fourth column, and the column as messages expect it.
+    /// The bytes of one unit of the fourth column, and the text for messages about it.
     pub size: (u64, &'static str),
 }
 
-/// The columns before the last one.
+/// The values of the columns before the last one.
 pub(super) struct Columns {
     pub time_ns: u64,
     pub device: u32,
@@ -26,7 +26,7 @@ pub(super) struct Columns {
 }
 
 impl Line {
-    /// Reads the columns before the last one, and the blank before that.
+    /// Parses the columns before the last one, and the blank after them.
     #[inline]
     pub(super) fn read(&self, at: &mut Cursor<'_>) -> Result<Columns, BadField> {
         at.skip_blanks();
@@ -50,7 +50,7 @@ impl Line {
     }
 }
 
-/// Reads a column that is 0 for a write and 1 for a read.
+/// Parses a column that is 0 for a write and 1 for a read.
 #[inline]
 pub(super) fn write_or_read(at: &mut Cursor<'_>) -> Result<Op, BadField> {
     let start = at.at;
@@ -62,9 +62,9 @@ pub(super) fn write_or_read(at: &mut Cursor<'_>) -> Result<Op, BadField> {
     Ok(op)
 }
 
-/// Returns the number of marks of FlashSim's converter in the lines: tabs, times with six decimals, and
-/// sizes that are no multiples of 8, hence not sectors of whole pages. DiskSim's own traces have them,
-/// too, so they prove nothing.
+/// Returns the number of marks of FlashSim's converter in the lines: tabs, times with six decimals,
+/// and sizes that are not multiples of 8, hence not sectors of whole pages. DiskSim's own traces
+/// can have these marks, too, so they prove nothing.
 fn flashsim_telltales(lines: &[&[u8]]) -> usize {
     let blank = |byte: &u8| *byte == b' ' || *byte == b'\t';
     let column = |line: &[u8], number: usize| {
@@ -82,8 +82,8 @@ fn flashsim_telltales(lines: &[&[u8]]) -> usize {
     [tabs, decimals, pages].into_iter().filter(|telltale| *telltale).count()
 }
 
-/// Returns the number of requests that begin where the one before them on the same device ended, if sizes
-/// count sectors, and if they count pages of 4 KiB.
+/// Returns two numbers of requests that begin where the previous request on the same device ended:
+/// if sizes count sectors, and if they count pages of 4 KiB.
 pub(super) fn sequential(lines: &[&[u8]]) -> (usize, usize) {
     let line = Line { milliseconds: true, sector: ("", ""), size: (SECTOR, "") };
     let mut ends: HashMap<u32, (u64, u64)> = HashMap::new();
@@ -101,8 +101,8 @@ pub(super) fn sequential(lines: &[&[u8]]) -> (usize, usize) {
     (sectors, pages)
 }
 
-/// Returns `true` if DiskSim explains the lines, and if FlashSim does. Runs of requests decide; without
-/// them only a file with no mark of FlashSim is DiskSim's alone.
+/// Returns `true` if the lines can be DiskSim's, and `true` if they can be FlashSim's. Sequential
+/// requests decide. Without them, only a file with no mark of FlashSim must be DiskSim's.
 pub(super) fn explained(lines: &[&[u8]]) -> (bool, bool) {
     match sequential(lines) {
         (sectors, pages) if sectors >= 2 && sectors >= 3 * pages => (true, false),

@@ -1,4 +1,4 @@
-//! HP Labs' SRT traces (cello 1992 and others). Decodes records.
+//! SRT traces of HP Labs (cello 1992 and others). Decodes records; knows nothing of files.
 
 use super::records::{BadValue, ByteOrder, RecordFormat, Records, fetch_again, leave_out_the_rest};
 use super::{Format, SECTOR, Sample, Scaled, request};
@@ -32,7 +32,7 @@ pub(super) static FORMAT: Format = Format {
     open,
 };
 
-/// The places of a record's fields, in bytes.
+/// The offsets of a record's fields, in bytes.
 const ID: usize = 4;
 const SECONDS: usize = 8;
 const MICROSECONDS: usize = 12;
@@ -44,7 +44,7 @@ const FLAGS: usize = 44;
 /// The types of records.
 const IO: u32 = 1;
 const SUSPECT: u32 = 4;
-/// The flag of a read.
+/// The bit that marks a read.
 const READ: u32 = 1;
 
 struct Srt;
@@ -108,7 +108,8 @@ impl RecordFormat for Srt {
     }
 }
 
-/// Returns the bytes of the header, with the form feed that ends it, or `None` if there is no header.
+/// Returns the length of the header in bytes, with the form feed that ends it; `None` if there is
+/// no header.
 fn header(sample: &[u8]) -> Option<usize> {
     const FORM_FEED: u8 = 0x0c;
     let end = memchr::memchr(FORM_FEED, sample)?;
@@ -117,7 +118,8 @@ fn header(sample: &[u8]) -> Option<usize> {
 
 fn sniff(sample: &Sample) -> usize {
     match header(sample.bytes) {
-        // A header of an unsupported version counts too; opening the file gives the error.
+        // A header of an unsupported version also counts, so that opening the file gives the right
+        // error.
         Some(_) => super::MARKED,
         None => super::records::sniff(Srt, sample.bytes),
     }

@@ -18,7 +18,7 @@ pub(super) static FORMAT: Format = Format {
     ..Format::of_lines::<SsdSim>()
 };
 
-/// A reader that watches for a second device.
+/// A parser that checks whether there is a second device.
 #[derive(Default)]
 struct SsdSim {
     device: Option<u32>,

@@ -1,4 +1,5 @@
-//! VMware vSCSI binary traces (CloudPhysics), versions 1 and 2. Decodes records of fixed size.
+//! VMware vSCSI binary traces (CloudPhysics), versions 1 and 2. Decodes records of fixed size;
+//! knows nothing of files.
 
 use std::marker::PhantomData;
 
@@ -44,7 +45,7 @@ pub(super) static FORMAT_V2: Format = Format {
     open: open::<V2>,
 };
 
-/// The places of a record's fields in one version, in bytes.
+/// The offsets of a record's fields in one version, in bytes.
 trait Layout: Send + 'static {
     const NAME: &'static str;
     const VERSION: u8;
@@ -96,7 +97,7 @@ fn parse<L: Layout>(record: &[u8]) -> Result<Option<Request>, BadField> {
     request(time_ns, op, 0, offset, size)
 }
 
-/// Returns the number of records of the sample that are requests, or 0 if most are not.
+/// Returns the number of records of the sample that are requests; 0 if most records are not.
 fn sniff<L: Layout>(sample: &Sample) -> usize {
     let records = sample.bytes.chunks_exact(L::RECORD).take(300);
     let total = records.len();
@@ -108,7 +109,7 @@ fn open<L: Layout>(input: Input, options: &ReadOptions) -> Result<Box<dyn Decode
     Records::open(input, Vscsi::<L>(PhantomData), options.on_bad_line, 0)
 }
 
-/// The reader of the records of one version.
+/// The parser of the records of one version.
 struct Vscsi<L>(PhantomData<L>);
 
 impl<L: Layout> RecordFormat for Vscsi<L> {

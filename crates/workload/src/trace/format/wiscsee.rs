@@ -1,4 +1,4 @@
-//! Digests of blkparse output that WiscSee writes. Reads lines; knows nothing of files.
+//! Summaries of blkparse output that WiscSee writes. Reads lines; knows nothing of files.
 
 use super::{Format, check, operation};
 use crate::trace::Request;

@@ -1,22 +1,24 @@
 //! The bytes of the `flashgc` format: header, block, index, trailer, and the coding of requests.
-//! No I/O. All numbers are little-endian.
+//! There is no I/O here. All numbers are little-endian.
 
 use crate::Op;
 use crate::trace::format::check;
 use crate::trace::request::{self, Asker, Coding, Declared, FIELDS, Field, Fields, Request};
 
-/// The first bytes of a file. As in PNG, the 0x89, the CR LF and the LF reveal a transfer in text mode.
+/// The first bytes of a file. As in PNG, the bytes 0x89, CR LF and LF show whether a transfer in
+/// text mode has changed the file.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89FGC\r\n\x1a\n";
-/// The newest version. Later versions than 4 have places for further fields. Version 3 has no clean events and
-/// no address space, version 2 no flushes, and version 1 no dirty events. All are read. A file is written as the
-/// oldest version that has a place for what it declares.
+/// The newest version. Versions later than 4 can have optional fields. Version 3 has no clean
+/// events and no address space, version 2 no flushes, and version 1 no dirty events. All versions
+/// can be read. A file is written in the oldest version that can store what it declares.
 pub(crate) const VERSION: u16 = newest(PLAIN);
-/// The oldest version that is written, without any further field.
+/// The oldest version that is written. It has no optional fields.
 const PLAIN: u16 = 4;
-/// The oldest version whose header has flags. Before it, a file has all fields of its version.
+/// The oldest version whose header has flags. Files of older versions have all fields of their
+/// version.
 const FLAGS: u16 = 6;
 
-/// Returns the newest version that a field has, or `than` if that is newer.
+/// Returns the newest version that a field needs, or `than` if that is newer.
 const fn newest(than: u16) -> u16 {
     let (mut newest, mut at) = (than, 0);
     while at < FIELDS.len() {
@@ -37,16 +39,17 @@ pub(crate) const INDEX_ENTRY: usize = 24;
 pub(crate) const TRAILER: usize = 40;
 pub(crate) const END_MAGIC: [u8; 8] = *b"FGC-END\n";
 
-/// The number of requests in a written block: some 30 KB, so that a random access decodes little.
+/// The number of requests in a block that is written. A block has about 30 KB, so that a random
+/// access decodes little.
 pub(crate) const BLOCK_REQUESTS: u32 = 4096;
-/// The largest number of requests in a block that is read, so that a damaged count cannot ask for much
-/// memory.
+/// The largest number of requests in a block that is read, so that a damaged count cannot request
+/// too much memory.
 pub(crate) const MAX_BLOCK_REQUESTS: u32 = 1 << 16;
-/// The largest number of bytes of a coded request: a tag, perhaps a kind, at most four integers of at most ten
-/// bytes, and what its fields take.
+/// The largest number of bytes of a coded request: a tag, possibly a kind, at most four integers of
+/// at most ten bytes each, and the bytes of its fields.
 const MAX_REQUEST: usize = 42 + field_bytes();
 
-/// Returns the largest number of bytes that the fields of a request take.
+/// Returns the largest number of bytes that the fields of one request need.
 const fn field_bytes() -> usize {
     let (mut bytes, mut at) = (0, 0);
     while at < FIELDS.len() {
@@ -60,7 +63,7 @@ const fn field_bytes() -> usize {
     bytes
 }
 
-/// The contents of a block's header.
+/// The contents of the header of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockHeader {
     pub payload: u32,
@@ -98,7 +101,7 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub version: u16,
-    /// The properties of all requests.
+    /// The properties that hold for all requests.
     pub declared: Declared,
 }
 
@@ -117,7 +120,7 @@ pub(crate) fn header(declared: Declared) -> [u8; HEADER] {
     bytes
 }
 
-/// Checks a file's header and decodes it. An error is a message.
+/// Checks and decodes the header of a file. An error is a message.
 pub(crate) fn check_header(bytes: &[u8]) -> Result<Header, String> {
     if bytes.len() < HEADER {
         let length = bytes.len();
@@ -135,7 +138,7 @@ pub(crate) fn check_header(bytes: &[u8]) -> Result<Header, String> {
     if crc32fast::hash(&bytes[..28]) != u32_at(bytes, 28) {
         return Err("the header's checksum does not fit: the file is damaged".to_owned());
     }
-    // Before version 4 the field is 0, as for an unknown size.
+    // Before version 4 this number is 0, which means an unknown size.
     let address_space = Some(u64_at(bytes, 16)).filter(|&bytes| bytes > 0);
     let flags = u16::from_le_bytes([bytes[10], bytes[11]]);
     let known = Fields::known(version);
@@ -182,7 +185,7 @@ impl BlockHeader {
     }
 }
 
-/// Returns `true` if a block's checksum fits.
+/// Returns `true` if the checksum of a block is right.
 pub(crate) fn block_fits(header: &[u8], payload: &[u8]) -> bool {
     block_crc(header, payload) == u32_at(header, 28)
 }
@@ -241,13 +244,14 @@ impl Trailer {
     }
 }
 
-// Bits of a request's tag. The two lowest are the operation, or `KIND` if a byte with the kind follows.
+// The bits of a request's tag. The two lowest bits are the operation, or `KIND` if a byte with the
+// kind follows.
 const KIND: u8 = 3;
 const DIRTY: u8 = 0;
 const FLUSH: u8 = 1;
 const CLEAN: u8 = 2;
-/// No request: the asker of those that follow. The number of the queue is added, and that of the host
-/// is the next byte.
+/// This kind is not a request but the asker of the requests that follow. The number of the queue is
+/// added to it, and the next byte is the number of the host.
 const ASKER: u8 = 3;
 const DEVICE: u8 = 1 << 2;
 const SECTORS: u8 = 1 << 3;
@@ -256,8 +260,8 @@ const SAME_SIZE: u8 = 1 << 5;
 const MICROSECONDS: u8 = 1 << 6;
 const BACKWARDS: u8 = 1 << 7;
 
-/// The request before, relative to which the next one is coded. Each block starts afresh and can be read
-/// alone.
+/// The previous request, relative to which the next one is coded. Each block starts anew, so that
+/// it can be decoded alone.
 #[derive(Debug)]
 pub(crate) struct Previous {
     time: u64,
@@ -287,7 +291,7 @@ impl Previous {
     }
 }
 
-/// Appends a number in seven-bit groups, lowest first (LEB128).
+/// Appends a number in groups of seven bits, lowest first (LEB128).
 pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -296,8 +300,8 @@ pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Takes a number in seven-bit groups at `at`, and moves `at` behind it. Returns `None` if there is
-/// none.
+/// Decodes a number in groups of seven bits at `at`, and moves `at` behind it. Returns `None` if
+/// there is no such number.
 #[inline]
 pub(crate) fn take(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let first = *bytes.get(*at)?;
@@ -310,7 +314,7 @@ pub(crate) fn take(bytes: &[u8], at: &mut usize) -> Option<u64> {
     loop {
         let byte = *bytes.get(*at)?;
         *at += 1;
-        // The tenth byte holds the last bit only.
+        // The tenth byte has only the last bit of the number.
         if shift == 63 && byte > 1 {
             return None;
         }
@@ -322,10 +326,10 @@ pub(crate) fn take(bytes: &[u8], at: &mut usize) -> Option<u64> {
     }
 }
 
-/// The requests of a block that are coded so far.
+/// The requests of a block that were coded so far.
 #[derive(Debug)]
 pub(crate) struct Block {
-    /// The requests without their numbers and bytes, which are in the columns of their fields.
+    /// The requests without their optional fields, which are in `columns`.
     coded: Vec<u8>,
     columns: [Vec<u8>; request::COUNT],
     previous: Previous,
@@ -367,7 +371,7 @@ impl Block {
         self.requests += 1;
     }
 
-    /// Returns the parts of the payload, in their order.
+    /// Returns the parts of the payload, in order.
     pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
         let columns = |coding| {
             let all = FIELDS.iter().zip(&self.columns);
@@ -377,7 +381,7 @@ impl Block {
         std::iter::once(&self.coded).chain(columns).map(Vec::as_slice)
     }
 
-    /// Returns the bytes of memory that the block takes.
+    /// Returns the bytes of memory that the block needs.
     pub fn memory(&self) -> usize {
         self.coded.capacity() + self.columns.iter().map(Vec::capacity).sum::<usize>()
     }
@@ -390,12 +394,12 @@ impl Block {
     }
 }
 
-/// Appends the coded form of the request that follows `previous` in a block, without further fields.
+/// Appends the coded form of `request`, which follows `previous` in a block, without its optional
+/// fields.
 fn encode_next(previous: &mut Previous, request: &Request, out: &mut Vec<u8>) {
-    // Differences wrap here and in the decoder, so every pair of offsets is exact.
+    // Differences wrap around here and in the decoder, so that every pair of offsets is exact.
     let flush = request.op == Op::Flush;
-    // A flush has no place and no size. Both are written as those of a sequential request of the same
-    // size.
+    // A flush has no offset and no size. It is written like a sequential request of the same size.
     let (offset, size) =
         if flush { (previous.end, previous.size) } else { (request.offset, request.size) };
     let delta = offset.wrapping_sub(previous.end);
@@ -439,8 +443,8 @@ fn encode_next(previous: &mut Previous, request: &Request, out: &mut Vec<u8>) {
     previous.update(request);
 }
 
-/// Appends the requests of a block from a file with the header `of`. Returns the number of flushes among
-/// them, or `None` if the bytes are not such requests.
+/// Decodes the requests of a block and appends them. `of` is the header of the file. Returns the
+/// number of flushes among them; `None` if the bytes are not such requests.
 pub(crate) fn decode(
     of: &Header,
     header: &BlockHeader,
@@ -453,7 +457,7 @@ pub(crate) fn decode(
     let mut previous = Previous::new(header.first_time);
     let mut at = 0;
     let hosts = fields.has(Fields::HOST);
-    // The requests are followed by the numbers of their fields, and those by the bytes.
+    // After the requests come the fields that are coded as numbers, then those coded as bytes.
     let coded_as = |coding| fields.each().filter(move |field| field.coding == coding);
     let bytes = coded_as(Coding::Byte).count() * header.requests as usize;
     let (payload, bytes) = payload.split_at_checked(payload.len().checked_sub(bytes)?)?;
@@ -534,7 +538,7 @@ pub(crate) fn decode(
     (at == payload.len()).then_some(flushes)
 }
 
-/// Sets a field of a request. Returns `None` if the request is a flush and may not have it.
+/// Sets a field of a request. Returns `None` if the request is a flush that may not have the field.
 #[inline]
 fn set(field: &Field, request: &mut Request, value: u64) -> Option<()> {
     (field.set_to)(request, value);
@@ -568,9 +572,9 @@ mod tests {
         let three =
             [request(7, 1024, 4096, 0), request(2_007, 5120, 4096, 0), request(2_006, 5, 1, 300)];
         let bytes = payload_of(&three, Fields::NONE);
-        // By hand. First: in sectors, no time passed (0 us), +2 sectors (zigzag 4), 8 sectors.
-        // Second: sequential, same size, 2 us on. Third: 1 ns back, on device 300 (0xac 0x02),
-        // 5 - 9216 = -9211 bytes (zigzag 18421 = 0xf5 0x8f 0x01), 1 byte.
+        // Computed by hand. First request: in sectors, 0 us later, +2 sectors (zigzag 4), 8
+        // sectors. Second: sequential, same size, 2 us later. Third: 1 ns earlier, on device 300
+        // (0xac 0x02), 5 - 9216 = -9211 bytes (zigzag 18421 = 0xf5 0x8f 0x01), 1 byte.
         let first = [SECTORS | MICROSECONDS, 0, 4, 8];
         let second = [SECTORS | SEQUENTIAL | SAME_SIZE | MICROSECONDS, 2];
         let third = [DEVICE | BACKWARDS, 1, 0xac, 0x02, 0xf5, 0x8f, 0x01, 1];
@@ -585,8 +589,8 @@ mod tests {
         let after = Request { time_ns: 5000, offset: 1024, device: 7, ..request(Op::Write) };
         let requests = [request(Op::Dirty), flush, after];
         let bytes = payload_of(&requests, Fields::NONE);
-        // By hand. First: 0 us on, +1 sector (zigzag 2), 1 sector. Second: 2 us on, device 7. Third:
-        // goes on where the first ended, with its size.
+        // Computed by hand. First request: 0 us later, +1 sector (zigzag 2), 1 sector. Second: 2 us
+        // later, device 7. Third: it follows the first on its device, with the same size.
         let first = [3 | SECTORS | MICROSECONDS, 0, 0, 2, 1];
         let second = [3 | DEVICE | SECTORS | SEQUENTIAL | SAME_SIZE | MICROSECONDS, 1, 2, 7];
         let third = [SECTORS | SEQUENTIAL | SAME_SIZE | MICROSECONDS, 0];
@@ -599,7 +603,7 @@ mod tests {
         let of = |version| Header { version, declared: Declared::default() };
         assert_eq!(decode(&of(4), &header(&bytes, 3), &bytes, &mut out), Some(1));
         assert_eq!(out, requests);
-        // A dirty event has no kind in a file of version 2.
+        // In a file of version 2, a dirty event has no kind byte.
         let old = [first[0], 0, 2, 1];
         out.clear();
         assert_eq!(decode(&of(2), &header(&old, 1), &old, &mut out), Some(0));
@@ -610,7 +614,7 @@ mod tests {
         assert_eq!(decode(&of(4), &header(&clean, 1), &clean, &mut out), Some(0));
         assert_eq!(out, [request(Op::Clean)]);
         assert_eq!(decode(&of(3), &header(&clean, 1), &clean, &mut out), None);
-        // No kind 3, and no flush with a size.
+        // There is no kind 3 without hosts, and no flush with a size.
         for wrong in [[first[0], 3, 0, 2, 1], [3 | SECTORS | SEQUENTIAL, 1, 0, 2, 1]] {
             assert_eq!(decode(&of(4), &header(&wrong, 1), &wrong, &mut out), None);
         }
@@ -628,7 +632,8 @@ mod tests {
         let requests = [request(0, 299, 7), request(512, Request::UNANSWERED, NO_STREAM)];
         let fields = Fields::STREAM.with(Fields::ANSWER);
         let bytes = payload_of(&requests, fields);
-        // By hand: two requests as above, 300 = 0xac 0x02 and 0, streams 7 and 255.
+        // Computed by hand: two requests as above, then 300 = 0xac 0x02 and 0, then streams 7 and
+        // 255.
         let first = [SECTORS | SEQUENTIAL | MICROSECONDS, 0, 1];
         let second = [SECTORS | SEQUENTIAL | SAME_SIZE | MICROSECONDS, 0];
         let rest = [0xac, 0x02, 0, 7, 255];
@@ -655,8 +660,8 @@ mod tests {
         let flush = Request { asker: Asker { host: 2, queue: 252 }, ..Request::flush(0, 0) };
         let requests = [request(0, 0), request(1, 4), request(1, 4), flush];
         let bytes = payload_of(&requests, Fields::HOST);
-        // By hand: the first request has no host, the second and third have that behind kind 3 + 4, and so
-        // has the flush that behind kind 3 + 252.
+        // Computed by hand: the first request has no host. The second and the third have the host
+        // after kind 3 + 4, and the flush has the host after kind 3 + 252.
         let same = SECTORS | SEQUENTIAL | SAME_SIZE | MICROSECONDS;
         let coded = [same, 0, 3, 7, 1, same, 0, same, 0, 3, 255, 2, KIND | same, 1, 0];
         assert_eq!(bytes, coded);
@@ -672,12 +677,13 @@ mod tests {
         assert_eq!(decode(&of, &header(&bytes), &bytes, &mut out), Some(1));
         assert_eq!(out, requests);
         assert_eq!(check_header(&super::header(declared)), Ok(of));
-        // A file without hosts leaves them out, and has no such kind.
+        // A file without hosts leaves the hosts out, and this kind is an error in it.
         let without = Header { version: 7, declared: Declared::default() };
         assert_eq!(decode(&without, &header(&bytes), &bytes, &mut out), None);
         let plain = payload_of(&requests, Fields::NONE);
         assert_eq!(plain, [same, 0, same, 0, same, 0, KIND | same, 1, 0]);
-        // Bits of the tag have no meaning there, a host needs a request, and version 6 has no hosts.
+        // The other bits of the tag must be 0 there, a host needs a request after it, and version 6
+        // has no hosts.
         let tagged = [&[same, 0, 3 | DEVICE], &bytes[3..]].concat();
         let behind = [bytes.as_slice(), &[3, 7, 1]].concat();
         let cut = [&bytes[..bytes.len() - 3], &[3]].concat();
@@ -693,7 +699,8 @@ mod tests {
     }
 
     proptest! {
-        // The payloads that only a wrong writer could make: flipped bits would fail the checksum.
+        // Such payloads can only come from a wrong writer, because changed bits would fail the
+        // checksum.
         #[test]
         fn any_payload_is_decoded_or_refused(
             payload in prop::collection::vec(any::<u8>(), 0..200),

@@ -1,7 +1,8 @@
-//! `flashgc`: our own compact binary format. Versioned, checksummed, seekable.
+//! `flashgc`: flashgc's own compact binary format. It has versions and checksums, and can be read
+//! from any block on.
 //!
-//! A file is a header, blocks, an index of the blocks, and a trailer. `docs/trace-formats.md` lays them
-//! out byte by byte; `layout` has the same as code.
+//! A file has a header, blocks, an index of the blocks, and a trailer. `docs/trace-formats.md`
+//! describes every byte of them; `layout` is the code for it.
 
 pub(crate) mod layout;
 mod stream;

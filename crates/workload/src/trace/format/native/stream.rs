@@ -1,4 +1,4 @@
-//! A reader of a `flashgc` trace from start to end, compressed or not, that checks all of it.
+//! Reads a `flashgc` trace from start to end, compressed or not, and checks all of it.
 
 use super::layout::{
     self, BLOCK_HEADER, BLOCK_MAGIC, BlockHeader, HEADER, Header, INDEX_ENTRY, INDEX_HEADER,
@@ -33,7 +33,7 @@ struct Stream {
     header: Header,
     payload: Vec<u8>,
     blocks: u64,
-    /// The number of requests so far, and of flushes among them.
+    /// The number of requests so far, and the number of flushes among them.
     requests: u64,
     flushes: u64,
     ended: bool,
@@ -86,7 +86,8 @@ impl Stream {
         Ok(true)
     }
 
-    /// Checks the index and the trailer. The index header was just read at `byte`.
+    /// Checks the index and the trailer. `header` is the header of the index, which was read at
+    /// `byte`.
     fn finish(&mut self, byte: u64, header: &[u8]) -> Result<(), TraceError> {
         let path = self.input.path.clone();
         let wrong = |message: &str| {
@@ -104,7 +105,7 @@ impl Stream {
             }
             crc.update(&entry);
         }
-        // One byte more than the trailer, to see that nothing follows it.
+        // One byte more than the trailer is read, to check that nothing follows it.
         let mut trailer = [0; TRAILER + 1];
         let filled = self.input.fill(&mut trailer)?;
         let parsed = Trailer::parse(&trailer[..filled.min(TRAILER)]).map_err(wrong)?;

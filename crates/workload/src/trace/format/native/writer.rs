@@ -1,12 +1,12 @@
-//! A writer of the `flashgc` format to anything that takes bytes. It never seeks.
+//! Writes the `flashgc` format to any output. It never seeks.
 
 use std::io::{self, Write};
 
 use super::layout::{self, BLOCK_REQUESTS, Block, BlockHeader, HEADER, IndexEntry, Trailer};
 use crate::trace::request::{Declared, Fields, Request};
 
-/// A writer of a trace in the `flashgc` format. Without [`finish`](Self::finish) the file has no index
-/// and reads as cut off.
+/// A writer of a trace in the `flashgc` format. Without [`finish`](Self::finish) the file has no
+/// index, and reading it gives an error at its end.
 pub struct NativeWriter<W> {
     out: W,
     pending: Block,
@@ -17,8 +17,8 @@ pub struct NativeWriter<W> {
 }
 
 impl<W: Write> NativeWriter<W> {
-    /// Starts a file with its header. The trace of a drive declares the drive's bytes as its address
-    /// space: the pages of a replay then keep their numbers.
+    /// Starts a file with its header. If the trace was recorded from a drive, its address space is
+    /// the drive's size in bytes; pages then keep their numbers in a replay.
     pub fn new(mut out: W, declared: Declared) -> io::Result<Self> {
         out.write_all(&layout::header(declared))?;
         Ok(Self {
@@ -51,7 +51,7 @@ impl<W: Write> NativeWriter<W> {
         Ok(())
     }
 
-    /// Appends a block of requests that are coded already. No request may be pending.
+    /// Appends a block of requests that are coded already. There must be no pending request.
     pub(crate) fn write_coded(
         &mut self,
         requests: u32,
@@ -76,7 +76,7 @@ impl<W: Write> NativeWriter<W> {
         Ok(())
     }
 
-    /// Writes the last block, the index and the trailer. Returns the writer that was given.
+    /// Writes the last block, the index and the trailer. Returns the output.
     pub fn finish(mut self) -> io::Result<W> {
         self.write_block()?;
         let blocks = self.index.len() as u64;

@@ -1,10 +1,11 @@
-//! The bytes of the `pages` format: header, block, end, and the coding of references. No I/O. All
-//! numbers are little-endian.
+//! The bytes of the `pages` format: header, block, end, and the coding of references. There is no
+//! I/O here. All numbers are little-endian.
 
 use crate::trace::format::native::layout::{block_crc, put, take, u32_at, u64_at};
 use crate::trace::reuse::Reference;
 
-/// The first bytes of a file. As in PNG, the 0x89, the CR LF and the LF reveal a transfer in text mode.
+/// The first bytes of a file. As in PNG, the bytes 0x89, CR LF and LF show whether a transfer in
+/// text mode has changed the file.
 pub(super) const MAGIC: [u8; 8] = *b"\x89FGP\r\n\x1a\n";
 const VERSION: u16 = 1;
 const BLOCK_MAGIC: [u8; 4] = *b"BLK\0";
@@ -12,7 +13,7 @@ const END_MAGIC: [u8; 4] = *b"END\0";
 
 /// The size of the header, of a block's header and of the end, in bytes.
 pub(super) const PIECE: usize = 32;
-/// The number of references in a block, as written and at most as read.
+/// The number of references in a block that is written, and the limit for a block that is read.
 pub(super) const BLOCK_REFERENCES: usize = 1 << 16;
 /// The largest number of bytes of a coded reference: one integer.
 const MAX_REFERENCE: usize = 10;
@@ -22,16 +23,18 @@ const MAX_REFERENCE: usize = 10;
 pub(super) struct Header {
     /// The size of a page in bytes, a power of two from 512 to 2^30.
     pub page_size: u32,
-    /// The size in pages of the smallest LRU memory to which the references left out make no difference.
+    /// A number of pages. References were left out only if they change nothing in an LRU memory of
+    /// this size or larger.
     pub filter: u32,
 }
 
 /// A part of a file after its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// A block, with its numbers of references and of bytes.
+    /// A block, with its number of references and its number of bytes.
     Block { references: u32, payload: u32 },
-    /// The end: the number of references in the file, and of the accesses that they stand for.
+    /// The end: the number of references in the file, and the number of accesses that they stand
+    /// for.
     End { references: u64, accesses: u64 },
 }
 
@@ -41,7 +44,7 @@ fn sealed(mut bytes: [u8; PIECE], payload: &[u8]) -> [u8; PIECE] {
     bytes
 }
 
-/// Returns `true` if the checksum of a piece and its payload fits.
+/// Returns `true` if the checksum of a piece and its payload is right.
 pub(super) fn fits(piece: &[u8; PIECE], payload: &[u8]) -> bool {
     block_crc(piece, payload) == u32_at(piece, 28)
 }
@@ -113,8 +116,8 @@ impl Piece {
     }
 }
 
-/// Appends the coded form of a block's references. Each is the difference of its page from the one
-/// before (from 0 at first) in zigzag, then one bit for a write.
+/// Appends the coded form of a block's references. A reference is coded as the difference of its
+/// page from the previous page (from 0 at first) in zigzag, and one bit for a write.
 pub(super) fn encode(references: &[Reference], out: &mut Vec<u8>) {
     let mut previous = 0;
     for reference in references {
@@ -125,8 +128,8 @@ pub(super) fn encode(references: &[Reference], out: &mut Vec<u8>) {
     }
 }
 
-/// Passes the references of a block to `each`. Returns `None` if the bytes are no references to pages of
-/// `page_size` bytes that end below 2^63.
+/// Calls `each` with the references of a block. Returns `None` if the bytes are not references to
+/// pages of `page_size` bytes that end at or below byte 2^63.
 pub(super) fn decode(
     references: u32,
     payload: &[u8],
@@ -155,7 +158,7 @@ mod tests {
         let reference = |page, write| Reference { page, write };
         let mut bytes = Vec::new();
         encode(&[reference(3, false), reference(3, true), reference(1, true)], &mut bytes);
-        // By hand: +3 is zigzag 6, read: 12. 0, write: 1. -2 is zigzag 3, write: 7.
+        // Computed by hand: +3 is zigzag 6, read: 12. 0, write: 1. -2 is zigzag 3, write: 7.
         assert_eq!(bytes, [12, 1, 7]);
         bytes.clear();
         encode(&[reference(100, false)], &mut bytes);
@@ -164,7 +167,8 @@ mod tests {
     }
 
     proptest! {
-        // The payloads that only a wrong writer could make: flipped bits would fail the checksum.
+        // Such payloads can only come from a wrong writer, because changed bits would fail the
+        // checksum.
         #[test]
         fn any_payload_is_decoded_or_refused(
             payload in prop::collection::vec(any::<u8>(), 0..100),

@@ -1,7 +1,7 @@
-//! `pages`: our own compact format for references to memory. Versioned, checksummed.
+//! `pages`: flashgc's own compact format for references to memory. It has versions and checksums.
 //!
-//! A file is a header, blocks, and an end. `docs/trace-formats.md` lays them out byte by byte; `layout`
-//! has the same as code.
+//! A file has a header, blocks, and an end. `docs/trace-formats.md` describes every byte of them;
+//! `layout` is the code for it.
 
 mod layout;
 mod stream;

@@ -1,4 +1,4 @@
-//! A reader of a `pages` trace from start to end, compressed or not, that checks all of it.
+//! Reads a `pages` trace from start to end, compressed or not, and checks all of it.
 
 use super::layout::{self, Header, PIECE, Piece};
 use crate::Op;
@@ -36,7 +36,7 @@ struct Stream {
     payload: Vec<u8>,
     blocks: u64,
     references: u64,
-    /// The number of accesses that all references stand for, once the end is reached.
+    /// The number of accesses that all references stand for; `None` until the end is reached.
     end: Option<u64>,
 }
 

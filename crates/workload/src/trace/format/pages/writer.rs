@@ -1,12 +1,12 @@
-//! A writer of the `pages` format to anything that takes bytes. It never seeks.
+//! Writes the `pages` format to any output. It never seeks.
 
 use std::io::{self, Write};
 
 use super::layout::{self, BLOCK_REFERENCES, Header, Piece};
 use crate::trace::reuse::Reference;
 
-/// A writer of references in the `pages` format. Without [`finish`](Self::finish) the file has no end
-/// and reads as cut off.
+/// A writer of references in the `pages` format. Without [`finish`](Self::finish) the file has no
+/// end, and reading it gives an error there.
 pub(crate) struct PagesWriter<W> {
     out: W,
     pending: Vec<Reference>,
@@ -49,7 +49,7 @@ impl<W: Write> PagesWriter<W> {
         self.references + self.pending.len() as u64
     }
 
-    /// Writes the last block and the end. Returns the writer that was given.
+    /// Writes the last block and the end. Returns the output.
     pub fn finish(mut self, accesses: u64) -> io::Result<W> {
         self.write_block()?;
         let end = Piece::End { references: self.references, accesses };
