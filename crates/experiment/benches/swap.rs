@@ -1,7 +1,8 @@
-//! The page references a second that go through a page cache and the translation layer below it, on one
-//! core.
+//! Measures the page references a second that go through a page cache and the translation layer
+//! below it, on one core.
 //!
-//! `cargo bench -p flashgc-experiment --bench swap` runs it; `-- --smoke` runs a size that takes a second.
+//! `cargo bench -p flashgc-experiment --bench swap` runs it; `-- --smoke` runs a size that takes a
+//! second.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,14 +17,14 @@ use flashgc_experiment::simulate::{Control, simulate};
 use flashgc_workload::requests::Space;
 use flashgc_workload::{Batch, Op, Workload, WorkloadError};
 
-/// The number of references made before the clock runs; they are given again and again.
+/// The number of references made before the clock runs. The benchmark repeats them.
 const RECORDED: usize = 1 << 20;
-/// The pages of a working set.
+/// The number of pages of the working set.
 const WORKING_SET: u32 = 2400;
-/// The references before the working set moves on by an eighth.
+/// The number of references before an eighth of the working set is replaced.
 const PHASE: u32 = 50_000;
 
-/// The references of a program with a working set that moves, or uniform ones.
+/// The references of a program whose working set moves, or uniform references.
 #[derive(Clone, State)]
 #[snapshot(refused = "a benchmark is not saved")]
 struct Recorded {
@@ -39,8 +40,8 @@ impl Recorded {
             if !local {
                 return rng.below(pages);
             }
-            // Of two random places the smaller one is taken: pages early in the working set are touched
-            // more often.
+            // Two places are drawn and the smaller one is taken, so that pages early in the working
+            // set are accessed more often.
             let place = rng.below(WORKING_SET).min(rng.below(WORKING_SET));
             (index / PHASE * (WORKING_SET / 8) + place * 7) % pages
         };
@@ -87,7 +88,7 @@ impl Source for Recorded {
 fn main() {
     let smoke = std::env::args().any(|argument| argument == "--smoke");
     let references = if smoke { 200_000 } else { 40_000_000 };
-    // 50 MB of swap space in blocks of 64 pages of 2 KiB; 4 MiB of memory.
+    // The swap space is 50 MB, in blocks of 64 pages of 2 KiB; the memory is 4 MiB.
     let (data, b) = (400u32, 64u32);
     for local in [true, false] {
         let source: Arc<dyn Source> = Arc::new(Recorded::new(data * b, local));

@@ -142,7 +142,8 @@ impl Resolved {
     /// are those of the first run.
     ///
     /// # Errors
-    /// Fails if the mapping is not by pages, or if the placement must know the host's future writes.
+    /// Fails if the mapping is not by pages, or if the placement must know the host's future
+    /// writes.
     pub fn kept(&self) -> Result<(Layout, Victim), SpecError> {
         if !self.maps_pages() {
             return Err(SpecError::new(

@@ -164,7 +164,8 @@ impl Driver {
         }
     }
 
-    /// Returns the moment at which the first block wore out, and the counts of the host's commands until then.
+    /// Returns the moment at which the first block wore out, and the counts of the host's commands
+    /// until then.
     pub(crate) fn first_failure(&mut self) -> Option<(Moment, HostCommands)> {
         match self {
             Self::Counting(drive, _) => drive.first_failure(),

@@ -52,8 +52,8 @@ impl StreamResult {
     }
 }
 
-/// The log of a drive with flexible data placement, in the measured parts of all runs. The names are those of
-/// NVM Express (log page 22h, events of log page 23h).
+/// The statistics of a drive with flexible data placement in the measured parts of all runs, under
+/// the names of NVM Express (log page 22h, events of log page 23h).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Described)]
 pub struct FdpResult {
     /// The bytes written by the host (HBMW).

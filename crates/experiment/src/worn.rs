@@ -101,8 +101,8 @@ mod tests {
 
     #[test]
     fn figures_of_wear_are_those_worked_out_by_hand() {
-        // 1, 3, 5, 7: mean 4, variance (9 + 1 + 1 + 9) / 4 = 5. Gini: the sum of |x - y| over all 16
-        // ordered pairs is 2 (3 * 2 + 2 * 4 + 1 * 6) = 40; over 2 n^2 mean = 128: 0.3125.
+        // 1, 3, 5, 7: mean 4, variance (9 + 1 + 1 + 9) / 4 = 5. Gini: the sum of |x - y| over all
+        // 16 ordered pairs is 2 (3 * 2 + 2 * 4 + 1 * 6) = 40; over 2 n^2 mean = 128: 0.3125.
         let erases = Erases::of(&[7, 1, 5, 3]);
         assert_eq!((erases.mean, erases.deviation), (4.0, 5f64.sqrt()));
         assert_eq!((erases.min, erases.max), (1, 7));

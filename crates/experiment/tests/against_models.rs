@@ -1,5 +1,5 @@
-//! Simulation against the analytic models, which share no code with it, at random parameters from a
-//! fixed seed.
+//! Compares simulations with the analytic models, which share no code with them, at random
+//! parameters from a fixed seed.
 
 use std::sync::Arc;
 
@@ -46,12 +46,12 @@ impl Draw {
     }
 
     fn share(&mut self, low: f64, high: f64) -> f64 {
-        // Three digits, so that a row can be typed.
+        // The number is rounded to three digits, so that a user can type it.
         ((low + (high - low) * self.0.unit()) * 1000.0).round() / 1000.0
     }
 }
 
-/// Student's factor of a 95% interval from eight runs.
+/// The factor of Student's t for a 95% interval from eight runs.
 const T95_OF_EIGHT: f64 = 2.365;
 
 /// Fails if a model differs from its simulation by more than three standard errors and 0.05%.

@@ -1,5 +1,6 @@
-//! A run that was stopped, or whose process was killed, and goes on from its checkpoint has the digits
-//! of one that was never stopped: on both drives, with everything that may stand before and in them.
+//! A run that was stopped, or whose process was killed, continues from its checkpoint. Its results
+//! are exactly those of a run that was never stopped. The tests use both drives, with every part
+//! that they may have.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -43,7 +44,7 @@ fn host() -> HostConfig {
     }
 }
 
-/// Returns configurations of counting drives: one with each of the parts that a drive may have.
+/// Returns configurations of counting drives. Each has another of the parts that a drive may have.
 fn countings() -> Vec<RunConfig> {
     let base = counting();
     vec![
@@ -106,7 +107,8 @@ fn countings() -> Vec<RunConfig> {
     ]
 }
 
-/// Returns configurations of drives with a clock: one with each of the parts that a drive may have.
+/// Returns configurations of drives with a clock. Each has another of the parts that a drive may
+/// have.
 fn timed() -> Vec<RunConfig> {
     let timed = |change: &dyn Fn(&mut TimedConfig)| {
         let mut clock =
@@ -159,7 +161,7 @@ fn resolve(config: &RunConfig) -> Resolved {
     .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Returns the digits of a result: all but the speed.
+/// Returns all of a result except the speed.
 fn digits(mut result: RunResult) -> String {
     result.page_programs_per_second = 0.0;
     serde_json::to_string(&result).unwrap()
@@ -171,7 +173,7 @@ fn uninterrupted(config: &RunConfig) -> String {
     digits(results.into_iter().next().unwrap())
 }
 
-/// Runs, or goes on, until the end or until cancelled after `patience`; returns the result.
+/// Begins or continues the runs, cancels them after `patience`, and returns the result.
 fn attempt(config: &RunConfig, path: &Path, every: Duration, patience: Duration) -> RunResult {
     let resolved = resolve(config);
     let places = CheckpointFiles {
@@ -213,14 +215,14 @@ fn a_run_that_was_stopped_again_and_again_has_the_digits_of_one_that_was_not() {
             patience += 3;
         };
         assert_eq!(digits(result), expected, "{config:?}");
-        // If it goes on once more, it gives its result again.
+        // A further attempt, after the end, gives the same result.
         let again = attempt(&config, &path, Duration::ZERO, Duration::from_secs(60));
         assert_eq!(digits(again), expected, "{config:?}");
     }
     assert!(stops >= 11, "{stops} stops");
 }
 
-/// A killed process leaves the file as a copy of it shows while the runs go on.
+/// A killed process leaves the file in the state of a copy that is taken while the runs continue.
 #[test]
 fn a_run_that_was_killed_has_the_digits_of_one_that_was_not() {
     let folder = tempfile::tempdir().unwrap();
@@ -276,14 +278,14 @@ fn what_does_not_belong_together_is_refused_in_one_line() {
     assert!(error.ends_with("No such file or directory; hint: check the path"), "{error}");
 }
 
-/// Returns the place at which the head of a checkpoint ends and its first slot begins.
+/// Returns the offset at which the head of a checkpoint ends and its first slot begins.
 fn head(bytes: &[u8]) -> usize {
     let mut length = [0; 8];
     length.copy_from_slice(&bytes[12..20]);
     20 + u64::from_le_bytes(length) as usize + 8
 }
 
-/// Returns the checkpoint of the one run of `config`, stopped on its way.
+/// Returns the checkpoint of the one run of `config`, stopped before its end.
 fn stopped(config: &RunConfig, path: &Path) -> Vec<u8> {
     for patience in 1..100 {
         let _ = std::fs::remove_file(path);
@@ -298,7 +300,7 @@ fn stopped(config: &RunConfig, path: &Path) -> Vec<u8> {
     panic!("it never began");
 }
 
-/// Goes on from `bytes`; returns the error if that is refused.
+/// Continues from the checkpoint in `bytes`. Returns the error if that is refused.
 fn go_on(config: &RunConfig, path: &Path, bytes: &[u8]) -> Result<String, String> {
     std::fs::write(path, bytes).unwrap();
     let resolved = resolve(config);
@@ -321,8 +323,8 @@ fn a_drive_of_another_shape_under_the_right_name_is_refused() {
     assert!(error.contains("a table has ") && !error.contains('\n'), "{error}");
 }
 
-/// Someone may change a state on purpose and make its digest right. The outcome is a refusal, or a run
-/// of another drive, but nothing worse.
+/// Somebody may change a state on purpose and correct its digest. Then the state is refused, or
+/// another drive runs, but nothing worse happens.
 #[test]
 fn a_state_that_was_forged_is_refused_or_runs() {
     let folder = tempfile::tempdir().unwrap();
@@ -362,8 +364,8 @@ fn a_timeline_is_refused() {
     assert!(error.contains("a timeline cannot be saved; hint: leave out the timeline"), "{error}");
 }
 
-/// The page programs show it: a run that goes on or begins anew programs pages, one that is read from
-/// the file none.
+/// The page programs show this: a run that continues or begins anew programs pages; a run that is
+/// read from the file programs none.
 #[test]
 fn a_run_that_is_done_is_read_from_its_checkpoint_and_not_run_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -383,7 +385,7 @@ fn a_run_that_is_done_is_read_from_its_checkpoint_and_not_run_again() {
     };
     let expected = uninterrupted(&config);
     let long = Duration::from_secs(300);
-    // 12 times the drive, twice, and the copies.
+    // Two runs write 12 times the drive each, and copies come on top.
     assert!(programs(&expected, long) > 2 * 12 * 2700);
     assert_eq!(programs(&expected, long), 0);
 }

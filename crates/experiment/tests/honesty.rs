@@ -1,5 +1,5 @@
-//! The limits of a result's claims: intervals of runs that are copies, runs too short, runs stopped
-//! early, drives and numbers of runs beyond the machine.
+//! The limits of what results claim: runs that are identical, runs that are too short, runs stopped
+//! early, and drives and numbers of runs that are too large for the machine.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -40,7 +40,7 @@ fn run(config: &RunConfig) -> RunResult {
     result
 }
 
-/// A workload with equal writes for every seed, as a trace has.
+/// A workload with the same writes for every seed, like a trace.
 struct Recorded(GeneratorSpec);
 
 impl Source for Recorded {
@@ -83,7 +83,8 @@ fn runs_that_are_all_alike_have_the_interval_of_one() {
     assert!(one.write_amplification_ci95.unwrap() > 0.0);
     assert_eq!(many.write_amplification_ci95, one.write_amplification_ci95);
     assert_eq!(many.steady, one.steady);
-    // Nobody says that nothing is random: this source is no trace.
+    // The note does not say that the runs use no random numbers, because this source is not a
+    // trace.
     let note = "all 5 runs have the same figure; the interval is over 20 batches of one run";
     assert_eq!(many.said().iter().filter(|text| *text == note).count(), 1);
     assert!(!is_of_identical_runs(&one));
@@ -92,13 +93,12 @@ fn runs_that_are_all_alike_have_the_interval_of_one() {
     assert!(!is_of_identical_runs(&random), "{:?}", random.findings);
 }
 
-/// Returns the amplification of 20 batches of six intervals, and half the interval of their
-/// differences.
+/// Returns half the interval of the differences between 20 batches of six intervals.
 fn half_of_batches(results: [&RunResult; 2]) -> f64 {
     let batches = |result: &RunResult| -> Vec<f64> {
         let measured = &result.course.series[result.course.series.len() - 120..];
-        // Each interval has an equal number of page writes, so that a mean of ratios is a ratio of
-        // sums.
+        // Each interval has the same number of page writes, so the mean of the ratios is the ratio
+        // of the sums.
         measured
             .chunks(6)
             .map(|six| six.iter().map(|(_, value)| value).sum::<f64>() / 6.0)
@@ -106,7 +106,7 @@ fn half_of_batches(results: [&RunResult; 2]) -> f64 {
     };
     let [one, other] = results.map(batches);
     let differences: Vec<f64> = one.iter().zip(other).map(|(one, other)| one - other).collect();
-    // Of 20 batches, of 10 and of 5 the widest counts.
+    // The widest interval counts, of those over 20, 10 and 5 batches.
     let of = |size: usize| {
         let larger = differences.chunks(size).map(|few| few.iter().sum::<f64>() / size as f64);
         flashgc_drive::stats::half_width95(&larger.collect::<Vec<_>>())
@@ -116,7 +116,7 @@ fn half_of_batches(results: [&RunResult; 2]) -> f64 {
 
 #[test]
 fn one_run_of_each_on_the_same_writes_is_compared_batch_by_batch() {
-    // 20 drive writes of 2720 pages are 120 intervals of 453 and a third, nearly alike.
+    // 20 drive writes of 2720 pages make 120 intervals of about 453 pages each.
     for runs in [1, 3] {
         let of = |victim: &str| {
             recorded(&RunConfig { runs, victim: victim.into(), warmup: "5x".into(), ..config() })
@@ -127,13 +127,13 @@ fn one_run_of_each_on_the_same_writes_is_compared_batch_by_batch() {
         assert_eq!((ranks[1].basis, ranks[1].inside_noise), (Basis::Batches, false));
         let half = ranks[1].difference_ci95.unwrap();
         let expected = half_of_batches([&fifo, &greedy]);
-        // What is left of the transients is added in squares.
+        // The difference of the transients is added in squares.
         let expected = expected.hypot(fifo.samples.left() - greedy.samples.left());
         assert!((half / expected - 1.0).abs() < 0.02 && half > 0.0, "{half}, {expected}");
         let apart = [&greedy, &fifo].map(|one| one.write_amplification_ci95.unwrap());
         assert!(half < apart[0].hypot(apart[1]), "{half} {apart:?}");
     }
-    // Other seeds give other writes, and so do lengths in collections.
+    // Other seeds and lengths in collections give other writes.
     let greedy = recorded(&config());
     let other = recorded(&RunConfig { seed: 8, victim: "fifo".into(), ..config() });
     assert_eq!(compare(&[greedy, other])[1].basis, Basis::Apart);
@@ -147,7 +147,7 @@ fn one_run_of_each_on_the_same_writes_is_compared_batch_by_batch() {
 
 #[test]
 fn without_an_interval_a_difference_is_no_noise() {
-    // Of 20 page writes of warm-up and 20 measured no interval can be made.
+    // 20 page writes of warm-up and 20 measured ones are not enough for an interval.
     let of = |victim: &str| {
         let length = Length::Writes("20".into());
         let config = RunConfig { victim: victim.into(), warmup: "5x".into(), length, ..config() };
@@ -163,7 +163,7 @@ fn without_an_interval_a_difference_is_no_noise() {
 
 #[test]
 fn a_run_too_short_for_a_steady_state_says_so() {
-    // 200 blocks of 16 pages, 15% of them spare: 2720 logical pages.
+    // There are 200 blocks of 16 pages, 15% of them spare, hence 2720 logical pages.
     let forgotten =
         RunConfig { warmup: "0".into(), length: Length::Writes("20".into()), ..config() };
     let result = run(&forgotten);
@@ -171,7 +171,7 @@ fn a_run_too_short_for_a_steady_state_says_so() {
     let text = "the measured part is 20 page writes, 0.74% of a drive write, without an erase: too \
                 short for a steady state; hint: writes=\"20x\" is twenty drive writes";
     assert!(result.said().iter().any(|warning| warning == text), "{:?}", result.said());
-    // An empty drive takes half a drive write without an erase.
+    // An empty drive can take half a drive write without an erase.
     let first =
         RunConfig { fill: "empty".into(), length: Length::Writes("0.5x".into()), ..forgotten };
     let result = run(&first);
@@ -180,11 +180,11 @@ fn a_run_too_short_for_a_steady_state_says_so() {
     let text = "50% of a drive write, without an erase: too short for a steady state; hint: \
                 more writes";
     assert!(warnings.iter().any(|warning| warning.ends_with(text)), "{warnings:?}");
-    // It does not reach a precision either.
+    // With a precision to reach, the run continues until blocks are erased.
     let until = RunConfig { precision: Some(0.1), warmup: "0".into(), ..first };
     let result = run(&until);
     assert!(result.counters.erases > 0 && result.counters.host_pages > 2720, "{result:?}");
-    // There are collections, but only 4% of a drive write.
+    // There are collections, but the measured part is only 4% of a drive write.
     let result =
         run(&RunConfig { warmup: "5x".into(), length: Length::Collections(30), ..config() });
     assert!(!result.steady && result.counters.collections == 30);
@@ -256,7 +256,8 @@ fn no_run_begins_once_it_is_cancelled() {
 #[cfg(target_os = "linux")]
 #[test]
 fn drives_beyond_the_memory_are_refused_before_they_are_made() {
-    // All runs with a precision to reach stay in memory: 4 billion drives of some 25 KiB.
+    // All runs with a precision to reach stay in memory. 4 billion drives of about 25 KiB are too
+    // many.
     let config = RunConfig { precision: Some(0.01), runs: u32::MAX, ..config() };
     let error = simulate(&[resolve(&config)], 0, &Control::default(), &mut || {}, &|_, _| (), None)
         .unwrap_err();
@@ -300,7 +301,8 @@ fn a_run_without_a_length_is_doubled_until_cold_pages_are_written_again() {
     };
     let drive_writes =
         |result: &RunResult| result.counters.host_pages as f64 / result.config.logical_pages as f64;
-    // Half of 20 drive writes, doubled. 95% of the pages have 5% of the writes: 4 of each take 76.
+    // The run begins with 20 drive writes and is doubled. 95% of the pages get 5% of the writes, so
+    // that 4 writes of each take 76 drive writes.
     let uniform = settled("uniform", "none");
     assert!(drive_writes(&uniform) <= 40.0, "{}", drive_writes(&uniform));
     let cold = settled("hotcold:f=0.05,r=0.95", "none");
@@ -311,7 +313,8 @@ fn a_run_without_a_length_is_doubled_until_cold_pages_are_written_again() {
         assert!(half <= 0.01 * result.write_amplification, "{half}");
         assert!(result.steadiness.rewrites.unwrap() >= 4.0);
     }
-    // Counts up to 100,000 are beyond any such run: it ends, and says so.
+    // This policy counts up to 100,000, which no such run reaches. The run ends, and the finding
+    // says so.
     let counted = settled("uniform", "fadac");
     assert!(!counted.steady && drive_writes(&counted) < 100.0);
     assert!(counted.findings.iter().any(|one| one.id == "cold-pages"), "{:?}", counted.findings);
@@ -330,8 +333,8 @@ fn a_length_that_is_too_short_for_cold_pages_is_not_called_steady() {
     };
     let short = fixed("20x");
     assert!(!short.steady);
-    // In 6.7 drive writes 136 hot pages and 1 - e^-0.35 of 2584 cold ones are written, 898 in all; in the 13.3
-    // after them e^-0.7 of these 762 are not: ln(898 / 378) = 0.86.
+    // 6.7 drive writes write 136 hot pages and 1 - e^-0.35 of the 2584 cold ones, 898 in all. The
+    // next 13.3 drive writes leave e^-0.7 of these 762 cold pages unwritten: ln(898 / 378) = 0.86.
     let times = short.steadiness.rewrites.unwrap();
     assert!((0.8..0.95).contains(&times), "{times}");
     assert!(fixed("300x").steadiness.rewrites.unwrap() > 8.0);

@@ -1,4 +1,5 @@
-//! Drives behind the cache of a host, with and without a clock: the streams of writes come through it.
+//! Drives behind the cache of a host, with and without a clock: the cache keeps the streams of
+//! writes.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use flashgc_experiment::simulate::{Control, simulate};
 use flashgc_workload::generate::GeneratorSpec;
 use flashgc_workload::requests::Requests;
 
-/// Two tenants on halves of the drive, whose writes name streams or do not.
+/// Two tenants on halves of the drive, with and without streams.
 const NAMED: &str =
     "0.7*uniform:to=0.5,stream=1,read=0.2 + 0.3*uniform:from=0.5,stream=0,trim=0.01";
 const BARE: &str = "0.7*uniform:to=0.5,read=0.2 + 0.3*uniform:from=0.5,trim=0.01";
@@ -84,11 +85,11 @@ fn streams_come_through_the_cache_named_by_writes_or_by_addresses() {
                 let it = streams.iter().find(|it| it.stream == stream);
                 it.map_or(0, |it| it.counts.host_pages)
             };
-            // Seven tenths of the requests, of which four fifths are writes, on half of the pages.
+            // Seven tenths of the requests, four fifths of them writes, go to half of the pages.
             let (large, small) = (written(Some(1)), written(Some(0)));
             assert!(large > small && small > 500, "{hints} {clock}: {large} {small}");
             assert_eq!((large + small, written(None)), (one.counters.host_pages, 0));
-            // A drive that places nothing by streams does as if there were none.
+            // A placement that ignores streams makes the same decisions as without streams.
             if placement == "none" {
                 assert_eq!(facts(&run(&without)), facts(&one), "{hints} {clock}");
             } else {

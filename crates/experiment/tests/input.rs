@@ -1,4 +1,4 @@
-//! Experiments as they are asked for: one sentence for a wrong value, wherever it stands.
+//! Values of experiments: a wrong value gives one sentence, wherever it was given.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ fn text(text: &str) -> Value {
     Value::Text(text.into())
 }
 
-/// Returns the configurations with these values by key, or the error on them.
+/// Returns the configurations for these values, by key, or the error.
 fn asked(way: Way, given: &[(&str, Value)]) -> Result<Vec<Json>, String> {
     let (mut sections, mut places): (Vec<(String, Vec<_>)>, _) = (Vec::new(), HashMap::new());
     for (key, value) in given {
@@ -58,7 +58,7 @@ fn refused(way: Way, given: &[(&str, Value)]) -> String {
     asked(way, given).unwrap_err()
 }
 
-/// Returns what must be given beside an option for it to apply.
+/// Returns the other values that must be given so that an option applies.
 fn beside(option: &OptionInfo) -> Vec<(&'static str, Value)> {
     let mut made = Vec::new();
     if option.drives == Drives::Timed {
@@ -102,7 +102,8 @@ fn a_wrong_value_of_any_option_has_one_sentence() {
             given.push((option.key, value.clone()));
             let told = [Typed, File, Keyword].map(|way| {
                 let error = asked(way, &given).err()?;
-                // The help of an option, where it stands for an example, names others.
+                // The hint is cut off: for an option without an example it is the option's help,
+                // which names other options.
                 let error = error.split("; hint: ").next()?.to_string();
                 let elements = ["a.toml:2:10", "a.toml:2:11"].map(String::from);
                 let places = elements.into_iter().chain([place(way, option)]);

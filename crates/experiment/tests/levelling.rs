@@ -1,5 +1,5 @@
-//! Static wear levelling on data of which nine tenths are never written again: the spread of erase
-//! counts, the longer life of a drive, and the cost.
+//! Static wear levelling on data of which nine tenths are never overwritten: the spread of erase
+//! counts, the longer life of the drive, and the cost.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ fn drive_writes(result: &RunResult) -> f64 {
     result.lifetime.as_ref().unwrap().first_failure.as_ref().unwrap().drive_writes
 }
 
-/// Returns the most erases of a block minus the fewest.
+/// Returns the erases of the most worn block minus those of the least worn one.
 fn spread(result: &RunResult) -> u32 {
     let erases = &result.wear.as_ref().unwrap().erases;
     erases.max - erases.min
@@ -48,19 +48,20 @@ fn erase_counts_stay_within_the_threshold_and_the_drive_lives_longer() {
     for victim in ["greedy", "d-choices", "cost-benefit", "bsgc"] {
         let plain = run(victim, workload, None);
         let levelled = run(victim, workload, Some("static:threshold=20,interval=10"));
-        // The first block fails at 300 erases, while cold ones have hardly any.
+        // The first block fails at 300 erases, when cold blocks have hardly any.
         assert!(spread(&plain) > 290, "{victim}: {}", spread(&plain));
-        // One block is taken each interval: the last ones wait while the hot ones go on wearing.
+        // One block is taken in each interval, so the last cold blocks wait while the hot ones
+        // continue to wear.
         let apart = spread(&levelled);
         assert!((threshold..threshold + interval).contains(&apart), "{victim}: {apart}");
-        // With levelling, every block has 300 - 20 erases or more when the first has 300. Without it
-        // only some would: those that the host's tenth and the spare blocks fill, 0.085 + 0.15 of
-        // them, or more. All erased pages are programmed: drive writes are erases divided by write
-        // amplification.
+        // With levelling, every block has at least 300 - 20 erases when the first has 300. Without
+        // levelling, only some blocks are worn: those with the host's hot tenth and the spare
+        // blocks, at least 0.085 + 0.15 of all. All erased pages are programmed, so drive writes
+        // are erases divided by write amplification.
         for result in [&plain, &levelled] {
             let erases = result.wear.as_ref().unwrap().erases.mean * 500.0 * 16.0;
             let programs = drive_writes(result) * 6800.0 * result.write_amplification;
-            // At most the spare blocks' pages are programmed but not erased yet.
+            // At most the pages of the spare blocks are programmed but not erased yet.
             let erased = programs / erases;
             assert!((1.0..1.01 + 75.0 * 16.0 / erases).contains(&erased), "{victim}: {erased}");
         }
@@ -70,7 +71,7 @@ fn erase_counts_stay_within_the_threshold_and_the_drive_lives_longer() {
         let more_writes = levelled.write_amplification / plain.write_amplification;
         assert!((longer * more_writes / more_erases - 1.0).abs() < 0.02, "{victim}: {longer}");
         assert!(longer > 1.5, "{victim}: {longer}");
-        // The cost is counted apart, and is part of the whole.
+        // The cost of levelling is counted separately, and is also included in the total.
         let cost = levelled.levelling.as_ref().unwrap();
         assert!(cost.copied_pages <= 16 * cost.collections);
         assert!(cost.copied_pages < levelled.counters.copied_pages);
@@ -97,7 +98,7 @@ fn where_wear_is_even_by_itself_nothing_is_levelled() {
     let levelled = run("fifo", "uniform", Some("static:threshold=20,interval=10"));
     assert_eq!(levelled.levelling.as_ref().unwrap().collections, 0);
     assert_eq!(levelled.each_run.run_values, plain.each_run.run_values);
-    // The configuration records it all the same.
+    // The configuration in the result has the option nevertheless.
     assert_ne!(levelled.digest, plain.digest);
     let text = serde_json::to_string(&plain.config).unwrap();
     assert!(!text.contains("levelling"), "{text}");

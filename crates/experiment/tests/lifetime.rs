@@ -1,5 +1,4 @@
-//! Lifetimes: the part of a result that is about drives whose blocks wear out, and about their busy
-//! time.
+//! Lifetimes: the part of a result about drives whose blocks wear out, and about their busy time.
 
 use std::sync::Arc;
 
@@ -59,9 +58,9 @@ fn a_life_adds_up() {
     assert_eq!((first.runs, end.runs, end.run_values.len()), (3, 3, 3));
     assert_eq!(lifetime.reserve_used_up + lifetime.pool_ran_dry, 3);
     assert!(first.drive_writes < end.drive_writes && first.bad_blocks == 1.0);
-    // 200 blocks with 15% spare promise 170 of them; the pool frontier keeps 12.
+    // 200 blocks with 15% spare need 170 for the logical pages; the pool frontier keeps 12.
     assert_eq!(lifetime.reserve_blocks, 18);
-    // Without a warm-up all counts cover the run to its end.
+    // Without a warm-up, all counts cover the whole run.
     let (runs, blocks, pages) = (3.0, 200.0, 170.0 * 16.0);
     assert_eq!(result.counters.host_pages as f64, end.host_pages * runs);
     assert_eq!(result.counters.erases as f64, end.erases * runs);
@@ -69,7 +68,7 @@ fn a_life_adds_up() {
     assert!((end.drive_writes - end.host_pages / pages).abs() < 1e-9);
     assert!((end.terabytes_written - end.host_pages * 4096.0 / 1e12).abs() < 1e-15);
     assert!((end.drive_writes_per_day - end.drive_writes / (5.0 * 365.0)).abs() < 1e-12);
-    // Busy: 800 us a host page, 860 us a copy, 1.5 ms an erase.
+    // The busy times are 800 us a host page, 860 us a copy, and 1.5 ms an erase.
     let busy = result.busy.as_ref().unwrap();
     let copies =
         860e-6 * result.counters.copied_pages as f64 + 1.5e-3 * result.counters.erases as f64;
@@ -78,11 +77,11 @@ fn a_life_adds_up() {
     assert!((end.busy_seconds.unwrap() * runs / total - 1.0).abs() < 1e-12);
     let collection = copies * 1e6 / result.counters.collections as f64;
     assert!((busy.mean_collection_us.unwrap() / collection - 1.0).abs() < 1e-12);
-    // There are no more erases than blocks bear: on average 60, with a standard error of 0.42 (200
-    // blocks).
+    // There are no more erases than the blocks can bear: 60 on average, with a standard error of
+    // 0.42 over 200 blocks.
     assert!(wear.erases.mean < 60.0 + 5.0 * 0.42, "{}", wear.erases.mean);
-    // The histogram covers all three drives, as the mean does: with one number of erases a bin, it has
-    // the same mean.
+    // The histogram covers all three drives, like the mean. With one number of erases in each bin,
+    // it has the same mean.
     let blocks = wear.histogram.iter().map(|&(_, blocks)| blocks).sum::<u64>();
     let sum =
         wear.histogram.iter().map(|&(erases, blocks)| u64::from(erases) * blocks).sum::<u64>();
@@ -92,11 +91,12 @@ fn a_life_adds_up() {
     let last = wear.series.last().unwrap();
     assert!(wear.series.windows(2).all(|pair| pair[0].mean <= pair[1].mean));
     assert_eq!(last.drive_writes, end.run_values[0]);
-    // The first run's last moment lies between the extremes of all runs.
+    // The last values of the first run lie between the extremes of all runs.
     assert_eq!(last.deciles.len(), 11);
     assert!(wear.erases.min <= last.deciles[0] && last.deciles[10] <= wear.erases.max);
     assert!(last.deciles.is_sorted() && last.gini.is_some_and(|gini| gini > 0.0));
-    // They are the first failure and the last, with one block more than the reserve.
+    // The list begins with the first failure and ends with the last, which exceeds the reserve by
+    // one block.
     assert_eq!(lifetime.failures.first(), Some(&(first.run_values[0], 1)));
     assert_eq!(lifetime.failures.last(), Some(&(end.run_values[0], 19)));
     assert!(lifetime.failures.is_sorted());
@@ -165,7 +165,7 @@ fn a_drive_that_dies_in_its_run_says_so() {
     assert!(result.lifetime.as_ref().unwrap().system_failure.is_some());
     let expected = "in 3 of 3 runs the drive failed before the end of the run";
     assert!(result.said().iter().any(|text| text.starts_with(expected)), "{:?}", result.said());
-    // A drive that does not die has no failures, and no warning.
+    // A drive that does not fail has no failures and no warning.
     let short = run(&RunConfig { length: Length::Writes("3x".into()), ..config }, 0);
     assert!(!short.findings.iter().any(|finding| finding.id == "died-early"));
     let lifetime = short.lifetime.unwrap();

@@ -1,5 +1,5 @@
-//! Several mapping units in a flash page, and write amplification in bytes: against the drive whose
-//! pages are units, against examples worked by hand, and on both drives alike.
+//! Several mapping units in a flash page, and write amplification in bytes: compared with a drive
+//! whose pages are mapping units, with examples worked by hand, and on both kinds of drives.
 
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ fn units_are_the_pages_of_a_drive_of_small_pages() {
 
 #[test]
 fn a_small_write_to_a_whole_page_programs_the_page() {
-    // There are four places of 4 KiB on each page of 16 KiB: a write of any of them writes the page.
+    // A page of 16 KiB has four places of 4 KiB. A write to any of them writes the page.
     let pages = RunConfig { page_size: 16 * KIB, ..config() };
     let small = RunConfig { request_size: Some(4 * KIB), ..pages.clone() };
     let result = run(&small);
@@ -94,13 +94,14 @@ fn a_small_write_to_a_whole_page_programs_the_page() {
     );
     let of_all = bytes.programmed as f64 / bytes.host as f64;
     assert!((result.write_amplification / of_all - 1.0).abs() < 1e-3);
-    // A random page is written either way: the amplification is four times that of whole-page writes.
+    // In both cases a random page is written, so the amplification is four times that of whole-page
+    // writes.
     let whole = run(&RunConfig { runs: 8, ..pages.clone() });
     let many = run(&RunConfig { runs: 8, ..small.clone() });
     let half = |result: &RunResult| result.write_amplification_ci95.unwrap();
     let difference = many.write_amplification - 4.0 * whole.write_amplification;
     assert!(difference.abs() < 1.5 * (half(&many) + 4.0 * half(&whole)), "{difference}");
-    // With units of 4 KiB nothing is rounded.
+    // With mapping units of 4 KiB, nothing is rounded.
     let units = run(&RunConfig { mapping_unit: Some(4 * KIB), request_size: None, ..small });
     assert_eq!((units.bytes.rounding, units.short_writes), (0, 0));
     assert!(units.write_amplification < 0.3 * many.write_amplification);
@@ -112,13 +113,13 @@ fn larger_requests_write_all_their_units() {
     let large = RunConfig { request_size: Some(64 * KIB), ..config.clone() };
     let result = run(&large);
     assert_eq!(result.bytes.rounding, 0);
-    // Blocks hold four requests each: greedy finds them emptier than with single units.
+    // A block has four whole requests, so greedy finds emptier blocks than with single units.
     assert!(result.write_amplification < run(&config).write_amplification);
 }
 
 #[test]
 fn flushes_pad_what_was_worked_out_by_hand() {
-    // Four units a page, four pages a block, ten blocks; the drive is empty at first.
+    // There are four units a page, four pages a block, and ten blocks. The drive is empty at first.
     let layout = Layout {
         frontier: Frontier::Pool { low: 2 },
         buffer: PageBuffer { units_per_page: 4, is_protected: false },
@@ -138,7 +139,7 @@ fn flushes_pad_what_was_worked_out_by_hand() {
     assert_eq!(padding(&mut layer), 1); // the page is full
     layer.write(&[7]).unwrap();
     assert_eq!(padding(&mut layer), 4);
-    // The fourth page is the last of the block: padding closes it.
+    // The fourth page is the last of the block, so padding closes the block.
     layer.write(&[8]).unwrap();
     assert_eq!(padding(&mut layer), 7);
     layer.write(&[9]).unwrap();
@@ -148,7 +149,7 @@ fn flushes_pad_what_was_worked_out_by_hand() {
     assert_ne!(place(9).0, place(8).0);
     assert_eq!(layer.counters().host_pages, 10);
     layer.audit().unwrap();
-    // A protected buffer ignores it.
+    // A protected buffer ignores the flush.
     let buffer = PageBuffer { is_protected: true, ..layout.buffer };
     let mut layer =
         VictimSpec::parse("greedy").unwrap().build(Layout { buffer, ..layout }).unwrap();
@@ -161,8 +162,8 @@ fn flushes_pad_what_was_worked_out_by_hand() {
 
 #[test]
 fn a_collection_reads_pages_and_packs_their_units() {
-    // Blocks of two pages of four units. Block 0 keeps units 1 and 2 of its first page and 7 of its
-    // second; copies fill three quarters of one page.
+    // Blocks have two pages of four units. Block 0 keeps units 1 and 2 on its first page and unit 7
+    // on its second; the copies fill three quarters of a page.
     let layout = Layout {
         frontier: Frontier::Pool { low: 1 },
         buffer: PageBuffer { units_per_page: 4, is_protected: true },
@@ -177,7 +178,7 @@ fn a_collection_reads_pages_and_packs_their_units() {
         written += 1;
     }
     let (counters, packing) = (layer.counters(), layer.counts().packing.unwrap());
-    // Greedy takes a block that the cycle has emptied, or block 0 with three valid units.
+    // Greedy picks a block without valid units, or block 0 with three of them.
     let read = match counters.copied_pages {
         0 => 0,
         3 => 2,
@@ -262,8 +263,8 @@ fn one_die_decides_as_the_counting_drive_where_a_page_holds_several_units() {
     }
 }
 
-/// Returns the times at which these requests on units of 4 KiB, four to a page, were completed, in
-/// microseconds.
+/// Returns the completion times, in microseconds, of these requests on units of 4 KiB, with four
+/// units a page.
 fn completed(
     requests: &[(u64, Op, u32)],
     change: impl Fn(&mut flashgc_timed::Settings),
@@ -287,20 +288,21 @@ fn completed(
 #[test]
 fn the_times_of_units_are_what_was_worked_out_by_hand() {
     use Op::{Read, Write};
-    // A page takes 25 us to read, 40 over the bus, 200 to program; a unit takes 10 over the bus.
-    // Three writes wait in the buffer; the fourth fills the page.
+    // A page takes 25 us to read, 40 us over the bus and 200 us to program; a unit takes 10 us over
+    // the bus. Three writes wait in the buffer, and the fourth fills the page.
     let writes = [(0, Write, 1), (5, Write, 50), (6, Write, 9), (10, Write, 2)];
     assert_eq!(completed(&writes, |_| ()), [0, 5, 6, 10 + 40 + 200]);
-    // A read that finds its unit in the buffer is done at once; one of another unit reads the page and
-    // moves a unit.
+    // A read that finds its unit in the buffer is done at once. A read of another unit reads the
+    // page and transfers a unit.
     let reads = [(0, Write, 1), (5, Read, 1), (6, Read, 80)];
     assert_eq!(completed(&reads, |_| ()), [0, 5, 6 + 25 + 10]);
-    // Units 80 to 83 are one page: read once, four units over the bus. Unit 84 is another.
+    // Units 80 to 83 are on one page, which is read once; four units go over the bus. Unit 84 is on
+    // another page.
     let page = [(0, Read, 84), (1, Read, 80), (1, Read, 81), (1, Read, 83), (1, Read, 88)];
     let first = 25 + 10;
     let second = first + 25 + 30;
     assert_eq!(completed(&page, |_| ()), [first, second, second, second, second + 25 + 10]);
-    // After 100 us the page is programmed with one unit, and the read waits for that.
+    // After 100 us the page is programmed with one unit, and the read waits for this program.
     let stale = [(0, Write, 1), (110, Read, 80)];
     let after = |settings: &mut flashgc_timed::Settings| settings.flush_after_ns = 100 * US;
     assert_eq!(completed(&stale, after), [0, 100 + 240 + 25 + 10]);
@@ -329,7 +331,8 @@ fn a_write_cache_takes_and_merges_writes_of_less_than_a_page() {
         let times = drive.observer().completed_us();
         (times, drive.now() / US, drive.layer().counters().host_pages, commands)
     };
-    // A write of 512 bytes: read 25, bus 10 both ways, program 200. The cache hides it.
+    // A write of 512 bytes takes 25 us to read, 10 us over the bus in each direction, and 200 us to
+    // program. The cache hides it.
     let short = [(0, 4096, 512)];
     let (times, end, pages, commands) = drive(0, &short);
     assert_eq!((times, end, pages), (vec![245], 245, 1));
@@ -339,12 +342,14 @@ fn a_write_cache_takes_and_merges_writes_of_less_than_a_page() {
     );
     let (times, end, pages, again) = drive(4, &short);
     assert_eq!((times, end, pages, again), (vec![0], 245, 1, commands));
-    // Behind another write two halves become a page while they wait: no read, one program.
+    // Two halves wait after another write and become a page meanwhile: nothing is read, and one
+    // page is programmed.
     let halves = [(0, 8192, 4096), (1, 4096, 2048), (2, 6144, 2048)];
     let (times, end, pages, commands) = drive(4, &halves);
     assert_eq!((times, end, pages), (vec![0, 1, 2], 2 * 210, 2));
     assert_eq!((commands.short_writes, commands.missing_bytes, commands.merged_bytes), (0, 0, 0));
-    // 1 KiB twice, of which 512 bytes are the same: 1536 bytes of the page, 512 written in vain.
+    // 1 KiB is written twice, with 512 bytes in common: 1536 bytes of the page are written, and 512
+    // bytes in vain.
     let again = [(0, 8192, 4096), (1, 4096, 1024), (2, 4608, 1024)];
     let (times, _, pages, commands) = drive(4, &again);
     assert_eq!((times, pages), (vec![0, 1, 2], 2));
@@ -412,7 +417,7 @@ fn what_does_not_go_together_is_refused_in_one_line() {
 
 #[test]
 fn nothing_waits_longer_than_flush_after_whatever_serves_the_writes() {
-    // There is no collection: every unit that waits is the host's.
+    // There is no collection, so every unit that waits is the host's.
     for (case, multi_plane) in [(0u32, false), (1, true), (2, true), (3, false)] {
         let hardware = flashgc_timed::Hardware {
             page_bytes: 4 * PAGE,
@@ -433,7 +438,7 @@ fn nothing_waits_longer_than_flush_after_whatever_serves_the_writes() {
         let requests = (0..300).map(|_| {
             time += u64::from(stream.below(200)) * US;
             let page = stream.below(1200);
-            // Half of them are parts of a unit, which are read first.
+            // Half of the writes are parts of a unit, which is read first.
             let bytes = if stream.below(2) == 0 { 512 } else { PAGE };
             TimedRequest { bytes, ..request(time, Op::Write, page) }
         });

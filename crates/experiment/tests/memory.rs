@@ -1,4 +1,5 @@
-//! The memory of placements and victim policies, as far as they say, against the drift that is measured.
+//! The memory that placements and victim policies declare, compared with the drift that is
+//! measured.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use flashgc_experiment::simulate::{Control, simulate};
 use flashgc_ftl::placement::placement_policies;
 use flashgc_workload::generate::GeneratorSpec;
 
-/// Write amplification of runs from so many seeds, each alone, with `true` for those that are steady.
+/// Returns the write amplification of a run for each seed, and `true` if the run is steady.
 fn measured(config: &RunConfig, seeds: std::ops::Range<u64>) -> Vec<(f64, bool)> {
     let resolved: Vec<Resolved> = seeds
         .map(|seed| {
@@ -27,7 +28,8 @@ fn mean(values: &[(f64, bool)]) -> f64 {
     values.iter().map(|(value, _)| value).sum::<f64>() / values.len() as f64
 }
 
-/// Returns the names of those placements that were judged: what they say they remember must hold.
+/// Returns those of the placements in `names` that could be tested. The test fails if they remember
+/// more than they declare.
 fn judged(names: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
     let mut judged = Vec::new();
     for placement in names {
@@ -50,7 +52,7 @@ fn judged(names: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
             if settled.iter().all(|(_, steady)| !steady) {
                 continue;
             }
-            // Far longer than a run that settles.
+            // This is far longer than a run that settles.
             let long = RunConfig { length: Length::Writes("400x".into()), ..config };
             let level = mean(&measured(&long, 101..103));
             let off = mean(&settled) / level - 1.0;
@@ -63,7 +65,7 @@ fn judged(names: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
     judged
 }
 
-/// The two placements that remember most.
+/// The two placements with the longest memory.
 #[test]
 fn no_placement_remembers_more_than_it_says() {
     let names = ["multilog", "sfs"];
@@ -78,7 +80,7 @@ fn no_placement_at_all_remembers_more_than_it_says() {
     assert!(judged.len() >= 9, "{judged:?}");
 }
 
-/// Checks what policies that weigh wear say they remember.
+/// Tests the memory that policies which use wear declare.
 fn check_wear(victims: &[&str]) {
     for &victim in victims {
         let config = RunConfig {

@@ -1,4 +1,5 @@
-//! Options in errors of traces and in warnings of results: as their user writes them, and no bare flag.
+//! Options in errors of traces and in warnings of results: they are named as the user writes them,
+//! and never as a bare flag.
 
 use std::collections::HashMap;
 use std::fs;
@@ -20,10 +21,10 @@ use flashgc_workload::trace::{
 
 use crate::refused::{Values, WAYS, Way, option, said};
 
-/// Keys of commands and functions that are no option of experiments.
+/// Keys of commands and functions that are not options of experiments.
 const OTHER_KEYS: [&str; 4] = ["resume", "filter", "native_devices", "leave_out"];
 
-/// Files and folders whose texts only the command line shows, and the reason.
+/// Files and folders whose texts only the command line shows, with the reason.
 const FLAGS_ALONE: [(&str, &str); 4] = [
     ("device/src", "the commands of flashgc device make, check and record stored drives"),
     ("server/src", "these commands too, and the clock of flashgc device serve is typed"),
@@ -31,7 +32,7 @@ const FLAGS_ALONE: [(&str, &str); 4] = [
     ("workload/src/trace/format", "a description of a format, which flashgc trace formats shows"),
 ];
 
-/// Returns the places of an option of each section, as `way` has them.
+/// Returns the places of one option of each section, given in the form `way`.
 fn places(way: Way) -> Places {
     let at = |key: &str, line: usize| {
         let info = option(key);
@@ -45,12 +46,12 @@ fn places(way: Way) -> Places {
     Places::new([at("spare", 1), at("runs", 2)].into_iter().flatten().collect::<HashMap<_, _>>())
 }
 
-/// Returns `text` as `way` has it; see [`said`].
+/// Returns `text` in the form `way`; see [`said`].
 fn told(way: Way, text: &str) -> String {
     said(way, &Values::new(), text)
 }
 
-/// A trace, the way to read it, and the end of the error.
+/// A trace, the options for reading it, and the expected end of the error.
 struct Refused {
     content: &'static [u8],
     read: fn(&Path) -> TraceError,
@@ -221,7 +222,7 @@ fn a_warning_of_a_result_names_options_as_its_user_writes_them() {
     }
 }
 
-/// Adds the sources in `folder`, and in the folders there, to `found`.
+/// Adds the source files in `folder` and its subfolders to `found`.
 fn sources(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -296,7 +297,7 @@ fn literals(source: &str) -> Vec<&str> {
     found
 }
 
-/// Returns `true` if a flag stands in `text`: `--gc-low`.
+/// Returns `true` if `text` has a flag such as `--gc-low`.
 fn has_flag(text: &str) -> bool {
     text.match_indices("--").any(|(at, _)| {
         let begins =

@@ -1,19 +1,24 @@
-//! One meaning of a request on the three drives. Random traces (requests of 1 to 64 pages that begin and end
-//! anywhere, on several devices, with reads, discards, flushes, writes with FUA, streams and hints) go under
-//! random options to the counting drive, to a timed drive of one die which rests between requests, and to a
-//! stored drive. Counts and decisions are equal.
+//! Requests mean the same on the three kinds of drives. Random traces are run with random options
+//! on the counting drive, on a timed drive of one die that is idle between requests, and on a
+//! stored drive. Their requests have 1 to 64 pages, begin and end anywhere, go to several devices,
+//! and include reads, discards, flushes, writes with FUA, streams and hints. Counts and decisions
+//! must be equal.
 //!
-//! The stored drive keeps bytes, so it reads a page before it changes a part of it; a part of a discard
-//! keeps the data of its page on all three. Its pages keep their numbers. It has no map on flash and no page
-//! buffer.
+//! The stored drive stores bytes, so it reads a page before it changes a part of it. If a discard
+//! covers a part of a page, all three drives keep its data. Pages of the stored drive keep their
+//! numbers. It has neither a map on flash nor a page buffer.
 //!
-//! Two things depend on the clock by nature, and are drawn as far as they do not: the pages of a request are
-//! looked up in a map on flash before the first of them is written, so requests have one page there; and a
-//! page that is written in part is read first, while whole pages beside it go on to the page buffer, so
-//! requests have whole pages there. A host's cache writes only what it evicts, since its daemons have a clock
-//! on the timed drive, and requests on the counting one; it holds more pages than a request has, so that no
-//! two writes of a page are under way at once. Hints, and a cache, come before a map on flash that is all in
-//! memory: elsewhere a look-up for a hint and one for a request, or two for one request of a cache, are under
+//! Some results depend on the clock, so requests are drawn to avoid these cases.
+//!
+//! - With a map on flash, requests have one page, because the timed drive looks up all pages of a
+//!   request before it writes the first.
+//! - With a page buffer, requests have whole pages, because the timed drive reads a partly written
+//!   page first, while the whole pages beside it go to the buffer.
+//! - A host's cache writes only what it evicts: its daemons would use time on the timed drive, and
+//!   requests on the counting one. It has more pages than a request, so that two writes of a page
+//!   are never in progress at once.
+//! - With hints or a cache, a map on flash must fit into memory. Otherwise two look-ups would be in
+//!   progress at once, for a hint and a request, or two for one request of a cache.
 //! way at once.
 
 use std::path::Path;
@@ -41,17 +46,18 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 const PAGE: u64 = 4096;
-/// The logical pages of the drive: 160 blocks of 8 pages, some of them spare.
+/// The drive has 160 blocks of 8 pages, some of them spare.
 const BLOCKS: u32 = 160;
 const B: u32 = 8;
 
-/// A request before it is one of a trace: its operation, its first byte, its bytes, its device and stream.
+/// A request before it is written to a trace: its operation, first byte, number of bytes, device
+/// and stream.
 type Drawn = (Kind, u64, u64, u32, u8);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Write,
-    /// A write with FUA: a write, and a flush behind it.
+    /// A write with FUA: a write, and a flush after it.
     Durable,
     Read,
     Trim,
@@ -60,7 +66,7 @@ enum Kind {
     Clean,
 }
 
-/// The origin of the streams of writes.
+/// The source of the streams of writes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Streams {
     None,
@@ -69,7 +75,7 @@ enum Streams {
     Ranges,
 }
 
-/// The options that two or three drives take.
+/// The options that at least two of the drives have.
 #[derive(Clone, Debug)]
 struct Options {
     victim: &'static str,
@@ -87,7 +93,7 @@ struct Options {
     rounds: bool,
     streams: Streams,
     whole_pages: bool,
-    /// The number of requests of the run, if it does not replay the trace twice.
+    /// The number of requests of the run; `None` if the run replays the trace twice.
     length: Option<u64>,
     spare: f64,
     seed: u64,
@@ -105,7 +111,7 @@ fn kinds() -> impl Strategy<Value = Kind> {
     ]
 }
 
-/// Requests on two devices of 300 pages each.
+/// Generates requests on two devices of 300 pages each.
 fn requests() -> impl Strategy<Value = Vec<Drawn>> {
     let pages = prop_oneof![3 => 1..6u64, 1 => 1..65u64];
     let first = prop_oneof![2 => 0..60u64, 1 => 0..300u64];
@@ -161,7 +167,7 @@ fn options() -> impl Strategy<Value = Options> {
             on_flash,
             map_fits,
             units,
-            // A buffer of single pages holds nothing.
+            // A buffer of single pages never holds data.
             is_protected: is_protected || units == 1,
             is_cached: is_cached && (!on_flash || map_fits),
             // A cache takes no flush commands.
@@ -177,12 +183,12 @@ fn options() -> impl Strategy<Value = Options> {
     )
 }
 
-/// Writes the trace of `drawn` as `options` want it.
+/// Writes the requests of `drawn` as a trace that fits `options`.
 fn record(path: &Path, drawn: &[Drawn], options: &Options) -> Vec<Request> {
     let is_given = options.numbering == Numbering::Given;
     let mut requests = Vec::new();
     for (time, &(kind, offset, bytes, device, stream)) in (0..).zip(drawn) {
-        // The devices of a drive's own numbers lie side by side.
+        // If the drive's own page numbers are used, the devices are placed side by side.
         let (offset, device) = match is_given {
             true => (offset + u64::from(device) * 300 * PAGE, 0),
             false => (offset, device),
@@ -234,7 +240,8 @@ fn record(path: &Path, drawn: &[Drawn], options: &Options) -> Vec<Request> {
     requests
 }
 
-/// The table of streams by address: 50 pages of stream 1, 100 of stream 2, and others of none.
+/// The table of streams by address: 50 pages with stream 1, then 50 pages with stream 2; the others
+/// have none.
 const STREAMS: &str = "0, 204800, 1\n204800, 409600, 2\n";
 
 fn config(path: &Path, options: &Options) -> RunConfig {
@@ -273,14 +280,14 @@ fn config(path: &Path, options: &Options) -> RunConfig {
     }
 }
 
-/// Returns the way in which the trace is cut into pages.
+/// Returns the options by which the trace is cut into pages.
 fn paging(options: &Options) -> PagingOptions {
     let paging = if options.rounds { Paging::Rounded } else { Paging::Covered };
     let numbering = Some(options.numbering);
     PagingOptions { paging, numbering, ..PagingOptions::default() }
 }
 
-/// Returns the run of a drive that counts, or why there is none.
+/// Returns the resolved run of a counting drive, or the reason why there is none.
 fn counting(config: &RunConfig, path: &Path, options: &Options) -> Result<Resolved, String> {
     let source = SourceOptions { paging: paging(options), ..SourceOptions::default() };
     let replay =
@@ -289,7 +296,7 @@ fn counting(config: &RunConfig, path: &Path, options: &Options) -> Result<Resolv
     Resolved::new(config, source, None).map_err(|error| error.to_string())
 }
 
-/// Returns the run of a drive with a clock and one die, which rests between requests.
+/// Returns the resolved run of a drive with a clock and one die, which is idle between requests.
 fn timed(config: &RunConfig, path: &Path, options: &Options) -> Result<Resolved, String> {
     let clock = TimedConfig {
         arrivals: Some("closed:threads=1,think=1s".into()),
@@ -313,13 +320,13 @@ fn run(resolved: Resolved) -> RunResult {
     simulate(&[resolved], 1, &Control::default(), &mut || {}, &|_, _| (), None).unwrap().remove(0)
 }
 
-/// Returns all that drives which decide alike have in common.
+/// Returns everything that drives with the same decisions have in common.
 fn facts(result: &RunResult) -> String {
     let RunResult { counters, levelling, wear, zombies, streams, fdp, map, .. } = result;
     let map_traffic = &map.map_traffic;
     let of_stream =
         |one: &StreamResult| (one.stream, one.counts.host_pages, one.counts.copied_pages);
-    // A drive with a clock has response times of streams that were only read.
+    // A drive with a clock also lists the response times of streams that were only read.
     let wrote = |one: &&StreamResult| one.counts.host_pages + one.counts.copied_pages > 0;
     let streams: Option<Vec<_>> =
         streams.as_ref().map(|streams| streams.iter().filter(wrote).map(of_stream).collect());
@@ -330,7 +337,7 @@ fn facts(result: &RunResult) -> String {
     )
 }
 
-/// Returns a stored drive of this layout that has served `requests`.
+/// Returns the report of a stored drive of this layout after `requests`.
 fn stored(resolved: &Resolved, requests: &[Request]) -> flashgc_device::Report {
     let (layout, victim) = resolved.kept().unwrap();
     let streams = resolved.streams.clone();

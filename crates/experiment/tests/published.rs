@@ -1,5 +1,6 @@
-//! The simulation against published figures and against closed forms. The smoke sizes always run; the full
-//! sizes are `cargo test --release -p flashgc-experiment --test suite published -- --ignored --nocapture`.
+//! Compares the simulation with published figures and with closed forms. The small sizes always
+//! run. The full sizes run with `cargo test --release -p flashgc-experiment --test suite published
+//! -- --ignored --nocapture`.
 
 use std::sync::Arc;
 
@@ -62,8 +63,8 @@ fn table_1(runs: impl Fn(&Row) -> u32) -> Vec<RunResult> {
 #[test]
 fn table_1_within_the_papers_own_spread() {
     for (row, result) in TABLE_1.iter().zip(table_1(|_| 1)) {
-        // The spread of one run follows from the paper's interval over its runs; 4 of it, and the
-        // 0.05% by which the paper's two columns agree.
+        // The spread of one run follows from the paper's interval over its runs. The tolerance is 4
+        // times that spread, plus 0.05%, the difference of the paper's two columns.
         let spread = row.6 / 1.96 * f64::from(row.7).sqrt();
         let tolerance = 4.0 * spread + 0.0005 * row.4;
         let difference = (result.write_amplification - row.4).abs();
@@ -76,8 +77,8 @@ fn table_1_within_the_papers_own_spread() {
 fn table_1_in_full_within_a_twentieth_of_a_percent() {
     let mut worst = 0.0f64;
     for (row, result) in TABLE_1.iter().zip(table_1(|row| row.7)) {
-        // (16, 0.10, 4, 10): the paper's two values differ by 0.024%; its fixed point computed to
-        // a residual of 1e-12 is 4.5361.
+        // For (16, 0.10, 4, 10), the paper's two values differ by 0.024%. Its fixed point, computed
+        // to a residual of 1e-12, is 4.5361.
         let expected = if (row.2, row.3) == (4, 10) { 4.5361 } else { row.4 };
         let off = (result.write_amplification / expected - 1.0) * 100.0;
         let simulated = (result.write_amplification / row.5 - 1.0) * 100.0;
@@ -96,8 +97,8 @@ fn table_1_in_full_within_a_twentieth_of_a_percent() {
     assert!(worst <= 0.05, "{worst}");
 }
 
-/// Returns the amplification of greedy under uniform writes, N to infinity: scan j for the level at which 0
-/// <= x < 1.
+/// Returns the amplification of greedy with uniform writes for N to infinity: finds the level j at
+/// which 0 <= x < 1.
 fn greedy_exact(b: u32, spare: f64) -> f64 {
     let (pages, rho) = (f64::from(b), 1.0 - spare);
     let harmonic = |n: u32| (1..=n).map(|i| 1.0 / f64::from(i)).sum::<f64>();
@@ -111,7 +112,7 @@ fn greedy_exact(b: u32, spare: f64) -> f64 {
 
 #[test]
 fn greedy_is_the_exact_value() {
-    // 4.8213: Bux and Iliadis, as the paper quotes it.
+    // 4.8213 is the value of Bux and Iliadis, as the paper quotes it.
     assert!((greedy_exact(64, 0.1) - 4.8213).abs() < 5e-5);
     let result = &run(&[config("greedy")])[0];
     let measured = result.write_amplification;
@@ -123,7 +124,7 @@ fn greedy_is_the_exact_value() {
 
 #[test]
 fn random_is_one_over_the_spare_factor() {
-    // 32 million host writes: one standard error is 0.05%.
+    // With 32 million host writes, one standard error is 0.05%.
     let config = RunConfig {
         blocks: Some(5000),
         spare: 0.2,
@@ -136,7 +137,8 @@ fn random_is_one_over_the_spare_factor() {
     assert!((measured / 5.0 - 1.0).abs() < 0.002, "{measured}");
 }
 
-/// Returns the amplification by Desnoyers, SYSTOR 2012, Eq. 14: FIFO with hot and cold data, by bisection.
+/// Returns the amplification of FIFO with hot and cold data, by Eq. 14 of Desnoyers, SYSTOR 2012,
+/// solved by bisection.
 fn fifo_hot_cold(f: f64, r: f64, spare: f64) -> f64 {
     let alpha = 1.0 / (1.0 - spare);
     let class = |share: f64, wa: f64| 1.0 / (((share * alpha / wa).exp()) - 1.0);
@@ -150,8 +152,9 @@ fn fifo_hot_cold(f: f64, r: f64, spare: f64) -> f64 {
     low
 }
 
-/// Rows f, r; then greedy, d-choices:d=10 and d-choices:d=9,c=1, each with one frontier and with
-/// two: independent simulations with N = 10000, b = 32, S_f = 0.1, one run each.
+/// Rows of f, r, and the amplifications of greedy, d-choices:d=10 and d-choices:d=9,c=1, each with
+/// one frontier and with two. They are from independent simulations with N = 10000, b = 32, S_f =
+/// 0.1 and one run each.
 const HOT_COLD: [(f64, f64, [f64; 6]); 4] = [
     (0.2, 0.8, [4.924, 5.072, 5.021, 4.839, 4.593, 4.580]),
     (0.1, 0.9, [5.723, 5.673, 5.642, 5.196, 3.691, 3.747]),
@@ -174,7 +177,7 @@ fn hot_cold(f: f64, r: f64, victim: &str, frontier: &str, runs: u32) -> RunConfi
 
 #[test]
 fn fifo_with_hot_and_cold_data_is_desnoyers_closed_form() {
-    // 5.5378: the same equation solved elsewhere.
+    // 5.5378 is the solution of the same equation by another program.
     assert!((fifo_hot_cold(0.2, 0.8, 0.1) - 5.5378).abs() < 5e-5);
     let configs: Vec<RunConfig> =
         HOT_COLD.iter().map(|row| hot_cold(row.0, row.1, "fifo", "single", 2)).collect();
@@ -212,9 +215,9 @@ fn hot_and_cold_data_with_one_frontier_and_two() {
             result.write_amplification,
             off * 100.0
         );
-        // The expected values are single runs: their spread is that of one of ours, sqrt(8) times
-        // our standard error (t for 7 degrees of freedom is 2.365). 3.5 of it: one row in 24 beyond
-        // that has a chance of 1%.
+        // The expected values are from single runs, so their spread is that of one run here:
+        // sqrt(8) times the standard error (t for 7 degrees of freedom is 2.365). The tolerance is
+        // 3.5 times that spread. With 24 rows, the chance that some row exceeds it is 1%.
         let spread = half / 2.365 * 8f64.sqrt() / value;
         let tolerance = f64::max(0.003, 3.5 * spread);
         if off.abs() > tolerance {

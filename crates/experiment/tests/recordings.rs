@@ -1,5 +1,5 @@
-//! Recordings of a drive: their replay repeats the drive's commands one by one, with hints and hints taken
-//! back; and a drive must have the pages that they name.
+//! Recordings of a drive: a replay repeats the drive's commands one by one, with hints and
+//! cancelled hints. A drive must have the pages in the recording.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,11 +42,12 @@ fn config(victim: &str, placement: &str) -> RunConfig {
     }
 }
 
-/// A command or a hint of a host: an operation on pages next to each other.
+/// A command or hint of a host: an operation on consecutive pages, with the first page and the
+/// number of pages.
 type Step = (Op, u32, u32);
 
-/// Returns mostly writes, hints and hints taken back, of a few pages each. The last is a write: hints behind
-/// the last command change nothing.
+/// Generates mostly writes, hints and cancelled hints, of a few pages each. The last step is a
+/// write, because hints after the last command have no effect.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let op = prop_oneof![
         8 => Just(Op::Write),
@@ -74,7 +75,7 @@ fn requests(steps: &[Step]) -> Vec<Request> {
     (0..).zip(steps).map(request).collect()
 }
 
-/// Records a drive that is asked for `steps`; returns the recording.
+/// Records a drive that gets `steps`, and returns the path of the recording.
 fn record(folder: &Path, steps: &[Step]) -> PathBuf {
     let path = folder.join("drive.flashgc");
     let mut writer = NativeWriter::new(
@@ -87,7 +88,7 @@ fn record(folder: &Path, steps: &[Step]) -> PathBuf {
     path
 }
 
-/// Returns every decision and count of a layer, and all that it knows of its pages.
+/// Returns all decisions and counts of a layer, and its state of every page.
 fn state(layer: &dyn Translation) -> String {
     layer.audit().unwrap();
     let places: Vec<_> = (0..PAGES).map(|page| layer.locate(page)).collect();
@@ -99,7 +100,7 @@ fn state(layer: &dyn Translation) -> String {
     )
 }
 
-/// Returns the layer of `config` after `steps`, page by page.
+/// Returns the layer of `config` after `steps`, which are executed page by page.
 fn one_by_one(config: &RunConfig, steps: &[Step]) -> Box<dyn Translation> {
     let uniform = flashgc_workload::generate::GeneratorSpec::parse("uniform").unwrap();
     let length = Length::Writes("1x".into());
@@ -119,7 +120,7 @@ fn one_by_one(config: &RunConfig, steps: &[Step]) -> Box<dyn Translation> {
     layer
 }
 
-/// Returns the policies that use zombies, with their placements.
+/// Returns the policies that use zombies, each with its placement.
 fn that_use_zombies() -> Vec<(&'static str, &'static str)> {
     let named = ["zgc-gd", "zgc-cb"];
     let found = collectors().iter().filter(|one| named.contains(&one.name));
@@ -154,7 +155,7 @@ proptest! {
             };
             let mut first = drive();
             run(&mut first, stop);
-            // Another process goes on from there.
+            // Another process continues from this state.
             let mut again = drive();
             let mut bytes = Vec::new();
             let mut to = Writer::new(&mut bytes);
@@ -212,12 +213,13 @@ fn a_hint_that_is_taken_back_leaves_no_zombie() {
     let replay = source.open(PAGES, Replay::Passes(1)).unwrap();
     let mut drive = CountingDrive::new(layer, Box::new(replay), 4096);
     while drive.step(Extent { unit: Unit::Commands, amount: u64::MAX }).unwrap() {}
-    // Pages 0 to 5 are named by hints, 1 to 3 taken back, 2 named again; the hint of 0 comes true.
+    // Hints name pages 0 to 5. Those of 1 to 3 are cancelled, and page 2 gets another hint. Page 0
+    // is then written.
     let zombies = drive.layer().counts().zombies.unwrap();
     assert_eq!((zombies.marked, zombies.overwritten, zombies.known), (7, 1, 3));
 }
 
-/// Returns the runs of a counting drive, and of one with a clock, on the trace at `path`.
+/// Returns the runs of a counting drive and of a drive with a clock on the trace at `path`.
 fn both(config: &RunConfig, path: &Path) -> [Result<Resolved, FtlError>; 2] {
     let workload = path.to_str().unwrap().to_string();
     let numbering = config.trace.numbering.as_deref().map(|name| Numbering::parse(name).unwrap());
@@ -242,7 +244,7 @@ fn both(config: &RunConfig, path: &Path) -> [Result<Resolved, FtlError>; 2] {
 #[test]
 fn the_drive_says_how_many_pages_there_are() {
     let folder = tempfile::tempdir().unwrap();
-    // Hints to the drive are no requests: the run has both writes.
+    // Hints are not requests, so the run has both writes.
     let hints = [(Op::Dirty, 383, 1), (Op::Clean, 383, 1), (Op::Clean, 7, 2)];
     let steps = [&[(Op::Write, 383, 1)], hints.as_slice(), &[(Op::Write, 7, 2)]].concat();
     let path = record(folder.path(), &steps);
@@ -255,7 +257,8 @@ fn the_drive_says_how_many_pages_there_are() {
             .remove(0);
         assert_eq!((result.counters.host_pages, result.config.run.blocks), (3, Some(64)));
     }
-    // A larger drive is accepted; on a smaller one, the request that goes farthest is beyond its end.
+    // A larger drive is accepted. On a smaller one, the request with the highest page is beyond its
+    // end.
     let larger = RunConfig { blocks: Some(65), ..config("greedy", "none") };
     assert!(both(&larger, &path).iter().all(Result::is_ok));
     let smaller = RunConfig { blocks: Some(63), ..config("greedy", "none") };
@@ -266,7 +269,7 @@ fn the_drive_says_how_many_pages_there_are() {
              logical pages, numbered from 0; hint: give more blocks, or numbering=\"address\""
         );
     }
-    // With numbering by address, the pages fit the smallest drive.
+    // With numbering by address, the pages fit on the smallest drive.
     let numbering = Some("address".to_string());
     let trace = TraceConfig { numbering, ..TraceConfig::default() };
     let pages = RunConfig { pages_per_block: Some(8), trace, ..smaller };
@@ -290,10 +293,10 @@ fn without_blocks_an_error_says_how_many_the_drive_has() {
                    have on a drive of";
     for (path, spare, pages, blocks) in [
         (&recording, 0.25, "384 logical pages", 64),
-        // 53 blocks have 8 * 53 * 0.9 = 381.6, which is 382 pages; 54 have 389.
+        // 53 blocks have 8 * 53 * 0.9 = 381.6, rounded to 382 pages; 54 blocks have 389.
         (&recording, 0.1, "384 logical pages", 54),
         (&csv, 0.25, "at least 101 logical pages", 17),
-        // 8 * 15 * 0.84 = 100.8, which is 101 pages.
+        // 15 blocks have 8 * 15 * 0.84 = 100.8, rounded to 101 pages.
         (&csv, 0.16, "at least 101 logical pages", 15),
     ] {
         let config = RunConfig { spare, trace: given.clone(), ..base.clone() };
@@ -310,7 +313,7 @@ fn without_blocks_an_error_says_how_many_the_drive_has() {
         let [smaller, _] = both(&config, path);
         assert!(smaller.map_or(true, |smaller| smaller.geometry.logical_pages() < logical_pages));
     }
-    // An ordinary trace has pages of its own.
+    // A trace without given numbers gets its own numbering, and needs only the pages in it.
     let config = RunConfig { blocks: None, spare: 0.25, ..config("greedy", "none") };
     let error = both(&config, &csv)[0].as_ref().err().unwrap().to_string();
     assert!(error.starts_with("the workload addresses 8 pages, expected at least two"), "{error}");

@@ -1,4 +1,5 @@
-//! Refused combinations: one sentence in every way of writing options, and a hint that works.
+//! Refused combinations of options: each gives one sentence, in every form of writing options, and
+//! a hint that works.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -46,7 +47,8 @@ fn line(values: &Values, key: &str) -> Option<String> {
     Some(format!("a.toml:{}:1", at + 1))
 }
 
-/// Returns `text` as `way` has it: `{!key}` begins the message, `{key}` is a name, `{key=value}` a value.
+/// Returns `text` in the form `way`: `{!key}` begins the message, `{key}` is a name, and
+/// `{key=value}` an option with a value.
 pub(crate) fn said(way: Way, values: &Values, text: &str) -> String {
     let mut parts = text.split('{');
     let mut made = parts.next().unwrap().to_string();
@@ -76,7 +78,7 @@ pub(crate) fn said(way: Way, values: &Values, text: &str) -> String {
     made
 }
 
-/// Returns the configuration with these values, and their places; or the error on them.
+/// Returns the configuration for these values and their places, or the error.
 fn asked(way: Way, values: &Values) -> Result<(RunConfig, Places), String> {
     let (mut sections, mut places): (Vec<(String, Vec<_>)>, _) = (Vec::new(), HashMap::new());
     for (key, value) in values {
@@ -102,7 +104,7 @@ fn asked(way: Way, values: &Values) -> Result<(RunConfig, Places), String> {
     Ok((serde_json::from_value(json).unwrap(), places))
 }
 
-/// Returns the error on these values, if there is one.
+/// Returns the error for these values; `None` if they are accepted.
 fn refused(way: Way, values: &Values) -> Option<String> {
     let (config, places) = match asked(way, values) {
         Ok(made) => made,
@@ -126,7 +128,8 @@ fn refused(way: Way, values: &Values) -> Option<String> {
 const TIMES: &str = "read=60us,program=800us,erase=1.5ms,transfer=20us";
 const SLC_TIMES: &str = "read=25us,program=200us,erase=2ms";
 
-/// Returns the values of a small drive, timed if one of `given` says so, and those given.
+/// Returns the values of a small drive and those of `given`. The drive is timed if one of `given`
+/// says so.
 fn drive(given: &[(&'static str, &str)], streams: &Path) -> Values {
     let mut made: Values = Vec::new();
     let timed = given.contains(&("kind", "timed"));
@@ -160,11 +163,13 @@ fn drive(given: &[(&'static str, &str)], streams: &Path) -> Values {
 struct Relation {
     given: &'static [(&'static str, &'static str)],
     said: &'static str,
-    /// The ways to follow the hint: other values of options, and an empty one for one that is left out.
+    /// The ways to follow the hint: other values of options, or an empty value to leave an option
+    /// out.
     remedies: &'static [&'static [(&'static str, &'static str)]],
 }
 
-/// Levelling would mix the pages of isolated handles, on the counting drive and with a clock.
+/// Levelling would mix the pages of isolated handles. It is refused on the counting drive and on
+/// the timed drive.
 const ISOLATED: Relation = Relation {
     given: &[
         ("frontier", "pool"),
@@ -584,7 +589,7 @@ fn a_refused_combination_has_one_sentence_and_a_hint_that_works() {
     }
 }
 
-/// Returns a value of an option that is worth trying.
+/// Returns a value of an option to test with.
 fn value(key: &str) -> &'static str {
     let info = option(key);
     match key {
@@ -617,7 +622,7 @@ fn pairs_that_exclude_each_other_are_refused_with_the_reason() {
         }
         for out in [pair.key, pair.with] {
             let left: Vec<_> = given.into_iter().filter(|(key, _)| *key != out).collect();
-            // The one that is left may not go with the drive without the other.
+            // The option that is left may need the other one for the drive; that is another error.
             let error = asked(Way::Typed, &drive(&left, folder.path())).err();
             assert!(!error.is_some_and(|error| error.contains("does not go with")), "{left:?}");
         }

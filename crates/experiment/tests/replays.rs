@@ -1,5 +1,5 @@
-//! Traces that are replayed: until amplification has settled, in whole passes, compared on the same
-//! writes.
+//! Traces that are replayed: until amplification has settled, in whole passes, and compared on the
+//! same writes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,8 @@ use flashgc_experiment::simulate::{Control, simulate};
 use flashgc_ftl::{Victim, VictimSpec, victim_policies};
 use flashgc_workload::trace::SourceOptions;
 
-/// Writes a trace of `writes` page writes: a fifth of 1000 pages takes four fifths of them.
+/// Writes a trace of `writes` page writes to 1000 pages. A fifth of the pages gets four fifths of
+/// the writes.
 fn save(folder: &Path, writes: u32) -> String {
     let mut rng = Stream::new(7, "trace");
     let mut rows = String::from("time_us,op,offset_bytes,size_bytes,dev\n");
@@ -68,21 +69,21 @@ fn a_trace_is_replayed_until_it_has_settled() {
     let (warmup, measured) = passes(&result);
     let all = warmup + measured;
     assert!((25..100).contains(&all) && warmup == all.div_ceil(3), "{warmup} {measured}");
-    // The drive is small, and nothing else is to be said.
+    // The only finding may be that the drive is small.
     let of_size = result.findings.iter().all(|one| one.window == Window::Configuration);
     assert!(result.steady && of_size, "{:?}", result.said());
-    // The counts are of the measured passes, and so is the figure.
+    // The counts and the write amplification cover the measured passes.
     assert_eq!(result.counters.host_pages, measured * 5000);
     let copies = result.counters.copied_pages as f64 / result.counters.host_pages as f64;
     assert!((result.write_amplification - 1.0 - copies).abs() < 1e-12);
-    // The same number of passes, given as a length, makes the same run.
+    // A run with that number of passes as its length is the same run.
     let asked = run(&RunConfig { length: Length::Passes(all), ..config(&path) });
     assert_eq!(passes(&asked), (warmup, measured));
     assert_eq!(asked.write_amplification, result.write_amplification);
     assert_eq!((asked.counters.erases, asked.steady), (result.counters.erases, true));
     let half = |result: &RunResult| result.write_amplification_ci95.unwrap();
     assert!((half(&asked) / half(&result) - 1.0).abs() < 1e-9);
-    // The interval is that of the passes.
+    // The interval is computed from the passes.
     let of_passes: Vec<f64> =
         result.course.series[warmup as usize..].iter().map(|(_, y)| *y).collect();
     assert!((level(&of_passes).unwrap().half - half(&result)).abs() < 1e-12);
@@ -91,7 +92,7 @@ fn a_trace_is_replayed_until_it_has_settled() {
 #[test]
 fn what_does_not_settle_stops_at_the_most_passes_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
-    // 14 passes, of which a third is warm-up, are too few.
+    // 14 passes, a third of them warm-up, are too few.
     let path = save(folder.path(), 2000);
     let result = run(&RunConfig { length: Length::Settled(14), ..config(&path) });
     assert_eq!(passes(&result), (5, 9));
@@ -111,7 +112,7 @@ fn what_does_not_settle_stops_at_the_most_passes_and_says_so() {
 fn an_interval_begins_at_1_at_the_least() {
     let folder = tempfile::tempdir().unwrap();
     let path = save(folder.path(), 1200);
-    // There are four passes of a drive that is filling up.
+    // Four passes of a drive that is filling up are measured.
     let config = RunConfig {
         fill: "empty".into(),
         warmup: "0".into(),
@@ -150,12 +151,12 @@ fn policies_without_randomness_differ_exactly_on_as_many_passes() {
     let ranks = compare(&[three("fifo"), three("greedy")]);
     assert_eq!((ranks[1].basis, ranks[1].difference_ci95), (Basis::Exact, Some(0.0)));
     assert!(!ranks[1].inside_noise && ranks[1].difference > 0.0);
-    // With random numbers it is one run of many.
+    // With random numbers, it is one of many possible runs.
     let ranks = compare(&[three("random"), three("greedy")]);
     assert_eq!((ranks[1].basis, ranks[1].inside_noise), (Basis::None, false));
     let twelve = |victim| of(victim, Length::Passes(12));
     assert_eq!(compare(&[twelve("random"), twelve("greedy")])[1].basis, Basis::Passes);
-    // Until it has settled, the passes that were run stand for those that would follow.
+    // Passes until the drive has settled are a sample of the passes that would follow.
     let settled = |victim| of(victim, Length::Settled(MOST));
     let ranks = compare(&[settled("fifo"), settled("greedy")]);
     assert!(matches!(ranks[1].basis, Basis::Passes | Basis::Apart) && !ranks[1].inside_noise);
@@ -192,7 +193,7 @@ fn a_trace_that_a_fresh_drive_takes_whole_says_that_replays_make_the_garbage() {
         let text = "only the replays cause collections: a pass writes 0.90 of the flash";
         (result.trace.unwrap(), result.said().iter().any(|warning| warning.starts_with(text)))
     };
-    // 1000 pages in 63 blocks of 16 of the 75 that there are; 80 of the pages are written twice.
+    // 1000 pages fill 63 of the drive's 75 blocks of 16 pages; 80 of the pages are written twice.
     let rows: String =
         (0..1080).map(|time| format!("{time},W,{},4096,0\n", time * 7 % 1000 * 4096)).collect();
     let path = folder.path().join("once.csv");

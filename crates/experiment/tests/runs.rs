@@ -1,4 +1,4 @@
-//! Runs: the same digits for any batch size and number of threads, exact stops, honest flags.
+//! Runs: the same results for any batch size and number of threads, exact stops, and correct flags.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -76,7 +76,7 @@ fn stops_and_counts_do_not_depend_on_the_batch_size() {
                 let layer = drive.layer();
                 positions.push((layer.counters(), layer.decisions(), drive.commands().reads));
                 let reached = drive.position(unit);
-                // One write may take more than one collection with two frontiers.
+                // With two frontiers, one write may need more than one collection.
                 assert!(reached >= amount && (unit == Unit::Collections || reached == amount));
             }
             positions
@@ -90,7 +90,8 @@ fn stops_and_counts_do_not_depend_on_the_batch_size() {
 
 #[test]
 fn golden_counts_are_those_of_the_naive_reference() {
-    // 40 blocks of 16 pages, 544 logical pages, 8 drive writes, half of it warm-up.
+    // There are 40 blocks of 16 pages, hence 544 logical pages, and 8 drive writes, half of them
+    // warm-up.
     let config = RunConfig {
         blocks: Some(40),
         runs: 1,
@@ -147,7 +148,7 @@ fn a_share_of_collections_is_what_it_says() {
     let config = RunConfig { length: Length::Collections(3000), runs: 1, ..config() };
     let result = &run(&[config], 1)[0];
     assert_eq!(result.counters.collections, 2000);
-    // Each collection of the single frontier programs a whole block, host pages and copies.
+    // With a single frontier, each collection programs a whole block of host pages and copies.
     let programs = result.counters.host_pages + result.counters.copied_pages;
     assert!(programs.abs_diff(2000 * 16) <= 16, "{programs}");
 }
@@ -174,7 +175,8 @@ fn warm_up_is_found_where_it_is_asked_for() {
         ..config()
     };
     let result = &run(&[config], 0)[0];
-    // 4.8213: greedy's exact value for b = 64 and S_f = 0.1, N to infinity; N = 400 is 0.3% off.
+    // 4.8213 is the exact value of greedy for b = 64, S_f = 0.1 and N to infinity; with N = 400 it
+    // differs by 0.3%.
     assert!((result.write_amplification / 4.8213 - 1.0).abs() < 0.01, "{result:?}");
 }
 
@@ -274,8 +276,8 @@ fn bad_configurations_are_refused_with_a_hint() {
     );
 }
 
-/// The count is worked by hand: three of five commands are reads. It does not depend on the batches,
-/// nor on the layer: a map on flash learns of reads, others do not.
+/// The count was worked out by hand: three of the five commands are reads. It depends neither on
+/// the batches nor on the layer, although only a map on flash gets the reads.
 #[test]
 fn every_read_is_counted_once() {
     use flashgc_base::snapshot::State;

@@ -1,4 +1,5 @@
-//! Steady or not: bursts, the time for a request, SNIA's rule, and the spare space that collections have.
+//! Whether runs are steady: bursts, the time for a request, SNIA's rule, and the spare space that
+//! collections can use.
 
 use std::sync::Arc;
 
@@ -32,7 +33,7 @@ fn ids(result: &RunResult) -> Vec<&str> {
     result.findings.iter().map(|one| one.id.as_str()).collect()
 }
 
-/// One plane of 1024 blocks of 16 pages, which 16 hosts keep busy.
+/// Returns a drive of one plane with 1024 blocks of 16 pages, which 16 threads keep busy.
 fn clocked(warmup: &str, requests: u64) -> RunConfig {
     RunConfig {
         blocks: Some(1024),
@@ -55,7 +56,8 @@ fn clocked(warmup: &str, requests: u64) -> RunConfig {
 
 #[test]
 fn a_drive_that_lives_on_erased_blocks_is_in_a_burst() {
-    // The drive is full at first: 28% of its blocks are erased, and it collects when two are left.
+    // The drive is full at first: 28% of its blocks are erased, and collections begin when two are
+    // left.
     let burst = run(&clocked("0", 8000));
     assert!(burst.counters.erases > 0 && !burst.steady);
     assert!(ids(&burst).contains(&"burst"), "{:?}", burst.findings);
@@ -63,7 +65,7 @@ fn a_drive_that_lives_on_erased_blocks_is_in_a_burst() {
     let freed = (burst.counters.erases + 1) * 16;
     let by_hand = (programs - freed) as f64 / programs as f64;
     assert_eq!(burst.steadiness.from_spare, Some(by_hand));
-    // It collects as much as it writes after some drive writes, and the pace is that of a long run.
+    // After some drive writes it collects as much as it writes, and its pace is that of a long run.
     let settled = run(&clocked("5x", 40_000));
     assert!(settled.steady, "{:?} {:?}", settled.steadiness, settled.findings);
     assert!(settled.findings.is_empty(), "{:?}", settled.findings);
@@ -81,7 +83,7 @@ fn a_drive_that_only_reads_is_judged_by_its_pace() {
     let reads = run(&config);
     let pace = reads.steadiness.pace.unwrap();
     assert!(reads.steady && reads.findings.is_empty(), "{pace:?} {:?}", reads.findings);
-    // Requests that come at given times have no pace of the drive's.
+    // If requests arrive at given times, the drive does not determine the pace.
     config.timed.as_mut().unwrap().arrivals = Some("poisson:rate=100".into());
     let given = run(&config);
     assert_eq!(given.steadiness.pace, None);
@@ -105,18 +107,20 @@ fn blocks_that_stay_erased_are_no_spare_space_of_collections() {
         })
     };
     let small = counting(512, "pool:low=8");
-    // 504 blocks are left for data: 1 - 7619 / 8064.
+    // 504 blocks are left for data: 1 - 7619 / 8064 is spare.
     assert_eq!(small.config.logical_pages, 7619);
     assert!((small.config.effective_spare - (1.0 - 7619.0 / 8064.0)).abs() < 1e-12);
     assert_eq!(ids(&small), ["spare-kept-erased"]);
     assert!(counting(512, "single").findings.is_empty());
     assert!(counting(4096, "pool:low=2").findings.is_empty());
-    // 2 of 1,300 blocks at 7%: 1.0209 times the effective spare factor; of 1,400 blocks 1.0194.
+    // With 2 of 1,300 blocks kept and 7% spare, the spare factor is 1.0209 times the effective one;
+    // with 2 of 1,400 blocks, 1.0194 times.
     assert_eq!(ids(&counting(1300, "pool:low=2")), ["spare-kept-erased"]);
     assert!(counting(1400, "pool:low=2").findings.is_empty());
     assert!(ids(&counting(63, "single")).contains(&"few-blocks"));
     assert!(!ids(&counting(64, "single")).contains(&"few-blocks"));
-    // It is as large as it says: amplification is that of a large drive with the effective spare factor.
+    // The effective spare factor is right: amplification is that of a large drive with this spare
+    // factor.
     let large = run(&RunConfig {
         blocks: Some(8192),
         pages_per_block: Some(16),

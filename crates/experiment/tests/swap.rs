@@ -1,5 +1,5 @@
-//! Drives under a page cache: the traffic between memory and flash adds up, digits depend only on
-//! the seed, and on references with locality the schemes do what the paper says.
+//! Drives under a page cache: the counts of traffic between memory and flash agree, results depend
+//! only on the seed, and for references with locality the schemes behave as in the paper.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use flashgc_experiment::swap_results::Swap;
 use flashgc_ftl::schemes;
 use flashgc_workload::generate::GeneratorSpec;
 
-/// Returns a drive of 200 blocks of 64 pages of data, 40 of them spare; the cache holds a sixth of
-/// the data.
+/// Returns a drive with 200 blocks of data, of 64 pages each, and 40 spare blocks. The cache has a
+/// sixth of the data.
 fn config(mapping: &str, scheme: &str) -> RunConfig {
     RunConfig {
         blocks: Some(240),
@@ -64,10 +64,10 @@ fn what_passes_between_memory_and_flash_adds_up() {
         assert_eq!(swap.counts.references, 400_000);
         let misses = swap.counts.references - swap.counts.hits;
         assert_eq!(misses, swap.counts.swap_ins + swap.counts.first_touches);
-        // The cache is full at the end: it holds the pages that came and did not leave.
+        // The cache is full at the end, with the pages that came in and did not leave.
         assert_eq!(misses, swap.counts.swap_outs + swap.counts.clean_evictions + 2048);
-        // A filled drive has every page that was not left out. A page that was left out was dirty,
-        // and came back with its write.
+        // A filled drive has every page that was not excluded. An excluded page was dirty, and got
+        // back to the drive when it was written.
         assert_eq!(swap.counts.first_touches, 0, "{}", scheme.name);
         assert_eq!(
             result.counters.host_pages,
@@ -77,7 +77,7 @@ fn what_passes_between_memory_and_flash_adds_up() {
         let merges = result.map.merges.unwrap();
         let kinds = merges.switch + merges.partial + merges.full + merges.dead;
         assert_eq!(kinds, result.counters.collections);
-        // C_r = 25 us, C_w = 200 us, C_e = 2 ms, C_b = 50 us.
+        // The times are C_r = 25 us, C_w = 200 us, C_e = 2 ms and C_b = 50 us.
         let collections = result.counters.copied_pages * 225
             + swap.counts.duplicates.flushed * 250
             + result.counters.erases * 2000;
@@ -108,7 +108,8 @@ fn a_warm_up_is_not_measured() {
 
 #[test]
 fn leaving_out_duplicates_pays_on_a_page_map_and_less_under_fast() {
-    // The share of DU-GC's I/O time, without victims by cost and with times of the paper.
+    // The I/O time as a share of that of DU-GC, without victims by cost and with the times of the
+    // paper.
     let share = |mapping: &str| {
         let results = run(&[config(mapping, "du-gc"), config(mapping, "da-gc")], 1);
         let [du, da] = [0, 1].map(|index| results[index].swap.as_ref().unwrap().io_seconds);

@@ -1,5 +1,5 @@
-//! Several tenants on one drive with a clock: shares by weights, classes and queue depths, urgent
-//! requests; and a tenant alone is a host alone.
+//! Several tenants on one drive with a clock: shares by weights, by classes and by queue depths,
+//! and urgent requests. A tenant alone behaves like a single host.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +64,7 @@ fn tenants(result: &RunResult) -> Vec<TenantResult> {
     result.timed.as_ref().unwrap().tenants.clone().unwrap()
 }
 
-/// Returns the requests of the first tenant for each of the second.
+/// Returns the requests of the first tenant divided by those of the second.
 fn ratio(config: &RunConfig) -> f64 {
     let result = run(config);
     let [first, second] = tenants(&result).try_into().unwrap();
@@ -103,24 +103,24 @@ fn saturated_tenants_share_the_drive_by_the_weights_of_their_classes() {
     assert!((found / 2.5 - 1.0).abs() < 0.01, "{found}");
 }
 
-/// The drive takes every request that comes, and a die serves them in the order of arrival: each place
-/// of a closed loop is served equally often.
+/// The drive accepts every request at once, and a die serves requests in the order of arrival. Each
+/// place of a closed loop is thus served equally often.
 #[test]
 fn where_the_drive_has_a_place_for_all_they_share_it_by_their_queue_depths() {
     let a = "name=a; workload=uniform:read=1; arrivals=closed:threads=6; priority=low";
     let b = "name=b; workload=uniform:read=1; arrivals=closed:threads=2; priority=urgent";
     let found = ratio(&config(&[a, b], |timed| timed.queue_depth = 8));
     assert!((found / 3.0 - 1.0).abs() < 0.01, "{found}");
-    // The queue depth of the tenant bounds its loop.
+    // The queue depth of a tenant limits its closed loop.
     let b = "name=b; workload=uniform:read=1; arrivals=closed:threads=20; queue_depth=2";
     let found = ratio(&config(&[a, b], |timed| timed.queue_depth = 100));
     assert!((found / 3.0 - 1.0).abs() < 0.01, "{found}");
 }
 
-/// A drive that works on one request at a time, saturated with reads of 50 us, is never idle. An urgent
-/// request that comes at random waits for the rest of one of them, 25 us in the mean (the residual of a
-/// constant service is half of it), and is then served in 50 us. Its own requests are so rare (1% of the
-/// time) that they hardly meet: M/G/1 adds 0.5%.
+/// The drive executes one request at a time and, saturated with reads of 50 us, is never idle. An
+/// urgent request that arrives at random waits for the rest of one read, 25 us on average (the
+/// residual of a constant service time is half of it), and is then served in 50 us. Urgent requests
+/// are so rare (1% of the time) that they hardly wait for each other: M/G/1 adds 0.5%.
 #[test]
 fn an_urgent_request_waits_for_the_residual_service_alone() {
     let urgent = |priority| {
@@ -132,13 +132,14 @@ fn an_urgent_request_waits_for_the_residual_service_alone() {
             RunConfig { length: Length::Requests(400_000), ..config(&[first, &bulk], |_| ()) };
         tenants(&run(&config))[0].read_us.unwrap().mean
     };
-    // Pollaczek and Khinchine with priority: (R + rho S/2) / (1 - rho) + S, rho = 0.01.
+    // The expected mean is that of Pollaczek and Khinchine with priority: (R + rho S/2) / (1 - rho)
+    // + S, with rho = 0.01.
     let service = 50.0;
     let expected = service / 2.0 / 0.99 + service;
     let found = mean(&urgent("urgent"));
     assert!((found / expected - 1.0).abs() < 0.01, "{found} {expected}");
-    // With the weight of medium, 2 to 1, it also takes the next place, unless it came twice: no more
-    // than one request of bulk goes before it.
+    // With the weight of the class medium, 2 to 1, the request also gets the next turn, unless the
+    // tenant had two requests in a row: at most one request of bulk goes before it.
     let weighted = mean(&urgent("medium"));
     assert!(weighted >= found && weighted < found + service, "{weighted} {found}");
     let last = mean(&urgent("low"));
@@ -194,8 +195,8 @@ fn a_tenant_alone_has_the_digits_of_a_host_alone() {
     }
 }
 
-/// Returns two classes that wait for places beside an urgent tenant, with two tenants in one of them:
-/// the whole state of arbitration matters to the digits.
+/// Returns a drive on which two classes wait beside an urgent tenant; one of the classes has two
+/// tenants. The results depend on the whole state of arbitration.
 fn mixed() -> RunConfig {
     let db =
         "name=db; priority=urgent; workload=zipf:read=0.7; arrivals=poisson:rate=700; space=30%";
@@ -292,12 +293,13 @@ fn what_tenants_cannot_be_is_refused() {
     assert!(refused(of_8k).starts_with("tenant a: "));
 }
 
-/// The writes of a tenant stay on its part: a part that is only read is never written.
+/// The writes of a tenant stay on its part of the drive, so a part that is only read is never
+/// written.
 #[test]
 fn requests_stay_on_their_part_of_the_drive() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("streams.csv");
-    // 80% of 4096 pages are 3277: the first tenant has 0 to 818, the second the rest.
+    // 80% of 4096 pages are 3277. The first tenant has pages 0 to 818, and the second has the rest.
     let (border, end) = (819 * 4096, 3277 * 4096);
     std::fs::write(&path, format!("0,{border},0\n{border},{end},1\n")).unwrap();
     let reads = "name=a; workload=uniform:read=1; space=25%";

@@ -1,5 +1,6 @@
-//! Runs of drives with a clock, from the configuration to the result: always the same digits, the
-//! limits of the measured part, agreement with the counting drive, and refused options.
+//! Runs of drives with a clock, from the configuration to the result: the results are always the
+//! same, the measured part has exact limits, they agree with the counting drive, and wrong options
+//! are refused.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -60,7 +61,7 @@ fn run(config: &RunConfig, threads: usize) -> RunResult {
 #[test]
 fn digits_do_not_depend_on_the_number_of_threads_and_survive_json() {
     let (mut one, mut two) = (run(&config(), 1), run(&config(), 2));
-    // Only this figure is measured by a clock.
+    // Only this figure depends on the machine's clock.
     (one.page_programs_per_second, two.page_programs_per_second) = (0.0, 0.0);
     assert_eq!(one, two);
     let text = serde_json::to_string(&one).unwrap();
@@ -100,8 +101,8 @@ fn a_drive_whose_channels_are_simulated_side_by_side_gives_the_same_digits() {
 
 #[test]
 fn times_of_requests_and_of_the_drive_agree() {
-    // By Little's law, the requests in the system, over all the time, are the response times of
-    // all, since the runs begin and end with none.
+    // By Little's law, the mean number of requests in the system times the total time is the sum of
+    // all response times, because runs begin and end with no request.
     let result = run(&config(), 2);
     let measured = result.timed.unwrap();
     let all = measured.latency_us.all.unwrap().all;
@@ -114,8 +115,8 @@ fn times_of_requests_and_of_the_drive_agree() {
         let total = shares.queue + shares.collection + shares.bus + shares.cell;
         assert!((total - 1.0).abs() < 1e-12, "{shares:?}");
     }
-    // The bus moves a page of each request and two of each copy, 10 us each; of a collection that
-    // is under way at the end of a run, a page may have been moved once or twice and not yet count.
+    // The bus moves one page of each request and two of each copy, 10 us each. At the end of a run,
+    // a collection may be in progress, with one page moved once or twice but not counted yet.
     let moved = result.counters.host_pages + result.reads + 2 * result.counters.copied_pages;
     let busy = measured.utilisation.bus * measured.simulated_seconds / 10e-6;
     assert!((-1e-6..4.0 + 1e-6).contains(&(busy - moved as f64)), "{busy} {moved}");
@@ -136,8 +137,8 @@ fn the_first_requests_are_not_measured() {
 
 #[test]
 fn a_drive_that_is_prepared_writes_as_the_counting_drive_does() {
-    // The write amplification of a steady state does not depend on the clock: one plane with the
-    // pool frontier and the same low-water mark.
+    // The write amplification of a steady state does not depend on the clock. Both drives have one
+    // plane, the pool frontier and the same low mark.
     let run_timed = RunConfig {
         workload: "uniform".into(),
         warmup: "5x".into(),
@@ -166,14 +167,14 @@ fn a_drive_that_is_prepared_writes_as_the_counting_drive_does() {
         timed.write_amplification,
         counting.write_amplification
     );
-    // Two blocks of 200 stay erased, and nothing else is to be said.
+    // Two of 200 blocks stay erased, and there is no other finding.
     let ids: Vec<&str> = timed.findings.iter().map(|one| one.id.as_str()).collect();
     assert_eq!(ids, ["spare-kept-erased"]);
 }
 
 #[test]
 fn requests_that_come_too_fast_are_an_overload_with_what_can_be_sustained() {
-    // A program every 210 us and reads are the least that a request takes: 20 000 a second are
+    // A request takes at least a program every 210 us, or a read, so 20 000 requests a second are
     // far too many.
     let mut config = timed(|timed| timed.arrivals = Some("poisson:rate=200000".into()));
     config.length = Length::Requests(3_000_000);
@@ -183,13 +184,14 @@ fn requests_that_come_too_fast_are_an_overload_with_what_can_be_sustained() {
     assert!((overload.offered_per_second / 200_000.0 - 1.0).abs() < 0.01, "{overload:?}");
     assert!(overload.outstanding > 900_000, "{overload:?}");
     assert!(result.said()[0].starts_with("overload: requests arrive at "), "{:?}", result.said());
-    // A closed loop with as many requests under way as wait there finds an equal rate.
+    // A closed loop with as many requests in progress as are waiting there has the same rate.
     let mut closed = timed(|timed| timed.arrivals = Some("closed:threads=256".into()));
     (closed.runs, closed.length) = (1, Length::Requests(20_000));
     let closed = run(&closed, 1).timed.unwrap().throughput.requests_per_second;
     let ratio = overload.sustainable_per_second / closed;
     assert!((ratio - 1.0).abs() < 0.05, "{overload:?} {closed}");
-    // A run that ends before a million wait was just as far behind at its end, and reports it.
+    // A run that ends before a million requests wait was just as far behind at its end, and reports
+    // that.
     config.length = Length::Requests(50_000);
     let short = run(&config, 1);
     let behind = short.timed.as_ref().unwrap().overload.unwrap();
@@ -197,11 +199,11 @@ fn requests_that_come_too_fast_are_an_overload_with_what_can_be_sustained() {
     assert!((behind.offered_per_second / 200_000.0 - 1.0).abs() < 0.03, "{behind:?}");
     let ratio = behind.sustainable_per_second / closed;
     assert!((ratio - 1.0).abs() < 0.05, "{behind:?} {closed}");
-    // All but what was served until then, of the 50 000.
+    // Of the 50 000 requests, all wait except those served until then.
     let served = 50_000.0 * closed / 200_000.0;
     assert!((behind.outstanding as f64 / (50_000.0 - served) - 1.0).abs() < 0.03, "{behind:?}");
     assert!(short.said()[0].contains("waited when the last one arrived"), "{:?}", short.said());
-    // At a rate below the one that it can sustain, it reports nothing.
+    // At a rate that the drive can sustain, it reports no overload.
     let below = format!("poisson:rate={}", 0.8 * closed);
     let calm = timed(|timed| timed.arrivals = Some(below.clone()));
     let calm = run(&RunConfig { runs: 1, length: Length::Requests(50_000), ..calm }, 1);
@@ -244,7 +246,7 @@ fn a_timeline_has_the_operations_of_its_window() {
         };
         assert!(expected.iter().any(|us| (length - us).abs() < 1e-6), "{span}");
     }
-    // A die never has two operations of its cells at a time.
+    // A die never has two cell operations at once.
     let mut cells: Vec<(f64, f64)> = spans
         .iter()
         .filter(|span| span["tid"].as_u64().unwrap() >= 4_000_000)
@@ -252,7 +254,7 @@ fn a_timeline_has_the_operations_of_its_window() {
         .collect();
     cells.sort_by(|a, b| a.0.total_cmp(&b.0));
     assert!(cells.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0 + 1e-9), "{cells:?}");
-    // The timeline is no part of the simulation.
+    // The timeline does not change the simulation.
     assert_eq!(result.digest, run(&config(), 1).digest);
 }
 
@@ -261,7 +263,7 @@ fn a_trace_gets_a_drive_of_whole_planes_or_a_part_of_one() {
     let path = std::env::temp_dir().join(format!("flashgc-timed-{}.csv", std::process::id()));
     let mut rows = String::from("time_us,op,offset_bytes,size_bytes,dev\n");
     for i in 0..2000u64 {
-        // 1000 pages, written twice, 500 us apart.
+        // 1000 pages are written twice, 500 us apart.
         rows += &format!("{},W,{},4096,0\n", 500 * i, i * 7 % 1000 * 4096);
     }
     std::fs::write(&path, rows).unwrap();
@@ -276,8 +278,8 @@ fn a_trace_gets_a_drive_of_whole_planes_or_a_part_of_one() {
     });
     (config.blocks, config.length, config.runs) = (None, Length::Passes(3), 1);
     let resolved = Resolved::new(&config, source.clone(), None).unwrap();
-    // 1000 pages are 62 blocks of 16 and a half: 1008 pages. Each of the six planes holds 168,
-    // which take 11 blocks, and keeps 2 and the two open ones.
+    // 1000 pages fill 62 and a half blocks of 16 pages: 1008 pages. Each of the six planes has 168
+    // pages, which fill 11 blocks, keeps 2 blocks erased, and has two open blocks.
     assert_eq!(resolved.config.blocks, Some(90));
     let result = simulate(&[resolved], 1, &Control::default(), &mut || {}, &|_, _| (), None)
         .unwrap()
@@ -285,7 +287,7 @@ fn a_trace_gets_a_drive_of_whole_planes_or_a_part_of_one() {
     assert_eq!(result.config.logical_pages, 1008);
     let requests = result.timed.unwrap().latency_us.write.unwrap().all.requests;
     assert_eq!(requests, 3 * 2 * 1000);
-    // On a larger drive the trace takes a part of it, and a smaller one is refused.
+    // On a larger drive the trace uses a part of it. A smaller drive is refused.
     config.blocks = Some(120);
     let resolved = Resolved::new(&config, source.clone(), None).unwrap();
     assert!(resolved.geometry.logical_pages() > 1600);
@@ -313,7 +315,7 @@ fn what_a_timed_drive_has_not_is_refused() {
     assert!(error(&passes).contains("passes only applies to traces"));
     let zero = RunConfig { times: Some("read=0us,program=1us,erase=1us".into()), ..config() };
     assert!(error(&zero).contains("read time: found 0 ns"));
-    // A number of planes above that of the blocks shows when the map is made.
+    // If there are more planes than blocks, the error comes when the map is made.
     let planes = timed(|timed| (timed.channels, timed.planes) = (64, 8));
     let made = resolve(&planes).map(|resolved| {
         simulate(&[resolved], 1, &Control::default(), &mut || {}, &|_, _| (), None)
@@ -342,15 +344,16 @@ fn writes_before_the_clock_go_on_until_the_drive_has_settled() {
     assert!(off(&short) < -0.05, "{} {}", short.write_amplification, long.write_amplification);
     assert!(off(&auto).abs() < 0.03, "{} {}", auto.write_amplification, long.write_amplification);
     let has = |one: &RunResult, id: &str| one.findings.iter().any(|finding| finding.id == id);
-    // A cold page is written every 19 drive writes: 160 show that they settled, 20 do not.
+    // A cold page is written every 19 drive writes, so 160 drive writes show that cold pages have
+    // settled, and 20 do not.
     assert!(has(&short, "no-warm-up-end") && has(&auto, "no-warm-up-end"));
     assert!(!has(&long, "no-warm-up-end") && !auto.steady);
-    // Requests that are not measured show nothing: nobody knows when they have settled it.
+    // Requests that are not measured show nothing: it is unknown when they have settled the drive.
     for warmup in ["0", "1/3"] {
         let unseen = of(warmup);
         assert!(has(&unseen, "no-warm-up-end") && !unseen.steady, "{warmup}");
     }
-    // The figures of a few pages are never known to be steady.
+    // With few pages, figures are never known to be steady.
     let few = RunConfig {
         blocks: Some(48),
         pages_per_block: Some(4),
@@ -384,10 +387,10 @@ fn a_placement_needs_no_protected_power_where_no_flash_page_is_padded() {
     };
     let [safe, unsafe_one, flushed] =
         [of(true, None), of(false, None), of(false, Some(5))].map(|config| run(&config, 1));
-    // Without a flush command nobody sees the difference.
+    // Without flush commands there is no difference.
     let facts = |result: &RunResult| format!("{:?} {:?}", result.decisions, result.counters);
     assert_eq!(facts(&unsafe_one), facts(&safe));
-    // A flush command waits for the data in the cache. Each page of them is a whole flash page.
+    // A flush command waits for the data in the cache. Each page of the data is a whole flash page.
     assert!(flushed.counters.collections > 100);
     assert_eq!((flushed.bytes.padding, safe.bytes.padding), (0, 0));
 }
@@ -411,18 +414,19 @@ fn erases_that_give_way_no_more_are_told_with_the_longest_wait() {
     let told = finding(&result, "suspended-no-more").expect("an erase ends while a read waits");
     let rule = result.timed.as_ref().unwrap().suspension.unwrap();
     assert_eq!((rule.most, rule.suspend_us, rule.least_erase_us), (1, 20.0, 0.0));
-    // There is one die: erases and programs are told again and again.
+    // There is only one die, so erases and programs are suspended again and again.
     assert!(rule.spent_erases > 100 && rule.spent_programs > 100, "{rule:?}");
     let evidence = |name: &str| told.evidence[name];
     assert_eq!(evidence("most"), 1.0);
     assert_eq!(evidence("erases"), rule.spent_erases as f64);
     assert_eq!(evidence("programs"), rule.spent_programs as f64);
-    // An erase of 1.5 ms has worked for some time when it is suspended, and has not when it begins.
+    // An erase of 1.5 ms has worked for some time when it is suspended for the last time.
     assert!((1000.0..=1500.0).contains(&evidence("longest_wait_us")), "{told:?}");
     assert!(told.claim.contains("gave way once, the most allowed"), "{}", told.claim);
     let slowest = &result.timed.as_ref().unwrap().worst;
     assert!(slowest.iter().any(|one| one.response_us >= evidence("longest_wait_us")));
-    // With no limit in reach, or requests that come one by one, nothing is told; without suspension no rule is.
+    // If the limit is never reached, or requests come one by one, there is no finding; without
+    // suspension there is no rule.
     assert_eq!(finding(&with(100, often, "suspend"), "suspended-no-more"), None);
     assert_eq!(finding(&with(8, seldom, "suspend"), "suspended-no-more"), None);
     assert_eq!(with(1, often, "pgc").timed.unwrap().suspension, None);
@@ -449,19 +453,20 @@ fn writes_that_only_fill_the_cache_are_told() {
     assert!(median(&fills) < 1.0, "{}", median(&fills));
     assert!(told.claim.starts_with("the measured writes fit into the write cache, which holds "));
     assert_eq!(told.evidence["waits"], 0.0);
-    // A longer run fills the cache in its measured part.
+    // A longer run fills the cache during its measured part.
     let half = with(2000, 4000, closed);
     let told = finding(&half, "writes-in-cache").expect("2000 of 4000 writes go into the cache");
     assert!(told.evidence["waits"] > 1000.0 && told.evidence["cache_growth"] == 2.0 * 2000.0);
     assert!(told.claim.starts_with("4000 of 8000 page writes only filled the write cache: "));
-    // In a still longer one most times are the flash's.
+    // In a still longer run, most times are those of the flash.
     let full = with(2000, 30_000, closed);
     assert!(median(&full) > 150.0, "{}", median(&full));
     assert_eq!(finding(&full, "writes-in-cache"), None);
     // The cache is full when measurement begins, and when it ends.
     let warm = RunConfig { warmup: "50%".into(), ..of(2000, 8000, closed) };
     assert_eq!(finding(&run(&warm, 1), "writes-in-cache"), None);
-    // Requests that come more slowly than they are programmed leave the cache empty, however many they are.
+    // If requests come more slowly than they are programmed, the cache stays empty, for any number
+    // of requests.
     for requests in [500, 5000] {
         let slow = with(2000, requests, "poisson:rate=100");
         assert_eq!(finding(&slow, "writes-in-cache"), None);
@@ -493,13 +498,14 @@ fn planes_that_work_one_after_the_other_are_told() {
     assert!(told.hint.as_deref().unwrap().starts_with("more requests at a time"));
     let together = with(true, 2, "closed:threads=32");
     assert_eq!(finding(&together, "planes-apart"), None);
-    // What is joined takes less time, and nothing is said of a drive that joins nothing because it was not asked.
+    // Joined operations take less time. If the options do not ask for multi-plane operations, there
+    // is no finding.
     let rate = |result: &RunResult| result.timed.as_ref().unwrap().throughput.requests_per_second;
     let asked_for_none = with(false, 2, "closed:threads=32");
     assert!(rate(&together) > 1.02 * rate(&asked_for_none));
     assert_eq!(finding(&asked_for_none, "planes-apart"), None);
     assert!(finding(&with(true, 1, seldom), "planes-apart").is_some());
-    // Where requests go between the steps of collections, a collection is under way nearly always.
+    // If requests go between the steps of collections, a collection is nearly always in progress.
     let between = with_preemption("pgc", true, 2, "closed:threads=32");
     let told = finding(&between, "planes-apart").expect("nothing is joined beside a collection");
     assert!(told.hint.as_deref().unwrap().starts_with("on a die with a collection under way"));

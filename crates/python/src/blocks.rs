@@ -69,7 +69,8 @@ pub(crate) struct Blocks {
     /// numpy uint32, one entry a block: times it has been erased.
     #[pyo3(get)]
     erases: Py<PyAny>,
-    /// numpy uint8, one entry a block: the class for which it was opened last; 255 without a placement.
+    /// numpy uint8, one entry a block: the class for which it was opened last; 255 without a
+    /// placement.
     #[pyo3(get)]
     classes: Py<PyAny>,
     /// numpy uint64, one entry a block: `clock` when the block was closed last. From then on the
@@ -79,8 +80,8 @@ pub(crate) struct Blocks {
     /// numpy uint64, one entry a block: `host_clock` when it was closed last.
     #[pyo3(get)]
     closed_at_host: Py<PyAny>,
-    /// numpy uint16, one entry a block: valid pages whose new version waits in the host's cache. None
-    /// where the drive keeps no zombies.
+    /// numpy uint16, one entry a block: valid pages whose new version waits in the host's cache.
+    /// None where the drive keeps no zombies.
     #[pyo3(get)]
     zombies: Option<Py<PyAny>>,
     /// Pages a block.

@@ -50,8 +50,8 @@ create_exception!(
     "A policy broke its contract: it picked a block that may not be picked, or named no class."
 );
 
-/// The exception that a policy raised. The engine only learns that it cannot go on; the caller gets the
-/// exception itself.
+/// The exception that a policy raised. The engine only learns that it cannot go on; the caller gets
+/// the exception itself.
 pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
 
 /// Makes a configuration error with this text.

@@ -21,7 +21,8 @@ use crate::errors;
 use crate::simulate::wait;
 use crate::watch::{Control, Watch};
 
-/// Every model: its name, documentation, the parameters that it takes and the policy that it models.
+/// Every model: its name, documentation, the parameters that it takes and the policy that it
+/// models.
 #[pyfunction]
 pub(crate) fn model_registry() -> String {
     let entry = |info: &ModelInfo| {

@@ -1,7 +1,9 @@
-//! Nanoseconds a command of every generator, in batches of the default length, on one core.
+//! Measures the nanoseconds a command of every generator, in batches of the default length, on one
+//! core.
 //!
-//! `cargo bench -p flashgc-workload --bench generators [-- SECONDS]`; without `--bench`, as in
-//! `cargo test --benches`, a smoke run. Each figure is the fastest of several repetitions.
+//! `cargo bench -p flashgc-workload --bench generators [-- SECONDS]` runs it. Without `--bench`, as
+//! in `cargo test --benches`, it is a smoke run. Each figure is from the fastest of several
+//! repetitions.
 
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,9 @@
-//! The speed at which traces are read and replayed, on one core, against a pass that only finds the line
-//! ends of the same file: no reader of text can be faster than that.
+//! Measures the speed at which traces are read and replayed, on one core. It is compared with a
+//! pass that only finds the line ends of the same file: no reader of text can be faster.
 //!
-//! `cargo bench -p flashgc-workload --bench trace_readers` generates 200 MB of trace in a temporary
-//! folder; without `--bench` (as `cargo test --benches` runs it) it is 2 MB, for a smoke test.
+//! `cargo bench -p flashgc-workload --bench trace_readers` generates a trace of 200 MB in a
+//! temporary folder. Without `--bench`, as in `cargo test --benches`, the trace has 2 MB, for a
+//! smoke test.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -16,8 +17,8 @@ use flashgc_workload::trace::{
 };
 use flashgc_workload::{Batch, Op, Workload};
 
-/// Generates requests with the mix of an MSR volume: four writes in five, a third of them following the
-/// last one, the rest spread over 64 GiB with a hot tenth, with sizes from 512 B to 64 KiB.
+/// Generates requests like those of an MSR volume: four of five are writes, and a third follow the
+/// previous request. The others are spread over 64 GiB with a hot tenth. Sizes are 512 B to 64 KiB.
 fn generate(count: usize) -> Vec<Request> {
     let mut state = 1u64;
     let mut random = |bound: u64| {
@@ -61,7 +62,7 @@ fn vscsi(requests: &[Request], path: &Path) {
     }
 }
 
-/// Returns the best of three runs: the speed of the machine when nothing else runs on it.
+/// Returns the best of three runs, which is least disturbed by other work of the machine.
 fn best(mut run: impl FnMut() -> u64) -> (f64, u64) {
     let mut best = f64::INFINITY;
     let mut count = 0;
@@ -79,7 +80,7 @@ fn report(what: &str, bytes: u64, seconds: f64, count: u64, light: f64) {
     println!("{what:<28} {rate:>9.0} MB/s {requests:>8.1} M/s   {:>6.2} x", seconds / light);
 }
 
-/// Reads the file and finds the line ends, which no reader of text can beat.
+/// Reads the file and finds the line ends. No reader of text can be faster.
 fn line_ends(path: &Path) -> u64 {
     let mut file = File::open(path).unwrap();
     let mut buffer = vec![0; 256 << 10];
@@ -122,7 +123,7 @@ fn replay(source: &TraceSource) -> u64 {
 
 fn main() {
     let full = std::env::args().any(|argument| argument == "--bench");
-    // A line of the generated CSV has some 56 bytes.
+    // A line of the generated CSV has about 56 bytes.
     let requests = generate(if full { 3_600_000 } else { 36_000 });
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);

@@ -1,10 +1,11 @@
-//! A flush comes behind every so many page writes, at the same places for any batch limits.
+//! Flushes come after a fixed number of page writes, at the same places for any batch limits.
 
 use crate::generate_common::spec;
 use flashgc_workload::requests::{RequestStream, Requests, Space, TimedRequest};
 use flashgc_workload::{Batch, Flushing, FlushingRequests, Op, Workload};
 
-/// Returns the number of page writes, and of commands, before each flush among the first commands.
+/// Returns, for each flush among the first commands, the number of page writes and of commands
+/// before it.
 fn places(mut workload: impl Workload, limits: &[usize], commands: usize) -> Vec<(u64, usize)> {
     let (mut batch, mut places) = (Batch::default(), Vec::new());
     let (mut writes, mut done) = (0, 0);
@@ -92,7 +93,7 @@ fn timed_flushes_come_behind_the_request_that_has_the_write() {
     };
     let plain = draw(stream(), 100, 3000);
     for every in [1, 5, 64] {
-        // By the book: a page write at a time.
+        // The expected result is computed page write by page write.
         let (mut expected, mut writes) = (Vec::new(), 0u64);
         for request in &plain {
             expected.push(*request);
@@ -113,8 +114,8 @@ fn timed_flushes_come_behind_the_request_that_has_the_write() {
     }
 }
 
-/// Requests of several pages: a flush comes behind the request that has the N-th page write, and once behind one
-/// that has several of them.
+/// Requests have several pages. A flush comes after the request with the N-th page write, and only
+/// once if the request has several such page writes.
 #[test]
 fn no_flush_comes_inside_a_request() {
     let cases = [(3, 5), (5, 2), (8, 3), (4, 1), (7, 7)];
@@ -125,7 +126,8 @@ fn no_flush_comes_inside_a_request() {
         let mut plain = sized();
         let mut batch = Batch::default();
         plain.fill(&mut batch, 3000).unwrap();
-        // By the book: a page write at a time, a request of so many pages at a time.
+        // The expected result is computed command by command; a request has a fixed number of
+        // commands.
         let (mut writes, mut expected, mut is_due) = (0, Vec::new(), false);
         for command in 0..batch.pages.len() {
             if batch.op(command) == Op::Write {

@@ -1,5 +1,6 @@
-//! Specs of generators: accepted texts and their meaning, refused texts and their messages. Commands
-//! depend on the spec, the pages and the seed alone. Distributions have their own file.
+//! Specs of generators: the accepted texts and their meaning, the refused texts and their messages.
+//! Commands depend only on the spec, the pages and the seed. Distributions are tested in another
+//! file.
 
 use crate::generate_common::{draw, draw_ops, spec};
 use flashgc_base::rng::Stream;
@@ -9,7 +10,7 @@ use proptest::prelude::*;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// One spec of each kind, and mixtures.
+/// One spec of each kind of generator, and mixtures.
 const SPECS: &[&str] = &[
     "uniform",
     "uniform:read=0.3,trim=0.01",
@@ -25,13 +26,13 @@ const SPECS: &[&str] = &[
     "classes:pages=10/20/5,shares=0/1/1,scatter=no,trim=0.1",
     "windows:pages=10/20/70,shares=60/30/10,active=0.05,period=5000,region=16,read=0.2",
     "phases:set=0.1,length=700,keep=0.3,read=0.4",
-    // Every table on a page.
+    // With pages of this size, every table fits on one page.
     "tpcc:warehouses=1,page=64MiB",
     "0.5*tpcc:warehouses=1,page=64MiB + 0.5*uniform:read=0.2",
 ];
 
-/// Returns [`SPECS`], and every other generator with its defaults. `frequency` is left out, as it must
-/// be given a file to draw from.
+/// Returns [`SPECS`], and every other generator with its defaults. `frequency` is left out, because
+/// it needs a file.
 fn specs() -> Vec<&'static str> {
     let others = generators()
         .iter()
@@ -105,7 +106,8 @@ fn a_batch_has_no_more_than_a_few_mebibytes_whatever_its_limit() {
     assert!(!batch.pages.is_empty() && batch.pages.len() <= 1 << 20);
 }
 
-/// Returns words as the documentation of the bulk source states them, from the published generator.
+/// Returns random words as the documentation of the bulk source defines them, made by the published
+/// generator.
 fn words(seed: u64, name: &str) -> impl Iterator<Item = u64> {
     let mut stream = Stream::new(seed, name);
     let mut lanes: Vec<_> =
@@ -113,7 +115,7 @@ fn words(seed: u64, name: &str) -> impl Iterator<Item = u64> {
     (0..).map(move |i| lanes[i % 16].next_u64())
 }
 
-/// Draws a page below `bound` from 32 bits, or from `redraw` if they are among the rejected.
+/// Draws a page below `bound` from 32 bits, or from `redraw` if these bits must be rejected.
 fn bounded(bits: u64, bound: u32, redraw: &mut Stream) -> u32 {
     let product = (bits & 0xffff_ffff) * u64::from(bound);
     let rejected = (1u64 << 32) % u64::from(bound);
@@ -133,7 +135,7 @@ fn vector_code_draws_what_plain_code_draws() {
     for (pages, hot) in [(1000, 300), (3 << 30, 966_367_642)] {
         let mut redraw = redraw();
         let plain = words(9, "workload").map(|word| {
-            // 0.9 of 2^32, rounded.
+            // The number is 0.9 of 2^32, rounded.
             let is_hot = word & 0xffff_ffff < 3_865_470_566;
             let (first, count) = if is_hot { (0, hot) } else { (hot, pages - hot) };
             first + bounded(word >> 32, count, &mut redraw)
@@ -145,9 +147,9 @@ fn vector_code_draws_what_plain_code_draws() {
 
 #[test]
 fn commands_do_not_change_between_versions() {
-    // FNV-1a over the first 10 000 commands with 100 003 pages and seed 1, recorded when these
-    // generators first passed the tests of their distributions (0.1.0, x86-64, with and without
-    // AVX2). A change here changes every published result.
+    // The values are FNV-1a over the first 10 000 commands with 100 003 pages and seed 1. They were
+    // recorded when these generators first passed the tests of their distributions (0.1.0, x86-64,
+    // with and without AVX2). A change of the values changes every published result.
     for (text, recorded) in SPECS.iter().zip(RECORDED) {
         let (pages, ops) = draw_ops(text, 100_003, 1, 10_000);
         let bytes = pages.iter().flat_map(|page| page.to_le_bytes());
@@ -176,7 +178,7 @@ const RECORDED: &[u64; 14] = &[
     0x6d0a_6608_5458_228a,
 ];
 
-/// Returns the error of a spec, or of opening it over 100 pages, as a person sees it.
+/// Returns the error of parsing a spec or of opening it over 100 pages, as a user sees it.
 fn error(text: &str) -> String {
     let opened = GeneratorSpec::parse(text).and_then(|spec| spec.open(100, 1));
     match opened {
@@ -240,7 +242,7 @@ fn workloads_without_writes_are_refused() {
         error("uniform:read=1"),
         "'uniform:read=1' has no writes; hint: read + trim must be below 1"
     );
-    // The last: all 2^32 words of a choice are reads.
+    // In the last case, all 2^32 values that choose the operation are reads.
     for text in ["zipf:trim=1", "uniform:read=0.5,trim=0.5", "uniform:read=0.99999999999"] {
         assert!(error(text).contains(" has no writes; hint: "), "{text}");
     }
@@ -268,7 +270,7 @@ fn wrong_mixtures_are_refused_with_what_to_try() {
     assert!(error("-0.5*zipf + 1.5*sequential").contains("the weight -0.5 in"));
     assert!(error("nan*zipf + 1*sequential").contains("the weight NaN in"));
     assert!(error("0.5*zpif + 0.5*sequential").contains("did you mean 'zipf'?"));
-    // Ten tenths are not 1 in floating point, but they are to a person.
+    // In floating point, ten tenths are not exactly 1; users expect that they are.
     spec(&["0.1*uniform"; 10].join(" + "));
 }
 

@@ -1,6 +1,6 @@
-//! Every generator draws from exactly the distribution its documentation states: chi-square tests
-//! with fixed seeds against the exact probabilities (a right generator fails one of them with
-//! probability 0.1%), and moments against closed forms.
+//! Every generator draws exactly from the distribution in its documentation. The tests are
+//! chi-square tests with fixed seeds against the exact probabilities, which a correct generator
+//! fails with a probability of 0.1% each, and moments against closed forms.
 
 use crate::generate_common::{assert_distributed, counts, draw, draw_ops};
 use flashgc_workload::Op;
@@ -19,8 +19,8 @@ fn uniform_draws_are_uniform() {
 
 #[test]
 fn uniform_and_class_draws_have_no_bias_from_the_bounded_draw() {
-    // With 3 * 2^30 pages a multiplication without rejection makes page 3k twice as likely as
-    // 3k + 1 and 3k + 2; a quarter of all draws is rejected.
+    // With 3 * 2^30 pages, a multiplication without rejection makes page 3k twice as likely as 3k +
+    // 1 and 3k + 2. A quarter of all draws must be rejected.
     let thirds = |text: &str, pages: u32, first: u32| {
         let drawn = draw(text, pages, 3, DRAWS);
         let mut counts = [0; 3];
@@ -28,8 +28,8 @@ fn uniform_and_class_draws_have_no_bias_from_the_bounded_draw() {
         assert_distributed(text, &counts, &[1.0 / 3.0; 3]);
     };
     thirds("uniform", 3 << 30, 0);
-    // 2^30 hot pages, 3 * 2^29 cold ones: the cold draws are the ones rejected, and neither class
-    // gains from it.
+    // There are 2^30 hot pages and 3 * 2^29 cold ones. Only cold draws are rejected, and this must
+    // not change the share of either class.
     let pages = (1 << 30) + (3 << 29);
     thirds("hotcold:f=0.4,r=0.3", pages, 1 << 30);
     let drawn = draw("hotcold:f=0.4,r=0.3", pages, 5, DRAWS);
@@ -37,7 +37,7 @@ fn uniform_and_class_draws_have_no_bias_from_the_bounded_draw() {
     assert_distributed("classes", &[hot, DRAWS as u64 - hot], &[0.3, 0.7]);
 }
 
-/// Returns the probabilities of two classes as the documentation of `hotcold` states them.
+/// Returns the probabilities of two classes, as the documentation of `hotcold` defines them.
 fn two_classes(pages: u32, hot: u32, share: f64) -> Vec<f64> {
     (0..pages)
         .map(|page| match page < hot {
@@ -70,7 +70,8 @@ fn one_class_with_everything_is_uniform() {
     assert_eq!(draw("hotcold:f=0,r=0", 1000, 1, 5000), uniform);
 }
 
-/// Returns P(page) of classes that lie one after the other. `all` has the pages and the share of each.
+/// Returns the probabilities of pages in classes that lie one after the other. `all` has the pages
+/// and the share of each class.
 fn classes(all: &[(u32, f64)]) -> Vec<f64> {
     all.iter().flat_map(|&(n, share)| vec![share / f64::from(n); n as usize]).collect()
 }
@@ -79,15 +80,15 @@ fn classes(all: &[(u32, f64)]) -> Vec<f64> {
 fn classes_get_their_shares_and_pages_of_a_class_are_alike() {
     for (text, exact) in [
         ("pages=1/9/90,shares=60/30/10", classes(&[(10, 0.6), (90, 0.3), (900, 0.1)])),
-        // Data at rest in front, in the middle and behind.
+        // Data at rest at the beginning, in the middle and at the end.
         (
             "pages=1/2/3/4,shares=0/3/0/1",
             classes(&[(100, 0.0), (200, 0.75), (300, 0.0), (400, 0.25)]),
         ),
         ("pages=0.5/0.5,shares=1/0", classes(&[(500, 1.0), (500, 0.0)])),
-        // Boundaries at 333.3 and 666.7, rounded.
+        // The boundaries are 333.3 and 666.7, rounded.
         ("pages=1/1/1,shares=0.5/0.25/0.25", classes(&[(333, 0.5), (334, 0.25), (333, 0.25)])),
-        // A class that is not there has no share.
+        // A class without pages has no share.
         ("pages=0/7,shares=0/1e-9", classes(&[(1000, 1.0)])),
         ("pages=7,shares=3", classes(&[(1000, 1.0)])),
     ] {
@@ -98,8 +99,8 @@ fn classes_get_their_shares_and_pages_of_a_class_are_alike() {
     // The default is hot and cold data.
     let drawn = draw("classes:scatter=no", 1000, 23, DRAWS);
     assert_distributed("default", &counts(&drawn, 1000), &two_classes(1000, 200, 0.8));
-    // A page in 10^6 with half of the draws; the others' thirds, where a draw of 32 bits without
-    // rejection would favour a third of the pages.
+    // One page gets half of the draws. The other half goes to 3 * 2^30 pages, of which a draw of 32
+    // bits without rejection would favour a third.
     let pages = (3 << 30) + 1;
     let drawn = draw("classes:pages=1/3221225472,shares=1/1,scatter=no", pages, 24, DRAWS);
     let mut found = [0; 4];
@@ -130,7 +131,7 @@ fn scattered_classes_draw_the_same_pages_elsewhere_in_runs() {
 
 #[test]
 fn bursts_walk_through_their_class_and_leave_every_page_as_likely() {
-    // 4 pages of half of the draws, 8 of the others; a burst is 3 pages.
+    // 4 pages get half of the draws, and 8 pages the others; a burst is 3 pages.
     let drawn = draw("classes:pages=1/2,shares=1/1,scatter=no,burst=3", 12, 25, 3 * DRAWS);
     let (mut found, mut starts) = (vec![0; 12], vec![0; 12]);
     for burst in drawn.chunks_exact(3) {
@@ -143,15 +144,16 @@ fn bursts_walk_through_their_class_and_leave_every_page_as_likely() {
     let exact = classes(&[(4, 0.5), (8, 0.5)]);
     assert_distributed("first pages", &starts, &exact);
     assert_distributed("last pages", &found, &exact);
-    // As long as the class: every page once, from anywhere.
+    // If a burst is as long as the class, it has every page once, from any first page.
     let drawn = draw("classes:pages=1,shares=1,scatter=no,burst=7", 7, 1, 700);
     assert!(drawn.chunks(7).all(|burst| (0..7).all(|page| burst.contains(&page))));
 }
 
 #[test]
 fn windows_move_through_their_classes_by_regions() {
-    // Two classes of 40 and 60 pages; a quarter of each is active, 10 and 15 pages; in 1000 commands both
-    // windows move once round, by regions of 5 pages: after t commands floor(40 t/1000/5) * 5 pages.
+    // There are two classes of 40 and 60 pages. A quarter of each is active: 10 and 15 pages. In
+    // 1000 commands both windows move round once, by regions of 5 pages: after t commands by
+    // floor(40 t/1000/5) * 5 pages in the first class.
     let text = "windows:pages=2/3,shares=1/3,active=0.25,period=1000,region=5";
     let drawn = draw(text, 100, 27, DRAWS);
     let (mut found, mut in_window) = (vec![0; 100], [vec![0; 10], vec![0; 15]]);
@@ -159,14 +161,14 @@ fn windows_move_through_their_classes_by_regions() {
         let (first, pages) = if page < 40 { (0, 40) } else { (40, 60) };
         let begin = (pages * (at as u32 % 1000) / 1000) / 5 * 5;
         let within = (page - first + pages - begin) % pages;
-        in_window[usize::from(page >= 40)][within as usize] += 1; // out of range behind the window
+        in_window[usize::from(page >= 40)][within as usize] += 1; // in range only in the window
         found[page as usize] += 1;
     }
     assert_distributed("the first window", &in_window[0], &[0.1; 10]);
     assert_distributed("the second window", &in_window[1], &[1.0 / 15.0; 15]);
-    // A whole period long every page is as likely as any other of its class.
+    // Over whole periods, all pages of a class are equally likely.
     assert_distributed("whole periods", &found, &classes(&[(40, 0.25), (60, 0.75)]));
-    // All of a class, and less than a region.
+    // The active share is the whole class, and then less than a region.
     let whole = draw("windows:pages=1,shares=1,active=1,period=10", 30, 28, DRAWS);
     assert_distributed("active=1", &counts(&whole, 30), &[1.0 / 30.0; 30]);
     let least = draw("windows:pages=1,shares=1,active=0,region=8,period=1000000", 100, 29, 5000);
@@ -202,8 +204,9 @@ fn zipf_ranks_have_exactly_their_probabilities() {
             if pages > 1 && theta < 40.0 {
                 assert_distributed(&format!("{text} U={pages}"), &counts(&drawn, pages), &exact);
             }
-            // The mean rank is H(U, theta-1) / H(U, theta), its second moment H(U, theta-2) /
-            // H(U, theta); the mean of the draws is within 3.3 deviations (0.1%) of it.
+            // The mean rank is H(U, theta-1) / H(U, theta), and its second moment is H(U, theta-2)
+            // / H(U, theta). The mean of the draws must be within 3.3 standard deviations (0.1%) of
+            // it.
             let mean = harmonic(pages, theta - 1.0) / sum;
             let variance = harmonic(pages, theta - 2.0) / sum - mean * mean;
             let found = drawn.iter().map(|&p| f64::from(p) + 1.0).sum::<f64>() / DRAWS as f64;
@@ -218,8 +221,8 @@ fn zipf_ranks_have_exactly_their_probabilities() {
 
 #[test]
 fn zipf_octaves_and_the_ranks_inside_a_strip_have_exactly_their_probabilities() {
-    // What a wrong rejection would disturb: the tilt inside a strip (a 32nd of an octave), here
-    // that of all strips together, by eighths; and the octaves against each other.
+    // A wrong rejection would change the tilt inside a strip (a 32nd of an octave). This is tested
+    // for all strips together, by eighths. It would also change the shares of octaves.
     for theta in [0.99, 1.2] {
         let pages = 1u32 << 20;
         let drawn = draw(&format!("zipf:theta={theta},scatter=no"), pages, 32, 8 * DRAWS);
@@ -234,7 +237,7 @@ fn zipf_octaves_and_the_ranks_inside_a_strip_have_exactly_their_probabilities() 
             let octave = rank.ilog2();
             found[octave as usize] += 1;
             if octave >= 8 && rank < pages {
-                // Strips of at least eight ranks.
+                // Only strips of at least eight ranks count.
                 let inside = rank - (1 << octave);
                 strips[(octave * 32 + (inside >> (octave - 5))) as usize] += 1;
                 eighths[(inside >> (octave - 8)) as usize % 8] += 1;
@@ -261,7 +264,7 @@ fn zipf_octaves_and_the_ranks_inside_a_strip_have_exactly_their_probabilities() 
 
 #[test]
 fn zipf_ranks_of_the_shortest_strips_have_exactly_their_probabilities() {
-    // Ranks 64 to 127 lie in strips of two: even ranks against odd ones.
+    // Ranks 64 to 127 are in strips of two ranks, so even ranks are compared with odd ones.
     let drawn = draw("zipf:theta=1,scatter=no", 127, 33, 8 * DRAWS);
     let mut found = [0; 2];
     drawn.iter().filter(|&&page| page >= 63).for_each(|page| found[(page + 1) as usize % 2] += 1);
@@ -296,7 +299,8 @@ fn zipf_scatters_ranks_over_all_pages_the_same_way_for_every_seed() {
     assert!(all.into_iter().eq(0..pages), "two ranks have one page");
 }
 
-/// Returns P(page) of the truncated normal, from half the width of the address space in sigmas.
+/// Returns the probabilities of pages for the truncated normal. `half` is half the width of the
+/// address space in sigmas.
 fn normal(pages: u32, half: f64) -> Vec<f64> {
     let cut = |page: u32| {
         let z = half * (2.0 * f64::from(page) / f64::from(pages) - 1.0);
@@ -306,8 +310,8 @@ fn normal(pages: u32, half: f64) -> Vec<f64> {
     (0..pages).map(|page| (cut(page + 1) - cut(page)) / all).collect()
 }
 
-/// Hot fractions and the half width of the address space in sigmas: the root of
-/// erf(hot x / sqrt 2) = (1 - hot) erf(x / sqrt 2), by mpmath with 30 digits, rounded.
+/// Shares of hot pages, and half the width of the address space in sigmas for each: the root of
+/// erf(hot x / sqrt 2) = (1 - hot) erf(x / sqrt 2), computed by mpmath with 30 digits, and rounded.
 const HALF_WIDTHS: &[(f64, f64)] = &[
     (0.01, 257.5829303548901),
     (0.15, 9.59687647292304),
@@ -325,7 +329,7 @@ fn normal_draws_follow_the_bell_curve_with_the_stated_share() {
             let what = format!("{text} U={pages}");
             assert_distributed(&what, &counts(&drawn, pages), &normal(pages, *half));
         }
-        // The share itself: of 200 000 pages the central ones.
+        // The share of the central pages, of 200 000 pages, is tested.
         let edge = (100_000.0 * (1.0 - hot)).round() as u32;
         let drawn = draw(&format!("normal:hot={hot}"), 200_000, 42, DRAWS);
         let central =
@@ -338,8 +342,8 @@ fn normal_draws_follow_the_bell_curve_with_the_stated_share() {
 
 #[test]
 fn normal_draws_inside_a_strip_follow_the_curve() {
-    // At hot = 0.01 the 2048 strips cover the central 16th; with 2^18 pages a strip is 8 of them.
-    // All strips together, each from its end near the middle.
+    // With hot = 0.01, the 2048 strips cover the central 16th of the addresses; with 2^18 pages, a
+    // strip has 8 pages. All strips are tested together, each from its end near the middle.
     let (hot, half) = HALF_WIDTHS[0];
     let pages = 1u32 << 18;
     let middle = pages / 2;
@@ -394,7 +398,8 @@ fn reads_and_trims_get_their_shares_whatever_the_page() {
 #[test]
 fn shares_of_0_and_1_are_exact() {
     assert!(draw_ops("uniform", 10, 1, 10_000).1.is_empty(), "pure writes need no operations");
-    // Pages 0 to 4 are the part's whose shares are looked at; 5 to 9 are only written.
+    // The shares of operations are counted on pages 0 to 4, which belong to the first part. Pages 5
+    // to 9 are only written.
     let ops = |shares: &str| {
         let text = format!("0.9*hotcold:f=0.5,r=1,{shares} + 0.1*hotcold:f=0.5,r=0");
         let (pages, ops) = draw_ops(&text, 10, 1, 100_000);
@@ -409,7 +414,8 @@ fn shares_of_0_and_1_are_exact() {
 
 #[test]
 fn parts_of_a_mixture_get_their_weights_and_keep_their_order() {
-    // Zipf with a huge exponent always goes to page 0, the sequential part in 1 of 1000 commands.
+    // Zipf with a huge exponent always goes to page 0; the sequential part goes there in 1 of 1000
+    // commands.
     let pages = 1000;
     let text = "0.7*zipf:theta=1e9,scatter=no + 0.3*sequential:start=1";
     let drawn = draw(text, pages, 61, DRAWS);

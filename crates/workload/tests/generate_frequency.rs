@@ -1,4 +1,4 @@
-//! Frequency tables: the pages and shares they stand for, every compression, every fault.
+//! Frequency tables: their pages and shares, every compression, and every fault.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,7 +9,8 @@ use crate::generate_common::{assert_distributed, counts, draw, spec};
 use flashgc_workload::generate::GeneratorSpec;
 use tempfile::TempDir;
 
-/// Five offsets on three pages (1, 0 and 2^40 in this order), one of them never requested.
+/// Five offsets on three pages (1, 0 and 2^40 in this order), and one offset that is never
+/// requested.
 const TABLE: &str =
     "LBA,Frequency\r\n4096,10\r\n0,30\r\n4503599627370496,5\r\n8191,40\r\n512,15\r\n8192,0\r\n";
 const SHARES: [f64; 4] = [0.5, 0.45, 0.05, 0.0];
@@ -32,7 +33,8 @@ fn offsets_become_pages_in_order_of_appearance_with_their_shares() {
     assert_eq!(spec("uniform").fixed_pages(), None);
     let drawn = draw(&table, 4, 1, 1_000_000);
     assert_distributed("table", &counts(&drawn, 4), &SHARES);
-    // On a larger drive the same commands; in a mixture the table still says how many pages.
+    // A larger drive gets the same commands. In a mixture the table still determines the number of
+    // pages.
     assert_eq!(draw(&table, 1000, 1, 5000), drawn[..5000]);
     assert_eq!(spec(&format!("0.5*{table} + 0.5*uniform")).fixed_pages(), Some(4));
 }
@@ -70,7 +72,7 @@ fn line_ends_and_compression_make_no_difference() {
     }
 }
 
-/// Returns the error of a table, without the folder it lies in.
+/// Returns the error of a table, without the path of its folder.
 fn error(content: &[u8]) -> String {
     let folder = TempDir::new().unwrap();
     let path = file(&folder, "t.csv", content);
@@ -175,7 +177,7 @@ fn real_volumes_are_drawn_with_their_own_hotness() {
     }
 }
 
-/// A table is read whole, so what a small file may become is bounded.
+/// A table is read as a whole, so its decompressed size is limited.
 #[test]
 fn a_table_that_inflates_without_end_is_refused() {
     let mut packed = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();

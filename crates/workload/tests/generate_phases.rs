@@ -1,4 +1,5 @@
-//! Working sets and phases: the members of the set, the length of phases, and the use of each member.
+//! Working sets and phases: the members of the set, the length of phases, and the shares of the
+//! members.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +7,7 @@ use crate::generate_common::draw;
 
 #[test]
 fn phases_last_a_geometric_number_of_commands() {
-    // A set of one page that always changes: a phase is a run of one page.
+    // The set is one page that changes in every phase, so a phase is a run of one page.
     let length = 50.0;
     let pages = draw("phases:set=0,length=50,keep=0", 1000, 1, 1_000_000);
     let mut runs: Vec<u64> = vec![1];
@@ -15,7 +16,8 @@ fn phases_last_a_geometric_number_of_commands() {
     }
     let count = runs.len() as f64;
     let mean = runs.iter().sum::<u64>() as f64 / count;
-    // The standard deviation of a geometric number of mean m is sqrt(m^2 - m); five of the mean's.
+    // The standard deviation of a geometric number with mean m is sqrt(m^2 - m). The mean may
+    // differ by five of its standard deviations.
     assert!((mean - length).abs() < 5.0 * (length * length - length).sqrt() / count.sqrt());
     // P(more than 2 m) = (1 - 1/m)^(2 m) = 0.1326.
     let long = runs.iter().filter(|&&run| run > 100).count() as f64 / count;
@@ -24,12 +26,14 @@ fn phases_last_a_geometric_number_of_commands() {
 
 #[test]
 fn a_phase_keeps_its_share_of_the_set() {
-    // 10 of 100 000 pages in the set, of which 5 change: nearly all that come are new, so the
-    // distinct pages count the phases, 1000 on average, with standard deviation sqrt(1000).
+    // 10 of 100 000 pages are in the set, and 5 of them change. Nearly all pages that enter are
+    // new, so the distinct pages count the phases: 1000 on average, with standard deviation
+    // sqrt(1000).
     let pages = draw("phases:set=0.0001,length=1000,keep=0.5,theta=0", 100_000, 3, 1_000_000);
     let distinct = pages.iter().collect::<BTreeSet<_>>().len() as f64;
     assert!((distinct - 5005.0).abs() < 5.0 * 5.0 * 1000f64.sqrt(), "{distinct}");
-    // All kept: the set never changes. None kept and all pages in it: neither.
+    // If all members are kept, the set never changes, nor if none is kept and the set has all
+    // pages.
     for text in ["phases:set=0.01,length=10,keep=1", "phases:set=1,length=10,keep=0"] {
         let pages = draw(text, 1000, 1, 100_000);
         let set = pages.iter().collect::<BTreeSet<_>>().len();
@@ -39,7 +43,7 @@ fn a_phase_keeps_its_share_of_the_set() {
 
 #[test]
 fn members_are_used_as_their_rank_says() {
-    // Four pages with probabilities 1, 1/2, 1/3, 1/4 over their sum, 25/12.
+    // The four pages have the probabilities 1, 1/2, 1/3 and 1/4, divided by their sum, 25/12.
     let n = 200_000;
     let mut uses = std::collections::BTreeMap::new();
     for page in draw("phases:set=0.04,length=1000,keep=1,theta=1", 100, 7, n) {

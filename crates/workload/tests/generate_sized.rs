@@ -1,5 +1,5 @@
-//! Generators with requests of another size than a page. Each request is the one that the generator
-//! draws over as many places as there are requests side by side.
+//! Generators with requests that differ in size from a page. The requests are the draws of the same
+//! generator over as many slots as requests fit side by side.
 
 use crate::generate_common::{draw_ops, spec};
 use flashgc_base::stream::NO_STREAM;
@@ -19,7 +19,8 @@ const SPECS: [&str; 5] = [
 /// A command: its operation, its page, and the bytes of the page that it leaves unchanged.
 type Command = (Op, u32, u32);
 
-/// Returns the first `commands`, drawn in batches of these sizes in turn.
+/// Returns the first `commands` commands, drawn in batches of sizes that alternate between
+/// `limits`.
 fn drain(mut workload: Box<dyn Workload>, limits: &[usize], commands: usize) -> Vec<Command> {
     let (mut all, mut batch) = (Vec::new(), Batch::default());
     for limit in limits.iter().cycle() {
@@ -42,7 +43,7 @@ fn drain(mut workload: Box<dyn Workload>, limits: &[usize], commands: usize) -> 
     all
 }
 
-/// Returns operation and place of the first requests over `slots` places.
+/// Returns the operation and the slot of the first requests over `slots` slots.
 fn slots(text: &str, slots: u32, seed: u64, count: usize) -> Vec<(Op, u32)> {
     let (pages, mut ops) = draw_ops(text, slots, seed, count);
     ops.resize(pages.len(), Op::Write);
@@ -71,7 +72,8 @@ fn by_the_book(slots: &[(Op, u32)], request: u32) -> Vec<Command> {
 #[test]
 fn requests_are_those_drawn_over_their_places_for_any_limits() {
     for text in SPECS {
-        // 1003 pages have 8024 places of 512 bytes, 250 of four pages, 10 of 100.
+        // 1003 pages have 8024 slots of 512 bytes, 250 slots of four pages, and 10 slots of 100
+        // pages.
         for (request, places) in
             [(512, 8024), (2048, 2006), (8192, 501), (4 * PAGE, 250), (100 * PAGE, 10)]
         {
@@ -89,12 +91,13 @@ fn requests_are_those_drawn_over_their_places_for_any_limits() {
 
 #[test]
 fn the_bytes_of_small_requests_by_hand() {
-    // Places 0 to 7 one after the other, four a page: each leaves three quarters of its page.
+    // Slots 0 to 7 follow each other, four on a page. A write of one leaves three quarters of its
+    // page unchanged.
     let workload = spec("sequential").open_sized(2, PAGE, 1024, 1).unwrap();
     let page = |page| (Op::Write, page, 3072);
     let expected = [0, 0, 0, 0, 1, 1, 1, 1, 0].map(page);
     assert_eq!(drain(workload, &[4], 9), expected);
-    // Requests of two pages on five: the last page is never addressed.
+    // Requests have two pages, and the drive five: the last page is never addressed.
     let workload = spec("sequential").open_sized(5, PAGE, 8192, 1).unwrap();
     assert_eq!(drain(workload, &[3], 6), [0, 1, 2, 3, 0, 1].map(|page| (Op::Write, page, 0)));
 }

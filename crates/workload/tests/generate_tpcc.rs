@@ -1,12 +1,13 @@
-//! The TPC-C generator: the numbers of reads and writes of each table, worked out from the transactions'
-//! profiles, and the skew within the tables from NURand's closed form.
+//! The TPC-C generator: the numbers of reads and writes of each table, worked out from the profiles
+//! of the transactions, and the skew within the tables, from NURand's closed form.
 
 use crate::generate_common::draw_ops;
 use flashgc_workload::Op;
 use flashgc_workload::generate::GeneratorSpec;
 
-/// The first page of each table of two warehouses, on pages of 16 KiB. A page has 184, 172, 199, 25, 53,
-/// 682, 2048, 303 and 356 rows of TPC-C's clause 1.2.1 (89, 95, 82, 655, 306, 24, 8, 54 and 46 bytes).
+/// The first page of each table for two warehouses, on pages of 16 KiB. A page has 184, 172, 199,
+/// 25, 53, 682, 2048, 303 and 356 rows of the tables in clause 1.2.1 of TPC-C (89, 95, 82, 655,
+/// 306, 24, 8, 54 and 46 bytes long).
 const FIRST: [(&str, u32); 9] = [
     ("warehouse", 0),
     ("district", 1),
@@ -40,8 +41,8 @@ fn tables_are_read_and_written_as_the_transactions_say() {
     let (pages, ops) = draw_ops("tpcc:warehouses=2", 10_000, 3, COMMANDS);
     assert!(pages.iter().all(|&page| page < PAGES), "the rest of the drive is not touched");
     let found = traffic(&pages, &ops);
-    // Per transaction, with shares 0.45, 0.43, 0.04, 0.04, 0.04 and ten lines an order. The reads of
-    // customers have no round number: New-Order 0.45, and those of a last name.
+    // The numbers are per transaction, with shares 0.45, 0.43, 0.04, 0.04 and 0.04 of the types,
+    // and ten lines an order. The reads of customers are tested below: they have no round number.
     let expected: [(Option<f64>, f64); 9] = [
         (Some(0.45), 0.43),         // New-Order reads, Payment changes the warehouse
         (Some(0.04), 0.45 + 0.43),  // Stock-Level; the other two
@@ -57,7 +58,8 @@ fn tables_are_read_and_written_as_the_transactions_say() {
     let transactions = transactions / 0.88;
     for (index, (reads, writes)) in expected.into_iter().enumerate() {
         let close = |what: &str, found: f64, expected: f64| {
-            // Independent transactions, each with at most so many: five deviations.
+            // Transactions are independent, and each has a limited number of commands: five
+            // standard deviations are allowed.
             let most = if FIRST[index].0 == "stock" && what == "read" { 200.0 } else { 15.0 };
             let allowed = 5.0 * (transactions * expected * most).sqrt();
             let expected = transactions * expected;
@@ -71,13 +73,14 @@ fn tables_are_read_and_written_as_the_transactions_say() {
             close("written", found[index].1, writes);
         }
     }
-    // Ten lines are on one page of 303 or on two: with 9 of 303 starts, and an order's first line at
-    // a multiple of ten, on two in about 9.5 of 303 cases. New-Order and Delivery.
+    // Ten lines are on one page of 303 lines or on two. An order's first line is at a multiple of
+    // ten, so in about 9.5 of 303 cases they are on two. The transactions are New-Order and
+    // Delivery.
     let lines = found[7].1 / transactions;
     assert!((0.85..0.85 * 1.06).contains(&lines), "{lines}");
-    // A last name is drawn in 60% of 0.43 + 0.04 cases, and all who have it are read: one of the first
-    // thousand customers, and each of the other 2000 with the name's own chance P, as customers' names
-    // are drawn in the same way. C only moves the names on.
+    // A last name is drawn in 60% of 0.43 + 0.04 cases, and all customers with it are read: one of
+    // the first thousand customers, and each of the other 2000 with the probability P of the name,
+    // because their names are drawn in the same way. The constant C only shifts the names.
     let mut chances = vec![0.0; 1000];
     for pair in 0..256_000 {
         chances[((pair / 1000) | (pair % 1000)) % 1000] += 1.0 / 256e3;
@@ -85,16 +88,17 @@ fn tables_are_read_and_written_as_the_transactions_say() {
     let powers = |power| chances.iter().map(|chance: &f64| chance.powi(power)).sum::<f64>();
     let expected = 1.0 + 2000.0 * powers(2);
     let customers = (found[3].0 / transactions - 0.45 - 0.04) / (0.6 * 0.47);
-    // Of the load: a sum of Poisson numbers. Of the transactions: much less.
+    // The variance comes from loading the customers, a sum of Poisson numbers. That of the
+    // transactions is much smaller.
     let allowed = 5.0 * (2000.0 * powers(3)).sqrt() + 0.1;
     assert!((customers - expected).abs() < allowed, "{customers} of {expected} ± {allowed}");
 }
 
 #[test]
 fn items_are_as_skewed_as_nurand_says() {
-    // Seven items on a page of 655 bytes, behind one page of warehouses and two of districts. An item
-    // whose low 13 bits (less C) have n ones is drawn by 3^n of 4^13 pairs: what the quarter of the
-    // pages gets that gets most.
+    // Seven items fit on a page of 655 bytes, after one page of warehouses and two of districts. An
+    // item whose low 13 bits (minus C) have n ones is drawn by 3^n of 4^13 pairs. The test compares
+    // the share of the quarter of the pages that gets the most.
     let (pages, ops) = draw_ops("tpcc:warehouses=1,page=655B", 200_000, 5, COMMANDS);
     let mut counts = vec![0u32; 100_000_usize.div_ceil(7)];
     for (&page, &op) in pages.iter().zip(&ops) {
@@ -108,7 +112,8 @@ fn items_are_as_skewed_as_nurand_says() {
     let all: u64 = counts.iter().map(|&count| u64::from(count)).sum();
     let top: u64 = counts[..counts.len() / 4].iter().map(|&count| u64::from(count)).sum();
     let found = top as f64 / all as f64;
-    // The 12 whole blocks of 8192; where in a block a page begins changes little.
+    // Only the 12 whole blocks of 8192 items count. The place at which a page begins in a block
+    // hardly matters.
     let weight = |v: u32| 3u64.pow((v & 8191).count_ones());
     let mut exact: Vec<u64> = (0..98_304u32)
         .collect::<Vec<_>>()
@@ -125,7 +130,7 @@ fn items_are_as_skewed_as_nurand_says() {
 #[test]
 fn districts_are_alike_and_orders_append() {
     let (pages, ops) = draw_ops("tpcc:warehouses=2,page=655B", 240_000, 1, 400_000);
-    // Districts: 6 rows a page, 20 rows on 4 pages behind one page of warehouses.
+    // Districts have 6 rows a page: 20 rows on 4 pages, after one page of warehouses.
     let mut counts = [0.0; 4];
     for (&page, op) in pages.iter().zip(&ops) {
         if (1..5).contains(&page) && *op == Op::Write {
@@ -136,8 +141,8 @@ fn districts_are_alike_and_orders_append() {
     for (count, rows) in counts.iter().zip([6.0, 6.0, 6.0, 2.0]) {
         assert!((count / all - rows / 20.0).abs() < 5.0 * (0.25 / all).sqrt(), "{counts:?}");
     }
-    // History is the last table, 14 rows a page, behind 1, 4, 14286, 60000, 100000, 2223, 741 and
-    // 50000 pages of the others.
+    // History is the last table, with 14 rows a page, after the 1, 4, 14286, 60000, 100000, 2223,
+    // 741 and 50000 pages of the other tables.
     let history: Vec<u32> = pages.iter().copied().filter(|&page| page >= 227_255).collect();
     assert!(history.len() > 1000);
     assert!(history.iter().zip(0..).all(|(&page, row)| page == 227_255 + row / 14));

@@ -1,4 +1,4 @@
-//! All tests of the crate as one program, with a module for each file and shared ones.
+//! All tests of the crate as one program: a module for each file, and modules that they share.
 
 mod flushing;
 mod generate;

@@ -1,5 +1,6 @@
-//! Requests with arrival times: distributions and arrival processes against closed forms, with fixed
-//! seeds and bounds of four standard errors; the promises of the synthetic generator; specs.
+//! Requests with arrival times: distributions and arrival processes compared with closed forms,
+//! with fixed seeds and limits of four standard errors; the properties of the synthetic generator;
+//! and specs.
 
 use flashgc_base::rng::Stream;
 use flashgc_workload::Op;
@@ -10,7 +11,7 @@ use flashgc_workload::units::Quantity;
 
 const DRAWS: usize = 400_000;
 
-/// Returns mean and variance of `values`.
+/// Returns the mean and the variance of `values`.
 fn moments(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -18,7 +19,7 @@ fn moments(values: &[f64]) -> (f64, f64) {
 }
 
 /// Fails unless the sample's mean and variance are within four standard errors of the exact ones.
-/// `kurtosis` is the fourth central moment over the square of the variance: the variance of a
+/// `kurtosis` is the fourth central moment divided by the square of the variance. The variance of a
 /// sample's variance is (kurtosis - 1) variance^2 / n.
 fn assert_moments(what: &str, values: &[f64], mean: f64, variance: f64, kurtosis: f64) {
     let n = values.len() as f64;
@@ -62,14 +63,14 @@ fn distributions_have_the_moments_of_their_closed_forms() {
 
 #[test]
 fn a_bell_cut_at_0_has_the_mean_of_its_closed_form() {
-    // The mean of max(0, X) with X normal is m Phi(m/s) + s phi(m/s); with m = s it is
-    // m (Phi(1) + phi(1)) = m (0.8413447461 + 0.2419707245).
+    // The mean of max(0, X) for a normal X is m Phi(m/s) + s phi(m/s). With m = s it is m (Phi(1) +
+    // phi(1)) = m (0.8413447461 + 0.2419707245).
     let found = draws("normal:1ms:1ms", Quantity::Time);
     let exact = 1e6 * (0.841_344_746_1 + 0.241_970_724_5);
     let (mean, variance) = moments(&found);
     assert!((mean - exact).abs() < 4.0 * (variance / DRAWS as f64).sqrt(), "{mean} {exact}");
     let at_0 = found.iter().filter(|&&value| value == 0.0).count() as f64 / DRAWS as f64;
-    // Phi(-1), with the standard error of a share.
+    // The share of zeros is Phi(-1); the limit uses the standard error of a share.
     assert!((at_0 - 0.158_655_254).abs() < 4.0 * (0.1587 * 0.8413 / DRAWS as f64).sqrt());
 }
 
@@ -88,7 +89,8 @@ fn gaps(text: &str) -> Vec<f64> {
 
 #[test]
 fn poisson_and_periodic_arrivals_come_at_their_rate() {
-    // 50 000 a second: 20 us apart. Rounding to nanoseconds adds a variance of 1/12 ns^2.
+    // 50 000 arrivals a second are 20 us apart. Rounding to nanoseconds adds a variance of 1/12
+    // ns^2.
     assert_moments("poisson", &gaps("poisson:rate=50000"), 2e4, 4e8, 9.0);
     assert!(gaps("periodic:mean=20us").iter().all(|&gap| gap == 2e4));
     assert_eq!(Arrivals::parse("poisson:mean=20us").unwrap().rate(), Some(5e4));
@@ -96,23 +98,24 @@ fn poisson_and_periodic_arrivals_come_at_their_rate() {
 
 #[test]
 fn bursts_have_the_moments_of_the_interrupted_poisson_process() {
-    // With rates l in a burst, 1/on and 1/off: from an arrival, either the next comes after an
-    // exponential time of rate s = l + 1/on, or, with probability p = (1/on)/s, a pause comes
-    // first and all begins again. So m = E X = (1 + off/on) / l, and
-    // (1 - p) E X^2 = 2/s^2 + (2 p / s) (off + m) + p (2 off^2 + 2 off m).
+    // The rates are l in a burst, 1/on and 1/off. After an arrival, either the next arrival comes
+    // after an exponential time of rate s = l + 1/on, or, with probability p = (1/on)/s, a pause
+    // comes first and all begins anew. Hence m = E X = (1 + off/on) / l, and (1 - p) E X^2 = 2/s^2
+    // + (2 p / s) (off + m) + p (2 off^2 + 2 off m).
     let (l, on, off) = (1.0 / 20e3, 200e3, 800e3);
     let (s, p) = (l + 1.0 / on, (1.0 / on) / (l + 1.0 / on));
     let m = (1.0 + off / on) / l;
     let second = 2.0 / (s * s) + 2.0 * p / s * (off + m) + p * (2.0 * off * off + 2.0 * off * m);
     let variance = second / (1.0 - p) - m * m;
     let found = gaps("bursts:mean=20us,on=200us,off=800us");
-    // The kurtosis is the sample's own: it bounds the error of the variance, not what is tested.
+    // The kurtosis is that of the sample. It only determines the limit of the variance's error.
     let (mean, spread) = moments(&found);
     let fourth = found.iter().map(|gap| (gap - mean).powi(4)).sum::<f64>() / DRAWS as f64;
     assert_moments("bursts", &found, m, variance, fourth / (spread * spread));
     let rate = Arrivals::parse("bursts:mean=20us,on=200us,off=800us").unwrap().rate().unwrap();
     assert!((rate - 1e9 / m).abs() < 1e-6 * rate, "{rate}");
-    // Far more variable than Poisson arrivals of the same rate, whose variance is the mean's square.
+    // The gaps vary far more than those of Poisson arrivals with the same rate, whose variance is
+    // the square of the mean.
     assert!(variance > 5.0 * m * m);
 }
 
@@ -148,21 +151,22 @@ fn synthetic_requests_have_the_shares_and_sizes_of_their_parameters() {
     const PAGES: u32 = 1 << 20;
     let all = requests("disksim:urgent=0.1", PAGES, DRAWS);
     let sequential = all.windows(2).filter(|pair| pair[1].offset == pair[0].end()).count();
-    // A random place follows by chance, too, with probability 0.6 / 2^20: far below the error.
+    // A random place can also follow the previous request, with probability 0.6 / 2^20. That is far
+    // below the error.
     assert_share("sequential", sequential, DRAWS - 1, 0.4);
     let of = |test: fn(&TimedRequest) -> bool| all.iter().filter(|one| test(one)).count();
     assert_share("reads", of(|one| one.op == Op::Read), DRAWS, 0.4);
     assert_share("urgent", of(|one| one.urgent), DRAWS, 0.1);
     assert_eq!(of(|one| one.op == Op::Trim), 0);
-    // An exponential of 32 KiB rounded to units of 4 KiB, at least one: with q = exp(-1/8),
-    // P(units > k) = q^(k + 1/2) for k >= 1, so that the mean is 1 + q^1.5 / (1 - q), and the mean
-    // of the square is 1 + the sum over k >= 1 of (2k + 1) q^(k + 1/2)
-    // = 1 + q^0.5 (3 q - q^2) / (1 - q)^2.
+    // The size is an exponential number with mean 32 KiB, rounded to units of 4 KiB, at least one.
+    // With q = exp(-1/8), P(units > k) = q^(k + 1/2) for k >= 1. Hence the mean is 1 + q^1.5 / (1 -
+    // q), and the mean of the square is 1 plus the sum over k >= 1 of (2k + 1) q^(k + 1/2), which
+    // is 1 + q^0.5 (3 q - q^2) / (1 - q)^2.
     let q = (-0.125_f64).exp();
     let mean = 1.0 + q.powf(1.5) / (1.0 - q);
     let second = 1.0 + q.sqrt() * (3.0 * q - q * q) / (1.0 - q).powi(2);
     let units: Vec<f64> = all.iter().map(|one| f64::from(one.bytes) / 4096.0).collect();
-    // An exponential's kurtosis, which rounding leaves close to 9.
+    // The kurtosis is that of an exponential number; rounding hardly changes it from 9.
     assert_moments("size", &units, mean, second - mean * mean, 9.0);
     let last = all.last().unwrap().arrival_ns as f64;
     let mean_gap = last / DRAWS as f64;
@@ -176,12 +180,13 @@ fn sequential_requests_go_round_and_random_ones_reach_every_place() {
     let all = requests("disksim:size=constant:8KiB,sequential=1,gap=constant:1us", 5, 6);
     let pages: Vec<u64> = all.iter().map(|one| one.offset / 4096).collect();
     let first = pages[0];
-    // Five pages hold two requests of two pages; where the next does not fit, it begins at 0.
+    // Two requests of two pages fit on five pages. If the next request does not fit, it begins at
+    // page 0.
     let after = |page: u64| if page + 4 <= 5 { page + 2 } else { 0 };
     assert!(pages.windows(2).all(|pair| pair[1] == after(pair[0])), "{pages:?}");
     assert!(first <= 3);
-    // Where the last one ends with the space, it is still taken there: of six pages all three pairs,
-    // from whichever the first is at.
+    // A request that ends exactly at the end of the space is not moved: on six pages, all three
+    // pairs are used, whichever comes first.
     let all = requests("disksim:size=constant:8KiB,sequential=1,unit=8KiB,gap=constant:1us", 6, 9);
     let pairs: Vec<u64> = all.iter().map(|one| one.offset / 8192).collect();
     assert!(pairs.windows(2).all(|pair| pair[1] == (pair[0] + 1) % 3), "{pairs:?}");
@@ -190,7 +195,7 @@ fn sequential_requests_go_round_and_random_ones_reach_every_place() {
     seen.sort_unstable();
     seen.dedup();
     assert_eq!(seen, [0, 1, 2, 3]);
-    // A request is no larger than the space.
+    // A request is never larger than the space.
     assert!(requests("disksim:size=constant:1MiB", 5, 3).iter().all(|one| one.bytes == 5 * 4096));
 }
 
@@ -218,7 +223,7 @@ fn page_commands_become_requests_of_one_page() {
     let space = Space { logical_pages: 500, page_size: 8192, request_size: 8192 };
     let source = Requests::parse("sequential:read=0.5").unwrap();
     let arrivals = Arrivals::parse("periodic:mean=10us").unwrap();
-    // Twice as dense: 5 us apart.
+    // At twice the rate, arrivals are 5 us apart.
     let all = take(&mut *source.open(space, 1, Some(&arrivals), 2.0, None).unwrap(), 1000);
     for (index, request) in (0..).zip(&all) {
         assert_eq!(request.arrival_ns, 5000 * (index + 1));
@@ -229,7 +234,7 @@ fn page_commands_become_requests_of_one_page() {
 
 #[test]
 fn a_rate_scale_divides_every_time_of_an_open_loop() {
-    // The same draws, each to the rounding of a nanosecond: 300 arrivals are some 60 bursts.
+    // The draws are the same up to rounding to nanoseconds. 300 arrivals are about 60 bursts.
     for text in ["bursts:rate=50000,on=100us,off=8ms", "poisson:rate=1000", "periodic:mean=3ms"] {
         let arrivals = Arrivals::parse(text).unwrap();
         let (mut plain, mut dense) = (arrivals.open(7), arrivals.scaled(4.0).open(7));
@@ -246,8 +251,8 @@ fn a_rate_scale_divides_every_time_of_an_open_loop() {
 
 #[test]
 fn a_footprint_is_the_beginning_of_the_space() {
-    // An eighth of 2^16 pages: the last page of any request is below 2^13, and with random places
-    // the highest of 20000 is close to it.
+    // The footprint is an eighth of 2^16 pages, so the last page of every request is below 2^13.
+    // With random places, the highest of 20000 is close to that.
     const PAGES: u32 = 1 << 16;
     let ends = |text| requests(text, PAGES, 20_000).iter().map(|one| one.end() / 4096).max();
     let highest = ends("disksim:footprint=12.5%").unwrap();

@@ -1,4 +1,5 @@
-//! Traces with their own times: places, pieces, disorder, rates, replays; worked out by hand.
+//! Traces with their own times: places, pieces, disorder, rates and replays, all worked out by
+//! hand.
 
 use std::path::PathBuf;
 
@@ -8,7 +9,7 @@ use flashgc_workload::trace::{
     Disorder, Numbering, Paging, PagingOptions, ReadOptions, TraceError,
 };
 
-/// A trace in the normalised form, in a file of its own.
+/// A trace in the normalised CSV format, in its own folder.
 struct File(tempfile::TempDir);
 
 impl File {
@@ -47,13 +48,14 @@ fn all(mut stream: impl RequestStream, limit: usize) -> Vec<TimedRequest> {
     }
 }
 
-/// Returns arrival in us, operation, first byte and bytes of each request.
+/// Returns the arrival in us, the operation, the first byte and the number of bytes of each
+/// request.
 fn rows(requests: &[TimedRequest]) -> Vec<(u64, Op, u64, u32)> {
     requests.iter().map(|one| (one.arrival_ns / 1000, one.op, one.offset, one.bytes)).collect()
 }
 
-/// Pages 10, 11 and 12 of device 0 and page 0 of device 1 are touched: they become pages 0 to 3.
-/// The first write covers the end of page 10 and all of page 11.
+/// The trace touches pages 10, 11 and 12 of device 0 and page 0 of device 1. They become pages 0 to
+/// 3. The first write covers the end of page 10 and all of page 11.
 const MIXED: &str = "100,W,44032,5120,0\n\
                      130,R,49152,512,0\n\
                      130,D,0,1048576,0\n\
@@ -66,13 +68,13 @@ fn requests_keep_their_bytes_and_stay_in_one_piece() {
     let expected = [
         (0, Op::Write, 3072, 5120),
         (30, Op::Read, 8192, 512),
-        // The discard covers the three pages of device 0 that are ever accessed, and no other.
+        // The discard covers only the three pages of device 0 that other requests access.
         (30, Op::Trim, 0, 12288),
         (60, Op::Write, 12288 + 1024, 2048),
         (120, Op::Read, 4096, 4096),
     ];
     assert_eq!(rows(trace.requests()), expected);
-    // There is room for all four pages, unless floor is chosen.
+    // The drive has room for all four pages, except with the paging `floor`.
     assert_eq!((trace.logical_pages(1), trace.logical_pages(2), trace.logical_pages(3)), (4, 4, 6));
     let floor = File::new(MIXED).paged(Paging::Floor, Numbering::Address);
     assert_eq!((floor.logical_pages(2), floor.logical_pages(3)), (4, 3));
@@ -80,8 +82,9 @@ fn requests_keep_their_bytes_and_stay_in_one_piece() {
 
 #[test]
 fn in_order_of_first_touch_a_request_is_one_for_each_run_of_pages() {
-    // Pages 7, 4, 5, 6 become 0, 1, 2, 3: a write of bytes 17408 to 32256, from the second KiB of page
-    // 4 to near the end of page 7, is one of pages 1 to 3 and one of page 0.
+    // Pages 7, 4, 5 and 6 become 0, 1, 2 and 3. The write of bytes 17408 to 32256 begins at the
+    // second KiB of page 4 and ends near the end of page 7. It becomes one piece on pages 1 to 3
+    // and one on page 0.
     let file = File::new("0,W,28672,4096,0\n1,W,17408,14848,0\n2,D,16384,16384,0\n");
     let trace = file.paged(Paging::Covered, Numbering::FirstTouch);
     let expected = [
@@ -92,14 +95,14 @@ fn in_order_of_first_touch_a_request_is_one_for_each_run_of_pages() {
         (2, Op::Trim, 0, 4096),
     ];
     assert_eq!(rows(trace.requests()), expected);
-    // Rounded, 14848 bytes are four whole pages from page 4 on.
+    // Rounded, 14848 bytes become four whole pages, beginning at page 4.
     let rounded = file.paged(Paging::Rounded, Numbering::Address);
     assert_eq!(rows(rounded.requests())[1], (1, Op::Write, 0, 14848));
 }
 
 #[test]
 fn pages_are_in_order_of_address_whatever_was_accessed_first() {
-    // Page 7 first, then 3, then 3 to 4: the ranks of 3, 4 and 7 are 0, 1 and 2.
+    // Page 7 is first, then page 3, then pages 3 to 4: the ranks of 3, 4 and 7 are 0, 1 and 2.
     let file = File::new("0,W,28672,4096,0\n1,W,12288,4096,0\n2,W,12288,8192,0\n");
     let trace = file.load(Disorder::Keep).unwrap();
     let places: Vec<_> =
@@ -123,7 +126,8 @@ fn what_the_drive_does_not_have_is_left_out() {
 fn replays_follow_each_other_and_rates_scale() {
     let trace =
         File::new("5,W,0,4096,0\n7,W,4096,4096,0\n11,R,0,4096,0\n").load(Disorder::Keep).unwrap();
-    // 6 us from the first to the last request, so 3 us apart on average: a pass takes 9 us.
+    // There are 6 us from the first to the last request, so the mean gap is 3 us, and a pass takes
+    // 9 us.
     let times = |rate, limit| -> Vec<u64> {
         let requests = all(trace.open(2, Some(2), rate, None).unwrap(), limit);
         requests.iter().map(|one| one.arrival_ns).collect()
@@ -152,7 +156,7 @@ fn times_that_go_back_are_refused_or_sorted() {
     let times: Vec<_> = trace.requests().iter().map(|one| one.arrival_ns / 1000).collect();
     assert_eq!(times, [0, 10, 10, 20]);
     assert_eq!(trace.notes(), ["1 request of the trace went back in time and were sorted"]);
-    // Equal times keep the order of the file: the read came first.
+    // Requests with equal times keep the order of the file: the read came first.
     assert_eq!(trace.requests()[1].op, Op::Read);
     assert_eq!(
         Disorder::parse("srot").unwrap_err().to_string(),
@@ -181,15 +185,16 @@ fn times_that_are_numbers_of_lines_are_told() {
         "the times of the trace are all 2us apart, as line numbers are, and response times rest on \
          them; hint: \u{1}arrivals\u{3}closed:threads=1\u{2}, or another \u{1}arrivals\u{2}"
     );
-    // A few may be so by chance; one that is not says that they mean something.
+    // A few requests can have equal gaps by chance. If one gap differs, the times are real.
     assert_eq!(note(&|line| line, 99), None);
     assert_eq!(note(&|line| line + line / 150, 200), None);
 }
 
 #[test]
 fn huge_requests_come_in_pieces() {
-    // 2^32 bytes, the most a trace may have, in pieces of 2^30 that end at page boundaries. The
-    // first piece is shorter by the 512 bytes that it starts behind one.
+    // The request has 2^32 bytes, the largest number in a trace. Its pieces have 2^30 bytes and end
+    // at page boundaries. The first piece is shorter by 512 bytes, because it starts 512 bytes
+    // after a boundary.
     let file = File::new("0,W,512,4294967296,0\n");
     let paging = PagingOptions { page_size: 1 << 20, ..PagingOptions::default() };
     let trace = TimedTrace::load(file.path(), &ReadOptions::default(), paging, |_| true).unwrap();

@@ -1,5 +1,5 @@
-//! Generators, mixtures, requests and replays go on alike after they are saved and restored into new
-//! ones.
+//! Generators, mixtures, requests and replays continue in the same way after they were saved and
+//! restored into new objects.
 
 use crate::generate_common::spec;
 use flashgc_base::rng::Stream;
@@ -29,8 +29,8 @@ fn restore(state: &mut (impl State + ?Sized), bytes: &[u8]) -> Result<(), Fault>
     from.end()
 }
 
-/// Draws batches of odd sizes from `one` and saves it. Then compares its next commands with those of
-/// `other`, into which it is restored.
+/// Draws batches of odd sizes from `one` and saves it. Restores the state into `other`, and
+/// compares the next commands of both.
 fn goes_on(what: &str, seed: u64, one: &mut dyn Workload, other: &mut dyn Workload) {
     let mut limits = Stream::new(seed, what);
     let (mut batch, mut again) = (Batch::default(), Batch::default());
@@ -124,8 +124,8 @@ fn flushing_goes_on_alike() {
     }
 }
 
-/// Draws requests from `one` and saves it. Then compares its next requests with those of `other`, into
-/// which it is restored.
+/// Draws requests from `one` and saves it. Restores the state into `other`, and compares the next
+/// requests of both.
 fn requests_go_on(one: &mut dyn RequestStream, other: &mut dyn RequestStream) {
     let (mut batch, mut again) = (Vec::new(), Vec::new());
     for limit in [1, 7, 500, 30] {

@@ -1,4 +1,4 @@
-//! The streams of writes: by generators, which also keep to their parts of the drive, and by address.
+//! The streams of writes: streams by generator, with parts of the drive, and streams by address.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,8 @@ use proptest::prelude::*;
 /// A command: its operation, page and stream.
 type Command = (Op, u32, u8);
 
-/// Returns the first `commands`, drawn in batches of these sizes in turn.
+/// Returns the first `commands` commands, drawn in batches of sizes that alternate between
+/// `limits`.
 fn drain(mut workload: Box<dyn Workload>, limits: &[usize], commands: usize) -> Vec<Command> {
     let (mut all, mut batch) = (Vec::new(), Batch::default());
     for limit in limits.iter().cycle() {
@@ -29,7 +30,8 @@ fn drain(mut workload: Box<dyn Workload>, limits: &[usize], commands: usize) -> 
     all
 }
 
-/// Returns the commands of a workload over `pages` pages. They must be the same for all batch sizes.
+/// Returns the commands of a workload over `pages` pages. They must be the same for all batch
+/// sizes.
 fn commands(text: &str, pages: u32) -> Vec<Command> {
     let open = || spec(text).open(pages, 1).unwrap();
     let one = drain(open(), &[4096], 3000);
@@ -52,7 +54,7 @@ fn tenants_work_side_by_side_and_name_their_writes() {
             0..50 => assert_eq!(stream, 0),
             _ => {
                 assert_eq!(op, Op::Write);
-                // Two parts overlap. The writer of a page is the part whose turn the page is.
+                // Two parts overlap. In this test, a page belongs to the part that is next for it.
                 let who = usize::from(stream == NO_STREAM);
                 assert_eq!(page, last[who]);
                 assert!(stream == [254, NO_STREAM][who]);
@@ -98,11 +100,12 @@ fn without_streams_no_batch_has_any() {
 
 #[test]
 fn a_part_begins_and_ends_at_the_nearest_page() {
-    // 0.25 of 10 pages are 2.5 and make 3; 0.75 are 7.5 and make 8.
+    // 0.25 of 10 pages are 2.5, rounded to 3; 0.75 are 7.5, rounded to 8.
     let shifted: Vec<u32> = draw("uniform", 5, 1, 500).iter().map(|page| page + 3).collect();
     assert_eq!(draw("uniform:from=0.25,to=0.75", 10, 1, 500), shifted);
     assert_eq!(draw("sequential:from=70%", 10, 1, 4), [7, 8, 9, 7]);
-    // Shares that no binary number is: 0.29 of 100 pages are 29, and neighbours share a border.
+    // 0.29 is no exact binary number: 0.29 of 100 pages are still 29, and adjacent parts share a
+    // border.
     assert_eq!(draw("sequential:to=0.29", 100, 1, 30)[28..], [28, 0]);
     assert_eq!(draw("sequential:from=0.29,to=0.3", 100, 1, 2), [29, 29]);
 }
@@ -113,17 +116,17 @@ fn requests_of_other_sizes_stay_on_the_whole_pages_of_a_part() {
         let workload = spec(text).open_sized(12, 4096, request, 1).unwrap();
         drain(workload, &[5, 2], count)
     };
-    // Pages 3 to 5, two requests on each; the end 0.52 is page 6.24.
+    // The part is pages 3 to 5, with two requests on each; its end, 0.52, is at page 6.24.
     let halves = pages_of("sequential:from=0.25,to=0.52,stream=4", 2048, 7);
     let pages: Vec<u32> = halves.iter().map(|one| one.1).collect();
     assert_eq!(pages, [3, 3, 4, 4, 5, 5, 3]);
     assert!(halves.iter().all(|one| one.2 == 4));
-    // Pages 2 to 11; requests of four pages that lie in them begin at 4 and 8.
+    // The part is pages 2 to 11; the requests of four pages inside it begin at pages 4 and 8.
     let quads = pages_of("sequential:from=0.2,stream=4", 4 * 4096, 10);
     let pages: Vec<u32> = quads.iter().map(|one| one.1).collect();
     assert_eq!(pages, [4, 5, 6, 7, 8, 9, 10, 11, 4, 5]);
     assert!(quads.iter().all(|one| one.2 == 4));
-    // TRIMs of parts of pages are left out, and the streams of the others stay theirs.
+    // TRIMs of parts of pages are left out, and the other commands keep their streams.
     let text = "0.5*uniform:to=0.5,stream=1,trim=0.5 + 0.5*uniform:from=0.5,stream=2,read=0.5";
     for request in [1024, 4096, 3 * 4096] {
         let found = pages_of(text, request, 2000);
@@ -133,7 +136,7 @@ fn requests_of_other_sizes_stay_on_the_whole_pages_of_a_part() {
             assert_eq!(stream, expected);
         }
     }
-    // No request of four pages lies in pages 5 to 9.
+    // No request of four pages lies completely on pages 5 to 9.
     let error = spec("uniform:from=0.4,to=0.8").open_sized(12, 4096, 4 * 4096, 1).err().unwrap();
     assert_eq!(
         error.to_string(),
@@ -264,7 +267,7 @@ fn faults_of_a_table_have_their_place() {
 
 #[test]
 fn ranges_name_the_writes_of_any_workload() {
-    // Pages 0 to 24 have stream 1; page 30 begins in a range, page 40 does not.
+    // Pages 0 to 24 have stream 1. Page 30 begins inside a range, page 40 does not.
     let table = Arc::new(ranges(&format!(
         "0,{},1\n{},{},2\n{},{},3",
         25 * 4096,
@@ -297,7 +300,8 @@ fn requests_with_times_have_the_streams_of_their_generator_and_of_their_pages() 
     let open = || source.open(space, 1, None, 1.0, None).unwrap();
     let (mut plain, mut found) = (Vec::new(), Vec::new());
     open().fill(&mut plain, 2000).unwrap();
-    // Requests are halves of pages. The first byte of a page decides: page 61 has none of its second half.
+    // Requests are halves of pages. The first byte of a page decides, so page 61 does not get the
+    // stream of its second half.
     let table = Arc::new(ranges(&format!(
         "{},{},6\n{},{},7",
         60 * 4096,
@@ -344,7 +348,8 @@ fn a_write_to_pages_of_several_streams_is_in_pieces() {
         stream: 3,
         goes_on: false,
     };
-    // Pages 2 and 3; pages 0, 1, 4 and 5 keep the stream of the request.
+    // Pages 2 and 3 get the stream of the range; pages 0, 1, 4 and 5 keep the stream of the
+    // request.
     let table = Arc::new(ranges(&format!("{},{},6", 2 * 4096, 4 * 4096)));
     for (op, expected) in [
         (Op::Write, vec![(100, 8092, 3), (8192, 8192, 6), (16384, 4196, 3)]),
@@ -355,7 +360,7 @@ fn a_write_to_pages_of_several_streams_is_in_pieces() {
         let mut found = Vec::new();
         let mut batch = Vec::new();
         loop {
-            // A batch of one piece at a time.
+            // A batch has one piece.
             stream.fill(&mut batch, 1).unwrap();
             if batch.is_empty() {
                 break;

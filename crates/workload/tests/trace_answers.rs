@@ -1,4 +1,4 @@
-//! Times of answers in both formats of block traces, and through everything that copies traces.
+//! Times of answers in both of flashgc's formats of block traces, and through all copies of traces.
 
 use std::path::Path;
 
@@ -10,7 +10,8 @@ use flashgc_workload::trace::{
 };
 use proptest::prelude::*;
 
-/// Kind, time since the one before, page, time until the answer, stream, host and queue.
+/// The kind, the time since the previous request, the page, the time until the answer, the stream,
+/// and the host and queue.
 type Drawn = (u8, u64, u64, Option<u64>, u8, (u8, u8));
 
 fn requests() -> impl Strategy<Value = Vec<Request>> {
@@ -85,7 +86,7 @@ proptest! {
         join(&[&path("a.flashgc"), &path("a.flashgc")], &path("e.flashgc")).unwrap();
         let (joined, _) = read(&path("e.flashgc"));
         prop_assert!(joined[kept.len()..].iter().zip(&kept).all(|(a, b)| (a.took_ns, a.asker) == (b.took_ns, b.asker)));
-        // Which version the file has, and what hosts cost in it.
+        // Checks the version of the file, and the bytes that hosts need in it.
         let bytes = std::fs::read(path("a.flashgc")).unwrap();
         prop_assert_eq!(bytes[8], if hosts { 7 } else { 6 });
         write(&path("f.flashgc"), &kept, streams, !hosts);
@@ -141,7 +142,7 @@ fn times_until_answers_are_counted_by_kind() {
         .iter()
         .map(|one| (one.kind, one.requests, one.p50_us.round()))
         .collect();
-    // Fifteen minutes are kept, to three digits.
+    // Fifteen minutes are stored, to three digits.
     let minutes = (found[0].2 - 9e8).abs() / 9e8;
     assert!(minutes < 1e-3, "{found:?}");
     assert_eq!(found[1..], [("write", 2, 2.0), ("flush", 1, 7.0)]);

@@ -1,4 +1,5 @@
-//! Columns that people state, layouts in files, and layouts that ship, on inputs of our own making.
+//! Columns stated by the user, layouts in files, and built-in layouts, on inputs made for these
+//! tests.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use flashgc_workload::Op;
 use flashgc_workload::trace::layout::{Layout, SHIPPED};
 use flashgc_workload::trace::{Fault, ReadOptions, Request, TraceError};
 
-/// A request: microseconds, read, offset in bytes, size in bytes.
+/// A request: microseconds, `true` for a read, offset in bytes, size in bytes.
 type Row = (u64, bool, u64, u64);
 
 fn rows() -> Vec<Row> {
@@ -40,7 +41,7 @@ fn assert_right(text: &str, options: &ReadOptions, device: u32) {
     assert_eq!(found, right.collect::<Vec<_>>());
 }
 
-/// Returns lines as xperf's dumper and the published traces of Microsoft's servers have them.
+/// Returns lines in the form of xperf's dumper and of Microsoft's published server traces.
 fn dumped(cpu: &str, value: &str) -> String {
     let head = |name: &str| {
         format!(
@@ -62,7 +63,7 @@ fn dumped(cpu: &str, value: &str) -> String {
     )
 }
 
-/// Returns the input of a layout that ships, and the number of its device.
+/// Returns an input for a built-in layout, and the number of its device.
 fn input(layout: &str) -> (String, u32) {
     let letter = |is_read| if is_read { "R" } else { "W" };
     let seconds = |us: u64| format!("{}.{:06}", us / 1_000_000, us % 1_000_000);
@@ -131,7 +132,7 @@ fn a_file_of_such_a_program_is_refused_with_the_layout_that_reads_it() {
     for shipped in &SHIPPED {
         let (text, _) = input(shipped.name);
         match shipped.name {
-            // The lines of blkparse have a format of their own.
+            // The lines of blkparse are read by their own format.
             "simplessd" => assert_eq!(read(text.as_bytes()).unwrap().len(), 60),
             name => {
                 let error = read(text.as_bytes()).unwrap_err().to_string();
@@ -154,7 +155,7 @@ fn stated_columns_are_read_with_their_units_values_and_separators() {
     assert_right(&csv, &with(numbered), 3);
     assert_right(&named, &with(numbered), 3);
     assert_right(&named, &with(by_name), 3);
-    // Joined files repeat their line of names; comments have their own sign.
+    // Joined files repeat the line of names, and comments begin with the stated sign.
     assert_right(&named, &with(&format!("{numbered},header=1,separator=comma")), 3);
     let joined =
         named.replacen("\n30,", "\nindex,a,when,b,where,c,howmuch,who,What,d\n% old\n30,", 1);

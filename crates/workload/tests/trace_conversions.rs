@@ -1,5 +1,5 @@
-//! Conversions keep every request of every format, in every format that is written, or say in one line what
-//! the copy would lack.
+//! Conversions keep every request of every format, in every format that is written, or name in one
+//! line the property that the copy cannot store.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use flashgc_workload::trace::{
     TraceWriter, convert, format, join,
 };
 
-/// The endings of files of block traces: each format that is written, in each packing.
+/// The extensions of block traces: each format that is written, with each compression.
 const BLOCKS: [&str; 6] = ["csv", "csv.gz", "csv.zst", "flashgc", "flashgc.gz", "flashgc.zst"];
 const REFERENCES: [&str; 3] = ["pages", "pages.gz", "pages.zst"];
 
@@ -31,8 +31,8 @@ fn requests(path: &Path) -> Vec<Request> {
     all.collect::<Result<_, _>>().unwrap()
 }
 
-/// Returns the statistics of a trace, without what is the file's and not the trace's: the format, its
-/// packing, notes, and lines that are no requests.
+/// Returns the statistics of a trace, without properties of the file: its format, its compression,
+/// notes, and lines that are not requests.
 fn stat(path: &Path, page_size: u64) -> TraceStat {
     let reader = TraceReader::open(path, &ReadOptions::default()).unwrap();
     let paging = PagingOptions { page_size, ..PagingOptions::default() };
@@ -44,8 +44,8 @@ fn stat(path: &Path, page_size: u64) -> TraceStat {
     }
 }
 
-/// Writes a trace with all that a request can have: each operation, flushes, streams, times to the
-/// nanosecond that go back, several devices, sizes and places that are no pages.
+/// Writes a trace with everything that requests can have: each operation, flushes, streams, times
+/// in nanoseconds that go back, several devices, and sizes and offsets that are not whole pages.
 fn rich(folder: &Path, ending: &str, declared: Declared) -> PathBuf {
     let one = |time_ns, op, offset, size, device, stream| Request {
         time_ns,
@@ -76,7 +76,7 @@ fn rich(folder: &Path, ending: &str, declared: Declared) -> PathBuf {
     path
 }
 
-/// Converts `input` to a file of this ending in `folder`.
+/// Converts `input` to a file with this extension in `folder`.
 fn to(
     input: &Path,
     folder: &Path,
@@ -239,7 +239,7 @@ fn devices_that_get_other_numbers_are_told() {
         std::fs::write(&input, text).unwrap();
         convert(&input, folder.path().join("copy.csv"), options, |_| true).unwrap().notes
     };
-    // Alibaba's columns: device, operation, offset, length, time.
+    // The columns of Alibaba are device, operation, offset, length and time.
     let two = "2,W,0,4096,1\n10,W,0,4096,2\n2,R,4096,4096,3\n10,R,0,4096,4\n";
     let found = notes(two, &ConvertOptions::default());
     assert_eq!(
@@ -268,7 +268,8 @@ fn references_keep_their_pages_and_what_else_is_left_out_is_told() {
     let pages_of = |stat: &TraceStat| (stat.pages, stat.pages_written, stat.pages_read);
     let output = folder.path().join("program.pages.gz");
     let converted = convert(&input, &output, &ConvertOptions::default(), |_| true).unwrap();
-    // By hand, in pages of 2 KiB: 2, 2, 2 and 3 written, 6. The reads of page 2 become one.
+    // Worked out by hand, in pages of 2 KiB: pages 2, 2, 2 and 3 are written, then 6. The reads of
+    // page 2 become one.
     assert_eq!(
         converted.notes,
         [
@@ -280,7 +281,7 @@ fn references_keep_their_pages_and_what_else_is_left_out_is_told() {
     assert_eq!(pages_of(&after), pages_of(&before));
     assert_eq!(after.recorded.unwrap().accesses, before.requests);
     assert_eq!(after.recorded.unwrap().filter, 0);
-    // From one recording to another nothing is left out, unless it is asked for.
+    // A conversion of a recording to another recording leaves nothing out unless an option says so.
     for ending in REFERENCES {
         let copy = folder.path().join(format!("copy.{ending}"));
         let converted = convert(&output, &copy, &ConvertOptions::default(), |_| true).unwrap();

@@ -1,5 +1,5 @@
-//! Dirty and clean events: hints of a replay and those taken back, in our own formats, and in the text
-//! of a write-ahead log.
+//! Dirty and clean events: hints of a replay and cancelled hints, in flashgc's own formats and in
+//! the text of a write-ahead log.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use flashgc_workload::{Batch, Op, Workload};
 
 const HEADER: &str = "time_us,op,offset_bytes,size_bytes,dev\n";
 
-/// Returns the CSV of `w7 m3 c3 r1 d2`: a page of 512 bytes each.
+/// Returns the CSV for a text such as `w7 m3 c3 r1 d2`. Each word is one page of 512 bytes.
 fn csv(events: &str) -> String {
     let mut text = HEADER.to_owned();
     for (time, word) in events.split_whitespace().enumerate() {
@@ -28,7 +28,7 @@ fn load(path: &Path, memory_limit: u64) -> TraceSource {
         .unwrap()
 }
 
-/// Returns the commands and hints of a replay in their order, drawn `limit` commands at a time.
+/// Returns the commands and hints of a replay in order, drawn in batches of `limit`.
 fn replayed(source: &TraceSource, pages: u32, passes: u64, limit: usize) -> String {
     let mut replay = source.open(pages, Replay::Passes(passes)).unwrap();
     let (mut batch, mut words) = (Batch::default(), Vec::new());
@@ -52,9 +52,9 @@ fn replayed(source: &TraceSource, pages: u32, passes: u64, limit: usize) -> Stri
 fn dirty_events_are_hints_before_the_request_that_follows() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.csv");
-    // Pages are numbered by address: 5 is 0, 7 is 1, 8 is 2, 9 is 3. Page 6
-    // never is; the event of 9 comes before its first write and is known in any case; the last two
-    // come before the next pass.
+    // Pages are numbered by address: 5 is 0, 7 is 1, 8 is 2, 9 is 3. Page 6 has no number. The
+    // event of page 9 comes before its first write, but counts. The last two events come before the
+    // next pass.
     std::fs::write(&path, csv("m9 w5 w7 m6 m5 m7 r9 m5 w5 d7 w7 w8 m9 m8")).unwrap();
     let pass = "m3 w0 w1 m0 m1 r3 m0 w0 d1 w1 w2";
     for memory in [0, 1 << 20] {
@@ -64,7 +64,7 @@ fn dirty_events_are_hints_before_the_request_that_follows() {
         for limit in [1, 2, 3, 5, 100] {
             assert_eq!(replayed(&source, 4, 1, limit), pass, "{memory} {limit}");
             assert_eq!(replayed(&source, 4, 2, limit), format!("{pass} m3 m2 {pass}"));
-            // A drive of three pages: without what lies beyond.
+            // On a drive of three pages, the commands and hints beyond it are left out.
             let small = "w0 w1 m0 m1 m0 w0 d1 w1 w2";
             assert_eq!(replayed(&source, 3, 1, limit), small);
             assert_eq!(replayed(&source, 2, 1, limit), "w0 w1 m0 m1 m0 w0 d1 w1");
@@ -76,8 +76,8 @@ fn dirty_events_are_hints_before_the_request_that_follows() {
 fn clean_events_take_hints_back_in_their_order() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.csv");
-    // By address: 5 is 0, 7 is 1, 9 is 2. Page 6 never is. Between two commands, and at the beginning of a
-    // batch of any length, hints and those taken back keep their order.
+    // Pages are numbered by address: 5 is 0, 7 is 1, 9 is 2. Page 6 has no number. Between two
+    // commands and at the beginning of any batch, hints and cancelled hints keep their order.
     std::fs::write(&path, csv("w5 w7 m5 c6 m7 c5 m5 r9 c7 c7 m7 d7 c5 w5 c9 m9")).unwrap();
     let pass = "w0 w1 m0 m1 c0 m0 r2 c1 c1 m1 d1 c0 w0";
     for memory in [0, 1 << 20] {
@@ -100,7 +100,8 @@ fn clean_events_take_hints_back_in_their_order() {
 fn with_times_they_come_among_the_requests_and_are_none() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.csv");
-    // Pages are numbered in order of address: 5 is 0, 7 is 1, 9 is 2. Page 6 is never read or written.
+    // Pages are numbered in order of address: 5 is 0, 7 is 1, 9 is 2. Page 6 is never read or
+    // written.
     std::fs::write(&path, csv("m9 w5 w7 m6 m5 r9 m7 c5 c6")).unwrap();
     let read = ReadOptions::default();
     let paging = PagingOptions { page_size: 512, ..PagingOptions::default() };
@@ -124,14 +125,14 @@ fn with_times_they_come_among_the_requests_and_are_none() {
         }
     };
     for limit in [1, 2, 100] {
-        // Each at its time, in microseconds; the next replay comes a mean gap of the three requests,
-        // 7 / 2, after the end.
+        // Each entry has its time in microseconds. The next replay begins one mean gap of the three
+        // requests, 7 / 2, after the end.
         let once = "m2@0 w0@1 w1@2 m0@4 r2@5 m1@6 c0@7";
         let twice = format!("{once} m2@10 w0@11 w1@12 m0@14 r2@15 m1@16 c0@17");
         assert_eq!(replayed(3, 1, limit, None), once);
         assert_eq!(replayed(3, 2, limit, None), twice);
         assert_eq!(replayed(2, 1, limit, None), "w0@1 w1@2 m0@4 m1@6 c0@7");
-        // Requests that come otherwise: with the one before.
+        // If requests arrive at other times, a hint arrives with the previous request.
         let every_ms = Some("periodic:mean=1ms");
         let expected = "m2@0 w0@1000 w1@2000 m0@2000 r2@3000 m1@3000 c0@3000";
         assert_eq!(replayed(3, 1, limit, every_ms), expected);
@@ -140,7 +141,7 @@ fn with_times_they_come_among_the_requests_and_are_none() {
 
 #[test]
 fn hints_between_what_is_read_at_a_time_are_not_lost() {
-    // More commands than are expanded ahead, and a dirty event before each.
+    // The trace has more commands than are expanded ahead, and a dirty event before each.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.csv");
     let words: Vec<String> = (0..100_000).map(|i| format!("m{0} w{0}", i % 7)).collect();
@@ -187,18 +188,18 @@ fn files_of_earlier_versions_are_read() {
         bytes[28..32].copy_from_slice(&sum);
         bytes
     };
-    // Without dirty events and flushes the header alone differs, in one byte and its checksum.
+    // Without dirty events and flushes, only the header differs, in one byte and its checksum.
     let requests = write("w5 r7 d5 w0");
     for number in [1, 2, 3] {
         assert_eq!(read(&version(requests.clone(), number)).unwrap(), read(&requests).unwrap());
     }
-    // Version 3 has dirty events, and no clean ones.
+    // Version 3 has dirty events, but no clean ones.
     let dirty = write("m5");
     assert_eq!(read(&version(dirty.clone(), 3)).unwrap(), read(&dirty).unwrap());
     let error = read(&version(write("c5"), 3)).unwrap_err();
     assert!(error.message.contains("make no sense"), "{error}");
-    // In version 2 a dirty event has no kind behind its tag, the first byte of the payload at 64: the
-    // payload is a byte shorter, which its block and the trailer say, with their checksums.
+    // In version 2, no kind follows the tag of a dirty event, the first byte of the payload at 64.
+    // The payload is one byte shorter; its block and the trailer have the new length and checksums.
     let mut old = version(dirty.clone(), 2);
     assert_eq!((old[64] & 3, old.remove(65)), (3, 0));
     old[36] -= 1;
@@ -214,7 +215,7 @@ fn files_of_earlier_versions_are_read() {
     assert_eq!(requests, read(&dirty).unwrap());
 }
 
-/// Records of a pgbench run on PostgreSQL 15, recorded for this project: the first, and a commit.
+/// Records of a pgbench run on PostgreSQL 15, made for this project: the first one, and a commit.
 const WAL: &str = "\
 rmgr: Heap        len (rec/tot):     54/    54, tx:        735, lsn: 0/02DCD148, prev 0/02DCD020, \
 desc: LOCK off 47: xid 735: flags 0x01 LOCK_ONLY EXCL_LOCK , blkref #0: rel 1663/5/16396 blk 1336
@@ -229,7 +230,7 @@ desc: COMMIT 2026-11-21 19:47:29.144195 UTC
 
 #[test]
 fn a_write_ahead_log_says_which_blocks_are_changed() {
-    // Blocks of 8192 bytes: 1336, 3278, 1336 of the table, 224 of its index.
+    // The blocks have 8192 bytes: 1336, 3278 and 1336 of the table, and 224 of its index.
     let rows: Vec<String> = read(WAL.as_bytes()).unwrap().iter().map(row).collect();
     let expected = [(1336, 0), (3278, 0), (1336, 0), (224, 1)]
         .map(|(block, device)| format!("0.000,W,{},8192,{device}", block * 8192));

@@ -1,4 +1,4 @@
-//! Error texts of traces that cannot be used: one line, with the place and what to try.
+//! Error texts for traces that cannot be used: one line, with the place and the advice.
 
 use std::fs;
 use std::io::Read;
@@ -59,14 +59,14 @@ fn requests_before_a_bad_line_are_delivered() {
 #[test]
 fn numbers_out_of_range_are_named() {
     let msr = |line: &str| second_line("msr", "1,web,0,Write,0,4096,1", line);
-    // 2^63.
+    // The offset is 2^63.
     assert_eq!(
         msr("1,web,0,Write,9223372036854775808,4096,1"),
         format!(
             "memory:2:15: found '9223372036854775808', expected an offset below 2^63 bytes{HINT}"
         )
     );
-    // 2^63 - 1 + 1.
+    // The end is 2^63 - 1 + 1.
     assert_eq!(
         msr("1,web,0,Write,9223372036854775807,1,1"),
         format!("memory:2:35: found '1', expected offset + size of at most 2^63 bytes{HINT}")
@@ -102,7 +102,7 @@ fn numbers_out_of_range_are_named() {
 
 #[test]
 fn a_number_out_of_range_does_not_hide_the_format() {
-    // Nothing but the bad line: the error is about the line, not about the format.
+    // The file has only the bad line: the error is about the line, not about the format.
     for (line, column, found) in [
         ("1,web,0,Write,9223372036854775808,4096,1", 15, "9223372036854775808"),
         ("1,web,0,Write,99999999999999999999999,4096,1", 15, "99999999999999999999999"),
@@ -129,7 +129,7 @@ fn a_bad_line_of_a_compressed_file_may_be_damage() {
 
 #[test]
 fn a_page_beyond_the_map_is_named_with_its_request() {
-    // 2^62 bytes are page 2^50 of 4 KiB.
+    // 2^62 bytes are page 2^50 of 4 KiB, which has no number.
     let text =
         "time_us,op,offset_bytes,size_bytes,dev\n0,W,0,4096,0\n1,W,4611686018427387904,512,0\n";
     let folder = tempfile::tempdir().unwrap();
@@ -186,8 +186,9 @@ fn a_file_that_fits_two_formats_is_an_error_that_lists_them() {
             [time.as_str(), "0", "303574", &size.to_string(), "0\n"].join(separator)
         })
     };
-    // With none of the marks of FlashSim's converter a file is DiskSim's; with some or all it could be
-    // either, as DiskSim's own traces have them too, and nobody can tell sectors from pages.
+    // A file without marks of FlashSim's converter must be DiskSim's. A file with some or all of
+    // them could belong to either, because DiskSim's own traces can have them, too, and sectors
+    // cannot be distinguished from pages.
     for separator in ["\t", " "] {
         for decimals in [3, 6] {
             for sizes in [[8, 16], [8, 17]] {
@@ -202,14 +203,15 @@ fn a_file_that_fits_two_formats_is_an_error_that_lists_them() {
             }
         }
     }
-    // A format's own first line decides whatever follows: these lines could be Alibaba's too.
+    // The first line of a format decides, although these lines could also be Alibaba's.
     let header = "time_us,op,offset_bytes,size_bytes,dev\n";
     let text = header.to_owned() + &"7,W,0,4096,3\n".repeat(100);
     assert_eq!(read(text.as_bytes()).unwrap()[0].device, 3);
-    // One damaged line decides nothing: its type is none of FlashSim's, but could be DiskSim's flags.
+    // One damaged line does not decide: its type is not one of FlashSim's, but could be flags of
+    // DiskSim.
     let text = lines(" ", 6, [8, 17]).concat().repeat(20) + "26.214000 0 1 8 7\n";
     assert_eq!(error(&text), several);
-    // Flags of another bit in many lines do: FlashSim has none.
+    // Flags with another bit in many lines decide, because FlashSim has no flags.
     let text = lines(" ", 6, [8, 16]).concat() + "26.214000 0 1 8 2\n";
     assert_eq!(read(text.as_bytes()).unwrap().len(), 3);
 }
@@ -273,7 +275,7 @@ fn files_that_cannot_be_opened() {
 fn a_torn_last_record_is_named() {
     let vscsi = corpus().into_iter().find(|(format, ..)| format == "vscsi1").unwrap().2;
     let torn = &vscsi[..vscsi.len() - 5];
-    // Ten records of 32 bytes, the last one torn.
+    // The file has ten records of 32 bytes, and the last one is incomplete.
     assert_eq!(
         read(torn).unwrap_err().to_string(),
         "memory: record 10 (byte 288): found 27 bytes, expected a vscsi1 record of 32 bytes: the \
@@ -286,7 +288,7 @@ fn a_torn_last_record_is_named() {
     assert_eq!((reader.skipped(), reader.ignored()), (1, 1));
 }
 
-/// A stream of `x` without a line end, which counts the bytes taken from it.
+/// An endless stream of `x` without a line end. It counts the bytes that were read.
 struct Endless(u64);
 
 impl Read for Endless {
@@ -300,7 +302,7 @@ impl Read for Endless {
 
 #[test]
 fn a_line_without_end_takes_no_memory() {
-    // 1 GB in one line; the buffers are some 256 KiB.
+    // The line has 1 GB; the buffers have about 256 KiB.
     let format = Some(find("msr").unwrap());
     let open = |on_bad_line| {
         let first = std::io::Cursor::new(b"1,web,0,Write,0,4096,1\n".to_vec());
@@ -350,7 +352,7 @@ fn a_damaged_native_file_names_the_block_and_the_byte() {
     check(&bytes[..index + 20], &format!("byte {index}: the index is cut off"));
     let longer = [bytes.as_slice(), b"x"].concat();
     check(&longer, &format!("byte {index}: found more bytes after the trailer, expected the end"));
-    // No single flipped bit goes unnoticed.
+    // No single changed bit remains unnoticed.
     for bit in (0..bytes.len() * 8).step_by(997) {
         let mut flipped = bytes.clone();
         flipped[bit / 8] ^= 1 << (bit % 8);
@@ -406,7 +408,8 @@ fn a_line_of_blkparse_is_read_to_its_end() {
     ] {
         assert_eq!(blkparse(line), format!("memory:2:{column}: {message}{HINT}"), "{line}");
     }
-    // Events that move no data are no requests: flushes, and SCSI commands with and without their bytes.
+    // Events that move no data are not requests: flushes, and SCSI commands with and without their
+    // bytes.
     for line in
         ["FN [x]", "FWS 0 + 0 [x]", "R 36 (12 00 24) [x]", "R (12 00 24) [0]", "N 0 + 0 [x]"]
     {
@@ -442,7 +445,7 @@ fn a_line_of_ftrace_is_read_to_its_end() {
     let found = ftrace("app-9 [001] d..1. 12: block_rq_issue: 8,0 W 4096 () 16 + 8 [x]");
     let expected = "memory:2:1: found 'app-9', expected TASK-PID [CPU] TIME: EVENT:";
     assert_eq!(found, format!("{expected}{HINT}"));
-    // Zones are reset without data; the last layout is that of Linux 6.11.
+    // Zones are reset without data. The last line has the form of Linux 6.11.
     for line in ["ZR 0 () 16 + 8 [x]", "WS 8192 () 16 + 16 be,0,4 |32768| [kworker/0:1]"] {
         let text = format!("{good}\n{start} {line}\n");
         let requests = 1 + usize::from(line.starts_with('W'));
@@ -475,7 +478,7 @@ fn what_follows_gzip_data_is_called_by_its_name() {
             )
         );
     }
-    // A second file that is cut off, even in its first two bytes, is that.
+    // If a second gzip file is cut off, even in its first two bytes, the error says that.
     assert!(
         message(&packed[..100]).contains("the gzip data are cut off"),
         "{}",
@@ -499,7 +502,7 @@ fn a_table_with_other_separators_is_msr_and_its_faults_are_placed() {
         format!("memory:2:15: found 'x', {offset}{HINT}")
     );
     let quoted = "\"1\", \"web\", \"0\", \"Write\", \"x\", \"4096\", \"1\"";
-    // The x is the 28th byte.
+    // The `x` is the 28th byte of the line.
     assert_eq!(msr(quoted), format!("memory:2:28: found 'x\"', {offset}{HINT}"));
     assert!(msr("1;web;0").starts_with("memory:2:1: found 3 columns, expected 7 (timestamp,"));
 }
@@ -521,7 +524,7 @@ fn faults_of_binary_block_traces_name_the_record() {
     };
     let rest = "hint: fetch the file again, or on_bad_line=\"skip\" leaves the rest out";
     let (trace, srt) = (file("blktrace", "example"), file("srt", "no_header"));
-    // The first record is a note of 48 + 8 bytes, the second a request queued.
+    // The first record is a message of 48 + 8 bytes, the second a queued request.
     let mut other = trace.clone();
     other[56] = 8;
     assert_eq!(
@@ -541,7 +544,7 @@ fn faults_of_binary_block_traces_name_the_record() {
     let text = read(&trace[..trace.len() - 1]).unwrap_err().to_string();
     assert!(text.ends_with(&format!("(byte {records}): {cut}; {rest}")), "{text}");
     assert_eq!(skipped(&trace[..trace.len() - 1]).1, 1);
-    // A sector of 2^55 is byte 2^64.
+    // Sector 2^55 begins at byte 2^64.
     let mut far = trace.clone();
     far[56 + 48 + 16..56 + 48 + 24].copy_from_slice(&(1u64 << 55).to_le_bytes());
     assert_eq!(
@@ -551,7 +554,7 @@ fn faults_of_binary_block_traces_name_the_record() {
     );
     assert_eq!(skipped(&far).1, 1);
 
-    // 18 bytes, so that records begin at byte 18.
+    // The header has 18 bytes, so records begin at byte 18.
     let header = b"tracedate\t= \"x\";\n\x0c";
     for (byte, value, message) in [
         (5, 5, "found a record of version 5, expected version 1 to 4"),
@@ -585,7 +588,7 @@ fn files_of_one_cpu_say_so() {
         reader.notes()
     };
     assert_eq!(note(&trace), ["events with action D are read"]);
-    // The big-endian file's CPU is the last byte of 4: all events on CPU 0.
+    // In the big-endian file, the CPU is the last of four bytes. This sets all events to CPU 0.
     let mut at = 0;
     let mut one = trace;
     while at < one.len() {
@@ -626,7 +629,7 @@ fn relations_of_a_database_are_where_the_table_has_them() {
         let options = ReadOptions { relations, on_bad_line, ..ReadOptions::default() };
         reader(log.as_bytes(), &options).unwrap()
     };
-    // Block 1 is bytes 8192 to 16383: 4096 bytes of the first extent and 4096 of the second.
+    // Block 1 is bytes 8192 to 16383: 4096 bytes of the first extent and 4096 bytes of the second.
     let text = "1663/5/9 main 0 -> 1048576+12288 4096+8192\n1663/5/9 vm 0 -> 65536+8192\n";
     let made: Vec<_> = open(text, OnBadLine::Stop)
         .requests()
@@ -666,7 +669,7 @@ fn times_of_commits_that_are_none_are_named() {
     let column = column + "2022-12-01 10:00:02 ".len();
     let expected = "the time zone of the first commit (TZ=UTC pg_waldump ... keeps one)";
     assert_eq!(zone, format!("memory:2:{column}: found 'CEST;', expected {expected}{HINT}"));
-    // Without a commit every time is 0, and the note says so.
+    // Without a commit, every time is 0, and a note says so.
     let mut reader =
         reader(b"rmgr: Heap desc: X, blkref #0: rel 1/2/3 blk 4\n", &ReadOptions::default())
             .unwrap();
@@ -674,7 +677,7 @@ fn times_of_commits_that_are_none_are_named() {
     assert!(reader.notes()[0].ends_with("there is no commit or abort, and all times are 0"));
 }
 
-/// The memory for a compressed file is bounded, whatever its header requests.
+/// The memory for a compressed file is limited, whatever its header requests.
 #[test]
 fn a_window_without_measure_is_refused() {
     let said = |data: Vec<u8>| {
@@ -685,7 +688,7 @@ fn a_window_without_measure_is_refused() {
         }
     };
     let lines = msr_lines(3);
-    // A frame with a window of 2^(10 + `exponent`) bytes and one raw block.
+    // Makes a frame with a window of 2^(10 + `exponent`) bytes and one raw block.
     let zstd = |exponent: u8| {
         let block = (lines.len() as u32) << 3 | 1;
         let head = [0x28, 0xb5, 0x2f, 0xfd, 0, exponent << 3];
@@ -695,7 +698,8 @@ fn a_window_without_measure_is_refused() {
     let refused = said(zstd(18)).unwrap();
     assert!(refused.contains("the zstd data are damaged"), "{refused}");
     assert!(refused.contains("hint:") && !refused.contains('\n'), "{refused}");
-    // The dictionary stands in the head of the first block, behind the head of the stream.
+    // The size of the dictionary is in the header of the first block, after the header of the
+    // stream.
     let xz = |dictionary: u8| {
         let mut data = Vec::new();
         let mut encoder = liblzma::write::XzEncoder::new(&mut data, 0);

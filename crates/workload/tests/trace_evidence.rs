@@ -1,10 +1,12 @@
-//! A reading needs evidence: names in a first line, units that fit the figures, runs of requests.
+//! A file is read only with evidence: names in a first line, units that fit the figures, and
+//! sequential requests.
 
 use crate::trace_common::{read, reader};
 use flashgc_workload::Op;
 use flashgc_workload::trace::{Fault, ReadOptions, Request, TraceReader, format};
 
-/// Requests of a small trace: pages of 4 KiB in some order, reads and writes, times that grow.
+/// The requests of a small trace: whole pages of 4 KiB in some order, reads and writes, and times
+/// that grow.
 fn requests() -> Vec<(u64, bool, u64, u64)> {
     (0..40u64).map(|i| (58 + 37 * i, i % 3 == 0, i * 7 % 23 * 4096, (1 + i % 2) * 4096)).collect()
 }
@@ -82,7 +84,7 @@ fn names_without_units_or_of_other_columns_are_refused_and_the_advice_works() {
             format!("{time},{},{},{size},0", if read { "R" } else { "W" }, offset / 512)
         });
     assert_eq!(totals(&read(&advised).unwrap()), right());
-    // A format that is named is not read with names of other columns either.
+    // Even if the user names a format, it is not used for a file with names of other columns.
     let options =
         ReadOptions { format: Some(format::find("alibaba").unwrap()), ..ReadOptions::default() };
     let own = file("time_us,op,offset_bytes,size_bytes,device\n", |(time, _, offset, size)| {
@@ -95,7 +97,8 @@ fn names_without_units_or_of_other_columns_are_refused_and_the_advice_works() {
 #[test]
 fn figures_that_no_drive_has_refuse_a_shape_and_warn_where_it_is_named() {
     let files = [
-        // Milliseconds, device, bytes, bytes: the shape of DiskSim, with units of 512 times less.
+        // Milliseconds, device, bytes, bytes: the columns of DiskSim, but with units that are 512
+        // times smaller.
         (
             "disksim",
             "as if they were bytes",
@@ -103,19 +106,19 @@ fn figures_that_no_drive_has_refuse_a_shape_and_warn_where_it_is_named() {
                 format!("{time}.5 0 {} {size} {}", offset * 64, u8::from(read))
             }),
         ),
-        // Sectors where Alibaba has bytes.
+        // The file has sectors in columns where Alibaba has bytes.
         (
             "alibaba",
             "bytes on average",
             file("", |(time, _, offset, size)| format!("0,W,{offset},{},{time}", size / 512)),
         ),
-        // The time first, where Alibaba has the device.
+        // The time is the first column, where Alibaba has the device.
         (
             "alibaba",
             "are of 40 devices",
             file("", |(time, _, offset, size)| format!("{time},W,{offset},{size},0")),
         ),
-        // The size in place of the offset, the offset in place of the size.
+        // The size and the offset are exchanged.
         (
             "tencent",
             "bytes on average",
@@ -156,7 +159,8 @@ fn the_middle_and_the_end_of_a_file_are_evidence_too() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("joined.csv");
     for (unit, is_right) in [(512, true), (1, false)] {
-        // Tencent's columns; behind the first 10,000 lines perhaps in bytes, where sectors belong.
+        // The columns are those of Tencent. After the first 10,000 lines, the units may be bytes
+        // instead of sectors.
         let line = |i: u64| {
             let unit = if i < 10_000 { 512 } else { unit };
             let (time, offset, size) = (1_538_323_200 + i / 100, i * 7919 % 5000 * 4096, 1 + i % 4);
@@ -174,7 +178,7 @@ fn the_middle_and_the_end_of_a_file_are_evidence_too() {
         if let Err(error) = opened {
             assert!(error.to_string().contains("bytes on average"), "{error}");
         }
-        // A packed file shows its end only when it is read.
+        // The end of a compressed file is known only when it is read.
         let packed = zstd::encode_all(std::fs::File::open(&path).unwrap(), 1).unwrap();
         let mut packed = reader(&packed, &options).unwrap();
         assert_eq!(packed.notes(), [""; 0]);

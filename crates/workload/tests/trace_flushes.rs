@@ -1,4 +1,5 @@
-//! Flush commands of traces: the lines and records that stand for one, and its place in a replay.
+//! Flush commands of traces: the lines and records that mean a flush, and the place of the flush in
+//! a replay.
 
 use std::path::PathBuf;
 
@@ -15,14 +16,14 @@ fn keeping() -> ReadOptions {
     ReadOptions { keep_flushes: true, ..ReadOptions::default() }
 }
 
-/// Returns operations, first sectors and times (us) of a trace in memory, flushes among them.
+/// Returns the operations, first sectors and times (us) of a trace in memory, including flushes.
 fn kept(bytes: &[u8]) -> Vec<(Op, i64, u64)> {
     let reader = trace_common::reader(bytes, &keeping()).unwrap();
     let requests: Result<Vec<Request>, TraceError> = reader.requests().collect();
     let requests = requests.unwrap();
     let flushes = || requests.iter().filter(|request| request.op == Op::Flush);
     assert!(flushes().all(|flush| (flush.offset, flush.size) == (0, 0)));
-    // Without flushes the requests are the same, in the same order, and flushes are counted.
+    // Without flushes, the requests are the same, in the same order, and flushes are counted.
     let mut reader = trace_common::reader(bytes, &ReadOptions::default()).unwrap();
     let (mut without, mut block) = (Vec::new(), Vec::new());
     while reader.next_block(&mut block).unwrap() {
@@ -53,16 +54,16 @@ fn flushes_of_blkparse_by_hand() {
     let expected = [
         (Write, 8, 1),
         (Flush, 0, 2),
-        (Flush, 0, 3), // F before W: first the flush
+        (Flush, 0, 3), // F before W: the flush comes first
         (Write, 16, 3),
         (Flush, 0, 4),
         (Flush, 0, 5),
         (Write, 24, 6), // FUA: the write, then a flush
         (Flush, 0, 6),
-        (Flush, 0, 7), // both
+        (Flush, 0, 7), // both flushes
         (Write, 32, 7),
         (Flush, 0, 7),
-        (Read, 40, 8), // a read with FUA asks for no flush; N, another action, no sectors: nothing
+        (Read, 40, 8), // a read with FUA has no flush; N, other actions and 0 sectors give nothing
     ];
     assert_eq!(kept(text.as_bytes()), expected);
     let stat = |options: &ReadOptions| {
@@ -70,13 +71,13 @@ fn flushes_of_blkparse_by_hand() {
         TraceStat::of(reader, PagingOptions::default()).unwrap()
     };
     let stats = stat(&ReadOptions::default());
-    // 5 lines with requests of 11; the others, with a flush or without, are no requests.
+    // 5 of 11 lines are requests. The others, with and without flushes, are not.
     assert_eq!(
         (stats.requests, stats.writes, stats.flushes, stats.others.ignored_lines),
         (5, 4, 7, 6)
     );
     assert_eq!(stat(&keeping()), stats);
-    // A device that is not read has none.
+    // A device that is not read has no flushes.
     let options = ReadOptions { devices: vec![3], ..keeping() };
     let mut reader = trace_common::reader(text.as_bytes(), &options).unwrap();
     let mut block = Vec::new();
@@ -106,7 +107,8 @@ fn flushes_of_ftrace_by_hand() {
 #[test]
 fn flushes_of_blktrace_by_hand() {
     use Op::{Flush, Read, Write};
-    // The categories of blktrace_api.h in the upper half: read, write, flush, FUA; issue and action 7.
+    // The categories of blktrace_api.h are in the upper half: read, write, flush, FUA. The action
+    // is issue, 7.
     let (read, write, flush, fua) = (1u32 << 16, 1 << 17, 1 << 18, 1 << 31);
     let mut bytes = Vec::new();
     for (us, sector, size, action) in [
@@ -189,7 +191,8 @@ fn save(folder: &tempfile::TempDir, requests: &[Request]) -> PathBuf {
     path
 }
 
-/// Returns page commands and, as `None`, flushes of a replay, drawn in batches of these sizes in turn.
+/// Returns the page commands of a replay and, as `None`, its flushes, drawn in batches of sizes
+/// that alternate between `limits`.
 fn drain(mut replay: impl Workload, limits: &[usize]) -> Vec<Option<(Op, u32)>> {
     let (mut all, mut batch) = (Vec::new(), Batch::default());
     for limit in limits.iter().cycle() {
@@ -238,7 +241,7 @@ proptest! {
             let options =
                 SourceOptions { kinds, memory_limit, read: keeping(), ..SourceOptions::default() };
             let Ok(source) = TraceSource::load(&path, options) else { continue };
-            // Some drives have no room for the last pages.
+            // Some drives are too small for the last pages.
             let logical_pages = (source.map().len() as u32 * share / 4).max(1);
             let mut once = Vec::new();
             for request in &requests {
@@ -258,7 +261,7 @@ proptest! {
             let replay = source.open(logical_pages, Replay::Passes(3)).unwrap();
             let expected = [once.clone(), once.clone(), once].concat();
             prop_assert_eq!(drain(replay, &limits), expected);
-            // Without `keep_flushes` there are none.
+            // Without `keep_flushes` there are no flushes.
             let options = SourceOptions { kinds, memory_limit, ..SourceOptions::default() };
             let source = TraceSource::load(&path, options).unwrap();
             let found = drain(source.open(logical_pages, Replay::Passes(1)).unwrap(), &limits);
@@ -295,7 +298,8 @@ fn timed_flushes_have_the_times_of_the_trace() {
         draw(open(None)),
         [(Write, 0, 0, 4096), (Flush, 50, 0, 0), (Write, 200, 4096, 4096), (Flush, 200, 0, 0)]
     );
-    // Arrivals of their own: a flush arrives with the request before it and takes no arrival.
+    // With an arrival process, a flush arrives with the previous request and takes no arrival of
+    // its own.
     let clock = Arrivals::parse("periodic:mean=1us").unwrap().open(1);
     assert_eq!(
         draw(open(Some(clock))),

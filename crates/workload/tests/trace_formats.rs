@@ -1,5 +1,5 @@
-//! Every registered format on small made-up traces: detected and read exactly in any packing, and never
-//! a panic on damaged ones.
+//! Every registered format on small invented traces: it is detected and read exactly with any
+//! compression, and damaged traces never cause a panic.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -100,7 +100,8 @@ type Packer = fn(&[u8]) -> Vec<u8>;
 const PACKERS: [(&str, Packer); 5] =
     [("gzip", gzip), ("bzip2", bzip2), ("xz", xz), ("zstd", zstd), ("tar", tar)];
 
-/// Returns an MSR trace of some 200 KB, so that it spans several reads and any cut leaves much to lose.
+/// Returns an MSR trace of about 200 KB, so that reading needs several steps, and any cut loses
+/// many requests.
 fn long_trace() -> Vec<u8> {
     let mut text = String::new();
     for i in 0..4000u64 {
@@ -127,8 +128,8 @@ fn packed_traces_read_like_plain_ones() {
             }
             assert_eq!(all, expected, "{outer_name} of {inner_name}");
         }
-        // Several files packed one by one and joined are one trace (tar archives are not joined
-        // this way).
+        // Several files that were compressed separately and joined are one trace. Tar archives are
+        // not joined in this way.
         if outer_name != "tar" {
             let (first, second) = plain.split_at(plain.len() / 2);
             let joined = [outer(first), outer(second)].concat();
@@ -163,7 +164,8 @@ fn a_cut_in_packed_data_is_an_error_that_names_the_packing() {
     assert!(error.to_string().contains("more than 5 layers"), "{error}");
 }
 
-/// The generator SplitMix64 (Steele, Lea, Flood 2014), with which mutations are the same in every run.
+/// The generator SplitMix64 (Steele, Lea, Flood 2014). With it, the mutations are the same in every
+/// run.
 struct Random(u64);
 
 impl Random {
@@ -176,7 +178,7 @@ impl Random {
     }
 }
 
-/// Bytes that tend to matter to parsers.
+/// Bytes that parsers often treat specially.
 const TELLING: &[u8] = b"\0\n\r\t ,.-+0189eERWD\x1f\x8b\x28\xb5\xff\x80\x7f";
 
 fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
@@ -201,7 +203,7 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// Reads as much as can be read. Returns the number of requests.
+/// Reads as much as possible. Returns the number of requests.
 fn read_any(bytes: &[u8], options: &ReadOptions) -> Option<usize> {
     let mut reader = reader(bytes, options).ok()?;
     let (mut count, mut block) = (0, Vec::new());
@@ -240,7 +242,7 @@ fn damaged_traces_never_panic() {
             assert!(result.is_ok(), "{format}/{file}, round {round}: {mutant:?}");
         }
     }
-    // Any format forced on any file.
+    // Any format is forced on any file.
     for (_, _, bytes) in &corpus {
         for format in FORMATS {
             for on_bad_line in [OnBadLine::Stop, OnBadLine::Skip] {
@@ -260,7 +262,7 @@ fn a_file_is_read_with_its_progress_and_ranked_devices() {
     let device_numbers = flashgc_workload::trace::DeviceNumbers::Ranked;
     let ranked = ReadOptions { device_numbers, ..ReadOptions::default() };
     assert_eq!(devices(&path, &ranked), [0, 1, 2].into());
-    // Only the chosen devices are ranked.
+    // Only the chosen devices get ranks.
     let chosen = ReadOptions { devices: vec![3, 1], ..ranked };
     assert_eq!(devices(&path, &chosen), [0, 1].into());
     let reader = TraceReader::open(&path, &ReadOptions::default()).unwrap();

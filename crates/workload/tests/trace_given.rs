@@ -1,5 +1,5 @@
-//! Traces whose pages keep the numbers that they have on their drive, and recordings, which name the
-//! size of that drive.
+//! Traces whose pages keep their numbers from their drive, and recordings, which have the size of
+//! that drive.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ fn write(page: i64) -> Request {
     on(Op::Write, page, 1)
 }
 
-/// Saves requests as CSV, or as the recording of a drive of `address_space` bytes.
+/// Writes requests as CSV or, with `address_space`, as the recording of a drive of that many bytes.
 fn save(folder: &Path, requests: &[Request], address_space: Option<u64>) -> PathBuf {
     if let Some(bytes) = address_space {
         let path = folder.join("recording.flashgc");
@@ -54,7 +54,7 @@ fn timed(path: &Path, paging: PagingOptions) -> Result<TimedTrace, TraceError> {
     TimedTrace::load(path, &ReadOptions::default(), paging, |_| true)
 }
 
-/// Returns the commands and hints of a replay in their order.
+/// Returns the commands and hints of a replay in order.
 fn replayed(source: &TraceSource, pages: u32, passes: u64, limit: usize) -> Vec<(Op, u32)> {
     let mut replay = source.open(pages, Replay::Passes(passes)).unwrap();
     let (mut batch, mut all) = (Batch::default(), Vec::new());
@@ -77,7 +77,8 @@ fn replayed(source: &TraceSource, pages: u32, passes: u64, limit: usize) -> Vec<
 #[test]
 fn a_page_is_the_logical_page_with_its_number() {
     let folder = tempfile::tempdir().unwrap();
-    // A discard of the whole drive first: pages 3, 4 and 9 are accessed, the others never are.
+    // The first request discards the whole drive. Pages 3, 4 and 9 are accessed later, the other
+    // pages never.
     let requests = [
         on(Op::Trim, 0, 1 << 30),
         on(Op::Write, 3, 2),
@@ -161,7 +162,7 @@ fn what_cannot_keep_its_number_is_refused_with_its_request() {
              hint: numbering=\"address\"",
         ),
     ] {
-        // A flush is no request and has no number.
+        // A flush is not a request and has no number.
         let flush = Request::flush(0, 3);
         let path = save(folder.path(), &[write(1), flush, write(2), wrong, write(1)], None);
         let expected = format!("{}: {said}", path.display());
@@ -171,14 +172,15 @@ fn what_cannot_keep_its_number_is_refused_with_its_request() {
         }
         let error = timed(&path, given()).unwrap_err();
         assert_eq!((error.to_string(), error.fault), (expected, Fault::Option));
-        // Otherwise such traces are replayed.
+        // Without given numbers, such traces are replayed.
         load(&path, PagingOptions::default(), 0).unwrap();
     }
-    // What is discarded or hinted before byte 0 or far behind is left out, as it is never accessed.
+    // Pages before byte 0 or far beyond the drive that are only discarded or hinted are left out,
+    // because they are never accessed.
     let discards = [on(Op::Trim, -1, 3), on(Op::Dirty, -2, 4), on(Op::Clean, 1 << 40, 1), write(1)];
     let source = load(&save(folder.path(), &discards, None), given(), 1 << 20).unwrap();
     assert_eq!(replayed(&source, 2, 1, 9), [(Op::Trim, 1), (Op::Dirty, 1), (Op::Write, 1)]);
-    // An alignment moves pages before they are looked at.
+    // The alignment offset is applied before pages are checked.
     let paging = PagingOptions { alignment_offset: 512, ..given() };
     let source = load(&save(folder.path(), &[before], None), paging, 0).unwrap();
     assert_eq!(replayed(&source, 9, 1, 9), [(Op::Write, 0)]);
@@ -200,7 +202,7 @@ fn the_request_that_goes_farthest_says_how_large_a_drive_is_needed() {
     let source = load(&save(folder.path(), &requests, None), given(), 0).unwrap();
     let pages = source.given().unwrap();
     pages.check(8).unwrap();
-    // The third request is the first that is on page 7.
+    // The third request is the first one on page 7.
     assert_eq!(
         pages.check(7).unwrap_err().to_string(),
         "request 3 of the trace (offset 24576) is on logical page 7, and the drive has 7 logical pages, \
@@ -213,7 +215,7 @@ fn a_recording_says_of_what_drive_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let requests = [write(9), write(3)];
     let path = save(folder.path(), &requests, Some(100 * PAGE + 1));
-    // Its pages keep their numbers unless another numbering is chosen.
+    // Pages keep their numbers unless the options have another numbering.
     let source = load(&path, PagingOptions::default(), 0).unwrap();
     assert_eq!(source.given().unwrap().recorded(), Some(100));
     assert_eq!(replayed(&source, 100, 1, 9), [(Op::Write, 9), (Op::Write, 3)]);
@@ -228,7 +230,7 @@ fn a_recording_says_of_what_drive_it_is() {
         TraceStat::of(reader, PagingOptions::default()).unwrap().address_space_bytes
     };
     assert_eq!(stat(&path), Some(100 * PAGE + 1));
-    // A copy in the same format keeps the address space; no other format can.
+    // A copy in the same format keeps the address space; other formats cannot store it.
     let options = ConvertOptions { leave_out: vec![Property::DriveSize], ..Default::default() };
     for (name, expected) in
         [("a.flashgc", stat(&path)), ("a.flashgc.zst", stat(&path)), ("a.csv", None)]
@@ -264,7 +266,7 @@ fn the_address_space_is_eight_bytes_of_the_header_and_under_its_checksum() {
 }
 
 proptest! {
-    /// The reference is a set of the pages that are accessed at any time.
+    /// The reference is the set of all pages that are accessed at some time.
     #[test]
     fn replays_have_the_pages_that_are_accessed_by_their_numbers(
         drawn in prop::collection::vec((0..5usize, 0..1000u64, 0..9000u64), 1..60),

@@ -1,13 +1,15 @@
-//! A campaign of mutated layouts: whatever is done to the columns of a trace, it is read right or refused.
+//! Many mutated layouts: whatever is changed in the columns of a trace, the trace is read correctly
+//! or refused.
 
 use crate::trace_common::{read, reader};
 use flashgc_workload::Op;
 use flashgc_workload::trace::ReadOptions;
 
-/// A column of a plain format: its name with its unit, and its text for a request.
+/// A column of a plain format: its name with its unit, and a function that returns its text for a
+/// request.
 type Column = (&'static str, fn(&Row) -> String);
 
-/// A request: microseconds, read, offset in bytes, size in bytes.
+/// A request: microseconds, `true` for a read, offset in bytes, size in bytes.
 struct Row(u64, bool, u64, u64);
 
 fn rows() -> Vec<Row> {
@@ -30,7 +32,7 @@ const SIZE: Column = ("size_bytes", |row| row.3.to_string());
 const SECTORS: Column = ("size_sectors", |row| (row.3 / 512).to_string());
 const DEVICE: Column = ("dev", |_| "3".to_owned());
 
-/// The columns of formats that others are mistaken for, with their separator.
+/// The columns of formats that are easily mistaken for each other, with their separator.
 const FORMATS: [(&str, char, [Column; 5]); 6] = [
     ("csv", ',', [US, LETTER, OFFSET, SIZE, DEVICE]),
     ("alibaba", ',', [DEVICE, LETTER, OFFSET, SIZE, US]),
@@ -79,7 +81,7 @@ fn file(
     head.unwrap_or_default() + &body
 }
 
-/// Returns `None` if the file is refused, else `true` if it is read right.
+/// Returns `None` if the file is refused; otherwise `true` if it is read correctly.
 fn outcome(text: &str) -> Option<bool> {
     let all = read(text.as_bytes()).ok()?;
     let right = all.len() == rows().len()
@@ -93,8 +95,9 @@ fn outcome(text: &str) -> Option<bool> {
 /// The form of a file whose names have no units.
 const WITHOUT_UNITS: usize = 4;
 
-/// Returns `true` if only the unit of time or the sense of the operation differs. Without names, or units in them,
-/// such lines are lines of the format, and nothing in them tells.
+/// Returns `true` if only the unit of time or the meaning of the operation differs. Without names,
+/// or without units in them, such lines are valid lines of the format, and nothing shows the
+/// difference.
 fn is_its_own(columns: &[Column], layout: &[Column]) -> bool {
     columns.iter().zip(layout).all(|(own, other)| {
         let time = own.0.starts_with("time") && other.0.starts_with("time");
@@ -157,8 +160,8 @@ fn no_layout_is_read_wrong_without_a_word() {
     assert!(right > 2000 && right + refused > 3000, "{right} right, {refused} refused");
 }
 
-/// The text that a format's own program writes for the rows: the format, the line that the file begins with, the
-/// separator and the line of a row.
+/// The text that the program of a format writes for the rows: the format, the first line of the
+/// file, the separator, and a function that returns the line of a row.
 type Writer = (&'static str, &'static str, &'static str, fn(usize, &Row) -> String);
 
 fn letter(row: &Row) -> &'static str {
@@ -249,7 +252,8 @@ const WRITERS: [Writer; 16] = [
     }),
 ];
 
-/// Returns a file with a change that leaves its requests as they are, or that makes it no file of its format.
+/// Returns a file with a change that either keeps its requests or makes the file invalid in its
+/// format.
 fn mutated(number: usize, head: &str, separator: &str, lines: &[String]) -> Option<String> {
     let cut = |line: &str| line.split(separator).map(str::to_owned).collect::<Vec<_>>();
     let join = |head: &str, lines: Vec<String>| {

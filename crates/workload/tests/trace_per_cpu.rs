@@ -1,11 +1,12 @@
-//! Captures whose streams of each CPU lie one after the other are replayed in the order of time.
+//! Captures in which the streams of the CPUs lie one after the other are replayed in the order of
+//! time.
 
 use std::path::Path;
 
 use flashgc_workload::Op;
 use flashgc_workload::trace::{ReadOptions, Request, TraceReader};
 
-/// An event: its CPU, nanoseconds, and sector of 8 written ones.
+/// An event: its CPU, its time in nanoseconds, and the first of the 8 sectors written.
 type Event = (u32, u64, u64);
 
 /// Returns the events of `cpus` CPUs, one CPU after the other.
@@ -60,7 +61,7 @@ fn read(path: &Path, bytes: &[u8]) -> (Vec<Request>, String) {
 fn streams_of_each_cpu_are_merged_by_time() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("capture");
-    // The larger ones are beyond what is looked at first.
+    // The larger captures are longer than the part that is read first.
     for (cpus, each) in [(2, 300), (3, 200), (2, 6000)] {
         let mut merged = events(cpus, each);
         merged.sort_by_key(|event| event.1);
@@ -100,7 +101,8 @@ fn other_steps_back_are_left_to_the_user() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("capture");
     let one = events(1, 300);
-    // Two captures of one CPU, a CPU whose own clock goes back, and one whose events are of another day.
+    // These are not such captures: two captures of one CPU, a CPU whose own clock goes back, and a
+    // CPU whose events are from another day.
     let twice = [one.clone(), one.clone()].concat();
     let mut jumped = events(2, 300);
     jumped[450].1 = 1_000_000;

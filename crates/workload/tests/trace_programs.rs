@@ -1,4 +1,4 @@
-//! Peculiarities of the programs that write traces: requeued requests, waits, joined logs.
+//! Special cases of programs that write traces: requeued requests, waits, joined logs.
 
 use std::io::Write;
 
@@ -10,8 +10,8 @@ fn rows(requests: &[Request]) -> Vec<String> {
     requests.iter().map(row).collect()
 }
 
-/// A request issued, given back and issued again; one that grew by a merge before it was issued again;
-/// and one that is written again by the host.
+/// Three requests: one is issued, given back and issued again; one grows by a merge before it is
+/// issued again; and one is written again by the host.
 const ISSUES: [(&str, u64, u64); 9] = [
     ("D", 0, 8),
     ("R", 0, 8),
@@ -86,7 +86,7 @@ fn a_request_that_was_given_back_counts_once() {
             "{name}: {note}"
         );
     }
-    // Only issues are taken back: other actions happen once.
+    // Only issues are repeated after a requeue; other actions occur once.
     let options = ReadOptions { blkparse_action: Some('C'), ..ReadOptions::default() };
     let completed = reader(text.as_bytes(), &options).unwrap().requests().count();
     assert_eq!(completed, 1);
@@ -164,7 +164,7 @@ fn joined_files_with_their_names_and_comments_are_one_trace() {
         let all: Result<Vec<Request>, _> = reader.requests().collect();
         assert_eq!(all.unwrap_or_else(|error| panic!("{error}")).len(), requests, "{text}");
     }
-    // Names of other columns in the middle are a bad line.
+    // Names of other columns in the middle of a file are a bad line.
     let text = own(1) + "time_us,op,size_bytes,offset_bytes,dev\n2.000,W,0,4096,3\n";
     assert!(read(text.as_bytes()).unwrap_err().to_string().starts_with("memory:3:"));
 }

@@ -1,5 +1,5 @@
-//! The public traces in the folder that FLASHGC_TRACES names: every native file gives exactly the
-//! rows of its normalised copy, and the statistics that the folder's README publishes.
+//! The public traces in the folder FLASHGC_TRACES: every native file gives exactly the rows of its
+//! normalised copy, and the statistics in the README of that folder.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,7 +11,8 @@ use flashgc_workload::trace::{
     DeviceNumbers, Paging, PagingOptions, ReadOptions, Request, TraceReader, TraceStat,
 };
 
-/// The unit of a native file's times, from which the normalised copies were computed in floating point.
+/// The unit of times in a native file. The normalised copies were computed from these times in
+/// floating point.
 #[derive(Clone, Copy)]
 enum Unit {
     /// Steps of 100 ns.
@@ -58,8 +59,8 @@ macro_rules! known {
     };
 }
 
-/// The table of the folder's README: records, write share, distinct pages written, read, both, MiB
-/// written, page writes over distinct pages written, span in GiB, devices.
+/// The table in the README of the folder: records, share of writes, distinct pages written, read
+/// and both, MiB written, page writes divided by distinct pages written, span in GiB, devices.
 #[expect(clippy::approx_constant, reason = "3.14 is a published ratio")]
 const KNOWN: &[Known] = known! {
     cloudphysics_vscsi vscsi1 Microseconds:
@@ -111,8 +112,8 @@ fn native_file(folder: &Path) -> PathBuf {
     files.find(|path| path.file_name().unwrap().to_string_lossy().starts_with("raw_")).unwrap()
 }
 
-/// Returns a row as the normalised copies have it: the exact time goes through the floating point that
-/// made the copy, which is the native number times the factor to microseconds.
+/// Returns a row in the form of the normalised copies. The exact time is converted by the same
+/// floating-point computation as in the copy: the native number times the factor to microseconds.
 fn row(request: &Request, unit: Unit) -> String {
     let ns = request.time_ns;
     let decimal = |digits: usize| -> f64 {
@@ -162,15 +163,15 @@ fn native_files_give_exactly_the_normalised_rows() {
     }
 }
 
-/// Returns a value as the README prints it, with as many decimals.
+/// Returns a value rounded to the number of decimals in the README.
 fn rounded(value: f64, decimals: i32) -> f64 {
     let unit = 10f64.powi(decimals);
     (value * unit).round() / unit
 }
 
-/// Computes Table 2 and Table 3 of the d-choices paper by definition: page requests, percent of writes
-/// among them, percent of the pages that are only read, and percent of the pages that receive 20, 40, 60
-/// and 80% of the page requests.
+/// Computes Tables 2 and 3 of the d-choices paper by their definitions: page requests, percent of
+/// writes among them, percent of the pages that are only read, and percent of the pages that
+/// receive 20, 40, 60 and 80% of the page requests.
 fn naive(requests: &[Request], paging: Paging) -> (u64, f64, f64, [f64; 4]) {
     let mut accesses: HashMap<(u32, i64), (u64, u64)> = HashMap::new();
     for request in requests.iter().filter(|request| request.op != Op::Trim && request.size > 0) {
@@ -192,7 +193,7 @@ fn naive(requests: &[Request], paging: Paging) -> (u64, f64, f64, [f64; 4]) {
     let percent = |part: f64, whole: f64| 100.0 * part / whole;
     let locality = [1, 2, 3, 4].map(|fifths| {
         let enough = |n: &usize| 5 * counts[..*n].iter().sum::<u64>() >= fifths * all;
-        // Sums grow with n, so halving finds the first that is enough.
+        // Sums grow with n, so a bisection finds the smallest n that is enough.
         let (mut below, mut least) = (0, counts.len());
         while least - below > 1 {
             let middle = (below + least) / 2;

@@ -1,5 +1,5 @@
-//! References to memory: the output of lackey, our own format, and the filter that leaves out references
-//! without effect on a large enough memory.
+//! References to memory: the output of lackey, flashgc's own format, and the filter that leaves out
+//! references without effect on a large enough memory.
 
 use std::path::Path;
 
@@ -15,8 +15,8 @@ fn access(op: Op, offset: i64, size: u64) -> Request {
     Request { offset, size, op, ..Request::default() }
 }
 
-/// Writes `requests` to a file. Returns its references (page, `true` for a write) and the properties of
-/// the recording.
+/// Writes `requests` to a file. Returns its references (page, `true` for a write) and the
+/// properties of the recording.
 fn written(requests: &[Request], pages: PagesOptions) -> (Vec<(u64, bool)>, Recorded) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.pages");
@@ -39,8 +39,8 @@ fn written(requests: &[Request], pages: PagesOptions) -> (Vec<(u64, bool)>, Reco
     (references, reader.recorded().unwrap())
 }
 
-/// Returns the events of an LRU memory of `capacity` pages: each page that comes in, and each page
-/// evicted with `true` if it was written. The memory is a list that is searched and shifted.
+/// Returns the events of an LRU memory of `capacity` pages: each page that enters, and each page
+/// that is evicted, with `true` if it was written. The memory is a simple list.
 fn lru(references: &[(u64, bool)], capacity: usize) -> Vec<(u64, Option<bool>)> {
     let (mut memory, mut events): (Vec<(u64, bool)>, _) = (Vec::new(), Vec::new());
     for &(page, write) in references {
@@ -57,12 +57,12 @@ fn lru(references: &[(u64, bool)], capacity: usize) -> Vec<(u64, Option<bool>)> 
         }
         memory.push((page, dirty));
     }
-    // What is in memory at the end is dirty in both or in none.
+    // The pages in memory at the end must also be dirty in both or in none.
     events.extend(memory.into_iter().map(|(page, dirty)| (page, Some(dirty))));
     events
 }
 
-/// Generates references with loops, a moving hot set, and far jumps.
+/// Generates references with loops, a hot set that moves, and far jumps.
 fn made_up(seed: u64) -> Vec<(u64, bool)> {
     let mut rng = Stream::new(seed, "references");
     (0..6000u64)
@@ -100,8 +100,8 @@ fn filtered_references_are_the_same_to_every_lru_memory_that_is_large_enough() {
                 assert!(found == expected, "seed {seed}, filter {filter}, memory {capacity}");
             }
         }
-        // The filter does leave out references, and no more than it may: a memory of half the pages
-        // shows a difference.
+        // The filter leaves out references, and it cannot leave out more: a memory of half the
+        // pages shows a difference.
         let (kept, _) = written(&requests, PagesOptions { page_size: 512, filter: 40 });
         assert!(kept.len() < all.len() / 2, "{} of {}", kept.len(), all.len());
         assert_ne!(lru(&kept, 5), lru(&all, 5));
@@ -128,17 +128,19 @@ fn references_worked_by_hand_through_the_filter() {
             })
             .collect()
     };
-    // Capitals are writes. Without a filter a run becomes one reference, or a read and a write.
+    // Capital letters are writes. Without a filter, a run of references becomes one reference, or a
+    // read and a write.
     assert_eq!(kept("aaabbBBbbaAa", 0), "abBaA");
     assert_eq!(kept("AAaab", 0), "Ab");
-    // Fewer than two others between the outer two of three a: the middle one goes.
+    // Fewer than two other pages lie between the first and the last of three `a`, so the middle one
+    // is left out.
     assert_eq!(kept("ababab", 2), "abab");
-    // Two others (b and c) lie between the first and the third a, so the second stays. Then only c lies
-    // between, and the second a of "caca" goes, after which the two c are in a row.
+    // Two other pages (b and c) lie between the first and the third `a`, so the second one stays.
+    // Then only c lies between, so the second `a` of "caca" is left out, and the two c become one.
     assert_eq!(kept("abacacab", 2), "abacab");
     assert_eq!(kept("abacacab", 3), "abcab");
-    // The write of a left-out reference moves to the next one that is kept. The first write after a read
-    // stays where it is.
+    // The write of a reference that is left out moves to the next reference that is kept. The first
+    // write after a read stays in its place.
     assert_eq!(kept("abAbAba", 2), "abAbA");
 }
 
@@ -160,7 +162,7 @@ fn pages_of_a_program_are_numbered_as_asked_and_must_fit_the_swap_space() {
         let paging = PagingOptions { numbering: Some(numbering), ..PagingOptions::default() };
         TraceSource::load(&path, SourceOptions { paging, ..SourceOptions::default() }).unwrap()
     };
-    // By address the data come after the code: 5, 6, 403, 1fff000.
+    // By address, the data come after the code: pages 5, 6, 403, 1fff000.
     let mut by_address = load(Numbering::Address).open(64, Replay::Passes(1)).unwrap();
     let mut batch = Batch::default();
     by_address.fill(&mut batch, 100).unwrap();
@@ -169,7 +171,8 @@ fn pages_of_a_program_are_numbered_as_asked_and_must_fit_the_swap_space() {
     assert_eq!(source.logical_pages(64), 64);
     let mut replay = source.open(64, Replay::Passes(1)).unwrap();
     replay.fill(&mut batch, 100).unwrap();
-    // The modify crosses from page 5 to page 6: numbers 2 and 3.
+    // The access that modifies memory crosses from page 5 to page 6, which have the numbers 2 and
+    // 3.
     assert_eq!(batch.pages, [0, 1, 2, 3, 0]);
     assert_eq!(batch.ops, [Op::Read, Op::Write, Op::Write, Op::Write, Op::Read]);
     let error = source.open(3, Replay::Endless).err().unwrap();
@@ -218,7 +221,7 @@ fn conversion_keeps_what_is_left_out_and_what_it_stands_for() {
     for capacity in [4, 10, 60] {
         assert!(lru(&twice, capacity) == lru(&once, capacity), "{capacity}");
     }
-    // Smaller pages than those recorded cannot be told apart any more.
+    // Pages smaller than those recorded can no longer be distinguished.
     let error = to(&file("b.pages.zst"), "d.pages", 2048, 0).unwrap_err().to_string();
     assert!(
         error.ends_with(
@@ -242,7 +245,7 @@ fn statistics_of_references_say_the_working_set() {
         TraceStat::of(reader(text.as_bytes(), &ReadOptions::default()).unwrap(), paging).unwrap();
     assert_eq!((stat.read_as.format.as_str(), stat.requests, stat.pages), ("lackey", 4, 3));
     assert_eq!(stat.write_share, 0.25);
-    // Four requests, each a window of its own.
+    // There are four requests, and each is its own window.
     assert_eq!(stat.working_set.unwrap().pages, [1, 1, 1, 1]);
     assert_eq!(stat.recorded, None);
     let block_trace = b"time_us,op,offset_bytes,size_bytes,dev\n1.000,W,0,4096,0\n";
@@ -264,7 +267,8 @@ fn what_is_no_reference_is_an_error_with_its_line() {
     third(" S 10", "6: found nothing, expected a comma after the address");
     third(" S ffffffffffffffff,4", "4: found 'ffffffffffffffff,4', expected an address");
     third(" S 7fffffffffffffff,4", "21: found '4', expected offset + size of at most 2^63 bytes");
-    // The program's own output in between is counted and left out on request only.
+    // The program's own output between the references is skipped and counted only if the option is
+    // given.
     let options = ReadOptions {
         on_bad_line: flashgc_workload::trace::OnBadLine::Skip,
         ..ReadOptions::default()

@@ -1,5 +1,5 @@
-//! A trace as a workload: the d-choices paper's preprocessing, the same commands from memory and
-//! from the file, in any batch size.
+//! A trace as a workload: the preprocessing of the d-choices paper, and the same commands from
+//! memory and from the file, in any batch size.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ fn request(op: Op, device: u32, first: i64, pages: u64) -> Request {
     Request { offset: first * 4096, size: pages * 4096, device, op, ..Request::default() }
 }
 
-/// Returns all commands of a replay, drawn in batches of these sizes in turn.
+/// Returns all commands of a replay, drawn in batches of sizes that alternate between `limits`.
 fn drain(mut replay: impl Workload, limits: &[usize], most: usize) -> Vec<(Op, u32)> {
     let (mut all, mut batch) = (Vec::new(), Batch::default());
     for limit in limits.iter().cycle() {
@@ -40,7 +40,7 @@ fn drain(mut replay: impl Workload, limits: &[usize], most: usize) -> Vec<(Op, u
     all
 }
 
-/// Returns the commands of a replay by definition, with a dictionary and lists.
+/// Returns the commands of a replay by the definition, computed with a dictionary and lists.
 fn reference(
     requests: &[Request],
     kinds: Kinds,
@@ -83,8 +83,9 @@ fn reference(
 
 #[test]
 fn the_preprocessing_of_the_d_choices_paper() {
-    // By hand: pages 10, 11, 12 of device 0 and 10 of device 1 are numbered 0, 1, 2, 3 in order of
-    // first access; with two pages a block all four are kept, with three the last one goes.
+    // Worked out by hand: pages 10, 11 and 12 of device 0 and page 10 of device 1 are numbered 0,
+    // 1, 2, 3 in the order of first access. With two pages a block, all four are kept; with three,
+    // the last one is left out.
     let folder = tempfile::tempdir().unwrap();
     let path = save(
         &folder,
@@ -114,7 +115,7 @@ fn the_preprocessing_of_the_d_choices_paper() {
     assert_eq!(replay(4, Replay::Passes(0)), []);
     let five: Vec<_> = one_pass.into_iter().filter(|&(_, page)| page < 3).collect();
     assert_eq!(replay(3, Replay::Passes(1)), five);
-    // At least 6 commands of 5 a pass are two whole passes.
+    // A pass has 5 commands, so at least 6 commands are two whole passes.
     assert_eq!(replay(3, Replay::AtLeast(6)), [five.clone(), five.clone()].concat());
     assert_eq!(replay(3, Replay::AtLeast(5)), five);
     assert_eq!(replay(4, Replay::Endless).len(), 1000 / 6 * 6 + 4);
@@ -126,7 +127,8 @@ fn the_preprocessing_of_the_d_choices_paper() {
 
 #[test]
 fn a_trace_has_room_for_all_its_pages_and_neighbours_stay_neighbours() {
-    // Pages 12, 10, 11 of device 0 and 10 of device 1, in that order: by address 2, 0, 1 and 3.
+    // The pages are 12, 10 and 11 of device 0 and 10 of device 1, in this order. Numbered by
+    // address they are 2, 0, 1 and 3.
     let folder = tempfile::tempdir().unwrap();
     let path = save(
         &folder,
@@ -152,7 +154,7 @@ fn writes_alone_carry_no_operations() {
     let mut replay = source.open(9, Replay::Passes(1)).unwrap();
     replay.fill(&mut batch, 100).unwrap();
     assert_eq!((batch.pages.as_slice(), batch.ops.len()), ([0, 1, 2].as_slice(), 0));
-    // A drive without the written pages would never get a command.
+    // A drive that is too small for the written pages would never get a command.
     let path = save(&folder, &[request(Op::Read, 0, 0, 4), request(Op::Write, 0, 9, 1)]);
     let options = SourceOptions { kinds: Kinds::Writes, ..SourceOptions::default() };
     let source = TraceSource::load(&path, options).unwrap();
@@ -174,7 +176,7 @@ fn a_discard_before_the_first_access_frees_the_page_in_later_passes() {
         let source = TraceSource::load(&path, options).unwrap();
         assert_eq!(source.in_memory(), memory_limit > 0);
         let all = drain(source.open(2, Replay::Passes(1)).unwrap(), &[9], 100);
-        // Page 5 is number 0.
+        // Page 5 has the number 0.
         assert_eq!(all, [(Op::Trim, 0), (Op::Trim, 1), (Op::Write, 1), (Op::Write, 0)]);
     }
 }
@@ -256,7 +258,7 @@ proptest! {
             let replay = source.open(pages, Replay::Passes(2)).unwrap();
             let expected = [once.clone(), once.clone()].concat();
             prop_assert_eq!(drain(replay, &limits, usize::MAX), expected);
-            // Writes and discards alone, which are read ahead of the drive.
+            // The writes and discards alone are those that are read ahead of the drive.
             let changes: Vec<_> = once.into_iter().filter(|(op, _)| *op != Op::Read).collect();
             if changes.is_empty() {
                 continue;

@@ -1,4 +1,4 @@
-//! Writes of less than a page in replays: every byte that the trace writes on pages of the drive is
+//! Writes of less than a page in replays: every byte that the trace writes to pages of the drive is
 //! counted once, in any batch size, from memory and from the file.
 
 use std::collections::HashMap;
@@ -27,8 +27,8 @@ fn write(offset: i64, size: u64) -> Request {
     Request { offset, size, op: Op::Write, ..Request::default() }
 }
 
-/// Returns the commands of a replay, drawn in batches of these sizes in turn: operation, page, and the
-/// bytes of the page that a write leaves unchanged.
+/// Returns the commands of a replay, drawn in batches of sizes that alternate between `limits`:
+/// operation, page, and the bytes of the page that a write leaves unchanged.
 fn drain(mut replay: Replayer, limits: &[usize]) -> Vec<(Op, u32, u32)> {
     let (mut all, mut batch) = (Vec::new(), Batch::default());
     for limit in limits.iter().cycle() {
@@ -50,7 +50,7 @@ fn drain(mut replay: Replayer, limits: &[usize]) -> Vec<(Op, u32, u32)> {
     all
 }
 
-/// Returns the pages of a request by definition, with the number of its bytes on each.
+/// Returns the pages of a request by the definition, with the number of its bytes on each page.
 fn pieces(request: &Request, options: &PagingOptions) -> Vec<((u32, i64), u64)> {
     let page = options.page_size as i64;
     let start = request.offset + i64::from(options.alignment_offset);
@@ -131,7 +131,8 @@ fn what_a_write_leaves_of_its_pages_by_hand() {
     ];
     assert_eq!((all.as_slice(), share), (covered.as_slice(), 0.4));
     assert_eq!(bytes, 8192 + 1024 + 4608 + 4608 + 8288);
-    // Rounded: 2, 1, 2, 2 and 3 pages from pages 0, 0, 0, 1 and 0 on; what is over is in the last.
+    // Rounded, the requests have 2, 1, 2, 2 and 3 pages, from pages 0, 0, 0, 1 and 0 on. The bytes
+    // left unchanged are in the last page.
     let (all, share, _) = replay(&requests, Paging::Rounded, 0);
     let rounded = [
         (0, 0),
@@ -146,9 +147,10 @@ fn what_a_write_leaves_of_its_pages_by_hand() {
         (2, 4000),
     ];
     assert_eq!((all.as_slice(), share), (rounded.as_slice(), 0.4));
-    // A partition that starts 512 bytes before a page: bytes 3584..7680 are page 1 in full.
+    // The partition starts 512 bytes before a page, so bytes 3584..7680 are exactly page 1.
     assert_eq!(replay(&[write(3584, 4096)], Paging::Covered, 512).0, [(0, 0)]);
-    // A page in eight pieces of 512 bytes: eight writes that leave 3584 bytes each.
+    // A page is written in eight pieces of 512 bytes: eight writes, each of which leaves 3584 bytes
+    // unchanged.
     let pieces: Vec<Request> = (0..8).map(|piece| write(512 * piece, 512)).collect();
     assert_eq!(replay(&pieces, Paging::Covered, 0), (vec![(0, 3584); 8], 1.0, 4096));
 }
@@ -167,7 +169,7 @@ fn reads_and_discards_of_parts_of_pages_are_not_short() {
 
 #[test]
 fn short_writes_and_flushes_of_a_long_file_are_those_from_memory() {
-    // More commands than are expanded ahead of the batches, two of three of them short.
+    // There are more commands than are expanded ahead of the batches, and two of three are short.
     let folder = tempfile::tempdir().unwrap();
     let requests: Vec<Request> = (0..30_000)
         .flat_map(|i| [write(i * 7919 % 1000 * 4096 + 512, 10_000), Request::flush(0, 0)])
@@ -193,7 +195,8 @@ fn short_writes_and_flushes_of_a_long_file_are_those_from_memory() {
     };
     let (kept, streamed) = (draw(SourceOptions::MEMORY_LIMIT), draw(0));
     assert_eq!((kept.0.len(), kept.1.len(), kept.2.len()), (180_000, 120_000, 60_000));
-    // Bytes 512 to 10512: 512 are left of the first page, 1776 of the last; a flush behind the third.
+    // Bytes 512 to 10512 are written: 512 bytes of the first page and 1776 of the last are
+    // unchanged. A flush comes after the third page.
     assert_eq!((&kept.1[..3], &kept.2[..2]), (&[(0, 512), (2, 1776), (3, 512)][..], &[3, 6][..]));
     assert!(kept == streamed);
 }
@@ -252,8 +255,8 @@ proptest! {
     }
 }
 
-/// Checks that one pass of a trace writes as many bytes as its requests do. It does so with every page
-/// on the drive, and with room for half of them, where the bytes on that half count.
+/// Checks that one pass of a trace writes as many bytes as its requests. This is checked with every
+/// page on the drive, and with room for half of the pages, where only the bytes on that half count.
 fn bytes_are_those_of_the_requests(path: &Path, read: &ReadOptions) {
     let requests: Vec<Request> = match TraceReader::open(path, read) {
         Ok(reader) => reader.requests().map_while(Result::ok).collect(),

@@ -1,4 +1,4 @@
-//! A trace of many volumes is split into the requests of each, with any amount of memory.
+//! A trace of many volumes is split into the requests of each volume, with any amount of memory.
 
 use flashgc_workload::Op;
 use flashgc_workload::trace::{
@@ -31,7 +31,7 @@ fn split(paths: &[PathBuf], folder: &Path, options: SplitOptions) -> Result<Volu
     splitter.finish()
 }
 
-/// Returns the requests of a volume, from the file that is made of it.
+/// Returns the requests of a volume, read from the file that is written for it.
 fn requests_of(volumes: &Volumes, index: usize, folder: &Path) -> Vec<Request> {
     let path = folder.join(format!("volume-{index}.flashgc"));
     volumes.write(index, &path).unwrap();
@@ -83,7 +83,7 @@ proptest! {
             let count = |op| own.iter().filter(|request| request.op == op).count() as u64;
             let counts = (volume.reads, volume.writes, volume.discards);
             prop_assert_eq!(counts, (count(Op::Read), count(Op::Write), count(Op::Trim)));
-            // Alone, and with any memory, it is the same volume.
+            // Split alone, and with any memory, the volume is the same.
             let alone = native(folder.path(), "alone.flashgc", &own, true);
             let alone = split(&[alone], folder.path(), options(By::Volume, 64)).unwrap();
             prop_assert_eq!(alone.list()[0].digest, volume.digest);
@@ -138,7 +138,8 @@ fn by_volume_goes_on_in_the_next_file_and_by_file_does_not() {
     let second = native(folder.path(), "b.flashgc", &[write(5, 4096, 1)], false);
     let paths = [first, second];
     let volumes = split(&paths, folder.path(), options(By::Volume, 0)).unwrap();
-    // The second file begins before the end of the first, so it is moved behind it: 20 + 5.
+    // The second file begins before the end of the first, so its times are moved to follow it: 20 +
+    // 5.
     assert_eq!(requests_of(&volumes, 0, folder.path()), [write(10, 0, 1), write(25, 4096, 1)]);
     assert_eq!(volumes.list().len(), 2);
     let files = split(&paths, folder.path(), options(By::File, 0)).unwrap();

@@ -1,4 +1,4 @@
-//! The streams that the requests of a trace name: read, counted, replayed, converted.
+//! The streams of the requests of a trace: read, counted, replayed and converted.
 
 use std::path::{Path, PathBuf};
 
@@ -15,8 +15,8 @@ use proptest::prelude::*;
 
 const HEADER: &str = "time_us,op,offset_bytes,size_bytes,dev,stream\n";
 
-/// A trace that accesses pages 2, 3, 4, 7 and 9, which become 0 to 4. One write covers three pages, the
-/// last of them in part. One discard covers a page, and one covers none that is accessed.
+/// A trace that accesses pages 2, 3, 4, 7 and 9, which become 0 to 4. One write covers three pages,
+/// the last one in part. One discard covers an accessed page, and another covers none.
 const MIXED: &str = "0.000,W,8192,10000,0,3\n\
                      1.000,R,28672,4096,0,0\n\
                      2.000,W,28672,4096,0,\n\
@@ -45,7 +45,7 @@ fn a_stream_is_a_number_or_a_hint_of_linux_or_none() {
             .concat();
     assert_eq!(streams(&named), [NO_STREAM, NO_STREAM, NO_STREAM, 1, 2, 3, 4, 0, 7, 254]);
     assert_eq!(streams("0,R,0,4096,0, 3 \r\n0,F,0,0,0,none\n0,C,0,1,0,2"), [3, 2]);
-    // A byte-order mark and packing change nothing.
+    // A byte-order mark and compression change nothing.
     let text = format!("\u{feff}{HEADER}{MIXED}");
     let packed = zstd::encode_all(text.as_bytes(), 1).unwrap();
     for bytes in [text.as_bytes(), &packed] {
@@ -89,7 +89,7 @@ fn what_is_no_stream_is_refused_with_its_place() {
         assert!(reader.next_block(&mut block).unwrap());
         assert_eq!((block.len(), reader.skipped()), (1, 1), "{line}");
     }
-    // A column that the header does not name is none.
+    // A column that the header does not name is an error.
     let text = "time_us,op,offset_bytes,size_bytes,dev\n0,W,0,4096,0,1\n";
     let found = read(text.as_bytes()).unwrap_err().to_string();
     assert!(found.starts_with("memory:2:1: found 6 columns, expected 5 (time_us,"), "{found}");
@@ -115,7 +115,7 @@ fn requests_and_bytes_of_each_stream_are_counted() {
         writes,
         written_bytes,
     };
-    // By hand; the dirty event and the flush are no requests.
+    // Worked out by hand. The dirty event and the flush are not requests.
     assert_eq!(
         stat(&save(folder.path(), MIXED)).streams,
         [
@@ -132,7 +132,7 @@ fn requests_and_bytes_of_each_stream_are_counted() {
     assert!(!none.has_streams() && none.streams.is_empty());
 }
 
-/// Returns operation, page and stream of all commands, drawn in batches of `limit`.
+/// Returns the operation, page and stream of all commands, drawn in batches of `limit`.
 fn drain(source: &TraceSource, pages: u32, replay: Replay, limit: usize) -> Vec<(Op, u32, u8)> {
     let (mut all, mut batch) = (Vec::new(), Batch::default());
     let mut commands = source.open(pages, replay).unwrap();
@@ -160,8 +160,8 @@ fn a_replay_names_the_stream_of_every_command() {
         (Trim, 0, 254),
         (Write, 4, 3),
     ];
-    // The second trace begins with commands that have no stream. Its first discard frees a page that is
-    // accessed only later, so the commands are decoded anew.
+    // The second trace begins with commands that have no stream. Its first discard frees a page
+    // that is accessed only later, so the commands are decoded again.
     let late = "0,W,0,4096,0,\n1,D,4096,4096,0,8\n2,W,4096,4096,0,6\n";
     let late_pass = [(Write, 0, NO_STREAM), (Trim, 1, 8), (Write, 1, 6)];
     for (rows, pages, pass) in [(MIXED, 5, &pass[..]), (late, 2, &late_pass)] {
@@ -174,7 +174,8 @@ fn a_replay_names_the_stream_of_every_command() {
             for limit in [1, 2, 3, 4096] {
                 let twice = drain(&source, pages, Replay::Passes(2), limit);
                 assert_eq!(twice, [pass, pass].concat(), "{limit}");
-                // A drive without the page in the middle of the first write leaves out what is behind.
+                // A drive that lacks the page in the middle of the first write leaves out the pages
+                // after it, too.
                 let kept: Vec<_> = pass.iter().copied().filter(|one| one.1 < 1).collect();
                 assert_eq!(drain(&source, 1, Replay::Passes(1), limit), kept, "{limit}");
             }
@@ -212,7 +213,8 @@ fn a_replay_with_times_names_the_stream_of_every_request() {
             (Write, 4, 3),
         ]
     );
-    // Each of the runs that a request becomes has its stream: pages 1, 0 and 2 in order of first touch.
+    // Each piece of a request has the request's stream: pages 1, 0 and 2 in the order of first
+    // touch.
     let rows = "0,W,4096,4096,0,\n1,W,0,12288,0,7\n";
     let first_touch = PagingOptions {
         numbering: Some(flashgc_workload::trace::Numbering::FirstTouch),
@@ -244,12 +246,12 @@ fn conversions_keep_streams() {
         },
         TraceStat { read_as: ReadAs::default(), others: OtherLines::default(), ..stat(&path) }
     );
-    // The version tells whether there are streams. A file without streams has version 4, as before.
+    // The version shows whether there are streams. A file without streams still has version 4.
     assert_eq!(std::fs::read(at("b.flashgc")).unwrap()[8], 5);
     std::fs::write(at("d.csv"), "time_us,op,offset_bytes,size_bytes,dev\n0.000,W,0,1,0\n").unwrap();
     copy(&at("d.csv"), "e.flashgc").unwrap();
     assert_eq!(std::fs::read(at("e.flashgc")).unwrap()[8], 4);
-    // One behind the other.
+    // The traces are joined, one after the other.
     assert_eq!(join(&[&at("b.flashgc"), &path], &at("f.csv")).unwrap(), 16);
     let text = std::fs::read_to_string(at("f.csv")).unwrap();
     assert!(
@@ -263,7 +265,7 @@ fn conversions_keep_streams() {
         ),
         "{found}"
     );
-    // References to memory have none.
+    // References to memory have no streams.
     let declared = Declared { fields: Fields::STREAM, ..Declared::default() };
     let refused = TraceWriter::create_with(at("h.pages"), None, PagesOptions::default(), declared);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Written traces are read back unchanged: our own two formats, conversion, random access.
+//! Written traces are read back unchanged: flashgc's two formats, conversion, random access.
 
 use crate::trace_common::{corpus, csv, fuzz_folder, read, reader};
 use flashgc_workload::Op;
@@ -8,8 +8,8 @@ use flashgc_workload::trace::{
 };
 use proptest::prelude::*;
 
-/// Generates any request that a reader can give: the whole range of times, offsets and devices, sizes
-/// and steps both of whole sectors and not, and discards larger than a transfer.
+/// Generates any request that a reader can return: all times, offsets and devices, sizes and steps
+/// that are whole sectors or not, and discards larger than other requests may be.
 fn request() -> impl Strategy<Value = Request> {
     let time = prop_oneof![0..10_000u64, (0..1u64 << 40).prop_map(|t| t * 1000), any::<u64>()];
     let offset = prop_oneof![
@@ -37,7 +37,7 @@ fn request() -> impl Strategy<Value = Request> {
     )
 }
 
-/// Generates requests some of which follow each other as real ones do.
+/// Generates requests some of which are sequential, as in real traces.
 fn requests() -> impl Strategy<Value = Vec<Request>> {
     prop::collection::vec((request(), any::<bool>()), 1..300).prop_map(|drawn| {
         let mut requests: Vec<Request> = Vec::new();
@@ -58,7 +58,7 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
     })
 }
 
-/// Reads all requests of a trace in memory, flushes among them.
+/// Reads all requests of a trace in memory, including flushes.
 fn whole(bytes: &[u8]) -> Vec<Request> {
     let options = ReadOptions { keep_flushes: true, ..ReadOptions::default() };
     reader(bytes, &options).unwrap().requests().collect::<Result<_, _>>().unwrap()
@@ -127,14 +127,14 @@ fn every_format_converts_to_both_of_ours_and_back() {
         };
         let binary = run(&input, "a.flashgc");
         let text = run(&binary, "a.csv");
-        // The rows have no hosts either.
+        // The expected rows have no hosts either.
         let found = std::fs::read_to_string(&text).unwrap();
         let columns = |line: &str| line.split(',').take(5).collect::<Vec<_>>().join(",") + "\n";
         assert_eq!(found.lines().map(columns).collect::<String>(), expected, "{format}");
         let direct = run(&input, "b.csv.zst");
         let again = run(&direct, "b.flashgc");
         assert_eq!(std::fs::read(&binary).unwrap(), std::fs::read(&again).unwrap(), "{format}");
-        // Ranked numbers are the same through either format.
+        // Ranked device numbers are the same with either format.
         let ranked =
             ConvertOptions { leave_out: native.leave_out.clone(), ..ConvertOptions::default() };
         convert(&input, at("r.flashgc"), &ranked, |_| true).unwrap();
@@ -153,7 +153,7 @@ fn a_conversion_that_stops_leaves_nothing() {
     let error = convert(&input, &output, &ConvertOptions::default(), |_| false).unwrap_err();
     assert_eq!(error.fault, Fault::Cancelled);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-    // A bad line further on.
+    // The bad line is further on in the file.
     let bad = folder.path().join("bad.csv");
     std::fs::write(&bad, "0,web,0,Write,0,4096,1\n1,web,0,Write,0,4096,1\nx\n").unwrap();
     assert!(convert(&bad, &output, &ConvertOptions::default(), |_| true).is_err());
@@ -202,7 +202,7 @@ fn what_killed_processes_left_is_removed_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
     let own = std::process::id();
-    // Linux numbers processes below 2^22.
+    // Linux gives processes numbers below 2^22, so no process has these numbers.
     let names = [
         ("a.csv.4194305.partial".to_owned(), old, false),
         ("a.csv.4194306.partial".to_owned(), std::time::SystemTime::now(), true),
@@ -210,7 +210,7 @@ fn what_killed_processes_left_is_removed_and_nothing_else() {
         ("a.csv.x.partial".to_owned(), old, true),
         ("b.csv.4194305.partial".to_owned(), old, true),
         ("a.csv.4194305".to_owned(), old, true),
-        // Process 1 always runs.
+        // Process 1 always exists.
         ("a.csv.1.partial".to_owned(), old, true),
     ];
     for (name, modified, _) in &names {
@@ -245,7 +245,8 @@ fn the_index_of_a_native_file_has_the_place_of_every_block() {
     let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
     let (trailer, mut next) = (bytes.len() - 40, 32);
     let index = u64_at(trailer) as usize;
-    // 10,000 requests in blocks of 4096: places in the table of the page of formats.
+    // There are 10,000 requests in blocks of 4096. The offsets are those in the table of the
+    // documentation of formats.
     assert_eq!((u64_at(trailer + 8), u64_at(trailer + 16)), (10_000, 3));
     for block in 0..3 {
         let entry = index + 16 + 24 * block;
@@ -258,7 +259,8 @@ fn the_index_of_a_native_file_has_the_place_of_every_block() {
         next += 32 + u32::from_le_bytes(header[4..8].try_into().unwrap()) as usize;
     }
     assert_eq!(next, index);
-    // Rows of 53 bytes as text; here two bytes of tag and time, some three of offset.
+    // A row has 53 bytes as text; here a request has two bytes of tag and time, and about three of
+    // offset.
     assert!(std::fs::metadata(&path).unwrap().len() < 60_000);
 }
 
@@ -268,19 +270,19 @@ fn statistics_serialise_under_the_names_of_the_design() {
     let reader = TraceReader::open(&input, &ReadOptions::default()).unwrap();
     let stat = TraceStat::of(reader, PagingOptions::default()).unwrap();
     let json = serde_json::to_value(&stat).unwrap();
-    // By hand from the example: 12 requests, of which one lies before the partition and one is a
-    // discard; see fuzz/expected/wiscsee.csv.
+    // Worked out by hand from the example: 12 requests, of which one lies before the partition and
+    // one is a discard; see fuzz/expected/wiscsee.csv.
     for (key, value) in [
         ("requests", 12.0),
         ("reads", 4.0),
         ("writes", 7.0),
         ("discards", 1.0),
         ("write_share", 7.0 / 12.0),
-        // Pages 256 to 258, 0, 2^41, 259 to 263.
+        // These are pages 256 to 258, 0, 2^41, and 259 to 263.
         ("pages_written", 10.0),
-        // Page 256; 16 from page 17920; 257 to 259; page -2.
+        // These are page 256, 16 pages from 17920 on, pages 257 to 259, and page -2.
         ("pages_read", 21.0),
-        // 259 is written too, and so are 256 to 258.
+        // Pages 256 to 259 are also written.
         ("pages", 27.0),
         // 1 + 2 + 1 + 1 + 1 + 5 + 1.
         ("page_writes", 12.0),

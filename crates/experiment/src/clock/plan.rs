@@ -141,8 +141,8 @@ impl TimedPlan {
     /// mark at which a collection begins or ends.
     ///
     /// # Errors
-    /// Fails if the planes cannot share the blocks, or if thresholds are out of order or above the spare
-    /// blocks.
+    /// Fails if the planes cannot share the blocks, or if thresholds are out of order or above the
+    /// spare blocks.
     pub fn settings(
         &self,
         geometry: &Geometry,
@@ -223,7 +223,8 @@ impl TimedPlan {
         matches!(self.thresholds[0], Threshold::Share(_))
     }
 
-    /// Returns the erased blocks that each plane keeps, on a drive whose planes have `blocks` blocks.
+    /// Returns the erased blocks that each plane keeps, on a drive whose planes have `blocks`
+    /// blocks.
     pub fn blocks_kept(&self, blocks: u32) -> u32 {
         self.thresholds[0].blocks(1, blocks).max(1)
     }

@@ -353,7 +353,8 @@ impl Experiment {
         (usual.to_string(), length)
     }
 
-    /// Returns every combination of mapping, frontier, allocation, wear levelling, placement and victim.
+    /// Returns every combination of mapping, frontier, allocation, wear levelling, placement and
+    /// victim.
     ///
     /// A mapping that chooses its own blocks is combined with neither a victim policy nor a
     /// frontier.

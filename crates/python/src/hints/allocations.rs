@@ -29,8 +29,8 @@ impl AllocationFollower {
         Ok(Self(Closable::new("follower", follower)))
     }
 
-    /// Waits for this many seconds, and returns the events: time, kind (`next`, `data`, `other`, `freed`,
-    /// `lost`), inode, first block, number of blocks.
+    /// Waits for this many seconds, and returns the events: time, kind (`next`, `data`, `other`,
+    /// `freed`, `lost`), inode, first block, number of blocks.
     fn poll(&self, py: Python<'_>, seconds: f64) -> PyResult<Vec<EventRow>> {
         let timeout = closable::seconds(seconds)?;
         let events = self.0.with(py, |follower| follower.poll(timeout))?.map_err(refused)?;

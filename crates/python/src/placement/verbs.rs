@@ -96,7 +96,8 @@ pub(super) fn call<'py, const N: usize>(
     let mut arguments = [std::ptr::null_mut(); MOST + 1];
     let mut count = 0;
     if let Some(page) = page {
-        // SAFETY: the interpreter is attached; the result is a new reference, or null with an exception.
+        // SAFETY: the interpreter is attached; the result is a new reference, or null with an
+        // exception.
         arguments[1] = unsafe { ffi::PyLong_FromUnsignedLongLong(page.into()) };
         if arguments[1].is_null() {
             return Err(PyErr::fetch(py));

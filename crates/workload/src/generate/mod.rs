@@ -81,8 +81,8 @@ pub fn generators() -> &'static [GeneratorInfo] {
 pub struct GeneratorInfo {
     /// The name that users type.
     pub name: &'static str,
-    /// The parameters of the generator, the common ones included: `stream`, `from` and `to`, and `read`
-    /// and `trim` unless it [decides the operations].
+    /// The parameters of the generator, the common ones included: `stream`, `from` and `to`, and
+    /// `read` and `trim` unless it [decides the operations].
     ///
     /// [decides the operations]: GeneratorInfo::decides_ops
     pub params: &'static [Param],
@@ -97,8 +97,8 @@ impl GeneratorInfo {
         summary(self.source)
     }
 
-    /// Returns `true` if the generator itself decides which commands are reads, and takes no `read` and
-    /// `trim`.
+    /// Returns `true` if the generator itself decides which commands are reads, and takes no `read`
+    /// and `trim`.
     pub fn decides_ops(&self) -> bool {
         !self.params.iter().any(|param| param.name == READ.name)
     }

@@ -1,5 +1,5 @@
-//! A fixed pseudo-random permutation of `0..n` in constant memory, which maps ranks to places on the
-//! drive. It knows nothing of distributions.
+//! A fixed pseudo-random permutation of `0..n` in constant memory, which maps ranks to places on
+//! the drive. It knows nothing of distributions.
 
 use multiversion::multiversion;
 
@@ -204,8 +204,8 @@ mod tests {
     #[test]
     fn neighbours_are_scattered() {
         // In a random permutation, the distance of the images of neighbours is below n/100 with
-        // probability 0.02. For 99 999 pairs the mean is 2000 and the deviation 44; 5 deviations are
-        // allowed here.
+        // probability 0.02. For 99 999 pairs the mean is 2000 and the deviation 44; 5 deviations
+        // are allowed here.
         let places = places(100_000, 0..100_000);
         let near = places.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) < 1000).count();
         assert!((1770..2220).contains(&near), "{near}");

@@ -145,8 +145,8 @@ impl GeneratorSpec {
         Ok(())
     }
 
-    /// Opens the workload over logical pages `0..logical_pages`. It never ends, and is the same for the
-    /// same seed on every machine.
+    /// Opens the workload over logical pages `0..logical_pages`. It never ends, and is the same for
+    /// the same seed on every machine.
     ///
     /// It is an error if there are no logical pages, fewer than [`GeneratorSpec::fixed_pages`], or
     /// too few for the parameters, for example no hot page, or no page of a part of the drive.
@@ -227,8 +227,8 @@ impl GeneratorSpec {
         self.open_on(logical_pages, Fit::new(page_size, request_size)?, seed)
     }
 
-    /// Returns the number of requests of `request_size` bytes that lie side by side on `logical_pages`
-    /// pages of `page_size`.
+    /// Returns the number of requests of `request_size` bytes that lie side by side on
+    /// `logical_pages` pages of `page_size`.
     ///
     /// # Errors
     /// The errors of [`open_sized`](Self::open_sized) that are not errors of [`open`](Self::open).

@@ -1,4 +1,5 @@
-//! Arrival processes: the times at which requests arrive. They know nothing of the requests themselves.
+//! Arrival processes: the times at which requests arrive. They know nothing of the requests
+//! themselves.
 
 use std::fmt;
 
@@ -122,7 +123,8 @@ impl Arrivals {
     /// `bursts:rate=50000,on=2ms,off=8ms` or `closed:threads=8,think=0us`.
     ///
     /// # Errors
-    /// The name or a parameter is unknown, a value lacks its unit or is out of range, or a mean is 0.
+    /// The name or a parameter is unknown, a value lacks its unit or is out of range, or a mean is
+    /// 0.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let mut spec = Spec::parse(text)?;
         let Some(info) = ARRIVALS.iter().find(|info| info.name == spec.name) else {

@@ -44,8 +44,8 @@ impl Distribution {
     /// Parses `LAW:VALUE[:VALUE]`, the value of the parameter `name`.
     ///
     /// # Errors
-    /// The law is unknown, there are too few or too many values, or a value lacks its unit or is out of
-    /// range.
+    /// The law is unknown, there are too few or too many values, or a value lacks its unit or is
+    /// out of range.
     pub fn parse(name: &str, text: &str, quantity: Quantity) -> Result<Self, SpecError> {
         let mut pieces = text.split(':').map(str::trim);
         let law = pieces.next().unwrap_or_default();

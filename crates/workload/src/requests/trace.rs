@@ -186,7 +186,8 @@ impl TimedTrace {
         Self { requests, changes, waits: None, ..self.clone() }
     }
 
-    /// Returns the answers that the host of the recording waited for, on a drive of `logical_pages` pages.
+    /// Returns the answers that the host of the recording waited for, on a drive of `logical_pages`
+    /// pages.
     ///
     /// # Errors
     /// No request has the time of its answer, or the drive is too small for some requests.

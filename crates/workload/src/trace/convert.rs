@@ -16,8 +16,8 @@ use crate::Op;
 /// store all properties of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Property {
-    /// The size of the drive that the trace was recorded from. With it, pages keep their numbers in a
-    /// replay.
+    /// The size of the drive that the trace was recorded from. With it, pages keep their numbers in
+    /// a replay.
     DriveSize,
     /// The requests are a program's references to memory.
     References,

@@ -3,8 +3,8 @@
 /// The shares of all accesses that are reported, in percent.
 pub(crate) const SHARES: [u64; 4] = [20, 40, 60, 80];
 
-/// Returns the smallest part of the accessed pages, in percent, that receives 20, 40, 60 and 80% of the
-/// accesses. `counts` has the number of accesses of each page (Van Houdt 2013, Table 3).
+/// Returns the smallest part of the accessed pages, in percent, that receives 20, 40, 60 and 80% of
+/// the accesses. `counts` has the number of accesses of each page (Van Houdt 2013, Table 3).
 pub(crate) fn locality(mut counts: Vec<u32>) -> [f64; 4] {
     counts.sort_unstable_by(|a, b| b.cmp(a));
     let total: u64 = counts.iter().map(|&count| u64::from(count)).sum();

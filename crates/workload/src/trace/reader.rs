@@ -83,7 +83,8 @@ impl TraceReader {
     /// Opens a trace file, plain or compressed.
     ///
     /// # Errors
-    /// The file cannot be opened or is empty, or its format is unknown, unclear or not the chosen one.
+    /// The file cannot be opened or is empty, or its format is unknown, unclear or not the chosen
+    /// one.
     pub fn open(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self, TraceError> {
         Self::open_with(path, options, |_| true)
     }

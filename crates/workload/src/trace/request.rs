@@ -18,7 +18,8 @@ pub struct Request {
     pub offset: i64,
     /// The number of bytes, which may be 0.
     pub size: u64,
-    /// The device, by its number in the trace or as [`DeviceNumbers`](super::DeviceNumbers) chooses.
+    /// The device, by its number in the trace or as [`DeviceNumbers`](super::DeviceNumbers)
+    /// chooses.
     pub device: u32,
     /// The operation.
     pub op: Op,

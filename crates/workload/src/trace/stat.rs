@@ -77,8 +77,8 @@ pub struct TraceStat {
     pub page_write_percent: f64,
     /// The share of distinct pages that are only read, in percent: `%LBA_RO` of that paper.
     pub read_only_percent: f64,
-    /// The smallest part of the distinct pages, in percent, that receives 20, 40, 60 and 80% of the page
-    /// requests: Table 3 of that paper.
+    /// The smallest part of the distinct pages, in percent, that receives 20, 40, 60 and 80% of the
+    /// page requests: Table 3 of that paper.
     pub locality_percent: [f64; 4],
     /// The requests by stream, if any request has a stream: the streams in the order of their
     /// numbers, then the requests without a stream if there are any.

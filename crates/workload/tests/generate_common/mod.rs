@@ -37,8 +37,9 @@ pub fn counts(drawn: &[u32], pages: u32) -> Vec<u64> {
     counts
 }
 
-/// Fails unless `counts` are plausible for draws with the probabilities `exact` (which sum to 1):
-/// Pearson's chi-square against its 0.1% point. Neighbours are pooled until each cell expects 20.
+/// Fails unless `counts` are plausible for draws with the probabilities `exact`, which sum to 1:
+/// Pearson's chi-square must be below its 0.1% point. Neighbouring pages are combined until each
+/// cell expects 20 draws.
 #[allow(dead_code)]
 pub fn assert_distributed(what: &str, counts: &[u64], exact: &[f64]) {
     assert_eq!(counts.len(), exact.len(), "{what}");
@@ -60,7 +61,7 @@ pub fn assert_distributed(what: &str, counts: &[u64], exact: &[f64]) {
         None => panic!("{what}: too few draws"),
     }
     if cells.len() == 1 {
-        return; // one page gets all but next to nothing: nothing to compare
+        return; // nearly all draws are of one page: nothing to compare
     }
     let chi: f64 =
         cells.iter().map(|(found, expected)| (found - expected).powi(2) / expected).sum();

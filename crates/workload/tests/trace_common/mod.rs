@@ -1,4 +1,4 @@
-//! Helpers that the trace tests share: the corpus of made-up traces, and reading from memory.
+//! Helpers that the trace tests share: the corpus of invented traces, and reading from memory.
 #![allow(dead_code)]
 
 use std::io::Cursor;
@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use flashgc_workload::Op;
 use flashgc_workload::trace::{ReadOptions, Request, TraceError, TraceReader};
 
-/// Returns the folder of the fuzzing corpus, which these tests read too.
+/// Returns the folder of fuzzing data, whose corpus these tests also read.
 pub fn fuzz_folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
 }
 
-/// Returns every corpus file: format (or `packed`), file name, content.
+/// Returns every corpus file: its format (or `packed`), its name and its content.
 pub fn corpus() -> Vec<(String, String, Vec<u8>)> {
     let mut files = Vec::new();
     for folder in std::fs::read_dir(fuzz_folder().join("corpus")).unwrap() {

@@ -1,4 +1,5 @@
-//! The binary files of Linux blktrace: one for each CPU, or merged by `blkparse -d`. Decodes records.
+//! The binary files of Linux blktrace: one for each CPU, or merged by `blkparse -d`. Decodes
+//! records.
 
 use super::events::{Flushes, Requeues};
 use super::records::{BadValue, ByteOrder, RecordFormat, Records, fetch_again};
