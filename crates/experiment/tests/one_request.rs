@@ -19,7 +19,6 @@
 //!   are never in progress at once.
 //! - With hints or a cache, a map on flash must fit into memory. Otherwise two look-ups would be in
 //!   progress at once, for a hint and a request, or two for one request of a cache.
-//! way at once.
 
 use std::path::Path;
 use std::sync::Arc;

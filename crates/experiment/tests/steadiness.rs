@@ -1,5 +1,5 @@
-//! Whether runs are steady: bursts, the time for a request, SNIA's rule, and the spare space that
-//! collections can use.
+//! Tests whether runs are steady: bursts, the time for a request, SNIA's rule, and the spare space
+//! that collections can use.
 
 use std::sync::Arc;
 

@@ -289,7 +289,7 @@ fn word<T: Clone>(what: &str, text: &str, known: &[(&str, T)]) -> PyResult<T> {
     })
 }
 
-/// Reads a workload as `flashgc run` does; models know the page frequencies of some.
+/// Parses a workload like `flashgc run`. Models know the page frequencies of only some workloads.
 fn workload(query: &mut Query, text: &str) -> PyResult<()> {
     let wrong = |message: String, hint: &str| {
         errors::config(SpecError::new(format!("workload: {message}"), hint))

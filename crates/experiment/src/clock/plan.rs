@@ -1,4 +1,4 @@
-//! The way from the options of a timed drive to its [`Settings`].
+//! Converts the options of a timed drive to its [`Settings`].
 
 use flashgc_base::naming::{choice, option, subject};
 use flashgc_base::spec::{SpecError, count};

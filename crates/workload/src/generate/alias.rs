@@ -4,6 +4,7 @@
 use std::hint::select_unpredictable;
 
 /// A table of outcomes `0..weights.len()`, drawn by their weights.
+///
 /// The table is computed in whole numbers, without rounding, except for the last step. That step
 /// keeps 32 bits of each threshold, so the probability of any set of outcomes is off by at most
 /// 2^-33.

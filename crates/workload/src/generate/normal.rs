@@ -1,9 +1,9 @@
 //! Normal: commands cluster around the middle of the addresses as a bell curve.
 //!
-//! A page is floor(x), where x is normal with mean U/2, cut to [0, U): P(page) = (Phi((page + 1 -
-//! U/2) / sigma) - Phi((page - U/2) / sigma)) / (2 Phi(U / 2 sigma) - 1). sigma is chosen so that
-//! the central share `hot` of the addresses gets the share 1 - hot of the commands: hot = 0.15
-//! means 85% to the middle 15%; 0.5 is uniform.
+//! A page is floor(x), where x is normal with mean U/2, cut to [0, U):
+//! P(page) = (Phi((page + 1 - U/2) / sigma) - Phi((page - U/2) / sigma)) / (2 Phi(U / 2 sigma) - 1).
+//! sigma is chosen so that the central share `hot` of the addresses gets the share 1 - hot of the
+//! commands: hot = 0.15 means 85% to the middle 15%; 0.5 is uniform.
 //!
 //! The draw is exact except for pages more than 10 sigma from the middle, which together have a
 //! probability below 2^-75. An alias table gives a strip of the curve by its highest density, and a

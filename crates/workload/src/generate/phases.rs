@@ -2,10 +2,10 @@
 //!
 //! At any time the working set has S = max(1, round(set U)) of the U pages. Every command goes to a
 //! page of the set; the probability of the page of rank k is proportional to 1/k^theta. A phase
-//! lasts for a geometrically distributed number of commands with mean `length`. Then round((1 -
-//! keep) S) random members of the set give their ranks to pages drawn from outside. P(page of rank
-//! k | in the set) = k^-theta / (1^-theta + ... + S^-theta); P(page | not in it) = 0. Over many
-//! phases every page is as likely as any other.
+//! lasts for a geometrically distributed number of commands with mean `length`. Then
+//! round((1 - keep) S) random members of the set give their ranks to pages drawn from outside.
+//! P(page of rank k | in the set) = k^-theta / (1^-theta + ... + S^-theta); P(page | not in it) = 0.
+//! Over many phases every page is as likely as any other.
 //!
 //! A program's memory has pages that are only read and pages that are written. A mixture of two
 //! working sets models both, such as `0.7*phases:set=0.1,read=1 + 0.3*phases:set=0.05`; their

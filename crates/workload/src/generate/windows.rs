@@ -1,15 +1,14 @@
 //! Windows of activity: classes of pages as in `classes`, of which a part is requested at a time.
 //!
-//! In a trace most pages are hot for a while and cold after. Here a window lies on each class. It
-//! covers the share `active` of the class, at least one region, and moves through the class once in
-//! `period` commands, by whole regions of `region` pages; behind the last page comes the first. A
-//! command goes to a class by its share, and there to any page of the window: P(page) = share of
-//! its class / pages of its window if the page is in the window, else 0. Over a whole period every
-//! page of a class is about as likely as any other. With active=1 it draws as `classes` without
-//! scatter does.
+//! In a trace most pages are hot for a while and cold after. Here a window lies on each class. It covers the
+//! share `active` of the class, at least one region, and moves through the class once in `period` commands,
+//! by whole regions of `region` pages; behind the last page comes the first. A command goes to a class by its
+//! share, and there to any page of the window: P(page) = share of its class / pages of its window if the page
+//! is in the window, else 0. Over a whole period every page of a class is about as likely as any other. With
+//! active=1 it draws as `classes` without scatter does.
 //!
-//! The classes follow each other from page 0, so that data at rest lie together. In a mixture each
-//! part counts its own commands: give each a period in proportion to its weight.
+//! The classes follow each other from page 0, so that data at rest lie together. In a mixture each part counts
+//! its own commands: give each a period in proportion to its weight.
 //!
 //! # Cost
 //!
@@ -17,8 +16,8 @@
 //!
 //! # Source
 //!
-//! Ours. Static popularity misses what traces show: two write frontiers and a memory of former
-//! choices gain from change over time (Van Houdt, ValueTools 2013, Tables 4 and 5, on traces).
+//! Ours. Static popularity misses what traces show: two write frontiers and a memory of former choices gain from
+//! change over time (Van Houdt, ValueTools 2013, Tables 4 and 5, on traces).
 
 use std::sync::Arc;
 

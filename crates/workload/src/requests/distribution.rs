@@ -18,7 +18,7 @@ pub struct Distribution {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Law {
-    /// The same value for every draw.
+    /// A constant: every draw has this value.
     Constant { value: f64 },
     /// Evenly distributed values between `low` and `high`.
     Uniform { low: f64, high: f64 },

@@ -8,10 +8,10 @@
 //! # Adding a field of a recording
 //!
 //! 1. In `request.rs`, a field of [`Request`] with its value in `Request::default`, a constant of
-//! [`Fields`] with the next bit, and an entry of `FIELDS`: the word in messages, the version of the
-//! native format, its coding, the columns of the normalised CSV with their reader and writer, the
-//! statistic, and whether replays depend
-//!    on it. `CSV_COLUMNS` and `CSV_DETECTION` beside it describe the columns.
+//!    [`Fields`] with the next bit, and an entry of `FIELDS`: the word in messages, the version of
+//!    the native format, its coding, the columns of the normalised CSV with their reader and
+//!    writer, the statistic, and whether replays depend on it. `CSV_COLUMNS` and `CSV_DETECTION` in
+//!    the same file describe the columns.
 //! 2. Its source: `crates/device/src/recording.rs`, or the reader of a format that has it.
 //! 3. `docs/trace-formats.md`, and the change log.
 //!
