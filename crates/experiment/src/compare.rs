@@ -27,12 +27,12 @@ pub enum Basis {
     None,
 }
 
-/// One result's place among those it was compared with.
+/// The place of one result in a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rank {
-    /// The index into the results compared.
+    /// The index of the result in the list of compared results.
     pub index: usize,
-    /// The place in the order; 1 has the least figure ([`RunResult::figure`]).
+    /// The place in the order; place 1 has the smallest figure ([`RunResult::figure`]).
     pub place: usize,
     /// The figure divided by the smallest one: "1.21x more writes". NaN without a figure.
     pub ratio: f64,

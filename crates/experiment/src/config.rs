@@ -36,14 +36,15 @@ pub struct Outside {
 /// A configuration that is checked and resolved: defaults, sizes and specs are filled in.
 #[derive(Clone)]
 pub struct Resolved {
-    /// The configuration, with every spec written out in full.
+    /// The configuration, with every spec in full.
     pub config: RunConfig,
     /// The drive's shape.
     pub geometry: Geometry,
     /// The number of blocks in the configuration, or the number that the pages of a trace need, if
     /// it was rounded up for the planes.
     pub blocks_asked: Option<u32>,
-    /// `true` if the size of the drive and that of its blocks were chosen for the pages of a trace.
+    /// `true` if the size of the drive and the size of its blocks were chosen for the pages of a
+    /// trace.
     pub is_fitted: bool,
     /// `true` if the configuration gives the number of blocks, and not a capacity or a trace that
     /// determines it.
@@ -58,7 +59,7 @@ pub struct Resolved {
     pub streams: Option<Arc<StreamRanges>>,
     /// The times for which operations keep the flash busy; `None` if they are not given.
     pub times: Option<Times>,
-    /// `true` if the runs go on until a failure instead of for a length.
+    /// `true` if the runs end with a failure and not after a length.
     pub until_failure: bool,
     /// The host between the workload and the drive.
     pub host: Option<HostSpec>,
@@ -256,7 +257,7 @@ impl Resolved {
         self.victim.as_ref().ok_or_else(missing)
     }
 
-    /// Returns two flags: the host gives the drive hints, and the drive uses them.
+    /// Returns two flags: whether the host gives hints, and whether the drive uses hints.
     pub fn hints(&self) -> (bool, bool) {
         let gives_hints = self.host.as_ref().is_some_and(|host| !host.hints().is_none());
         let asks = self.victim.as_ref().is_some_and(Victim::asks_for_zombies);

@@ -23,7 +23,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// The number of parts that one run counts for in `done`.
+    /// The number of parts of one run in `done`.
     pub const RUN: u64 = 1 << 20;
 
     pub(crate) fn is_cancelled(&self) -> bool {

@@ -13,7 +13,8 @@ use flashgc_host::HostCounts;
 use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The counts of a drive, and of the host before it. Those that a drive does not have are `None`.
+/// The counts of a drive, and of the host in front of it. Counts that the drive does not have are
+/// `None`.
 #[derive(Clone, Default, Counts, Value)]
 pub(crate) struct Counted {
     /// The counts of the map.

@@ -37,7 +37,7 @@ pub struct Judgement {
 }
 
 impl DriveUse {
-    /// Judges the use by the rules of simulated drives.
+    /// Judges the use by the rules for simulated drives.
     pub fn judged(&self) -> Judgement {
         let parts: Vec<Interval> =
             self.parts.iter().map(|&(host, programs)| Interval::of_pages(host, programs)).collect();

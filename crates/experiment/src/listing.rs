@@ -96,7 +96,7 @@ pub fn everything() -> Value {
     })
 }
 
-/// Returns the counts of results, under the names of their Python classes.
+/// Returns the declared counts of results, by the names of their Python classes.
 fn counts() -> Value {
     fn named<T: Listed>(name: &str) -> Value {
         let kind = type_name::<T>();

@@ -5,7 +5,7 @@ use flashgc_drive::stats::Interval;
 
 use crate::config::Resolved;
 
-/// The number of batches that one run's measured part is cut into for its confidence interval.
+/// The measured part of one run is cut into this number of batches for its confidence interval.
 pub(crate) const BATCHES: usize = 20;
 
 /// Returns the intervals of a run that count: all that were measured, or only the second half.

@@ -17,7 +17,7 @@ struct Group {
     bytes: u64,
     /// The number of threads that may each hold as many bytes.
     threads: u64,
-    /// The number of runs that `bytes` are for.
+    /// The number of runs whose drives need `bytes`.
     runs: u64,
 }
 

@@ -127,7 +127,7 @@ impl Resolved {
         Ok(resolved)
     }
 
-    /// Returns the configuration with every spec written out in full.
+    /// Returns the configuration with every spec in full.
     fn canonical(&self) -> RunConfig {
         let config = &self.config;
         let physical = self.geometry.physical_pages() * u64::from(config.unit());
@@ -221,7 +221,7 @@ struct Course {
 }
 
 impl Course {
-    /// Returns the course of a drive without a clock.
+    /// Returns the course of the runs of a drive without a clock.
     fn new(
         config: &RunConfig,
         specs: &Specs,

@@ -110,7 +110,7 @@ pub struct RunResult {
     pub steadiness: Steadiness,
     /// `true` if the runs were stopped before their end.
     pub interrupted: bool,
-    /// The claims that a reader should know before using the figure.
+    /// The findings that a reader should know before using the figure.
     #[serde(default)]
     pub findings: Vec<Finding>,
     /// The course of the first run.
@@ -130,7 +130,7 @@ pub struct RunResult {
     /// `None` unless the drive has more, so that every plane has the same number.
     #[serde(default)]
     pub blocks_asked: Option<u32>,
-    /// The configuration in full.
+    /// The configuration, with the drive's shape.
     pub config: FullConfig,
     /// The version of flashgc.
     pub version: String,

@@ -26,7 +26,7 @@ use crate::worn::{Erases, Worn, tally};
 /// The number of intervals of the warm-up, for the plot of how the drive settles.
 const WARMUP_INTERVALS: u64 = 40;
 
-/// A run under way.
+/// A run that has begun, with its drive.
 pub(crate) struct Run {
     driver: Driver,
     unit: Unit,

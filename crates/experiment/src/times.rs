@@ -126,7 +126,7 @@ impl Times {
     }
 }
 
-/// Writes the times as they can be typed, each in microseconds.
+/// Writes the times in a form that users can type, each in microseconds.
 impl fmt::Display for Times {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let us = |ns: u64| ns as f64 / 1e3;
@@ -220,7 +220,8 @@ mod tests {
             trimmed_pages: 9,
         };
         let busy = Busy::new(&times, &work(counters, 5));
-        // 10 writes of 820 us and 5 reads of 80 us; 6 copies of 60 + 40 + 800 us, 2 erases.
+        // The work is 10 writes of 820 us, 5 reads of 80 us, 6 copies of 60 + 40 + 800 us, and 2
+        // erases.
         assert_eq!(busy.host_seconds, 8.6e-3);
         assert_eq!(busy.collection_seconds, 8.4e-3);
         assert_eq!(busy.total_seconds, 17e-3);
@@ -234,7 +235,7 @@ mod tests {
         let with = Times::parse("read=60us,program=800us,erase=1.5ms,command=1us").unwrap();
         let counters =
             Counters { host_pages: 10, copied_pages: 6, erases: 2, ..Counters::default() };
-        // 5 reads and 10 writes; 6 copies of two each, 2 erases: 29 commands of 1 us.
+        // 5 reads, 10 writes, 6 copies with two commands each and 2 erases are 29 commands of 1 us.
         let none = Times::parse("read=60us,program=800us,erase=1.5ms").unwrap();
         let work = work(counters, 5);
         assert_eq!(with.total(&work) - none.total(&work), 29_000);

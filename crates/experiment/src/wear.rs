@@ -16,7 +16,7 @@ use crate::worn::Erases;
 const SERVICE_YEARS: f64 = 5.0;
 const DAYS_A_YEAR: f64 = 365.0;
 
-/// The most bins of a histogram of erase counts.
+/// The largest number of bins of a histogram of erase counts.
 const BINS: u32 = 64;
 
 /// Returns a histogram of these tallies, in bins of equal width: the smallest number of erases of
@@ -235,7 +235,7 @@ mod tests {
         let of = |count| thinned(count).collect::<Vec<_>>();
         assert_eq!((of(0), of(1), of(3)), (vec![], vec![1], vec![1, 2, 3]));
         assert_eq!(of(128), (1..=128).collect::<Vec<_>>());
-        // 127 steps of 2 from 1.
+        // The points are 1 and 127 steps of 2 from there.
         assert_eq!(of(255), (0..128).map(|step| 1 + 2 * step).collect::<Vec<_>>());
         assert_eq!(of(1_000_000).last(), Some(&1_000_000));
     }
@@ -248,7 +248,7 @@ mod tests {
         let bins = of(&counts);
         assert!(bins.len() <= BINS as usize);
         assert_eq!(bins.iter().map(|&(_, blocks)| blocks).sum::<u64>(), 1000);
-        // 500 counts, 8 a bin, two blocks each.
+        // There are 500 numbers of erases, 8 in each bin, with two blocks each.
         assert_eq!((bins[0], bins[62]), ((100, 16), (596, 8)));
         assert_eq!(of(&[4; 9]), [(4, 9)]);
     }
@@ -258,7 +258,7 @@ mod tests {
         let drives = [tally(&[3, 5, 3]), tally(&[1, 3])];
         let bins = histogram(drives.iter().flatten());
         assert_eq!(bins, [(1, 1), (2, 0), (3, 3), (4, 0), (5, 1)]);
-        // (3 + 5 + 3 + 1 + 3) / 5.
+        // The mean is (3 + 5 + 3 + 1 + 3) / 5.
         let blocks: u64 = bins.iter().map(|&(_, blocks)| blocks).sum();
         let erases: u64 = bins.iter().map(|&(erases, blocks)| u64::from(erases) * blocks).sum();
         assert_eq!((blocks, erases), (5, 15));

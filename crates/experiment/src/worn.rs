@@ -108,7 +108,7 @@ mod tests {
         assert_eq!((erases.min, erases.max), (1, 7));
         assert_eq!(erases.cv, Some(5f64.sqrt() / 4.0));
         assert_eq!(erases.gini, Some(0.3125));
-        // One block of n has all: (n - 1) / n.
+        // If one of n blocks has all erases, the coefficient is (n - 1) / n.
         assert_eq!(Erases::of(&[0, 0, 0, 8]).gini, Some(0.75));
         assert_eq!(Erases::of(&[5, 5, 5]).gini, Some(0.0));
         let new = Erases::of(&[0, 0]);
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn deciles_are_what_tenths_of_the_blocks_do_not_exceed() {
-        // 20 blocks with 1 to 20 erases, in any order: 2 of them in each tenth.
+        // 20 blocks have 1 to 20 erases, in any order: each tenth has 2 blocks.
         let counts: Vec<u32> = (0..20).map(|block| (block * 7) % 20 + 1).collect();
         assert_eq!(deciles(&counts), [1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20]);
         assert_eq!(deciles(&[3, 1]), [1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3]);

@@ -260,12 +260,12 @@ fn every_key_in_a_message_is_one_of_an_option() {
     assert!(keys > 100, "{keys}");
 }
 
-/// Returns a source of a program without its tests.
+/// Returns the source of a program without its tests.
 fn before_tests(source: &str) -> &str {
     source.split("\n#[cfg(test)]\nmod ").next().unwrap()
 }
 
-/// Returns the texts between quotes in the source of a program, before its tests.
+/// Returns the string literals in the source of a program, without its tests.
 fn literals(source: &str) -> Vec<&str> {
     let source = before_tests(source);
     let (mut found, mut at) = (Vec::new(), 0);

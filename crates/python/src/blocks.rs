@@ -21,7 +21,7 @@ use pyo3::{ffi, intern};
 pub(crate) struct LentMemory {
     start: AtomicPtr<c_void>,
     bytes: isize,
-    /// Shared by all views of the table; dropped with the last of them.
+    /// Keeps the columns alive. All views of the table share it; it is dropped with the last view.
     _columns: Keeper,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Blocks {
     /// Function that takes a block number and returns `valid[block]` as a plain integer.
     #[pyo3(get)]
     count: Py<PyAny>,
-    /// numpy uint32, one entry a block: times it has been erased.
+    /// numpy uint32, one entry a block: the number of its erases.
     #[pyo3(get)]
     erases: Py<PyAny>,
     /// numpy uint8, one entry a block: the class for which it was opened last; 255 without a
@@ -95,7 +95,7 @@ pub(crate) struct Blocks {
     candidates: AtomicU32,
     clock: AtomicU64,
     host_clock: AtomicU64,
-    /// Set while a pick is under way, null otherwise.
+    /// The table during a pick; null otherwise.
     table: AtomicPtr<BlockTable>,
     rng: AtomicPtr<Stream>,
 }
@@ -203,8 +203,8 @@ impl Blocks {
         if table.is_null() {
             return Err(PyRuntimeError::new_err("blocks.draw works only inside a pick"));
         }
-        // SAFETY: both are set only while a pick is under way, from references that live as long
-        // as it does; the interpreter's lock is held, so no other draw has the stream.
+        // SAFETY: both are set only during a pick, from references that live as long as the pick.
+        // The interpreter's lock is held, so no other draw uses the stream.
         let (table, rng) = unsafe { (&*table, &mut *rng) };
         if table.candidates() == 0 {
             return Err(PyValueError::new_err("there is no candidate to draw"));

@@ -115,7 +115,7 @@ pub(crate) fn check_stored(given: Given, places: At) -> PyResult<()> {
     Ok(asked_for(given, places).check_stored().map_err(Refused)?)
 }
 
-/// Refuses options that a clock beside a stored drive cannot have.
+/// Refuses options that the clock of a stored drive cannot have.
 #[pyfunction]
 pub(crate) fn check_clock(given: Given, places: At) -> PyResult<()> {
     Ok(asked_for(given, places).check_clock().map_err(Refused)?)

@@ -230,7 +230,7 @@ impl Grid {
     }
 }
 
-/// The model called `name`; an unknown one is an error with a suggestion.
+/// Returns the model called `name`. For an unknown name, the error has a suggestion.
 fn find(name: &str) -> PyResult<&'static ModelInfo> {
     models().iter().find(|info| info.name == name).ok_or_else(|| {
         let hint = suggest(name, models().iter().map(|info| info.name));

@@ -53,7 +53,7 @@ fn collect(
     }
 }
 
-/// Line and column of a byte of `text`, both from 1.
+/// Returns the line and the column of a byte of `text`, both from 1.
 fn place(text: &str, byte: usize) -> (usize, usize) {
     let before = text.get(..byte).unwrap_or(text);
     let line = before.matches('\n').count() + 1;

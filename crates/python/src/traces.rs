@@ -40,7 +40,7 @@ pub(crate) fn trace_formats() -> String {
     json!(format::FORMATS.iter().map(entry).collect::<Vec<_>>()).to_string()
 }
 
-/// The layouts that ship, as JSON.
+/// The built-in layouts, as JSON.
 #[pyfunction]
 pub(crate) fn trace_layouts() -> String {
     let entry = |shipped: &Shipped| {

@@ -1,4 +1,4 @@
-//! Batches of page commands, which a workload hands to a drive.
+//! Batches of page commands, which a drive reads from a workload.
 
 use std::ops::Range;
 
@@ -41,7 +41,7 @@ impl Op {
 /// A hint of the host on a page in its cache. A hint is not a command of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Value)]
 pub struct Hint {
-    /// The number of the command before which the host gives the hint.
+    /// The number of the command that follows the hint.
     pub before: u32,
     /// The page that the hint is about.
     pub page: u32,
@@ -50,7 +50,7 @@ pub struct Hint {
 }
 
 impl Hint {
-    /// Makes a hint that the host will write `page` soon.
+    /// Makes a hint that the host will write `page` soon, given before command number `before`.
     pub fn new(before: u32, page: u32) -> Self {
         Self { before, page, is_taken_back: false }
     }

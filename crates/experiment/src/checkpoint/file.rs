@@ -18,19 +18,19 @@ use flashgc_base::snapshot::{FORMAT, Fault, Reader, Value, Writer};
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 const MAGIC: &[u8; 8] = b"flashgcC";
-/// The bytes of a slot before its content.
+/// The number of bytes of a slot before its content.
 const SLOT: usize = 25;
 
-/// The content of a slot.
+/// The kind of content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub(super) enum SlotKind {
-    /// A run that is under way.
+    /// The state of a run that has not ended.
     UnderWay,
     /// The figures of a finished run.
     Done,
 }
 
-/// One run in a file.
+/// The entry of one run in a checkpoint file.
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
     pub(super) index: u32,
@@ -75,7 +75,7 @@ fn damaged() -> Fault {
     Fault::new("it is damaged; hint: run anew")
 }
 
-/// Returns the fault that stopped reading or writing, in words.
+/// Converts an I/O error to a fault with a text for users.
 pub(super) fn text(error: io::Error) -> Fault {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => damaged(),

@@ -163,7 +163,7 @@ pub struct Keeper {
 pub(crate) enum Restored {
     /// Nothing is stored: the run begins anew.
     Nothing,
-    /// The run was under way, and has been restored.
+    /// The run had not ended, and has been restored.
     UnderWay,
     /// The run was done.
     Done,

@@ -21,7 +21,7 @@ use crate::times::Times;
 /// for copies.
 const LEAST_PACED: u32 = 3;
 
-/// A [`TimedConfig`] with everything in it checked, for a drive whose size is not yet known.
+/// A checked [`TimedConfig`], for a drive whose size is not known yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimedPlan {
     /// The properties of the flash.
@@ -268,10 +268,10 @@ mod tests {
         };
         assert_eq!(of("2", "0", "plane"), (2, 2, 0));
         assert_eq!(of("2", "1", "channel"), (16, 16, 8));
-        // 5% of 256 is 12.8, a fifth of that 2.56.
+        // 5% of 256 blocks are 12.8, and 1% are 2.56; both are rounded.
         assert_eq!(of("5%", "1%", "channel"), (13, 13, 3));
         assert_eq!(of("5%", "0", "drive"), (102, 102, 0));
-        // A small share of a small plane is one block still.
+        // A small share of a small plane is still one block.
         assert_eq!(of("1%", "0", "plane"), (1, 1, 0));
         let error = settings(&config("1", "2", "plane"), 2048).unwrap_err();
         assert!(error.contains("expected hard <= low <= high"), "{error}");
@@ -284,7 +284,8 @@ mod tests {
 
     #[test]
     fn a_threshold_above_the_spare_space_is_refused_with_the_name_of_the_option() {
-        // 160 blocks of 64 pages with 15% spare: 8704 pages fill 136 blocks, 24 are left.
+        // There are 160 blocks of 64 pages, 15% of them spare: 8704 pages fill 136 blocks, and 24
+        // are left.
         let config =
             |high: &str| TimedConfig { gc_high: Some(high.into()), ..TimedConfig::default() };
         assert_eq!(settings(&config("23"), 160).unwrap().collecting.high, 23);

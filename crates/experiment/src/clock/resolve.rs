@@ -25,7 +25,7 @@ const MOST_SETTLING: u64 = 20;
 /// A timed drive and its runs, checked and resolved.
 #[derive(Clone)]
 pub(crate) struct Timed {
-    /// The plan as the configuration gives it.
+    /// The plan from the configuration.
     pub plan: TimedPlan,
     /// The settings of the drive.
     pub settings: Settings,
@@ -34,22 +34,22 @@ pub(crate) struct Timed {
     pub precondition: u64,
     /// `true` if the writes before the clock end when the drive has settled.
     pub settles: bool,
-    /// The requests that are not measured.
+    /// The number of requests that are not measured.
     pub warmup: u64,
-    /// The requests of the run, warm-up included.
+    /// The number of requests of the run, warm-up included.
     pub requests: u64,
-    /// The replays of a trace; `None` for generators.
+    /// The number of replays of a trace; `None` for generators.
     pub passes: Option<u64>,
     /// The tenants; empty unless several share the drive.
     pub tenants: Arc<[Tenant]>,
     /// The number of requests of each class in one round of arbitration.
     pub weights: ClassWeights,
-    /// The window in which the first run keeps a timeline.
+    /// The time window in which the first run records a timeline.
     pub timeline: Option<Window>,
     /// The file of trace events of the first run, and the begin and the end of their window in
     /// nanoseconds.
     pub trace_events: Option<(String, u64, u64)>,
-    /// `true` if the operations of the die of each slowest request are kept.
+    /// `true` if the operations of the die are recorded for each slowest request.
     pub keeps_operations: bool,
 }
 
@@ -141,7 +141,7 @@ impl Timed {
         Frontier::parse(&format!("pool:low={kept}"))
     }
 
-    /// Returns the configuration of the clock, every spec written out in full.
+    /// Returns the configuration of the clock, with every spec in full.
     pub(crate) fn canonical(&self, timed: &TimedConfig, source: &dyn Source) -> TimedConfig {
         let full = |(tenant, requests): (&Tenant, &Requests)| match requests {
             Requests::Trace(_) | Requests::Live(_) => tenant.spec.to_string(),
@@ -176,7 +176,7 @@ fn tenants(
     tenants::resolve(timed, space, config.units_per_block(), source)
 }
 
-/// Returns the workload as requests with times.
+/// Returns the requests with times of the workload. It is an error if it has none.
 fn requests(source: &dyn Source) -> Result<&Requests, SpecError> {
     source.requests().ok_or_else(|| {
         SpecError::new(

@@ -37,7 +37,7 @@ fn most_before(pages: u64) -> u64 {
 const LEAST_BEHIND: u64 = 1000;
 const SHARE_BEHIND: u64 = 10;
 
-/// A drive with a clock. Its run saves the public values.
+/// A drive with a clock. The run that owns it saves the public fields.
 #[derive(State)]
 pub(crate) struct Clocked {
     #[snapshot(state)]
@@ -62,7 +62,7 @@ pub(crate) struct Clocked {
     /// The bytes of a mapping unit.
     #[snapshot(skip)]
     unit: u32,
-    /// The number of the run.
+    /// The number of the run, from 0.
     #[snapshot(skip)]
     index: u32,
     /// `true` if the writes before the clock end when the drive has settled.
@@ -353,7 +353,7 @@ mod tests {
         assert!(behind(1002, 10_010, true).is_some());
         // A closed loop waits for its drive, so it is never overloaded.
         assert_eq!(behind(1500, 2000, false), None);
-        // 3000 come in 2 s and are served in 4 s.
+        // 3000 requests arrive in 2 s and are served in 4 s.
         let overload = behind(1500, 3000, true).unwrap();
         assert_eq!((overload.offered_per_second, overload.sustainable_per_second), (1500.0, 750.0));
         assert_eq!((overload.outstanding, overload.is_cut_short), (1500, false));

@@ -110,7 +110,7 @@ impl Simulated {
         }
     }
 
-    /// Returns the nanoseconds since the start.
+    /// Returns the simulated time in nanoseconds since the start.
     pub fn now(&self) -> u64 {
         both!(self, drive => drive.now())
     }
@@ -170,7 +170,7 @@ impl Simulated {
         both!(self, drive => drive.map_bytes())
     }
 
-    /// Returns the counts of the host's commands beside the pages that it wrote.
+    /// Returns the counts of the host's commands other than page writes.
     pub fn commands(&mut self) -> HostCommands {
         both!(self, drive => drive.commands())
     }

@@ -34,14 +34,14 @@ pub struct OptionInfo {
     pub kind: Kind,
     /// The name of the value in help texts.
     pub metavar: &'static str,
-    /// The default as typed, or in words; empty if there is none.
+    /// The default as typed, or a description of it; empty if there is none.
     pub default: &'static str,
     /// The circumstances in which the default is another one.
     pub cases: &'static [(Case, &'static str)],
     /// The meaning and the effect of the option, in plain sentences. `{words}` stands for the
     /// words, `{other_key}` for another option's name.
     pub help: &'static str,
-    /// A value worth showing; may be empty.
+    /// An example of a value; may be empty.
     pub example: &'static str,
     /// `true` if a plain number is refused, because users would expect another unit.
     pub needs_unit: bool,
@@ -115,8 +115,8 @@ impl OptionInfo {
         }
     }
 
-    /// Declares an option that is a field of a struct. Its key is the field's name unless
-    /// [`Self::key`] sets another.
+    /// Declares an option that is a field of a struct. Its key is the field's name unless `key`
+    /// sets another.
     pub(super) const fn of(
         mut self,
         holder: Holder,
@@ -162,7 +162,7 @@ impl OptionInfo {
         self
     }
 
-    /// Sets the defaults in other circumstances.
+    /// Sets the defaults for special circumstances.
     pub(super) const fn cases(mut self, cases: &'static [(Case, &'static str)]) -> Self {
         self.cases = cases;
         self
@@ -284,7 +284,7 @@ impl OptionInfo {
         self
     }
 
-    /// Sets the check of a text.
+    /// Sets the function that checks a text.
     pub(super) const fn checked(mut self, check: Check) -> Self {
         self.check = Some(check);
         self

@@ -139,7 +139,7 @@ impl Drives {
     }
 }
 
-/// The struct that the value is a field of.
+/// The struct that has the value as a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Holder {
@@ -185,14 +185,14 @@ pub enum Case {
     Swap,
     /// The workload is a trace and the drive is the swap space of a virtual memory system.
     SwapTrace,
-    /// The run goes on until blocks have failed.
+    /// The run ends when blocks have failed.
     UntilFailure,
     /// Several configurations are compared.
     Compare,
 }
 
 impl Case {
-    /// Returns the circumstance in words for people.
+    /// Returns the circumstance as a text for messages.
     pub fn words(self) -> &'static str {
         match self {
             Self::Timed => "with a clock",

@@ -1,4 +1,4 @@
-//! The follower of Linux's page cache.
+//! The follower of the dirty pages in Linux's page cache.
 
 use std::path::PathBuf;
 

@@ -126,7 +126,7 @@ fn place(thing: &Bound<'_, PyAny>) -> String {
     text().unwrap_or_default()
 }
 
-/// A value as one short line.
+/// Returns a value as one short line.
 fn shown(value: &Bound<'_, PyAny>) -> String {
     const MOST: usize = 60;
     let text = value.repr().map(|text| text.to_string()).unwrap_or_default();

@@ -21,7 +21,7 @@ pub(super) struct Table {
     start: AtomicPtr<c_void>,
     pages: usize,
     columns: usize,
-    /// Bytes from a page to the next; 0 where all pages share one row.
+    /// Bytes from a page to the next; 0 if all pages share one row.
     by_page: isize,
     /// Bytes from a column to the next; 0 if there is one column for all.
     by_column: isize,

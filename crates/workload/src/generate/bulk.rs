@@ -11,7 +11,7 @@ use multiversion::multiversion;
 /// The number of generators side by side. For eight, the compiler makes scalar code; for sixteen, a
 /// vector loop.
 const LANES: usize = 16;
-/// The number of words made at a time.
+/// The number of words that are made at once.
 pub(super) const WORDS: usize = 256;
 
 type Lanes = [u64; LANES];

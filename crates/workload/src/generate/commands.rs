@@ -12,7 +12,7 @@ use super::bulk::{Bulk, WORDS};
 use super::{BLOCK, Blocks, bound32};
 use crate::{Batch, Op, Workload, WorkloadError};
 
-/// The largest number of commands in a batch, whatever its limit: 2 MiB of pages.
+/// The largest number of commands in a batch, for any limit: their page numbers need 2 MiB.
 const MAX_LEN: usize = 1 << 19;
 
 /// One generator of a mixture. A workload that is not a mixture has one part.
@@ -253,7 +253,7 @@ impl Workload for Commands {
         let mut done = 0;
         while done < len {
             if self.used == BLOCK && len - done >= BLOCK {
-                // A whole block goes straight into the batch.
+                // A whole block is made directly in the batch.
                 let pages = batch.pages[done..].first_chunk_mut().expect("a block");
                 let ops = if self.writes_only { None } else { batch.ops[done..].first_chunk_mut() };
                 // The result is `None` if there are no streams.

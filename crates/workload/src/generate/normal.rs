@@ -46,10 +46,10 @@ struct Normal {
     hot: f64,
 }
 
-/// The number of strips of equal width, as a power of two.
+/// The binary logarithm of the number of strips, which have equal width.
 const STRIPS: u32 = 11;
 
-/// The least distance from the middle that the strips reach, in sigmas.
+/// The strips reach at least this distance from the middle, in sigmas.
 const REACH: f64 = 10.0;
 
 impl Generator for Normal {

@@ -56,7 +56,7 @@ pub(super) struct Zipf {
     pub scatter: bool,
 }
 
-/// The number of strips in an octave, as a power of two.
+/// The binary logarithm of the number of strips in an octave.
 const STRIPS: u32 = 5;
 
 struct Strip {

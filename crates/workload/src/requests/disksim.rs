@@ -134,7 +134,7 @@ impl DiskSim {
     }
 }
 
-/// Writes the spec in full.
+/// Writes the spec with all parameters.
 impl std::fmt::Display for DiskSim {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.params.fmt(f)

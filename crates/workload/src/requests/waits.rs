@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use crate::Op;
 use crate::trace::Request;
 
-/// The answer that a request waited for.
+/// The wait of one request: the answer that it waited for, and its think time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
     /// The number of the request whose answer was waited for; `None` if no request was answered

@@ -32,7 +32,7 @@ pub enum Place {
         /// The first byte of the block.
         byte: u64,
     },
-    /// A byte.
+    /// A byte of the data.
     Byte(u64),
 }
 

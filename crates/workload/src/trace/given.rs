@@ -13,7 +13,7 @@ use crate::Op;
 struct Farthest {
     /// The number of the request in the trace, from 1.
     request: u64,
-    /// The first byte of the request.
+    /// The offset of the first byte of the request.
     offset: i64,
     /// The last page of the request.
     page: u32,

@@ -34,7 +34,7 @@ pub(crate) trait TextFormat: Send + Sized + 'static {
     /// `true` if lines may have more columns than `COLUMNS`.
     const MORE_COLUMNS: bool = false;
 
-    /// Returns `true` if a byte separates columns.
+    /// Returns `true` if `byte` separates columns.
     #[inline]
     fn separates(byte: &u8) -> bool {
         if Self::COMMA { matches!(byte, b',' | b';') } else { matches!(byte, b' ' | b'\t') }

@@ -14,13 +14,13 @@ pub(crate) struct BadField {
 }
 
 impl BadField {
-    /// Makes the fault of a field of the wrong kind.
+    /// Makes the fault for a field of the wrong kind.
     #[inline]
     pub fn new(at: usize, expected: &'static str) -> Self {
         Self { at, expected, range: false }
     }
 
-    /// Makes the fault of a number that is too large, or negative.
+    /// Makes the fault for a number that is too large or negative.
     #[inline]
     pub fn range(at: usize, expected: &'static str) -> Self {
         Self { at, expected, range: true }
@@ -58,7 +58,7 @@ fn leading_digits(text: u64) -> (u64, usize) {
     (high.wrapping_add(low) >> 32, count)
 }
 
-/// The number of decimal digits of a nanosecond in one second, millisecond and microsecond.
+/// The exponents d of units of 10^d nanoseconds: a second, a millisecond and a microsecond.
 pub(crate) const SECONDS: u32 = 9;
 pub(crate) const MILLISECONDS: u32 = 6;
 pub(crate) const MICROSECONDS: u32 = 3;

@@ -63,7 +63,7 @@ pub struct TraceStat {
     pub read_bytes: u64,
     /// The number of bytes discarded.
     pub discarded_bytes: u64,
-    /// The highest end of a request on any device.
+    /// The highest end of a request on any device, in bytes.
     pub span_bytes: u64,
     /// The number of devices.
     pub devices: u64,
@@ -98,14 +98,14 @@ pub struct TraceStat {
     /// The lines or records that are not requests.
     #[serde(flatten)]
     pub others: OtherLines,
-    /// The way in which the file was read.
+    /// The format, the columns and the compression with which the file was read.
     #[serde(flatten)]
     pub read_as: ReadAs,
     /// Notes for the user.
     pub notes: Notes,
 }
 
-/// The way in which a file was read.
+/// The format, the columns and the compression with which a file was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Described)]
 pub struct ReadAs {
     /// The name of the format.
@@ -143,7 +143,7 @@ impl Serialize for Notes {
 pub struct TimeStat {
     /// The time of the first request, in nanoseconds since the trace's origin.
     pub first_time_ns: u64,
-    /// The time from the earliest to the latest request.
+    /// The time from the earliest to the latest request, in seconds.
     pub duration_seconds: f64,
     /// The number of requests with an earlier time than the previous request.
     pub times_back: u64,

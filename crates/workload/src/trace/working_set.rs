@@ -28,7 +28,8 @@ pub(super) struct Counter {
     levels: Vec<Vec<u64>>,
     /// The binary logarithm of the smallest window size that does not have too many windows yet.
     lowest: usize,
-    /// For each page, the number of the request that accessed it last, from 1.
+    /// For each page, the number of the request that accessed it last. Requests are numbered from
+    /// 1.
     last: Vec<u64>,
 }
 

@@ -45,8 +45,9 @@ mod tests {
 
     #[test]
     fn a_small_one_worked_out_by_hand() {
-        // NURand(1, 1, 3) with C = 0: a | b over a in 0, 1 and b in 1, 2, 3 is 1, 1, 2, 3, 3, 3;
-        // modulo 3 and plus 1 that is 2, 2, 3, 1, 1, 1. With C = 1 all move on by one.
+        // For NURand(1, 1, 3) with C = 0, a | b over a in 0, 1 and b in 1, 2, 3 is 1, 1, 2, 3, 3,
+        // 3. Modulo 3 and plus 1, this is 2, 2, 3, 1, 1, 1. With C = 1, each value is one higher,
+        // modulo 3.
         let draw = NuRand { a: 1, x: 1, y: 3, c: 0 };
         assert_eq!(pairs(&draw)[1..], [3, 2, 1]);
         assert_eq!(pairs(&NuRand { c: 1, ..draw })[1..], [1, 3, 2]);

@@ -78,9 +78,9 @@ impl At {
 /// The form in which operations are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Words {
-    /// 1 for a read.
+    /// The value is 1 for a read.
     IsRead,
-    /// 1 for a write.
+    /// The value is 1 for a write.
     IsWrite,
     /// The default words and letters.
     Usual,

@@ -66,7 +66,7 @@ pub struct Format {
     pub detection: &'static str,
     /// The pitfalls of the format; empty if there are none.
     pub traps: &'static str,
-    /// `true` if a file holds one device only, numbered 0.
+    /// `true` if a file has only one device, with number 0.
     pub single_device: bool,
     /// `true` if requests are a program's references to memory, not requests of a host.
     pub references: bool,
