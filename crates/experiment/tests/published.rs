@@ -1,6 +1,6 @@
 //! Compares the simulation with published figures and with closed forms. The small sizes always
-//! run. The full sizes run with `cargo test --release -p flashgc-experiment --test suite published
-//! -- --ignored --nocapture`.
+//! run. The full sizes run with
+//! `cargo test --release -p flashgc-experiment --test suite published -- --ignored --nocapture`.
 
 use std::sync::Arc;
 

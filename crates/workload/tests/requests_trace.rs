@@ -54,8 +54,8 @@ fn rows(requests: &[TimedRequest]) -> Vec<(u64, Op, u64, u32)> {
     requests.iter().map(|one| (one.arrival_ns / 1000, one.op, one.offset, one.bytes)).collect()
 }
 
-/// The trace touches pages 10, 11 and 12 of device 0 and page 0 of device 1. They become pages 0 to
-/// 3. The first write covers the end of page 10 and all of page 11.
+/// The trace touches pages 10, 11 and 12 of device 0 and page 0 of device 1, which become pages 0,
+/// 1, 2 and 3. The first write covers the end of page 10 and all of page 11.
 const MIXED: &str = "100,W,44032,5120,0\n\
                      130,R,49152,512,0\n\
                      130,D,0,1048576,0\n\

@@ -211,8 +211,8 @@ impl GeneratorSpec {
     }
 
     /// Opens the workload of [`open_sized`](Self::open_sized) with one command a request. The
-    /// command's page is the number of the request's slot, which begins at byte `page *
-    /// request_size`.
+    /// command's page is the number of the request's slot, which begins at byte
+    /// `page * request_size`.
     ///
     /// # Errors
     /// The errors of [`open_sized`](Self::open_sized).

@@ -174,8 +174,8 @@ pub(crate) fn meaning(name: &[u8]) -> Option<(Role, Option<Unit>)> {
     }
 }
 
-/// Returns the meaning and the unit that a column's name states, as texts: `("offset",
-/// Some("bytes"))`.
+/// Returns the meaning and the unit that a column's name states, as texts:
+/// `("offset", Some("bytes"))`.
 pub fn column_meaning(name: &str) -> Option<(&'static str, Option<&'static str>)> {
     let (role, unit) = meaning(name.as_bytes())?;
     Some((role.words().1, unit.map(|unit| unit.words().1)))
