@@ -56,25 +56,25 @@ impl LentMemory {
 /// Views are read-only and always current; they cost nothing to read and are never copied.
 #[pyclass(frozen, module = "flashgc", name = "Blocks")]
 pub(crate) struct Blocks {
-    /// numpy uint16, one entry a block: valid pages. 0x8000 is added where the block may not be
-    /// picked (it is open or erased), so that a search for the minimum skips these blocks.
+    /// numpy uint16, one entry a block: valid pages, with 0x8000 added where the block may not be
+    /// picked (it is open or erased), so that a minimum search needs no second look.
     #[pyo3(get)]
     valid: Py<PyAny>,
     /// The memory of `valid` as a memoryview: faster than `valid` for one block at a time.
     #[pyo3(get)]
     counts: Py<PyAny>,
-    /// Function that takes a block number and returns `valid[block]` as a plain integer.
+    /// Function of a block number: `valid[block]` as a plain integer.
     #[pyo3(get)]
     count: Py<PyAny>,
-    /// numpy uint32, one entry a block: the number of its erases.
+    /// numpy uint32, one entry a block: times it has been erased.
     #[pyo3(get)]
     erases: Py<PyAny>,
     /// numpy uint8, one entry a block: the class for which it was opened last; 255 without a
     /// placement.
     #[pyo3(get)]
     classes: Py<PyAny>,
-    /// numpy uint64, one entry a block: `clock` when the block was closed last. From then on the
-    /// block may be picked.
+    /// numpy uint64, one entry a block: `clock` when it was closed last, that is, when it became
+    /// one that may be picked.
     #[pyo3(get)]
     closed_at: Py<PyAny>,
     /// numpy uint64, one entry a block: `host_clock` when it was closed last.
@@ -87,8 +87,7 @@ pub(crate) struct Blocks {
     /// Pages a block.
     #[pyo3(get)]
     pages_per_block: u32,
-    /// The number, in the whole drive, of the first block of this table. It is 0 in the first plane
-    /// of a drive.
+    /// The number in the drive of block 0 of these: other than 0 in the later planes of a drive.
     #[pyo3(get)]
     first: u32,
     len: u32,

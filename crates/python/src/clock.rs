@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flashgc_ftl::placement as engine;
 use pyo3::prelude::*;
 
-/// The time of a decision, in pages programmed and in pages that the host has written.
+/// The time of a decision, on two clocks.
 ///
 /// A drive has one such object, which changes: keep its numbers, not the object.
 #[pyclass(frozen, module = "flashgc", name = "Now")]
@@ -25,7 +25,7 @@ impl Clock {
 
 #[pymethods]
 impl Clock {
-    /// Makes a time, for tests of a placement.
+    /// A time, for tests of a placement.
     #[new]
     #[pyo3(signature = (programs=0, host=0))]
     fn new(programs: u64, host: u64) -> Self {
@@ -52,19 +52,19 @@ impl Clock {
 /// A block that is about to be collected.
 #[pyclass(frozen, module = "flashgc", name = "PickedBlock")]
 pub(crate) struct PickedBlock {
-    /// The class for which the block was opened.
+    /// The class for which it was opened.
     #[pyo3(get)]
     class_: u8,
-    /// The number of the block in the drive.
+    /// Its number in the drive.
     #[pyo3(get)]
     number: u32,
-    /// The time at which the block was opened.
+    /// The time at which it was opened.
     #[pyo3(get)]
     opened: Py<Clock>,
-    /// The number of its pages with current data.
+    /// Its pages with current data.
     #[pyo3(get)]
     valid: u32,
-    /// The number of all its pages.
+    /// All its pages.
     #[pyo3(get)]
     pages: u32,
 }
