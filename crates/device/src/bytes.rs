@@ -19,7 +19,7 @@ const ZEROS: usize = 64;
 pub struct Extent {
     /// The number of bytes in the extent.
     pub bytes: u64,
-    /// `true` if pages hold it; without data it reads as zeros.
+    /// `true` if the extent has data, `false` if it reads as zeros.
     pub data: bool,
 }
 
@@ -28,7 +28,7 @@ pub struct Bytes<S> {
     drive: S,
 }
 
-/// A range of bytes in pages: a part of a page, whole pages, a part of a page.
+/// A range of bytes, split at page borders: a part of a page, whole pages, a part of a page.
 struct Split {
     /// Start and length of the bytes before the first whole page, all in one page.
     head: (u64, usize),
@@ -50,14 +50,14 @@ impl Split {
         }
     }
 
-    /// Returns the parts of pages that are not empty.
+    /// Returns the first byte and the length of the head and the tail, if they are not empty.
     fn parts(&self) -> impl Iterator<Item = (u64, usize)> + use<> {
         [self.head, self.tail].into_iter().filter(|&(_, bytes)| bytes > 0)
     }
 }
 
 impl<S: Backend> Bytes<S> {
-    /// Returns the bytes of `drive`.
+    /// Returns access to `drive` byte by byte.
     pub fn new(drive: S) -> Self {
         Self { drive }
     }
@@ -72,12 +72,12 @@ impl<S: Backend> Bytes<S> {
         &mut self.drive
     }
 
-    /// Sets the arrival time of the commands that follow, and where they come from; `None` is now.
+    /// Sets the arrival time and the sender of the commands that follow. `None` stands for now.
     pub fn arrived(&mut self, at: Option<Instant>, from: Origin) {
         self.drive.arrived(at, from);
     }
 
-    /// Returns the requests of a recording that the commands since the last call made.
+    /// Returns the requests that the recording has noted since the last call.
     pub fn noted(&mut self) -> Option<Noted> {
         self.drive.noted()
     }
@@ -100,8 +100,9 @@ impl<S: Backend> Bytes<S> {
         Ok(data)
     }
 
-    /// Reads `bytes` bytes from byte `at` on, but not the holes. Returns the extents, of which two
-    /// neighbours differ, and the data of those that have some, one behind the other.
+    /// Reads `bytes` bytes from byte `at` on, without the holes. Returns the extents and, one
+    /// behind the other, the data of the extents that have data. Two neighbouring extents are never
+    /// of the same kind.
     pub fn read_sparse(
         &mut self,
         at: u64,
@@ -122,7 +123,8 @@ impl<S: Backend> Bytes<S> {
         Ok((extents, data))
     }
 
-    /// Writes `data` from byte `at` on, the pages of which it has a byte in these streams. A failure may leave part of it written, page by page.
+    /// Writes `data` from byte `at` on. `streams` has the streams of the pages that the range
+    /// touches. A failure may leave some of the pages written and others not.
     pub fn write(
         &mut self,
         at: u64,
@@ -150,8 +152,9 @@ impl<S: Backend> Bytes<S> {
         self.write_part(split.tail.0, tail, streams.of(before + pages))
     }
 
-    /// Copies ranges, one behind the other, to byte `to` and those behind it, the pages of which the copy has a
-    /// byte in these streams. All is read before anything is written.
+    /// Copies the ranges `from`, one behind the other, to byte `to` and the bytes behind it.
+    /// `streams` has the streams of the pages that the copy touches. All ranges are read before
+    /// anything is written.
     pub fn copy(
         &mut self,
         from: &[(u64, usize)],
@@ -166,7 +169,7 @@ impl<S: Backend> Bytes<S> {
         self.write(to, &data, streams)
     }
 
-    /// Discards the pages that lie whole in the range. Parts of pages keep their data.
+    /// Discards the pages that lie completely in the range. Parts of pages keep their data.
     pub fn trim(&mut self, at: u64, bytes: u64) -> Result<(), Failure> {
         self.check(at, bytes)?;
         let (page, count) = Split::new(at, bytes).whole;
@@ -176,8 +179,8 @@ impl<S: Backend> Bytes<S> {
         Ok(())
     }
 
-    /// Makes the whole range read as zeros. Whole pages are discarded, or with `keep` written as
-    /// zeros, so that they have data.
+    /// Makes the whole range read as zeros. Whole pages are discarded; with `keep` they are written
+    /// as zeros instead, so that they have data.
     pub fn zero(&mut self, at: u64, bytes: u64, keep: bool) -> Result<(), Failure> {
         self.check(at, bytes)?;
         self.asked((at, bytes, false), |drive| drive.zero_parts(at, bytes, keep))
@@ -218,9 +221,9 @@ impl<S: Backend> Bytes<S> {
         self.drive.moment()
     }
 
-    /// Notes that the host will write the pages of this range soon, as it knew at `moment`; `None` is
-    /// now. A part of a page counts as the page, since a write of it writes the page. Returns the
-    /// pages on which it holds, and the number of those written since.
+    /// Notes a hint that the host gave at `moment`: it will write the pages of this range soon.
+    /// `None` stands for now. A page counts if the range has a part of it. Returns the pages on
+    /// which the hint holds, and the number of pages written since `moment`.
     pub fn hint(&mut self, at: u64, bytes: u64, moment: Option<u64>) -> Result<Hinted, Failure> {
         let (page, count) = self.touched(at, bytes)?;
         Ok(self.drive.hint(page, count, moment)?)
@@ -232,8 +235,8 @@ impl<S: Backend> Bytes<S> {
         Ok(self.drive.cancel(page, count)?)
     }
 
-    /// Returns at most `most` extents from byte `at` on, of which two neighbours differ. They may end
-    /// before the range does.
+    /// Returns at most `most` extents from byte `at` on. Two neighbouring extents are never of the
+    /// same kind. The extents may end before the range does.
     pub fn extents(&mut self, at: u64, bytes: u64, most: usize) -> Result<Vec<Extent>, Failure> {
         self.check(at, bytes)?;
         let (mut at, end) = (at, at + bytes);
@@ -254,7 +257,8 @@ impl<S: Backend> Bytes<S> {
         Ok(extents)
     }
 
-    /// Does `work` for a request of the host: its first byte, its bytes, and `true` if the host reads.
+    /// Does `work` for a request of the host, given as its first byte, its number of bytes, and
+    /// `true` if the host reads.
     fn asked<T>(
         &mut self,
         (at, bytes, is_read): (u64, u64, bool),
@@ -266,7 +270,7 @@ impl<S: Backend> Bytes<S> {
         done
     }
 
-    /// Reads a range of the drive to the end of `data`.
+    /// Reads a range of the drive and appends it to `data`.
     fn append(&mut self, at: u64, bytes: usize, data: &mut Vec<u8>) -> Result<(), Failure> {
         if bytes == 0 {
             return Ok(());
@@ -292,7 +296,7 @@ impl<S: Backend> Bytes<S> {
         Ok(self.drive.write_named(page, &whole, WriteStreams(&[stream]), false)?)
     }
 
-    /// Returns the first page of which the range has a byte, and the number of such pages.
+    /// Returns the first page that the range touches, and the number of pages that it touches.
     fn touched(&self, at: u64, bytes: u64) -> Result<(u64, u64), Failure> {
         self.check(at, bytes)?;
         let page = at / PAGE_BYTES;

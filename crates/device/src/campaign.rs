@@ -1,25 +1,28 @@
-//! The crash campaign: what a drive keeps is compared with a dictionary, for every point at which its
-//! work can be cut off.
+//! The crash campaign: it cuts off the work of a drive at every possible point, and compares the
+//! data that the drive still has with the expected data.
 //!
-//! A *schedule* is a series of commands on a small drive, drawn from a seed: writes of whole pages and of parts,
-//! discards, flushes, idle seconds. Its medium has two images, what reads give and what the disk holds, and records
-//! every operation. Syncs of the medium fail, or lie. The process ends, and the drive is opened again on the same
-//! medium. In half of the schedules the host outlives the process: it connects again and flushes. After that flush
-//! everything that was ever acknowledged must be there, also after a loss of power.
+//! A *schedule* is a series of commands on a small drive, drawn from a seed: writes of whole pages
+//! and of parts, discards, flushes, idle seconds. The medium has two images, the bytes that reads
+//! return and the bytes on the disk, and it records every operation. Syncs of the medium fail, or
+//! lie. The process ends, and the drive is opened again on the same medium. In half of the
+//! schedules the host survives the process: it connects again and flushes. After that flush all
+//! acknowledged writes must be there, also after a loss of power.
 //!
-//! For every position among the operations, images are made of what a crash may leave: all that was written, nothing
-//! since the last sync, any part of it, writes torn at 512 bytes. From each image the drive is opened. Every
-//! page must hold its last flushed version or a later one that was written: nothing lost, nothing torn, nothing
-//! resurrected, nothing invented. A drive whose life is over stays read-only. Some images have their checkpoint
-//! damaged, so that the one before must do; some have any bit flipped, and some lack a write that the medium had said
-//! was durable: there a page is an error, or goes back as far as nothing vouched for it. Some recoveries are cut off
-//! themselves, and some recovered drives go on to work and crash again. At the end the drive is closed, and images
-//! are made in which the medium has lost a write or swapped two pages: that must be an error.
+//! For every position among the operations, images are made of what a crash may leave: all that was
+//! written, nothing since the last sync, any part of it, writes torn at 512 bytes. From each image
+//! the drive is opened. Every page must hold its last flushed version or a later one that was
+//! written: nothing lost, nothing torn, nothing resurrected, nothing invented. A drive whose life
+//! is over stays read-only. Some images have their checkpoint damaged, so that the one before must
+//! do; some have any bit flipped, and some lack a write that the medium had said was durable: there
+//! a page may be a media error, or may have an older version if nothing on the medium says that the
+//! newer one was durable. Some recoveries are cut off themselves, and some recovered drives go on
+//! to work and crash again. At the end the drive is closed, and images are made in which the medium
+//! has lost a write or swapped two pages: that must be an error.
 //!
-//! Everything follows from the seed.
+//! All random choices follow from the seed.
 //!
-//! That is [`sweep`]. [`fuzz`] draws scripts in which the medium also fails, and [`replay`] cuts the
-//! commands of a real file system off.
+//! [`sweep`] runs these schedules. [`fuzz`] draws scripts in which the medium also fails.
+//! [`replay`] replays the commands of a real file system and cuts them off.
 
 mod drives;
 pub mod fuzz;
@@ -46,7 +49,7 @@ pub struct Tally {
     pub images: u64,
     /// Images, among these, that a crash of a recovery left.
     pub of_recoveries: u64,
-    /// Images, among these, that a recovered drive left, which went on to work.
+    /// Images, among these, of a crash of a drive that had been recovered and had worked on.
     pub of_recovered: u64,
     /// Images, among these, with a damaged checkpoint, opened from the one before.
     pub of_fallbacks: u64,
@@ -54,13 +57,14 @@ pub struct Tally {
     pub of_lies: u64,
     /// Images, among these, of a drive that had said that its life is over.
     pub of_ended: u64,
-    /// Images that a drive was not opened from: what they hold is not promised, or a bit was flipped.
+    /// Images from which no drive could be opened. That is allowed if the drive does not promise to
+    /// survive such a crash, or if a bit was flipped.
     pub refused: u64,
-    /// Pages of images with a flipped bit, or whose medium had lied, that were a media error.
+    /// Pages that were a media error, in images with a flipped bit or of a medium that had lied.
     pub lost: u64,
-    /// Openings behind the end of a process, while the medium went on.
+    /// Openings after the process had ended, on the same medium.
     pub of_lives: u64,
-    /// Images, among these, that the end of the process left to a host that outlives it.
+    /// Images that the end of the process left to a host that survived it.
     pub of_hosts: u64,
     /// Lost writes and swapped pages that reading found.
     pub lies_found: u64,
@@ -70,7 +74,7 @@ pub struct Tally {
     pub compared: u64,
 }
 
-/// The progress of a campaign, for another thread, which can also stop it.
+/// The progress of a campaign. Another thread can read it, and can stop the campaign.
 #[derive(Debug, Default)]
 pub struct Pace {
     done: AtomicU64,
@@ -84,12 +88,12 @@ impl Pace {
         Self { until: Some(moment), ..Self::default() }
     }
 
-    /// Images looked at, or operations done.
+    /// Returns the number of images checked, or of operations done.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// The campaign ends as soon as it can, with what it has.
+    /// Ends the campaign as soon as possible. The counts so far are its result.
     pub fn stop(&self) {
         self.is_over.store(true, Ordering::Relaxed);
     }
@@ -107,11 +111,12 @@ impl Pace {
 /// A promise that was broken, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// The seed of the schedule or script: a campaign from there on meets it first.
+    /// The seed of the schedule or script. A campaign that starts with this seed meets the failure
+    /// first.
     pub seed: u64,
-    /// The place where the work was cut off, and the promise as it was found broken.
+    /// The point at which the work was cut off, and the promise that was broken there.
     pub what: String,
-    /// The fewest steps that break it, as far as was tried; of fuzzing only.
+    /// The shortest script that was found to break the promise; empty except after fuzzing.
     pub script: Vec<String>,
 }
 
@@ -140,7 +145,7 @@ fn guarded(run: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
     })
 }
 
-/// Runs schedules from `seed` on until at least `images` images were looked at.
+/// Runs schedules from `seed` on until at least `images` images were checked.
 pub fn sweep(seed: u64, images: u64, pace: &Pace) -> Outcome<Tally> {
     let mut tally = Tally::default();
     while tally.images < images && !pace.is_over() {

@@ -22,28 +22,29 @@ pub struct Checked {
     pub mapped: u64,
     /// The pages that cannot be read.
     pub damaged: Vec<u32>,
-    /// The pages that the out-of-band records place elsewhere.
+    /// The pages for which the out-of-band records give another place than checkpoint and journal.
     pub disagree: Vec<u32>,
-    /// The number of pages without data that the out-of-band records know: they were discarded.
+    /// The number of discarded pages whose old data the out-of-band records still name.
     pub discarded: u64,
 }
 
-/// The number of pages between two looks of [`check_watched`].
+/// The number of pages checked between two calls of `watch` in [`check_watched`].
 const LOOK: u32 = 1024;
 
 /// Reads all of the drive, and compares the map of checkpoint and journal with that of the
 /// out-of-band records. Nothing is written.
 ///
 /// # Errors
-/// No drive, other settings, damage that leaves the map unknown, those of the medium.
+/// No drive, other settings, damage that leaves the map unknown, errors of the medium.
 pub fn check(media: &dyn Media, settings: &Settings) -> Result<Checked, DeviceError> {
     check_watched(media, settings, &mut |_| true)
 }
 
-/// Checks as [`check`] does, and gives `watch` the number of logical pages checked so far now and then.
+/// Checks as [`check`] does. Now and then it calls `watch` with the number of logical pages checked
+/// so far.
 ///
 /// # Errors
-/// The errors of [`check`], and [`std::io::ErrorKind::Interrupted`] once `watch` says false.
+/// The errors of [`check`], and [`std::io::ErrorKind::Interrupted`] once `watch` returns false.
 pub fn check_watched(
     media: &dyn Media,
     settings: &Settings,
@@ -54,7 +55,7 @@ pub fn check_watched(
     let sources = recover::Sources { media, zones: &zones, superblock: &superblock, settings };
     let mut recovered = recover::load(sources, false)?;
     let pages = Pages { media, zones: &zones, tag: superblock.tag() };
-    // A recovery that was cut off has moved pages in the next epoch, which never began.
+    // A recovery that was cut off may have written records of the next epoch, which never began.
     let unfinished = Horizon { epoch: superblock.epoch + 1, end: 0 };
     recovered.horizons.push(unfinished);
     let seen = recover::from_oob(pages, &recovered.horizons, &recovered.skipped)?;
@@ -80,20 +81,20 @@ pub fn check_watched(
     Ok(checked)
 }
 
-/// The map by the out-of-band records alone.
+/// The map made from the out-of-band records alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OobMap {
     /// The ppn of each logical page, or [`UNMAPPED`]. A page that was discarded may have its old data.
     pub map: Vec<u32>,
-    /// `true` if checkpoint and journal give the records that crashes have lost. Without them a page
-    /// may have data that were written, but not flushed, before a crash.
+    /// `true` if checkpoint and journal can be read and say which records crashes have lost. If
+    /// `false`, a page may have data that were written, but not flushed, before a crash.
     pub knows_losses: bool,
 }
 
 /// Makes the map from the out-of-band records, also where checkpoint or journal are damaged.
 ///
 /// # Errors
-/// No drive, other settings, those of the medium.
+/// No drive, other settings, errors of the medium.
 pub fn map_from_oob(media: &dyn Media, settings: &Settings) -> Result<OobMap, DeviceError> {
     let superblock = Copies::read(media)?.now;
     let zones = zones_of(media, &superblock, settings)?;

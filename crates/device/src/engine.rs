@@ -1,15 +1,16 @@
-//! The engine: one page store, and the bytes of the pages that its transitions name.
+//! The engine of a stored drive: it does what the page store decides with the bytes of the pages.
 //!
-//! Decisions are the counting drive's: steps come in the order of
-//! [`Stepwise::write_at_once`]. A write puts data and out-of-band record where the store says and
-//! notes the change in the journal. Five rules make that safe; numbers are those of the code:
+//! It decides as the counting drive does: the steps follow the order of
+//! [`Stepwise::write_at_once`]. A write puts the data and their out-of-band record at the place
+//! that the store names, and notes the change in the journal. Five rules make that safe:
 //!
 //! - R1: a record that was not durable counts after a crash only if its page verifies.
 //! - R2: before the first program into a block erased since the last sync, there is a sync: the block
 //!   may hold the only durable copy of a page.
-//! - R3: a checkpoint is durable before the superblock names it, and that before its journal is reused.
-//! - R4: pages of a block are gathered and written at once, all of them before it may be collected. Journal
-//!   records follow the pages they name.
+//! - R3: a checkpoint is durable before a superblock names it, and that superblock is durable
+//!   before any older journal block is overwritten.
+//! - R4: pages of a block are gathered and written at once, all of them before the block may be
+//!   collected. A journal record is written after the page that it names.
 //! - R5: a page read must be intact, of this logical page, and of this life of its block.
 
 mod collect;
@@ -51,7 +52,7 @@ use stripes::Stripes;
 /// The only plane of a stored drive.
 const PLANE: u32 = 0;
 
-/// A stored drive. See the module's text.
+/// A stored drive.
 pub struct Drive {
     media: Box<dyn Media>,
     map: Box<dyn Stepwise>,
@@ -68,24 +69,26 @@ pub struct Drive {
     /// The streams of writes by address; `None` for no streams.
     ranges: Option<Arc<StreamRanges>>,
     durability: Durability,
-    /// The number below which records were durable at the last sync.
+    /// Journal records with a smaller number than this were durable at the last sync.
     barrier: u64,
     /// `true` if something was written since the last sync.
     is_dirty: bool,
-    /// The pages that wait to be written. In a drive that failed, these are pages that could not be.
+    /// The pages that wait to be written. In a drive that failed, these are the pages that could
+    /// not be written.
     stripes: Stripes,
     mapped: Mapped,
     under_way: Option<UnderWay>,
     /// The blocks erased since the last checkpoint.
     erased: Vec<u32>,
-    /// The failure that ended writes; `None` without one. A drive at the end of its endurance needs none.
+    /// The failure that made the drive read-only; `None` without one, also at the end of the
+    /// endurance.
     failed: Option<String>,
     opened: Opened,
-    /// The media errors since the superblock last took them.
+    /// The number of media errors since the last superblock that counts them.
     media_errors: u64,
-    /// The hosts' use of the drive that the superblock does not count yet.
+    /// The hosts' use of the drive since the last superblock that counts it.
     usage: Usage,
-    /// The pages that hosts had written when their use was counted last.
+    /// The number of pages that hosts had written when their use was last counted.
     accounted: u64,
     recording: Option<Recording>,
     recovery: Option<Recovery>,
@@ -116,8 +119,8 @@ pub struct Opened {
 pub struct Recovery {
     /// The number of journal records behind the checkpoint.
     pub records: u64,
-    /// The number of programs among them that were not durable and did not verify: their pages stay where they
-    /// were.
+    /// The number of these records that were skipped: programs that were not durable and did not
+    /// verify. Their pages keep their old places.
     pub skipped: u64,
 }
 
@@ -142,7 +145,7 @@ impl Drive {
         self.failed.clone()
     }
 
-    /// Returns `true` if there are as many erased blocks as one collection may need.
+    /// Returns `true` if there are enough erased blocks for one collection.
     pub(crate) fn can_collect(&self) -> bool {
         let erased = self.blocks().filter(|block| block.state == BlockState::Erased).count();
         erased >= self.map.reserved_blocks() as usize

@@ -19,24 +19,24 @@ pub enum DeviceError {
         /// The number of pages of the drive.
         pages: u64,
     },
-    /// A hint is from a moment that has not come.
+    /// A hint names a moment in the future.
     #[error(
         "moment {moment} is later than the drive's present moment, {now}; hint: after a crash a \
          drive may report an earlier moment than before, so ask it again"
     )]
     Moment {
-        /// The moment named.
+        /// The moment that the hint names.
         moment: u64,
-        /// The number of pages that the host has written.
+        /// The present moment: the number of pages that the host has written.
         now: u64,
     },
-    /// A host asks for another reclaim unit, and its requests are recorded.
+    /// A host asks for another reclaim unit while its requests are recorded.
     #[error(
         "a recording has no word for another reclaim unit, and the counting drive would go on in the \
          old one; hint: end the recording"
     )]
     Recorded,
-    /// Collecting garbage frees nothing.
+    /// Collections free no more blocks.
     #[error("{0}")]
     NoSpace(String),
     /// The medium below failed.

@@ -28,7 +28,7 @@ pub enum Failure {
     /// Data are damaged, or the host's file system failed.
     #[error("{0}")]
     Io(String),
-    /// A fault that was set on a served drive: the host gets no answer.
+    /// An injected fault: the host gets no answer.
     #[error("injected: the command gets no answer")]
     Unanswered,
     /// The drive is no longer served.
@@ -43,7 +43,8 @@ impl From<DeviceError> for Failure {
             DeviceError::ReadOnly(_) => Self::ReadOnly(text),
             DeviceError::NoSpace(_) => Self::NoSpace(text),
             DeviceError::Moment { .. } | DeviceError::Recorded => Self::Refused(text),
-            // Ranges are checked before they reach a drive, so this is a fault of ours.
+            // Ranges are checked before they reach a drive, so `OutOfRange` here is a bug of
+            // flashgc.
             DeviceError::OutOfRange { .. } | DeviceError::Media(_) | DeviceError::Io(_) => {
                 Self::Io(text)
             }

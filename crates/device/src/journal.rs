@@ -1,10 +1,15 @@
 //! The journal: every change of the map in order, in a ring of 4 KiB blocks.
 //!
-//! A block that is not full is written as it is when the host asks for durability, and the next record begins
-//! another: what was made durable is never written over. A block that is only handed over to the system, so that it
-//! survives the end of this process, says that it is open: it is written over by itself with more records, and at last
-//! without that word. So a block that was durable and of which the medium has an older version is missed. The ring keeps the blocks that the checkpoint that
-//! counts needs, and those that the checkpoint before needs, until its slot is written again.
+//! When the host asks for durability, the last block is written even if it is not full, and the
+//! next record begins another block. So a durable block is never overwritten.
+//!
+//! A block can also be handed over to the system alone, so that it survives the end of this
+//! process. Such a block is marked as open. It is overwritten later by itself with more records, at
+//! last without the mark. If the medium has only the open version of a block that was durable,
+//! recovery finds that out.
+//!
+//! The ring keeps the blocks that the current checkpoint needs. It also keeps those that the
+//! checkpoint before it needs, until the slot of that checkpoint is overwritten.
 
 use std::io;
 
@@ -16,7 +21,7 @@ use crate::media::Media;
 const MAGIC: u32 = 0x314a_4746; // "FGJ1"
 const HEADER: usize = 32;
 const RECORD: usize = 16;
-/// The bit beside the number of a block's records that says that more may follow.
+/// The bit in the number of a block's records that marks the block as open: more may follow.
 const OPEN: u32 = 1 << 31;
 /// The number of records in a block.
 pub(crate) const RECORDS: usize = (PAGE - HEADER) / RECORD;
@@ -24,7 +29,7 @@ pub(crate) const RECORDS: usize = (PAGE - HEADER) / RECORD;
 /// A change of the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Record {
-    /// `page` was programmed at `ppn`, in a block of `class`.
+    /// `page` was programmed at the physical page `ppn`, in a block of `class`.
     Program { page: u32, ppn: u32, crc: u32, class: u8, is_copy: bool },
     /// `count` pages from `page` on were discarded, of which `held` had data.
     Trim { page: u32, count: u32, held: u32 },
@@ -63,27 +68,29 @@ impl Record {
 #[derive(Debug)]
 pub(crate) struct Journal {
     tag: u32,
-    /// The first block that the checkpoint before the one that counts needs, while it is there.
+    /// The first block that the checkpoint before the current one needs, while that is kept.
     kept: u64,
-    /// The first block that the checkpoint that counts needs.
+    /// The first block that the current checkpoint needs.
     start: u64,
     /// The number of the next block.
     next: u64,
-    /// The end of the blocks that were durable at the last sync, as were the changes that they note.
+    /// Blocks with a smaller number than this, and the pages that they name, were durable at the
+    /// last sync.
     durable: u64,
     /// The number of the next record.
     stamp: u64,
     pending: Vec<Record>,
-    /// The number of pending records that the block on the medium has.
+    /// The number of pending records that were already handed over to the medium.
     handed: usize,
-    /// `true` if the last block has records, and nothing on the medium says that they are durable.
+    /// `true` if the last block written has records, and nothing on the medium says that they are
+    /// durable.
     is_unvouched: bool,
 }
 
 impl Journal {
-    /// Returns a journal whose blocks go on from number `next`, and its records from `stamp`. The
-    /// checkpoint that counts holds every change before. The checkpoint before it needs the blocks from
-    /// `kept` on.
+    /// Returns a journal whose next block has the number `next`, and whose next record has the
+    /// number `stamp`. The current checkpoint holds every earlier change. The checkpoint before it
+    /// needs the blocks from `kept` on.
     pub(crate) fn new(tag: u32, (next, stamp): (u64, u64), kept: u64) -> Self {
         let pending = Vec::with_capacity(RECORDS);
         let (start, durable) = (next, next);
@@ -95,7 +102,7 @@ impl Journal {
         self.stamp
     }
 
-    /// Takes a number for a program that no record names.
+    /// Takes a record number for a program that has no record.
     pub(crate) fn take_stamp(&mut self) -> u64 {
         self.stamp += 1;
         self.stamp - 1
@@ -106,7 +113,7 @@ impl Journal {
         self.next
     }
 
-    /// Returns the number of blocks since the checkpoint that counts began.
+    /// Returns the number of blocks written since the current checkpoint began.
     pub(crate) fn since_checkpoint(&self) -> u64 {
         self.next - self.start
     }
@@ -121,13 +128,13 @@ impl Journal {
         self.next - self.durable
     }
 
-    /// Returns `true` if records were written, and no block and no superblock behind them says that they
-    /// are durable. Their damage would be taken for the end of a journal that a crash tore.
+    /// Returns `true` if records were written, and no later block or superblock says that they are
+    /// durable. Damage to them would look like the torn end of the journal after a crash.
     pub(crate) fn is_unvouched(&self) -> bool {
         self.is_unvouched
     }
 
-    /// Adds a record. Returns `true` if its block is full now, and is to be written.
+    /// Adds a record. Returns `true` if its block is now full and must be written.
     pub(crate) fn append(&mut self, record: Record) -> bool {
         self.pending.push(record);
         self.stamp += 1;
@@ -145,8 +152,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes the block that has begun, if the medium lacks records of it. The records that follow are added to it.
-    /// The pages that it names must be written already.
+    /// Writes the block that has begun as an open one, if it has records that the medium lacks.
+    /// Later records are added to the same block. The pages that it names must be written already.
     pub(crate) fn hand_over(&mut self, media: &mut dyn Media, zones: &Zones) -> io::Result<()> {
         if self.handed == self.pending.len() {
             return Ok(());
@@ -156,7 +163,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes a block without records behind those that are durable, which says that they are.
+    /// Writes a block without records. It says that all blocks before it are durable.
     pub(crate) fn vouch(&mut self, media: &mut dyn Media, zones: &Zones) -> io::Result<()> {
         debug_assert!(self.pending.is_empty() && self.unsynced() == 0);
         self.write_block(media, zones, false)?;
@@ -217,21 +224,22 @@ impl Journal {
     }
 }
 
-/// A block that verifies, wherever in the ring it was found.
+/// A journal block that was read and whose check sum is right.
 pub(crate) struct JournalBlock {
     number: u64,
-    /// The number of its first record.
+    /// The number of the block's first record.
     pub(crate) stamp: u64,
-    /// The end of the blocks that were durable when this one was written.
+    /// Blocks with a smaller number than this were durable when this block was written.
     durable: u64,
-    /// `true` if it was handed over, and more records may have followed.
+    /// `true` if the block was only handed over, and more records may have followed.
     is_open: bool,
     pub(crate) records: Vec<Record>,
     pub(crate) bytes: [u8; PAGE],
 }
 
 impl JournalBlock {
-    /// Returns the block that lies at the place of block `sequence`; `None` if there is none.
+    /// Reads the block at the place of block `sequence`; `None` if no valid block lies there. The
+    /// block found may have another number.
     pub(crate) fn read(
         media: &dyn Media,
         zones: &Zones,
@@ -266,17 +274,18 @@ pub(crate) struct JournalTail<'a> {
     start: u64,
     stamp: u64,
     end: u64,
-    /// The end of the blocks that were durable for certain, as were the changes that they note.
+    /// Blocks with a smaller number than this were certainly durable, with the pages that they
+    /// name.
     durable: u64,
 }
 
 impl<'a> JournalTail<'a> {
-    /// Follows the blocks from number `start` on, whose first record has number `stamp`, as far as they
-    /// continue. Those before `certain` were durable.
+    /// Finds the blocks that follow one another from number `start` on. The first record of block
+    /// `start` has the number `stamp`. Blocks before `certain` were durable.
     ///
     /// # Errors
-    /// A block that was durable and is not there, or not as it was then: it is damaged, and no end that a crash has
-    /// torn.
+    /// A durable block that is missing, or that is there in an older version: that is damage, not
+    /// the torn end of a journal.
     pub(crate) fn find(
         media: &'a dyn Media,
         (zones, tag): (&'a Zones, u32),
@@ -313,13 +322,14 @@ impl<'a> JournalTail<'a> {
         Ok(Self { media, zones, tag, start, stamp, end, durable })
     }
 
-    /// Returns the numbers of the blocks that nothing says to be durable.
+    /// Returns the numbers of the last blocks, of which nothing on the medium says that they were
+    /// durable.
     pub(crate) fn tail(&self) -> std::ops::Range<u64> {
         self.durable.clamp(self.start, self.end)..self.end
     }
 
-    /// Calls `take` with each record, its number, and whether it was durable for certain. Returns how
-    /// many there are.
+    /// Calls `take` with the number of each record, the record, and `true` if it was certainly
+    /// durable. Returns the number of records.
     ///
     /// # Errors
     /// The errors of `take` and of the medium.
@@ -345,7 +355,8 @@ mod tests {
     use crate::media::MemMedia;
     use flashgc_ftl::Geometry;
 
-    /// Block 100 was handed over with one record, then with two, and is durable with three as block 101 says.
+    /// Block 100 was handed over with one record, then with two. Then it was written with three,
+    /// and block 101 says that it is durable.
     #[test]
     fn a_block_that_was_handed_over_does_not_pass_for_the_durable_one() {
         let zones = Zones::new(Geometry::new(12, 5, 40).unwrap(), 4096, 8).unwrap();
@@ -380,8 +391,8 @@ mod tests {
         }
     }
 
-    /// A ring of 8 blocks: the checkpoint before the one that counts keeps its blocks until its slot is
-    /// taken, and no block that is needed is written over.
+    /// In a ring of 8 blocks, the checkpoint before the current one keeps its blocks until its slot
+    /// is overwritten, and no block that is needed is overwritten.
     #[test]
     fn the_ring_keeps_what_both_checkpoints_need() {
         let zones = Zones::new(Geometry::new(12, 5, 40).unwrap(), 4096, 8).unwrap();

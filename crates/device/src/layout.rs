@@ -6,8 +6,8 @@
 //! | configuration | 64 KiB: the text from which the drive was made |
 //! | checkpoints A and B | twice as much as the largest needs |
 //! | journal | a ring of 4 KiB blocks |
-//! | out-of-band records | 32 bytes a physical page |
-//! | data | 4 KiB a physical page |
+//! | out-of-band records | 32 bytes for each physical page |
+//! | data | 4 KiB for each physical page |
 
 use flashgc_ftl::Geometry;
 
@@ -23,7 +23,7 @@ pub(crate) const CONFIG_BYTES: u64 = 1 << 16;
 /// The bytes of an out-of-band record.
 pub(crate) const OOB_BYTES: u64 = 32;
 
-/// The bytes of data from which on they begin at a multiple of 2 MiB.
+/// If a drive has at least this many bytes of data, they begin at a multiple of 2 MiB.
 const LARGE: u64 = 64 << 20;
 
 /// The places of the zones of one drive.
@@ -32,13 +32,13 @@ pub(crate) struct Zones {
     pub(crate) geometry: Geometry,
     pub(crate) config: u64,
     checkpoint: u64,
-    /// The bytes of a checkpoint slot.
+    /// The number of bytes of a checkpoint slot.
     pub(crate) slot: u64,
     pub(crate) journal: u64,
     pub(crate) journal_blocks: u64,
     oob: u64,
     data: u64,
-    /// The bytes of the whole file.
+    /// The size of the whole file in bytes.
     pub(crate) len: u64,
 }
 
@@ -64,12 +64,12 @@ impl Zones {
         Some(Self { geometry, config, checkpoint, slot, journal, journal_blocks, oob, data, len })
     }
 
-    /// Returns the place of a copy of the superblock.
+    /// Returns the byte at which a copy of the superblock begins.
     pub(crate) fn superblock(copy: u64) -> u64 {
         copy * PAGE as u64
     }
 
-    /// Returns the place of checkpoint slot 0 or 1.
+    /// Returns the byte at which checkpoint slot 0 or 1 begins.
     pub(crate) fn checkpoint(&self, slot: u8) -> u64 {
         self.checkpoint + u64::from(slot) * self.slot
     }
@@ -84,7 +84,7 @@ impl Zones {
         self.data + self.index(ppn) * PAGE as u64
     }
 
-    /// Returns the place of the out-of-band record of a page.
+    /// Returns the byte at which the out-of-band record of a physical page begins.
     pub(crate) fn oob(&self, ppn: u32) -> u64 {
         self.oob + self.index(ppn) * OOB_BYTES
     }

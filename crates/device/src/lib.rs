@@ -5,15 +5,17 @@
 //! Start reading at [`engine`]; what survives a crash, and why, is in its rules.
 //!
 //! # Guarantees
-//! A page of 4096 bytes is written as a whole or not at all: after a crash it is never torn, never
-//! another page's, and never older than its last flushed version. What was completed before a flush
-//! began survives, as does a write with FUA. A discarded page reads as zeros, and a flushed discard
-//! never brings data back. Damaged data are an error that is counted, and never returned. A drive
-//! whose medium fails or is full, or whose blocks are worn out, is read-only, its data readable.
+//! A page of 4096 bytes is written as a whole or not at all. After a crash a page is never torn,
+//! never has the data of another page, and is never older than its last flushed version. Commands
+//! completed before a flush began survive, and so does a write with FUA. A discarded page reads as
+//! zeros, and a flushed discard never brings data back. Damaged data are never returned: the read
+//! ends with an error, which is counted. A drive becomes read-only if its medium fails or is full,
+//! or if its blocks are worn out; its data can still be read.
 //!
 //! # Not here
-//! No policy, and no decision about pages or blocks. The engine has no thread: it serves one command at a
-//! time. The front ends (`flashgc-front`) have threads of their own, and one that owns the engine.
+//! This crate has no policy, and makes no decision about pages or blocks. The engine has no thread:
+//! it serves one command at a time. The front ends (`flashgc-front`) have threads of their own; one
+//! of these owns the engine.
 //!
 //! # Rooms
 //! [`engine`] asks the page store step by step, as the counting drive does, and moves the bytes that the
@@ -23,8 +25,8 @@
 //! `repair.rs` makes the medium agree with it. `check.rs` compares the map with that of the out-of-band
 //! records. `docs/device.md` has the promises, the rules and the file.
 //!
-//! A drive that is wrong on purpose is a switch in a copy of the sources, which `scripts/wrong_drives.py` makes. `src` has
-//! no switch for a fault.
+//! Mutants, which are drives that are wrong on purpose, are not in `src`: `scripts/wrong_drives.py`
+//! adds them to a copy of the sources.
 
 pub mod bytes;
 pub mod campaign;

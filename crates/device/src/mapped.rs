@@ -1,5 +1,5 @@
-//! Counts of the pages with data in each group of pages. A walk over a range skips groups that are all
-//! alike.
+//! Counts of the pages with data in each group of pages. A search in a range skips groups in which
+//! all pages, or none, have data.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use flashgc_ftl::UNMAPPED;
 /// The number of pages in a group.
 pub(crate) const GROUP: u32 = 4096;
 
-/// See the module's text.
+/// The number of pages with data in each group.
 #[derive(Debug)]
 pub(crate) struct Mapped {
     pages: u32,
@@ -16,12 +16,12 @@ pub(crate) struct Mapped {
 }
 
 impl Mapped {
-    /// Returns the counts of a drive of `pages` pages without data.
+    /// Returns the counts of an empty drive of `pages` pages.
     pub(crate) fn new(pages: u32) -> Self {
         Self { pages, counts: vec![0; pages.div_ceil(GROUP) as usize] }
     }
 
-    /// Returns the counts of a map.
+    /// Returns the counts of the map with these entries.
     pub(crate) fn of(entries: &[u32]) -> Self {
         let mut mapped = Self::new(entries.len() as u32);
         for (first, entries) in (0..).step_by(GROUP as usize).zip(entries.chunks(GROUP as usize)) {
@@ -36,12 +36,12 @@ impl Mapped {
         self.counts[(first / GROUP) as usize] = count as u16;
     }
 
-    /// Notes that a page that had no data has some.
+    /// Notes that `page` now has data.
     pub(crate) fn add(&mut self, page: u32) {
         self.counts[(page / GROUP) as usize] += 1;
     }
 
-    /// Notes that a page that had data has none.
+    /// Notes that `page` no longer has data.
     pub(crate) fn remove(&mut self, page: u32) {
         self.counts[(page / GROUP) as usize] -= 1;
     }
@@ -74,9 +74,9 @@ impl Mapped {
         u32::from(self.counts[(page / GROUP) as usize]) == (self.pages - first).min(GROUP)
     }
 
-    /// Returns the first page of `range` that has data, or with `data` false the first that has none;
-    /// the end of the range if there is no such page. `has_data` is not asked about groups that cannot
-    /// have one.
+    /// Returns the first page of `range` that has data or, if `data` is false, the first without
+    /// data. Returns the end of the range if there is no such page. `has_data` is not called for
+    /// pages of groups that cannot have one.
     pub(crate) fn next(
         &self,
         range: Range<u32>,
@@ -102,7 +102,7 @@ impl Mapped {
 mod tests {
     use super::*;
 
-    /// A drive of 2^30 pages, three of which have data: each question looks at the groups of these.
+    /// A drive has 2^30 pages, and three of these have data. A search looks only at their groups.
     #[test]
     fn what_is_looked_at_follows_the_pages_with_data_not_the_range() {
         let pages = 1 << 30;

@@ -1,5 +1,5 @@
-//! The media that hold the bytes of a drive: a file, memory, and media for tests that crash or
-//! fail.
+//! The media that hold the bytes of a drive: a file, memory, and two media for tests, one that
+//! crashes and one that fails.
 
 mod crash;
 mod fault;
@@ -22,13 +22,13 @@ pub trait Media: Send {
     /// Fills `into` with the bytes from `at` on. Bytes never written are zeros.
     ///
     /// # Errors
-    /// Bytes beyond the end; those of the medium.
+    /// Bytes beyond the end; errors of the medium.
     fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()>;
 
     /// Writes `bytes` from `at` on.
     ///
     /// # Errors
-    /// Bytes beyond the end; those of the medium.
+    /// Bytes beyond the end; errors of the medium.
     fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()>;
 
     /// Makes every write so far durable. After an error it is unknown which of them are.
@@ -37,19 +37,21 @@ pub trait Media: Send {
     /// The errors of the medium.
     fn sync(&mut self) -> io::Result<()>;
 
-    /// Returns `true` if [`Media::punch`] can give room back, as far as is known.
+    /// Returns `true` if [`Media::punch`] is expected to give room back.
     fn gives_room_back(&self) -> bool;
 
-    /// Gives back the room of a range: it reads as zeros.
+    /// Gives back the room of a range, which then reads as zeros.
     ///
     /// # Errors
-    /// Bytes beyond the end; [`io::ErrorKind::Unsupported`] where it cannot; those of the medium.
+    /// Bytes beyond the end; [`io::ErrorKind::Unsupported`] if the medium cannot give room back;
+    /// errors of the medium.
     fn punch(&mut self, at: u64, len: u64) -> io::Result<()>;
 
-    /// Reserves room for a range where the medium can, so that writes there do not run out of it.
+    /// Reserves room for a range if the medium can, so that later writes there do not run out of
+    /// room.
     ///
     /// # Errors
-    /// No room; those of the medium.
+    /// No room; errors of the medium.
     fn reserve(&mut self, at: u64, len: u64) -> io::Result<()>;
 
     /// Returns the number of bytes that the medium holds.
@@ -61,7 +63,8 @@ pub trait Media: Send {
     }
 }
 
-/// Returns the range of `len` bytes from `at` on, if a medium of `all` bytes has it.
+/// Returns the range of `len` bytes from `at` on, or an error if a medium of `all` bytes ends
+/// before it.
 fn part(all: usize, at: u64, len: usize) -> io::Result<std::ops::Range<usize>> {
     usize::try_from(at)
         .ok()

@@ -1,5 +1,5 @@
-//! The out-of-band record of a physical page: the logical page in it, the data's age, and their
-//! check sum.
+//! The out-of-band record of a physical page: the logical page that is stored there, the age of its
+//! data, and the data's check sum.
 
 use flashgc_base::stream::StreamId;
 
@@ -9,11 +9,11 @@ use crate::layout::OOB_BYTES;
 /// The bytes of a record.
 pub(crate) const BYTES: usize = OOB_BYTES as usize;
 
-/// The bits of a moment in a record. The stream has those above, inverted, so that data without a stream have
-/// zeros there.
+/// The lower bits of a `u64` in a record hold the moment. The bits above hold the stream, inverted,
+/// so that they are zeros for data without a stream.
 const MOMENT: u64 = u64::MAX >> StreamId::BITS;
 
-/// See the module's text.
+/// The out-of-band record of a physical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Oob {
     /// The logical page.
@@ -23,9 +23,10 @@ pub(crate) struct Oob {
     pub(crate) is_copy: bool,
     /// The lower 16 bits of the block's erase count when the page was programmed.
     pub(crate) generation: u16,
-    /// The number of its journal record, which no other program has.
+    /// The number of the journal record of this program. No other program has the same number.
     pub(crate) stamp: u64,
-    /// The number of pages that the host had written when it had written this one; a copy keeps it.
+    /// The moment of the host's write: the number of pages that the host had written by then. A
+    /// copy keeps it.
     pub(crate) written_at: u64,
     /// The stream of the data.
     pub(crate) stream: StreamId,
@@ -33,20 +34,20 @@ pub(crate) struct Oob {
     pub(crate) data: u32,
 }
 
-/// The content of a record's place.
+/// The content of the place of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slot {
     /// Nothing was written there, or the record was taken away.
     Blank,
-    /// Bytes that are no record of this place: torn, damaged, or gone astray.
+    /// Bytes that are not a record of this place: torn, damaged, or written to the wrong place.
     Torn,
     /// A record.
     Of(Oob),
 }
 
 impl Oob {
-    /// Returns the record as bytes, signed for the place `ppn`: at any other place they are no
-    /// record.
+    /// Returns the record as bytes. The check sum includes the place `ppn`, so the bytes are not
+    /// valid at any other place.
     pub(crate) fn encode(&self, tag: u32, ppn: u32) -> [u8; BYTES] {
         let mut bytes = [0; BYTES];
         Put::new(&mut bytes)
@@ -64,7 +65,7 @@ impl Oob {
 }
 
 impl Slot {
-    /// Returns the content that these bytes are at the place `ppn`.
+    /// Returns the content of the place `ppn`, which has these bytes.
     pub(crate) fn decode(tag: u32, ppn: u32, bytes: &[u8; BYTES]) -> Self {
         if bytes.iter().all(|&byte| byte == 0) {
             return Self::Blank;
@@ -91,7 +92,8 @@ fn signed(tag: u32, ppn: u32, bytes: &[u8; BYTES]) -> u32 {
 mod tests {
     use super::*;
 
-    /// Two versions of a page in one life of a block differ in nothing but their place and number.
+    /// Two versions of a page, both programmed between two erases of a block, differ only in their
+    /// place and number.
     #[test]
     fn a_record_counts_only_where_it_was_written() {
         let record = Oob {

@@ -1,7 +1,8 @@
-//! The owners of a drive's pages by block: where their data lie, and the blocks that their copies left.
+//! The owners of a drive's pages by block: where the data of each owner lie, and from which blocks
+//! they were copied.
 //!
-//! A recording whose writes are named by their owners is executed on the page store of a drive, without data.
-//! The decisions are those of the drive.
+//! The module executes a recording on the page store of a drive, without data. The stream of each
+//! write is the number of its owner. The page store decides as that of the drive did.
 
 use std::ops::Range;
 use std::path::Path;
@@ -20,49 +21,49 @@ use crate::settings::{Settings, invalid, low_of};
 /// The largest number of cells. A cell of a larger drive is several blocks.
 pub const MOST_CELLS: usize = 1 << 14;
 
-/// The mark of a page that is erased.
+/// The mark of an erased page.
 const FREE: StreamId = NO_STREAM;
 
 const PLANE: u32 = 0;
 
-/// The question.
+/// The owners and groups to count, and the recordings to execute.
 #[derive(Clone, Debug)]
 pub struct Query<'a> {
     /// The group of each owner, by its number. An owner beyond the list is in the last group.
     pub groups: &'a [usize],
     /// The number of groups.
     pub count: usize,
-    /// The pages that the host writes meanwhile, by their numbers from 0: only collections that make room for these
-    /// count.
+    /// The range of host writes, by page number from 0, whose collections are counted.
     pub counted: Range<u64>,
-    /// The recordings with the streams that the host named, one behind the other; none of a drive whose host names
-    /// none.
+    /// The recordings, one behind the other, that have the streams named by the host; empty if the
+    /// host named no streams.
     pub recordings: &'a [&'a Path],
-    /// Another placement than the drive's, and the stream of each group for it; `None` for that of the drive.
+    /// A placement to use instead of the drive's, with the stream of each group; `None` for the
+    /// drive's own placement.
     pub placement: Option<(PlacementSpec, &'a [StreamId])>,
 }
 
-/// The pages of the owners.
+/// The pages of the owners, counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owned {
     /// The number of blocks in a cell; the last cell may have fewer.
     pub blocks_per_cell: usize,
-    /// The number of current pages, by group and cell.
+    /// The number of pages with current data, by group and cell.
     pub live: Vec<Vec<u32>>,
     /// The number of programmed pages without current data, by cell.
     pub invalid: Vec<u32>,
-    /// The number of current pages, by block.
+    /// The number of pages with current data, by block.
     pub valid: Vec<u32>,
     /// The number of erases, by block.
     pub erases: Vec<u32>,
-    /// The number of current pages that are in the group with most of those in their block.
+    /// The number of pages with current data whose group has the most such pages in their block.
     pub purest: u64,
     /// The number of pages copied, by owner.
     pub copied_of: Vec<u64>,
-    /// The number of collections that copied pages of a group.
+    /// The number of collections that copied pages of the group, by group.
     pub victims: Vec<u64>,
-    /// The number of pages copied of a group, by the group that had most of the invalid pages in the block that
-    /// they left. The last column is for blocks without an invalid page.
+    /// The number of pages copied, by their group, and then by the group with the most invalid
+    /// pages in the victim. The last column is for victims without an invalid page.
     pub company: Vec<Vec<u64>>,
     /// The number of collections.
     pub collections: u64,
@@ -70,8 +71,8 @@ pub struct Owned {
     pub empty: u64,
 }
 
-/// Executes the recording at `trace` of a drive with `settings`. Its writes have the numbers of their owners as
-/// streams.
+/// Executes the recording at `trace` of a drive with `settings`. The stream of each write is the
+/// number of its owner.
 ///
 /// # Errors
 /// A recording that cannot be read, and what the drive refuses.
@@ -101,7 +102,7 @@ struct OfHost<'a> {
     recordings: &'a [&'a Path],
     reader: Option<TraceReader>,
     block: Vec<Request>,
-    /// The number of the request in `block`, and of its pages that were asked for.
+    /// The index of the request in `block`, and the number of its pages returned so far.
     at: (usize, u64),
 }
 
@@ -140,10 +141,12 @@ struct Followed<'a> {
     query: &'a Query<'a>,
     low: u32,
     of_host: OfHost<'a>,
-    /// The owner of the data of each logical page, and of those programmed at each physical one.
+    /// The owner of the data of each logical page, and of the data programmed at each physical
+    /// page.
     owner: Vec<StreamId>,
     programmed: Vec<StreamId>,
-    /// The pages of each group in the victim: those programmed there, and those that were copied.
+    /// The number of pages of each group that were programmed in the victim, and that were copied
+    /// from it.
     held: Vec<u32>,
     copied: Vec<u32>,
     owned: Owned,
@@ -189,7 +192,7 @@ impl<'a> Followed<'a> {
         self.query.groups.get(usize::from(owner)).copied().unwrap_or(self.query.count - 1)
     }
 
-    /// Returns the places of the pages of `block` in `programmed`.
+    /// Returns the indices in `programmed` of the pages of `block`.
     fn pages_of(&self, block: u32) -> Range<usize> {
         let pages = self.map.geometry().pages_per_block() as usize;
         block as usize * pages..(block as usize + 1) * pages
@@ -224,7 +227,7 @@ impl<'a> Followed<'a> {
         Ok(())
     }
 
-    /// Returns the stream of a write of `page` for `owner`, if the drive has some.
+    /// Returns the stream of a write of `page` for `owner`, if the drive has streams.
     fn stream(&mut self, page: u32, owner: StreamId) -> Result<Option<StreamId>, DeviceError> {
         Ok(match (&self.query.placement, &self.settings.streams) {
             (Some((_, streams)), _) => streams.get(self.group(owner)).copied(),
@@ -314,7 +317,7 @@ impl<'a> Followed<'a> {
         }
     }
 
-    /// Looks where all pages are.
+    /// Counts where the data of all pages are at the end.
     fn owned(self) -> Owned {
         let geometry = *self.map.geometry();
         let blocks = geometry.blocks() as usize;

@@ -1,7 +1,7 @@
-//! A past for a drive: data that nobody needs, and overwrites of them until the drive has settled.
+//! A past for a new drive: data that nobody needs, overwritten until the drive has settled.
 //!
-//! All pages are zeros and stay holes in the drive's file. A past takes the room of its records alone, and
-//! a copy that keeps holes takes no more.
+//! All pages are zeros and stay holes in the drive's file. So a past takes only the room of its
+//! records, also in a copy of the file that keeps holes.
 
 use std::io;
 
@@ -19,7 +19,7 @@ use crate::media::{FileMedia, Media};
 use crate::settings::{Settings, invalid};
 use crate::usage::Usage;
 
-/// The most times that the data are overwritten until the drive has settled.
+/// The most times that the data are overwritten while the drive has not settled.
 const MOST: u64 = 40;
 
 /// The end of the overwrites.
@@ -36,7 +36,7 @@ pub enum Until {
 pub struct Aged {
     /// The number of pages with data.
     pub pages: u64,
-    /// The number of pages that were overwritten, each as often as it was.
+    /// The number of page overwrites. A page counts each time.
     pub overwritten: u64,
     /// Write amplification of the second half of the overwrites; `None` if nothing was overwritten.
     pub write_amplification: Option<f64>,
@@ -61,7 +61,7 @@ impl Media for Hollow {
     }
 
     fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        // Nothing but zeros was written there, so the hole is still one.
+        // Only zeros were ever written there, so the range is a hole already.
         if at >= self.data && bytes.iter().all(|&byte| byte == 0) {
             return Ok(());
         }
@@ -89,7 +89,8 @@ impl Media for Hollow {
     }
 }
 
-/// Opens the drive on `file`. Zeros that are written to it stay holes: nothing else may have been written before.
+/// Opens the drive on `file`. Pages of zeros stay holes, so no other data may have been written
+/// before.
 ///
 /// # Errors
 /// The errors of [`Drive::open`], and a drive that hosts have written to.
@@ -102,12 +103,13 @@ pub fn open(file: FileMedia, settings: &Settings) -> Result<Drive, DeviceError> 
     Ok(drive)
 }
 
-/// Gives an empty `drive`, opened with [`open`] and the same settings, a past: its first pages, a `share` of
-/// them, get data in their order. Then `writes` overwrites these `until` it ends. `is_over` is asked now and
-/// then, with the page writes that are done and those that are due so far, and ends the past early.
+/// Gives an empty `drive`, opened with [`open`] and the same settings, a past. First a `share` of
+/// its pages, from page 0 on, get data in their order. Then the workload `writes` overwrites them,
+/// up to the end that `until` names. `is_over` is called now and then with the number of page
+/// writes done, and the number known to be due; if it returns true, the past ends early.
 ///
 /// # Errors
-/// A share or a workload that it cannot have, those of the medium.
+/// A share or a workload that the drive cannot have, errors of the medium.
 pub fn age(
     drive: &mut Drive,
     settings: &Settings,
@@ -169,7 +171,7 @@ impl Past<'_> {
         })
     }
 
-    /// Gives the pages data; `due` overwrites will follow.
+    /// Writes each page once; `due` overwrites will follow.
     fn fill(&mut self, due: u64) -> Result<(), DeviceError> {
         let mut filled = 0;
         while filled < self.pages && !self.is_over(filled.into(), due) {
@@ -187,7 +189,7 @@ impl Past<'_> {
         (self.is_over)(done, due + u64::from(self.pages))
     }
 
-    /// Writes until `target` pages were overwritten. Returns `false` if it was ended before.
+    /// Writes until `target` pages were overwritten. Returns `false` if `is_over` ended it before.
     fn write(&mut self, workload: &mut dyn Workload, target: u64) -> Result<bool, DeviceError> {
         let mut batch = Batch::default();
         let mut is_over = false;

@@ -1,5 +1,5 @@
-//! Records the requests of a drive as a trace. Replayed on a counting drive of the same settings, the
-//! trace leads to the same decisions.
+//! Records the requests of a drive as a trace. A counting drive with the same settings that replays
+//! the trace makes the same decisions.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -18,12 +18,13 @@ use rustix::process::getuid;
 
 use crate::layout::PAGE;
 
-/// The requests that wait for their answers before they are written: those beyond are written without.
+/// The most requests that wait for their answers before they are written. If more wait, the oldest
+/// are written without their answers.
 const MOST_WAITING: usize = 1 << 16;
-/// The requests after which answers are looked for.
+/// The number of requests between two checks for new answers.
 const BETWEEN_LOOKS: usize = 256;
 
-/// The side of a front end from which a command comes.
+/// The sender of a command, as a front end knows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
     /// A number that no other host has; `None` if the front end knows no hosts.
@@ -32,10 +33,10 @@ pub struct Origin {
     pub queue: u16,
 }
 
-/// The numbers of the requests that were answered, and when.
+/// The numbers of the requests that were answered, and the times of the answers.
 type Answers = Arc<Mutex<Vec<(Range<u64>, Instant)>>>;
 
-/// The requests of a recording that one command made, of which the answer is still to come.
+/// The requests that one command added to a recording. The command is not answered yet.
 #[must_use]
 pub struct Noted {
     requests: Range<u64>,
@@ -43,14 +44,14 @@ pub struct Noted {
 }
 
 impl Noted {
-    /// Notes that the host had its answer at this time.
+    /// Notes that the host was answered at this time.
     pub fn answered(self, at: Instant) {
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.push((self.requests, at));
     }
 }
 
-/// A request of a host, in bytes. The drive reads a page of which the host writes a part.
+/// A request of a host, in bytes. It may begin and end within a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostRequest {
     /// The first byte.
@@ -73,22 +74,23 @@ pub struct Recording {
     began: Instant,
     /// The arrival time of the requests that follow; `None` is now.
     arrived: Option<Instant>,
-    /// The asker of the requests that follow, and the hosts so far in the order of their numbers.
+    /// The sender of the requests that follow, and the hosts so far, in the order in which they
+    /// appeared.
     asker: Asker,
     hosts: Vec<u64>,
-    /// The request of the host to which the noted pages belong, and the number of requests noted before it; `None` if
-    /// the host sent the pages themselves.
+    /// The host's request to which the noted pages belong, and the number of requests that waited
+    /// when it began; `None` if the host sends whole pages.
     request: Option<(HostRequest, usize)>,
-    /// The time of the last request. Threads that submit at the same moment may be executed in the other
-    /// order.
+    /// The time of the last request. Requests of two threads may be executed in another order than
+    /// they arrived; the trace never goes back in time.
     last_ns: u64,
     failed: Option<TraceError>,
 }
 
 impl Recording {
-    /// Begins a recording at `path` of a drive of `pages` logical pages, in the native format, compressed
-    /// if its name says so. `streams` is true if its host names the streams of its writes. The file appears under its name when the recording ends, and is for its owner
-    /// alone.
+    /// Begins a recording of a drive of `pages` logical pages in the native format, compressed if
+    /// the name says so. `streams` is true if the host names the streams of its writes. The file
+    /// appears at `path` when the recording ends, and only its owner may read it.
     ///
     /// # Errors
     /// A name that does not end in `.flashgc`, perhaps followed by `.zst` or `.gz`; a file that
@@ -126,12 +128,12 @@ impl Recording {
         })
     }
 
-    /// Returns the moment from which its times are counted.
+    /// Returns the moment from which the times of requests are counted.
     pub fn began(&self) -> Instant {
         self.began
     }
 
-    /// Sets the arrival time of the requests that follow, and where they come from; `None` is now.
+    /// Sets the arrival time and the sender of the requests that follow. `None` stands for now.
     pub(crate) fn arrived(&mut self, at: Option<Instant>, from: Origin) {
         self.arrived = at;
         let host = from.host.map_or(0, |host| self.number_of(host));
@@ -139,13 +141,13 @@ impl Recording {
         self.asker = Asker { host, queue };
     }
 
-    /// Sets the request of the host to which the pages that are noted next belong.
+    /// Sets the host's request to which the pages noted next belong.
     pub(crate) fn asks(&mut self, request: Option<HostRequest>) {
         self.request = request.map(|request| (request, self.waiting.len()));
     }
 
-    /// Returns the bytes of `count` pages from `page` on that the host asked for; `None` if it asked for none of them:
-    /// the drive reads a page to write a part of it.
+    /// Returns the bytes of `count` pages from `page` on that the host's request covers; `None` if
+    /// the drive reads a page only because the host writes a part of it.
     fn part(&self, op: Op, page: u64, count: u64) -> Option<Range<u64>> {
         let whole = page * PAGE as u64..(page + count) * PAGE as u64;
         let Some((HostRequest { at, bytes, is_read }, _)) = self.request else {
@@ -154,12 +156,13 @@ impl Recording {
         match op {
             Op::Read if !is_read => None,
             Op::Read | Op::Write => Some(whole.start.max(at)..whole.end.min(at + bytes)),
-            // Discards and hints are those of whole pages, and a flush has none.
+            // Discards and hints name whole pages, and a flush names none.
             Op::Trim | Op::Flush | Op::Dirty | Op::Clean => Some(whole),
         }
     }
 
-    /// Adds bytes to the last request, if that is a part of the same request of the host that ends where these begin.
+    /// Adds `bytes` to the last noted request and returns `true`, if that belongs to the same
+    /// request of the host and ends where `bytes` begin.
     fn goes_on(&mut self, op: Op, bytes: &Range<u64>, stream: StreamId) -> bool {
         let Some((_, before)) = self.request else { return false };
         if self.waiting.len() <= before {
@@ -176,7 +179,7 @@ impl Recording {
         }
     }
 
-    /// Returns the number of a host, which is its place in the order in which hosts appeared.
+    /// Returns the number of a host: 1 for the first host that appeared, then 2, and so on.
     fn number_of(&mut self, host: u64) -> u8 {
         let known = self.hosts.iter().position(|&known| known == host);
         let place = known.unwrap_or_else(|| {
@@ -188,8 +191,8 @@ impl Recording {
         place as u8 + 1
     }
 
-    /// Notes a request of `stream` for `count` pages from `page` on; a flush is for none. After an error nothing
-    /// more is noted, and [`Recording::end`] says what it was.
+    /// Notes a request of `stream` for `count` pages from `page` on; a flush has no pages. After an
+    /// error nothing more is noted, and [`Recording::end`] returns the error.
     pub(crate) fn note(&mut self, op: Op, page: u64, count: u64, stream: StreamId) {
         if self.failed.is_some() {
             return;
@@ -220,14 +223,15 @@ impl Recording {
         }
     }
 
-    /// Returns the requests that were noted since the last call. Their command is not answered yet.
+    /// Returns the requests noted since the last call. Their command is not answered yet.
     pub(crate) fn noted(&mut self) -> Option<Noted> {
         let end = self.first + self.waiting.len() as u64;
         let begin = std::mem::replace(&mut self.unclaimed, end).max(self.first);
         (begin < end).then(|| Noted { requests: begin..end, answers: Arc::clone(&self.answers) })
     }
 
-    /// Writes the requests before the first one that is not answered, and those before the last `most`.
+    /// Writes waiting requests, oldest first, up to the first one without an answer. If more than
+    /// `most` are then left, it writes the oldest of these, too.
     fn write_answered(&mut self, most: usize) -> Result<(), TraceError> {
         let answers = {
             let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -253,7 +257,7 @@ impl Recording {
     /// Ends the recording: the file is complete. Returns the number of its requests.
     ///
     /// # Errors
-    /// The first error of writing it; there is no file then.
+    /// The first error of writing the file; there is no file then.
     pub fn end(mut self) -> Result<u64, TraceError> {
         match self.failed.take() {
             Some(error) => Err(error),
@@ -265,8 +269,8 @@ impl Recording {
     }
 }
 
-/// Explains the error of a folder in which this process may not write: root asks for the recording, and
-/// the server may have another user.
+/// Adds a hint to the error if this process may not write to the folder: root starts the recording,
+/// but the server may run as another user.
 fn explained(path: &Path, error: TraceError) -> TraceError {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));

@@ -1,5 +1,5 @@
-//! The contents of a drive, read from its file. Checkpoint and journal are the authority; the
-//! out-of-band records are a second way to the same map. Nothing here writes.
+//! Reads the contents of a drive from its file, without writing. The map comes from checkpoint and
+//! journal; the out-of-band records are a second way to the same map.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -18,9 +18,10 @@ use crate::settings::Settings;
 use crate::superblock::{EPOCH_SHIFT, Superblock};
 use crate::verify::{Damage, Expected, Pages};
 
-/// The contents that were found.
+/// The contents of a drive, as read from its file.
 pub(crate) struct Recovered {
-    /// The page store: as it was where `is_restored`, otherwise new, with the map in its entries.
+    /// The page store. If `is_restored`, its state is that of the clean shutdown; otherwise it is
+    /// new and has only the map.
     pub(crate) store: Box<dyn Stepwise>,
     pub(crate) is_restored: bool,
     pub(crate) mapped: Mapped,
@@ -29,13 +30,14 @@ pub(crate) struct Recovered {
     pub(crate) horizons: Vec<Horizon>,
     /// The checkpoint from which everything else was read.
     pub(crate) checkpoint: CheckpointPlace,
-    /// `true` if the drive was closed, and that checkpoint holds everything.
+    /// `true` if the drive was closed, so that the checkpoint holds everything.
     pub(crate) is_clean: bool,
-    /// The places of records that were not durable, and whose pages did not verify.
+    /// The physical pages of programs that were not durable and did not verify.
     pub(crate) skipped: Vec<u32>,
     /// The number of journal records behind the checkpoint.
     pub(crate) records: u64,
-    /// The journal blocks that nothing says to be durable.
+    /// The numbers of the last journal blocks, of which nothing on the medium says that they were
+    /// durable.
     pub(crate) tail: Range<u64>,
 }
 
@@ -48,11 +50,12 @@ pub(crate) struct Sources<'a> {
     pub(crate) settings: &'a Settings,
 }
 
-/// Reads checkpoint and journal. If the checkpoint that counts is damaged, it reads the one before and
-/// the journal from that one's begin on. With `restores` the page store is restored, where it can be.
+/// Reads checkpoint and journal. If the current checkpoint is damaged, it reads the checkpoint
+/// before, and the journal from the begin of that one on. With `restores` the state of the page
+/// store is restored, if possible.
 ///
 /// # Errors
-/// Damage to either that leaves the map unknown; those of the medium.
+/// Damage to checkpoint or journal that leaves the map unknown; errors of the medium.
 pub(crate) fn load(sources: Sources<'_>, restores: bool) -> Result<Recovered, DeviceError> {
     let Superblock { checkpoint, before, is_clean, .. } = *sources.superblock;
     let first = match load_from(sources, checkpoint, is_clean, restores) {
@@ -81,8 +84,8 @@ fn message(error: &DeviceError) -> String {
 
 /// Reads one checkpoint, and the journal behind it unless the drive was closed.
 ///
-/// The snapshot of the page store may come from another version of flashgc. The map needs none, so the
-/// store then begins anew, as after a crash.
+/// The snapshot of the page store may be from another version of flashgc. The map is then read
+/// without it, and the store begins anew, as after a crash.
 fn load_from(
     sources: Sources<'_>,
     named: CheckpointPlace,
@@ -96,11 +99,12 @@ fn load_from(
     }
 }
 
-/// Restores the page store, if the snapshot has the format of this version and every invariant holds: whoever can write
-/// a file can sign a snapshot.
+/// Restores the page store, if the snapshot has the format of this version and every invariant
+/// holds. A check sum is not enough: anyone who can write the file can also make a matching one.
 ///
 /// # Errors
-/// A snapshot of another version, or of another store; a store that contradicts itself; those of reading.
+/// A snapshot of another version, or of another store; a store that contradicts itself; errors of
+/// reading.
 fn restore(store: &mut dyn Stepwise, mut from: Reader<'_>) -> Result<(), Fault> {
     match u32::take(&mut from)? {
         FORMAT => {}
@@ -135,8 +139,9 @@ fn load_with(
     Ok(recovered)
 }
 
-/// Reads the tables of a checkpoint. With `has_state` the snapshot of the page store has the map, and the checkpoint's
-/// map only says which pages have data. Without it the checkpoint's map becomes that of the store.
+/// Reads the tables of a checkpoint. With `has_state` the map is read from the snapshot of the page
+/// store, and the checkpoint's map only says which pages have data. Without `has_state` the
+/// checkpoint's map becomes the map of the store.
 fn read_checkpoint(
     sources: Sources<'_>,
     named: CheckpointPlace,
@@ -233,8 +238,8 @@ impl Recovered {
         mapped.audit(|page| store.locate(page).is_some()).map_err(DeviceError::Media)
     }
 
-    /// Takes back the erase of blocks from which a copy was lost. Nothing was programmed there since,
-    /// as that would have waited for a sync.
+    /// Takes back the erase of a block if the copy of one of its pages was lost. Nothing was
+    /// programmed there since, as that would have waited for a sync.
     fn undo_lost_erases(
         &mut self,
         before_erase: &[Option<BlockInfo>],
@@ -255,7 +260,8 @@ impl Recovered {
         Ok(())
     }
 
-    /// Returns the offset behind the last live page of each block, and the number of its live pages.
+    /// Returns, for each block, the offset behind its last live page and the number of its live
+    /// pages.
     pub(crate) fn ends(&mut self, zones: &Zones) -> Vec<(u16, u16)> {
         let mut ends = vec![(0, 0); self.blocks.len()];
         for &ppn in self.store.entries().iter().filter(|&&ppn| ppn != UNMAPPED) {
@@ -266,8 +272,8 @@ impl Recovered {
         ends
     }
 
-    /// Puts open blocks back behind their last live page: what lies there is lost or dead. Those
-    /// without a live page are erased.
+    /// Lets each open block go on behind its last live page, since pages behind that are lost or
+    /// invalid. An open block without a live page counts as erased.
     fn settle_open_blocks(&mut self, zones: &Zones) {
         let b = zones.geometry.pages_per_block();
         let ends = self.ends(zones);
@@ -283,7 +289,7 @@ impl Recovered {
         }
     }
 
-    /// Returns the blocks to keep, in the order in which they changed last.
+    /// Returns the blocks that `keep` accepts, in the order of their last change.
     fn in_order(&self, keep: impl Fn(&BlockInfo) -> bool) -> Vec<BlockId> {
         let kept = (0..).zip(&self.blocks).filter(|(_, info)| keep(info));
         let mut blocks: Vec<BlockId> = kept.map(|(block, _)| block).collect();
@@ -291,7 +297,8 @@ impl Recovered {
         blocks
     }
 
-    /// Returns the block of each class that goes on: of those that are not full, the one that was opened last.
+    /// Returns the open block of each class: the one that was opened last among the blocks that are
+    /// not full.
     fn open_blocks(&self, b: u32) -> Vec<OpenBlock> {
         let mut unfinished = self.in_order(|info| info.is_written && u32::from(info.next) < b);
         unfinished.sort_by_key(|&block| std::cmp::Reverse(self.blocks[block as usize].opened));
@@ -305,7 +312,7 @@ impl Recovered {
         open
     }
 
-    /// Lets the page store take over what was found, where it was not restored.
+    /// Gives the map and the blocks to the page store, if it was not restored.
     ///
     /// # Errors
     /// Contents that contradict themselves.
@@ -346,7 +353,8 @@ struct Replayed<'a> {
 }
 
 impl Replayed<'_> {
-    /// Programs the block of a page, unless the checkpoint knows that already.
+    /// Applies a program to the block and to the map. The block is left alone if the checkpoint
+    /// includes the program already.
     fn program(
         &mut self,
         stamp: u64,
@@ -380,7 +388,8 @@ impl Replayed<'_> {
         Ok(())
     }
 
-    /// Returns `true` if a program that nothing vouches for does not verify: a crash has taken or torn it.
+    /// Returns `true` if the program of a record that is not certainly durable does not verify: a
+    /// crash has lost or torn it.
     fn is_lost(&mut self, stamp: u64, (page, ppn): (u32, u32), crc: u32) -> bool {
         let block = &self.blocks[self.pages.zones.geometry.place_of(ppn).0 as usize];
         let expected = Expected { page, ppn, block, record: Some((stamp, crc)) };
@@ -427,9 +436,9 @@ fn wrong(what: &str) -> DeviceError {
     DeviceError::Media(format!("the journal names {what} that does not exist"))
 }
 
-/// Returns the map by the out-of-band records alone: for each page, the place programmed last. Records
-/// beyond a horizon and those `skipped` were lost in a crash. A discarded page may be found here, as
-/// TRIMs leave no such record.
+/// Returns the map made from the out-of-band records alone: for each page, the place programmed
+/// last. Records beyond a horizon, and those at the places `skipped`, were lost in a crash and do
+/// not count. A discarded page may still have a place, as TRIMs leave no out-of-band record.
 ///
 /// # Errors
 /// The errors of the medium.
@@ -472,7 +481,8 @@ mod tests {
     /// The only plane of a stored drive.
     const PLANE: u32 = 0;
 
-    /// The bytes fit, so the number alone tells that they mean something else.
+    /// The bytes of the snapshot would fit, so only the number of the format shows that it is
+    /// another one.
     #[test]
     fn a_snapshot_of_another_format_is_not_restored() {
         let geometry = Geometry::with_spare(20, 8, 0.3).unwrap();
@@ -493,7 +503,7 @@ mod tests {
         assert_eq!([FORMAT - 1, FORMAT + 1].map(restored), [Err(fault.clone()), Err(fault)]);
     }
 
-    /// A changed byte is found, or changes nothing by which a write could fail.
+    /// A changed byte is detected, or changes nothing that lets a later write panic.
     #[test]
     fn no_changed_byte_of_a_snapshot_lets_a_write_panic() {
         let geometry = Geometry::with_spare(20, 8, 0.3).unwrap();

@@ -1,6 +1,6 @@
-//! The writes of recovery before its checkpoint. First it writes again what it has read, which may be in
-//! the host's memory alone. Once that is durable, it may write places without a live page. A crash
-//! leaves the old superblock, and the same map.
+//! The writes of a recovery before its checkpoint. First it writes again what it has read, since
+//! that may be only in the host's memory. When that is durable, it may write to places without a
+//! live page. A crash meanwhile leaves the old superblock, and the same map.
 
 use flashgc_base::stream::NO_STREAM;
 use flashgc_ftl::UNMAPPED;
@@ -14,10 +14,10 @@ use crate::oob::{self, Oob};
 use crate::recover::Recovered;
 use crate::verify::{Damage, Expected, Pages};
 
-/// Writes the end of the journal once more, and the live pages that it names. A sync then makes durable
-/// what recovery found, also where the host's memory has it and an earlier sync failed: the system takes
-/// such pages for written, and no later sync writes them. Blocks before the end are vouched for on the
-/// medium: a sync that covered them has succeeded.
+/// Writes the end of the journal once more, and the live pages that it names. The next sync then
+/// makes them durable, even if an earlier sync failed: after a failed sync the system takes pages
+/// for written that are only in memory, and no later sync writes them. Earlier journal blocks need
+/// no second write: the medium says that a sync has covered them.
 ///
 /// # Errors
 /// The errors of the medium; pages that have changed since they were read.
@@ -70,7 +70,8 @@ fn changed(what: &str) -> DeviceError {
 /// collections.
 ///
 /// # Errors
-/// The errors of the medium. What was found holds all the same, also if this is done again.
+/// The errors of the medium. The drive on the medium stays the same, and the repair can be
+/// repeated.
 pub(crate) fn repair(
     media: &mut dyn Media,
     parts: (&Zones, u32),
@@ -96,7 +97,7 @@ fn scrub(
     Ok(())
 }
 
-/// Returns the places that will be programmed without an erase before.
+/// Returns the unwritten places of open blocks: they will be programmed before the next erase.
 fn ahead<'a>(zones: &'a Zones, recovered: &'a Recovered) -> impl Iterator<Item = u32> + 'a {
     let b = zones.geometry.pages_per_block();
     let written = (0..).zip(&recovered.blocks).filter(|(_, info)| info.is_written);
@@ -105,14 +106,14 @@ fn ahead<'a>(zones: &'a Zones, recovered: &'a Recovered) -> impl Iterator<Item =
     })
 }
 
-/// Makes room where a crash has left fewer erased blocks than a collection may need: the live pages of
-/// the blocks that have fewest move behind those of others.
+/// Makes room if a crash has left fewer erased blocks than a collection may need. It takes the
+/// blocks with the fewest live pages, and moves these behind the live pages of other blocks.
 ///
-/// Lost copies take room that the page store had planned with, and a block from which one was lost is
-/// not erased after all.
+/// There may be too few, because lost copies use up room that the page store had planned to use,
+/// and because the erase of a block is taken back if a copy from it was lost.
 ///
-/// A page is whole in its old place until its block is programmed again, and that waits for a checkpoint: a crash
-/// on the way leaves it where the old superblock's map has it.
+/// The old place of a page stays intact until its block is programmed again, which waits for a
+/// checkpoint. So after a crash meanwhile, the map of the old superblock is still right.
 fn make_way(
     media: &mut dyn Media,
     parts: (&Zones, u32),
@@ -152,7 +153,7 @@ fn fewest_live(recovered: &Recovered, ends: &[(u16, u16)]) -> Option<usize> {
     written.min_by_key(|&block| ends[block].1)
 }
 
-/// Returns the pages whose data lie in a block.
+/// Returns the logical pages whose data lie in a block.
 fn live_pages(zones: &Zones, recovered: &mut Recovered, block: usize) -> Vec<u32> {
     (0..)
         .zip(recovered.store.entries().iter())
@@ -161,7 +162,8 @@ fn live_pages(zones: &Zones, recovered: &mut Recovered, block: usize) -> Vec<u32
         .collect()
 }
 
-/// Returns up to `count` places behind the last live pages of written blocks but `source`, fullest blocks last.
+/// Returns up to `count` places behind the last live pages of written blocks other than `source`.
+/// Blocks with the most such places come first.
 fn places_behind(
     zones: &Zones,
     recovered: &Recovered,

@@ -13,7 +13,7 @@ use crate::engine::Drive;
 use crate::error::DeviceError;
 use crate::layout::PAGE;
 
-/// Returns the pages of a request: those of which it has a byte, and those that a discard holds whole.
+/// Returns the pages that a request touches; for a discard, only those that lie completely in it.
 pub(crate) fn pages_of(request: &Request) -> Range<u64> {
     let (page, begin) = (PAGE as u64, u64::try_from(request.offset).unwrap_or(0));
     let end = begin.saturating_add(request.size);
@@ -27,13 +27,13 @@ pub(crate) fn pages_of(request: &Request) -> Range<u64> {
     }
 }
 
-/// Repeats the writes, discards, flushes and hints of the recording at `trace` on `drive`. Every page
-/// is written with the bytes that the file `data` has in its place: those that the recorded drive had
-/// in the end. So the drive ends with these data and with the history of the other, under its own
-/// policies.
+/// Repeats the writes, discards, flushes and hints of the recording at `trace` on `drive`. Every
+/// page is written with the bytes that the file `data` has at its place: the final data of the
+/// recorded drive. So `drive` ends with the same data and the same history of requests, but with
+/// its own policies.
 ///
 /// # Errors
-/// A trace or data that cannot be read, and what the drive refuses.
+/// A trace or data that cannot be read; errors of the drive.
 pub fn repeat(drive: &mut Drive, trace: &Path, data: &Path) -> Result<(), DeviceError> {
     let media = |error: &dyn std::fmt::Display| DeviceError::Media(error.to_string());
     let options = ReadOptions { device_numbers: DeviceNumbers::Native, ..ReadOptions::default() };

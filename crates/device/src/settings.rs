@@ -13,12 +13,12 @@ use crate::checkpoint::slot_bytes;
 use crate::error::DeviceError;
 use crate::layout::{CONFIG_BYTES, PAGE, Zones};
 
-/// The failure that a drive survives.
+/// The kind of failure that a drive survives without losing flushed data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// A loss of power: what is flushed is on the disk.
+    /// A loss of power: flushed data are on the disk.
     Power,
-    /// The end of the process, however sudden: what is flushed is with the operating system. After a
+    /// The end of the process, however sudden: flushed data are with the operating system. After a
     /// loss of power the file may be refused as damaged.
     #[default]
     Process,
@@ -29,11 +29,11 @@ pub enum Durability {
 /// The smallest number of blocks in a journal.
 pub const LEAST_JOURNAL_BLOCKS: u64 = 8;
 
-/// See the module's text.
+/// The settings from which a drive is made.
 #[derive(Clone)]
 pub struct Settings {
-    /// Shape and policies. The frontier is a pool, the drive is empty at first, a page of the map is a
-    /// flash page.
+    /// The shape and the policies. The frontier must be a pool, the initial state empty, and a
+    /// flash page one page of the map.
     pub layout: Layout,
     /// The policy that picks the blocks to collect.
     pub victim: Victim,
@@ -41,13 +41,13 @@ pub struct Settings {
     pub journal_blocks: u64,
     /// The failure that the drive survives.
     pub durability: Durability,
-    /// The streams of writes by address. Without them writes have no streams, or those that the host names if
-    /// the placement needs some.
+    /// The streams of writes by address. With `None`, writes have the streams that the host names
+    /// if the placement needs streams, and otherwise none.
     pub streams: Option<Arc<StreamRanges>>,
 }
 
 impl Settings {
-    /// The number of journal blocks where nobody chose another: 64 MiB.
+    /// The default number of journal blocks: 64 MiB.
     pub const JOURNAL_BLOCKS: u64 = 1 << 14;
 
     /// Returns the number of erased blocks at which collections begin.
@@ -98,7 +98,8 @@ impl Settings {
 
     /// Returns the zones of a new drive.
     pub(crate) fn zones(&self) -> Result<Zones, DeviceError> {
-        /// The bytes by which a policy's lists may grow, for each block and once.
+        /// The bytes by which a policy's state may grow: `PER_BLOCK` for each block, and `ONCE` in
+        /// addition.
         const PER_BLOCK: u64 = 64;
         const ONCE: u64 = 1 << 16;
         self.low()?;
@@ -114,20 +115,20 @@ impl Settings {
     /// Returns the size of the file of a new drive in bytes. Most of it is holes.
     ///
     /// # Errors
-    /// A layout that a stored drive cannot have; parts of it that do not go together.
+    /// A layout that a stored drive cannot have, or whose parts contradict each other.
     pub fn file_bytes(&self) -> Result<u64, DeviceError> {
         Ok(self.zones()?.len)
     }
 }
 
-/// Returns `true` if the writes of a drive have streams: by their addresses, or named by the host because the
-/// placement needs them.
+/// Returns `true` if the writes of a drive have streams, by address or named by the host. The host
+/// names them if the placement needs streams.
 fn has_streams(by_address: bool, placement: &PlacementSpec) -> bool {
     by_address || placement.needs_streams()
 }
 
-/// Returns the number of erased blocks at which collections begin on a drive with `layout`: the frontier's mark, and
-/// what copies may need beyond one.
+/// Returns the number of erased blocks at which collections begin on a drive with `layout`: the
+/// frontier's `low`, plus the blocks beyond one that copies may need.
 ///
 /// # Errors
 /// A frontier without a pool.

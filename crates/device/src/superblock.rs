@@ -1,10 +1,13 @@
 //! The superblock: the drive's identity and shape, and the checkpoint and journal that hold its contents.
 //!
-//! There are four copies. A new generation is written to the two copies that do not hold the present
-//! one. The highest generation counts, also where one copy of it is left: what it names was durable
-//! before it was written. One damaged copy, one write that went astray, or a read of old bytes hides
-//! nothing. A drive is known by two copies of the same identity, so that one of another drive does no
-//! harm. A copy that is damaged counts for the identity if it still names it: a loss of power may tear two.
+//! There are four copies. A new generation is written to the two copies that do not hold the
+//! present one. The highest generation counts, even if only one copy of it is left: what it names
+//! was durable before it was written. So one damaged copy, one write to a wrong place, or one read
+//! of old bytes does no harm.
+//!
+//! Two copies must have the same identity (UUID), so that one copy of another drive's superblock
+//! does no harm. A damaged copy counts here if its UUID can be read, since a loss of power may tear
+//! two copies.
 
 use std::io;
 
@@ -19,13 +22,14 @@ use crate::usage::Usage;
 const MAGIC: [u8; 8] = *b"FLASHGC\n";
 /// The version of the whole file's format. Another one is refused.
 const VERSION: u32 = 1;
-/// The place of the check sum in a copy.
+/// The offset of the check sum in a copy, in bytes.
 const CRC_AT: usize = 12;
-/// The place in a copy at which the two checkpoints are named, and the bytes of each name.
+/// The offset in a copy at which the places of the two checkpoints begin, and the size of each, in
+/// bytes.
 const NAMED_AT: usize = 512;
 const NAMED: usize = 40;
 
-/// See the module's text.
+/// A superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Superblock {
     pub(crate) uuid: [u8; 16],
@@ -34,32 +38,33 @@ pub(crate) struct Superblock {
     pub(crate) logical_pages: u32,
     pub(crate) config_bytes: u32,
     pub(crate) config_crc: u32,
-    /// The bytes of a checkpoint slot.
+    /// The number of bytes of a checkpoint slot.
     pub(crate) slot_bytes: u64,
     pub(crate) journal_blocks: u64,
     /// The number of this superblock: one more with every superblock written.
     pub(crate) generation: u64,
-    /// The number of the recovery: one more with each. It begins the numbers of journal blocks and of
-    /// records.
+    /// The epoch: one more after each recovery. The numbers of journal blocks and of records have
+    /// the epoch in their upper bits.
     pub(crate) epoch: u32,
     pub(crate) is_clean: bool,
     /// `true` once the drive's life is over.
     pub(crate) has_ended: bool,
-    /// The checkpoint that counts.
+    /// The current checkpoint.
     pub(crate) checkpoint: CheckpointPlace,
-    /// The checkpoint before, in the other slot, until that is written again.
+    /// The checkpoint before, in the other slot, until that slot is overwritten.
     pub(crate) before: Option<CheckpointPlace>,
-    /// The end of the journal blocks that were durable when this was written.
+    /// Journal blocks with a smaller number than this were durable when the superblock was written.
     pub(crate) durable: u64,
     pub(crate) power_cycles: u64,
     pub(crate) unsafe_shutdowns: u64,
     pub(crate) media_errors: u64,
     /// The hosts' use of the drive.
     pub(crate) usage: Usage,
-    /// The pages that hosts had written when their use was counted last. Earlier files have 0 here.
+    /// The number of pages that hosts had written when their use was last counted. Files of earlier
+    /// versions have 0 here.
     pub(crate) accounted: u64,
-    /// `true` if the drive synced its medium for each of its promises: they held on the disk, and not only
-    /// with the operating system.
+    /// `true` if the drive synced its medium at each flush, so that flushed data are on the disk
+    /// and not only with the operating system.
     pub(crate) is_synced: bool,
     /// The strangers that could write to the drive since it was made.
     pub(crate) strangers: Strangers,
@@ -108,7 +113,7 @@ impl Superblock {
         bytes
     }
 
-    /// Returns the superblock that lies in this copy, if there is one.
+    /// Reads the superblock from this copy; `None` if the copy holds no valid one.
     pub(crate) fn read(media: &dyn Media, copy: u64) -> Option<Self> {
         let mut bytes = [0; PAGE];
         media.read_at(Zones::superblock(copy), &mut bytes).ok()?;
@@ -162,7 +167,7 @@ impl Superblock {
         })
     }
 
-    /// Returns the tag with which the drive's structures are signed.
+    /// Returns the drive's tag, with which the check sums of all its structures begin.
     pub(crate) fn tag(&self) -> u32 {
         crc(0, &self.uuid)
     }
@@ -179,16 +184,17 @@ pub(crate) const EPOCH_SHIFT: u32 = 40;
 /// The reason why a copy holds no superblock.
 enum Bad {
     Magic,
-    /// The check sum does not match. The identity is in the first sector, which no loss of power tears.
+    /// The check sum does not match. The UUID is still named: it is in the first sector, and a loss
+    /// of power does not tear a sector.
     Crc([u8; 16]),
     Version(u32),
 }
 
-/// The superblock that counts, and the place of the next one.
+/// The current superblock, and the place of the next one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Copies {
     pub(crate) now: Superblock,
-    /// The first of the two copies that do not hold it.
+    /// The number of the first of the two copies that do not hold the current superblock.
     next: u64,
     /// The highest generation ever seen.
     highest: u64,
@@ -207,7 +213,7 @@ impl Copies {
     /// Reads the newest superblock.
     ///
     /// # Errors
-    /// None, another version, an error of the medium.
+    /// No superblock, one of another version, an error of the medium.
     pub(crate) fn read(media: &dyn Media) -> Result<Self, DeviceError> {
         let mut copies: [Option<Superblock>; COPIES as usize] = [None; COPIES as usize];
         let (mut has_magic, mut version, mut damaged) = (false, None, Vec::new());
@@ -249,7 +255,7 @@ impl Copies {
         Ok(Self { now, next, highest: highest.unwrap_or(now.generation) })
     }
 
-    /// Writes the superblock that counts once more to the copies that hold it. It was read from the host's
+    /// Writes the current superblock again to the copies that hold it. It may come from the host's
     /// memory, and may not be on the disk: a failed sync leaves pages that no later sync writes.
     pub(crate) fn confirm(&self, media: &mut dyn Media) -> io::Result<()> {
         let bytes = self.now.encode();
@@ -312,7 +318,7 @@ mod tests {
         for is_another in [false, true] {
             let mut media = MemMedia::new(COPIES * PAGE as u64);
             Copies::create(&mut media, first()).unwrap();
-            // Three copies are damaged behind the identity, or are another drive's.
+            // Three copies are damaged behind the UUID, or belong to another drive.
             for copy in 1..COPIES {
                 let mut bytes = Superblock { uuid: [8; 16], ..first() }.encode();
                 if !is_another {
@@ -334,7 +340,7 @@ mod tests {
         assert_eq!(generations(&media), [2, 2, 1, 1]);
         copies.write(&mut media, copies.now).unwrap();
         assert_eq!(generations(&media), [2, 2, 3, 3]);
-        // It goes on so where the drive is opened again.
+        // The same holds when the drive is opened again.
         let mut copies = Copies::read(&media).unwrap();
         assert_eq!(copies.now.generation, 3);
         copies.write(&mut media, copies.now).unwrap();

@@ -1,6 +1,6 @@
 //! The hosts' use of a drive since it was made. The file keeps it, like the SMART log of a real drive.
 //!
-//! It is written with the superblock, so a crash loses the counts since the last one.
+//! The counts are written with the superblock, so a crash loses those since the last superblock.
 
 use flashgc_base::counts::{Counts, Listed};
 

@@ -1,4 +1,4 @@
-//! Reads a page back, and checks that it is the one expected. Damage is an error.
+//! Reads a page, and checks that it is intact and the one expected.
 
 use std::fmt;
 use std::io;
@@ -13,7 +13,8 @@ pub(crate) struct Expected<'a> {
     pub(crate) page: u32,
     pub(crate) ppn: u32,
     pub(crate) block: &'a BlockInfo,
-    /// The number and the check sum of its journal record, if that is at hand.
+    /// The number of the page's journal record and the check sum in it; `None` if the journal is
+    /// not at hand.
     pub(crate) record: Option<(u64, u32)>,
 }
 
@@ -55,8 +56,8 @@ impl Pages<'_> {
         Ok(Slot::decode(self.tag, ppn, &bytes))
     }
 
-    /// Reads the expected page into `into`, which afterwards holds the bytes that were found. Returns
-    /// its record.
+    /// Reads the expected page into `into`, which also after an error holds the bytes that were
+    /// read. Returns the out-of-band record.
     pub(crate) fn read(&self, expected: &Expected<'_>, into: &mut [u8]) -> Result<Oob, Damage> {
         self.media.read_at(self.zones.data(expected.ppn), into).map_err(|error| {
             into.fill(0);
@@ -66,7 +67,8 @@ impl Pages<'_> {
         self.verify(expected, slot, into)
     }
 
-    /// Checks that these bytes with this record are the page expected. Returns the record.
+    /// Checks that `bytes` with the out-of-band record `slot` are the expected page. Returns the
+    /// record.
     pub(crate) fn verify(
         &self,
         expected: &Expected<'_>,
@@ -102,7 +104,7 @@ mod tests {
     use flashgc_base::stream::NO_STREAM;
     use flashgc_ftl::Geometry;
 
-    /// Damage mostly shows in several marks at once. Each of them alone must do.
+    /// Damage usually shows in several of the checks at once. Each check alone must find it.
     #[test]
     fn each_mark_of_a_page_is_compared() {
         let zones = Zones::new(Geometry::new(12, 5, 40).unwrap(), 4096, 8).unwrap();

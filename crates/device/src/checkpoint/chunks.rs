@@ -1,5 +1,6 @@
-//! The bytes of a checkpoint in chunks of up to 64 KiB, each with a check sum. Before each lies a run
-//! of one byte, which takes no room: what a large drive has never written costs nothing.
+//! Stores the bytes of a checkpoint in chunks of up to 64 KiB, each with a check sum. The header of
+//! a chunk can name a run of equal bytes before it, which takes no room. So the parts of a large
+//! drive that were never written cost nothing.
 
 use std::io;
 
@@ -14,19 +15,19 @@ const LEAST_RUN: usize = 1 << 13;
 
 /// Returns the most bytes that a stream of `stream` bytes takes in chunks.
 pub(super) fn most_bytes(stream: u64) -> u64 {
-    // A run is at least LEAST_RUN bytes, and costs a header at most.
+    // A run has at least LEAST_RUN bytes, and costs at most one more header.
     let cuts = stream.div_ceil((CHUNK - HEADER) as u64) + stream / LEAST_RUN as u64 + 2;
     stream + cuts * HEADER as u64
 }
 
-/// Cuts what is put into it into chunks.
+/// Cuts the bytes that are put into it into chunks, and writes these.
 #[derive(Debug)]
 pub(super) struct Sink {
     tag: u32,
     begin: u64,
     at: u64,
     end: u64,
-    /// Header and bytes of the next chunk.
+    /// The header and the bytes of the next chunk.
     buffer: Vec<u8>,
     /// The number of equal bytes before the next chunk.
     run: u64,
@@ -111,9 +112,9 @@ pub(super) struct Source<'a> {
     at: u64,
     end: u64,
     chunk: Vec<u8>,
-    /// The bytes of the chunk that were taken.
+    /// The number of bytes of the chunk that were taken.
     read: usize,
-    /// The bytes left of the run before the chunk.
+    /// The number of bytes left of the run before the chunk.
     run: u64,
     fill: u8,
     index: u32,
@@ -126,7 +127,7 @@ impl<'a> Source<'a> {
         Self { media, tag, at, end, chunk: vec![], read: 0, run: 0, fill: 0, index: 0, sum: 0 }
     }
 
-    /// Returns the check sum of all chunks' check sums, or `None` before the last byte was read.
+    /// Returns the check sum of all chunks' check sums, or `None` if bytes are left to read.
     pub(super) fn sum(&self) -> Option<u32> {
         let is_done = self.at == self.end && self.run == 0 && self.read == self.chunk.len();
         is_done.then_some(self.sum)
@@ -185,7 +186,7 @@ impl io::Read for Source<'_> {
     }
 }
 
-/// Returns `true` if there are bytes and all of them are equal.
+/// Returns `true` if `bytes` is not empty and all of them are equal.
 fn is_run(bytes: &[u8]) -> bool {
     bytes.split_first().is_some_and(|(_, rest)| rest == &bytes[..rest.len()])
 }
@@ -197,8 +198,8 @@ mod tests {
     use flashgc_base::rng::Stream;
     use std::io::Read;
 
-    /// Pieces of noise and of one byte, of any length: they come back, runs take no room, and a turned
-    /// bit anywhere is found.
+    /// Puts pieces of noise and runs of one byte, of any length. They are read back, runs take no
+    /// room, and a flipped bit anywhere is found.
     #[test]
     fn a_stream_of_noise_and_runs_comes_back_and_damage_is_found() {
         let mut rng = Stream::new(1, "chunks");

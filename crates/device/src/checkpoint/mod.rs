@@ -1,10 +1,10 @@
-//! A checkpoint: all that the drive knows of its pages and blocks, and after a clean shutdown the
-//! snapshot of its page store too.
+//! A checkpoint: the map and the state of the blocks. After a clean shutdown it also has the
+//! snapshot of the page store.
 //!
-//! It is written in slices while the drive works on, and each slice has the tables as they are then. So
-//! it shows no single moment: the journal from the checkpoint's begin on makes up for that. A program
-//! or TRIM there sets what the last one has set already, and a block names the last record that it
-//! includes.
+//! It is written in slices while the drive works on, and each slice has the tables as they are at
+//! that time. So a checkpoint does not show one moment. Recovery replays the journal from the begin
+//! of the checkpoint on. To apply a program or TRIM a second time does no harm, and each block
+//! names the last record that it includes.
 
 mod chunks;
 
@@ -24,27 +24,27 @@ use chunks::{MAGIC, Sink, Source};
 const HEADER: usize = 24 + 8 * Counters::LENGTH;
 const BLOCK: usize = 24;
 const HORIZON: usize = 16;
-/// The most crashes that are remembered.
+/// The most crashes that are remembered, each as a [`Horizon`].
 pub(crate) const HORIZONS: u64 = 4096;
 
-/// The state of a block, as checkpoints keep it.
+/// The state of a block, as stored in checkpoints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockInfo {
-    /// The number of the record that programmed its first page since it was erased. Older records in
-    /// the block belong to an earlier life.
+    /// The number of the journal record that programmed its first page since the last erase.
+    /// Out-of-band records in the block with a smaller number are from before that erase.
     pub(crate) opened: u64,
-    /// The number of the record that programmed or erased it last.
+    /// The number of the journal record that last programmed or erased the block.
     pub(crate) changed: u64,
     pub(crate) erases: u32,
     /// Offset of the next page to program.
     pub(crate) next: u16,
-    /// The class that it was opened for last.
+    /// The class for which the block was last opened.
     pub(crate) class: u8,
     /// `true` if the block was programmed since it was erased.
     pub(crate) is_written: bool,
 }
 
-/// Records of an epoch beyond this number were lost in a crash, though their pages may be there.
+/// The records of an epoch that a crash has lost. Their pages may still be on the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Horizon {
     pub(crate) epoch: u32,
@@ -56,10 +56,11 @@ pub(crate) struct Horizon {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CheckpointPlace {
     pub(crate) slot: u8,
-    /// The bytes of the checkpoint in its slot.
+    /// The number of bytes of the checkpoint in its slot.
     pub(crate) bytes: u64,
     pub(crate) sum: u32,
-    /// The bytes of the page store's snapshot before they were cut into chunks; 0 without a snapshot.
+    /// The number of bytes of the page store's snapshot, before they are cut into chunks; 0 without
+    /// a snapshot.
     pub(crate) snapshot: u64,
     /// The first journal block that recovery replays over the checkpoint.
     pub(crate) journal: u64,
@@ -67,7 +68,7 @@ pub(crate) struct CheckpointPlace {
     pub(crate) stamp: u64,
 }
 
-/// The contents of a checkpoint beside map and snapshot.
+/// The contents of a checkpoint besides map and snapshot.
 pub(crate) struct Tables {
     pub(crate) blocks: Vec<BlockInfo>,
     pub(crate) counters: Counters,
@@ -85,7 +86,7 @@ pub(crate) fn slot_bytes(pages: u32, blocks: u32, snapshot: u64) -> u64 {
     chunks::most_bytes(stream)
 }
 
-/// The map and the blocks that a checkpoint is made from.
+/// The map and the blocks that a checkpoint stores.
 pub(crate) struct Parts<'a> {
     /// The number of logical pages.
     pub(crate) pages: u32,
@@ -189,8 +190,8 @@ impl Slices {
     /// Adds the snapshot of the page store.
     ///
     /// # Errors
-    /// A slot that is too small for it, which is an [`io::ErrorKind::FileTooLarge`]; a policy that
-    /// cannot be saved, which is an [`io::ErrorKind::Unsupported`]; those of the medium.
+    /// [`io::ErrorKind::FileTooLarge`] if the slot is too small; [`io::ErrorKind::Unsupported`] if
+    /// a policy cannot be saved; errors of the medium.
     pub(crate) fn save(&mut self, media: &mut dyn Media, map: &dyn Stepwise) -> io::Result<()> {
         let mut into = Into { sink: &mut self.sink, media };
         let mut to = Writer::new(&mut into);
@@ -200,7 +201,8 @@ impl Slices {
         Ok(())
     }
 
-    /// Ends the checkpoint, all of whose entries are written. Returns its name for the superblock.
+    /// Ends the checkpoint after all of its entries are written. Returns the entry that names it in
+    /// the superblock.
     ///
     /// # Errors
     /// The errors of the medium.
@@ -227,11 +229,12 @@ impl io::Write for Into<'_> {
     }
 }
 
-/// Reads the checkpoint `named`, its map into `map`. `restore` takes the snapshot: it gets a reader and
-/// the number of bytes. Nothing that was read counts before this has returned without an error.
+/// Reads the checkpoint `named`. It calls `map` with the first page and the entries of each group,
+/// and `restore` with a reader of the snapshot and its number of bytes. The caller may use nothing
+/// of this before the function has returned without an error.
 ///
 /// # Errors
-/// Damage; those of the medium and of `restore`.
+/// Damage; errors of the medium and of `restore`.
 pub(crate) fn read(
     media: &dyn Media,
     (zones, tag): (&Zones, u32),
@@ -294,7 +297,7 @@ pub(crate) fn read(
     Ok(Tables { blocks, counters, horizons })
 }
 
-/// Passes over the snapshot, for those who have no store that takes it.
+/// Skips the snapshot, for callers that restore no page store.
 ///
 /// # Errors
 /// The errors of the medium, and damage.

@@ -1,4 +1,4 @@
-//! Collections, in the steps and the order of the counting drive.
+//! Collections. Their steps and their order are those of the counting drive.
 
 use flashgc_ftl::stepwise::Move;
 
@@ -12,7 +12,8 @@ impl Drive {
     /// Makes room for a write of `page`. Collections run to their end where the open block that it needs
     /// is full and few blocks are erased.
     pub(super) fn make_room(&mut self, page: u32) -> Result<(), DeviceError> {
-        // A placement may want the page elsewhere once it has been copied.
+        // A placement may put the page into another open block after it has been copied, hence the
+        // loop.
         while self.map.host_room(page, PLANE).pages == 0 && self.map.free_blocks(PLANE) <= self.low
         {
             self.map.close_full(page, PLANE);
@@ -27,8 +28,8 @@ impl Drive {
         Ok(())
     }
 
-    /// Runs one collection, from the pick of the victim to its erase. Moves nothing where the drive's
-    /// life ends with it.
+    /// Runs one collection, from the pick of the victim to its erase. Moves nothing if the drive's
+    /// life ends here.
     fn collect(&mut self) -> Result<(), DeviceError> {
         let begun = self.map.begin_collection(PLANE).map_err(|error| self.stuck(&error))?;
         let Some(victim) = begun else { return Ok(()) };

@@ -1,8 +1,8 @@
-//! Placement handles: the block that each writes to, and its exchange for another one.
+//! Placement handles: each writes to one open block, and can change to another block.
 //!
-//! Nothing on the medium says that a block was closed before it was full: it is a block with erased pages that is
-//! not the last one of its class, as a crash leaves some, too. After a crash a handle goes on in the block that it
-//! had opened last and of which data are left.
+//! Nothing on the medium says that a block was closed before it was full. It is a block with erased
+//! pages that is not the last block of its class; crashes leave such blocks, too. After a crash a
+//! handle goes on in the block that it opened last, among those that still have data.
 
 use flashgc_base::stream::StreamId;
 use flashgc_ftl::OpenBlock;
@@ -17,8 +17,8 @@ impl Drive {
         self.map.open_block(PLANE, handle).map_or(pages, |open| pages - open.next)
     }
 
-    /// Lets `handle` write to another block from now on. Returns the number of pages that were not written in
-    /// the one that it had; `None` if there is no such handle.
+    /// Lets `handle` write to another block from now on. Returns the number of unwritten pages in
+    /// the block that it leaves; `None` if there is no such handle.
     ///
     /// # Errors
     /// A drive that is read-only or becomes so, and one with a recording: traces have no such request, and the

@@ -24,10 +24,10 @@ use crate::usage::Usage;
 
 impl Drive {
     /// Makes an empty drive on `media`, which holds at least [`Settings::file_bytes`] zeros. `uuid`
-    /// names it: two drives never have the same.
+    /// is the identity of the drive; no other drive may have the same.
     ///
     /// # Errors
-    /// Settings that a stored drive cannot have, a medium that is too small, those of the medium.
+    /// Settings that a stored drive cannot have, a medium that is too small, errors of the medium.
     pub fn create(
         media: &mut dyn Media,
         settings: &Settings,
@@ -94,10 +94,10 @@ impl Drive {
         Self::open_as(media, settings, settings.durability)
     }
 
-    /// Opens the drive so that it survives `durability`, whatever its file says.
+    /// Opens the drive with this `durability`, whatever its file says.
     ///
-    /// The superblock that was found leads to the same drive until another one is durable, wherever a crash cuts
-    /// this off. A medium that fails on the way leaves a drive that can be read and takes no writes.
+    /// If a crash cuts this off, the superblock that was found leads to the same drive again, until
+    /// another superblock is durable. If the medium fails meanwhile, the drive is read-only.
     ///
     /// # Errors
     /// The errors of [`Drive::open`].
@@ -125,8 +125,8 @@ impl Drive {
         Ok(drive)
     }
 
-    /// Gives each page the stream of its data: that of its address, or the one that the host had named. A page
-    /// store that was restored has the latter.
+    /// Gives each page the stream of its data: by its address, or as the host named it. A restored
+    /// page store knows the streams that the host named.
     fn hold_streams(&mut self, is_restored: bool) {
         let Some(streams) = self.map.streams() else { return };
         if let Some(ranges) = &self.ranges {
@@ -143,8 +143,9 @@ impl Drive {
         }
     }
 
-    /// Writes what was recovered to one slot, and then to the other: either may be lost later. Until the first is
-    /// named by a durable superblock, a crash leaves the drive to be recovered again.
+    /// Writes the recovered state as a checkpoint to one slot, and then to the other: either may be
+    /// lost later. After a crash before a durable superblock names the first one, the drive is
+    /// recovered again.
     fn write_both_checkpoints(&mut self) {
         if self.failed.is_some() {
             return;
@@ -168,12 +169,12 @@ struct Opening<'a> {
     copies: Copies,
     /// The superblock that was found.
     before: Superblock,
-    /// The failure of the medium that ends writes before they began; `None` without one.
+    /// The failure of the medium that makes the drive read-only from the start; `None` without one.
     failed: Option<String>,
 }
 
 impl<'a> Opening<'a> {
-    /// Reads the newest superblock, which must be of a drive with these settings.
+    /// Reads the newest superblock. Its drive must have been made with these settings.
     fn read_superblock(
         media: Box<dyn Media>,
         settings: &'a Settings,
@@ -202,8 +203,8 @@ impl<'a> Opening<'a> {
         )
     }
 
-    /// Returns the superblock of the drive in use. A recovery begins an epoch, so that no record and no journal block
-    /// of the time before the crash is taken for one of the time after it.
+    /// Returns the superblock that marks the drive as in use. After a crash it begins a new epoch,
+    /// so that no record and no journal block from before the crash is taken for a later one.
     fn superblock_in_use(&self, recovered: &Recovered) -> Superblock {
         let before = self.before;
         let now = Superblock {
@@ -268,7 +269,7 @@ impl<'a> Opening<'a> {
         repair::repair(media, parts, recovered, journal)
     }
 
-    /// Returns the drive with what was found.
+    /// Returns the opened drive.
     fn into_drive(self, recovered: Recovered, journal: Journal) -> Drive {
         debug_assert_eq!(recovered.store.planes(), PLANE + 1);
         let host_pages = recovered.store.counters().host_pages;
@@ -308,8 +309,9 @@ impl<'a> Opening<'a> {
     }
 }
 
-/// Returns the journal of a drive with the superblock `now`: it goes on behind the checkpoint of a drive that was
-/// closed, and keeps what the checkpoint before needs. After a recovery it begins anew, in the new epoch.
+/// Returns the journal of a drive with the superblock `now`. If the drive was closed, the journal
+/// goes on behind the checkpoint, and keeps the blocks that the checkpoint before needs. After a
+/// recovery it begins anew, in the new epoch.
 fn begin_journal(now: &Superblock, is_clean: bool) -> Journal {
     if !is_clean {
         return Journal::new(now.tag(), (now.base(), now.base()), now.base());
@@ -319,8 +321,8 @@ fn begin_journal(now: &Superblock, is_clean: bool) -> Journal {
     Journal::new(now.tag(), (journal, stamp), kept)
 }
 
-/// Returns the use that a crash has cost the superblock: the pages that hosts wrote since it was counted, as whole
-/// ones. Amplification keeps both of its parts of one time so.
+/// Returns the hosts' use that a crash kept out of the superblock: the bytes of the pages that
+/// hosts wrote since it was last counted. So both parts of write amplification cover the same time.
 fn uncounted(before: &Superblock, host_pages: u64) -> Usage {
     // A file of an earlier version does not say until when it has counted.
     let is_known = before.accounted > 0 || before.usage.writes == 0;

@@ -1,4 +1,4 @@
-//! The way of a page to the medium, and the points at which it is durable.
+//! Programs pages on the medium, and makes them durable.
 
 use std::fmt;
 use std::io;
@@ -16,8 +16,8 @@ use crate::settings::Durability;
 use crate::strangers::Strangers;
 use crate::superblock::Superblock;
 
-/// The most journal blocks that wait for a sync. Recovery writes them again with the pages that they name,
-/// some 254 MiB.
+/// The most journal blocks that wait for a sync. Recovery writes them again, with the pages that
+/// they name: about 254 MiB at most.
 const UNSYNCED: u64 = 256;
 
 /// Returns the stream of a write of `page` by its address.
@@ -26,7 +26,8 @@ pub(crate) fn stream_of(ranges: &StreamRanges, page: u32) -> StreamId {
 }
 
 impl Drive {
-    /// Writes a page of the host, who names its stream. The drive's own ranges come first.
+    /// Writes a page of the host in the stream `named`. If the drive has streams by address, that
+    /// stream is ignored.
     pub(super) fn write_page(
         &mut self,
         page: u32,
@@ -53,9 +54,9 @@ impl Drive {
         }
     }
 
-    /// Programs `data` at `ppn`, where the store has put `page`. The data can be read from now on, also
-    /// after an error. `copied` is `None` for a host write, and for a copy the moment at which the host
-    /// wrote the data.
+    /// Programs `data` at `ppn`, the place that the store gave to `page`. The data can be read from
+    /// now on, also after an error. `copied` is `None` for a write of the host. For a copy it is
+    /// the moment at which the host wrote the data.
     pub(super) fn program(
         &mut self,
         page: u32,
@@ -113,7 +114,7 @@ impl Drive {
         written.map_err(|error| self.fail(error))
     }
 
-    /// Makes everything so far durable, and then says so in the journal. From then on damage to any of it
+    /// Makes everything so far durable, and then says so in the journal. From then on damage to it
     /// is an error, and is not taken for a write that a crash has torn.
     pub(super) fn vouch(&mut self) -> Result<(), DeviceError> {
         self.advance_checkpoint()?;
@@ -141,7 +142,7 @@ impl Drive {
         self.journal.hand_over(self.media.as_mut(), &self.zones)
     }
 
-    /// Makes everything so far durable, as far as the drive promises it.
+    /// Writes out everything so far, and syncs it if the durability is `power`.
     pub(super) fn make_durable(&mut self) -> io::Result<()> {
         if !self.is_dirty {
             return Ok(());
@@ -181,7 +182,7 @@ impl Drive {
         match error.kind() {
             FtlErrorKind::ReadOnly { .. } => self.end(),
             _ => {
-                // The medium is well: what the host has written need not be lost.
+                // The medium works, so the host's data are made durable first.
                 if let Err(failure) = self.make_durable() {
                     return self.fail(failure);
                 }
@@ -203,8 +204,9 @@ impl Drive {
         DeviceError::ReadOnly(self.why_read_only().unwrap_or_default())
     }
 
-    /// Lets `strangers` reach the drive from now on. Its file remembers them when this returns, after a loss of
-    /// power as well. A drive that takes no writes has nothing to remember.
+    /// Notes that `strangers` can reach the drive from now on. When this returns, the drive's file
+    /// remembers them, even after a loss of power. A drive that failed remembers nothing new: it
+    /// takes no writes.
     ///
     /// # Errors
     /// The errors of the medium, which make the drive read-only.

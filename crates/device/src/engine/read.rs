@@ -1,4 +1,5 @@
-//! Reading pages back: from the stripes that wait, or from the medium, neighbours at once.
+//! Reads pages back, from the stripes that wait or from the medium. Pages that are neighbours on
+//! the medium are read at once.
 
 use super::Drive;
 use crate::error::DeviceError;
@@ -9,11 +10,11 @@ use crate::verify::{Damage, Expected, Pages};
 /// The most pages that are read at once.
 const AT_ONCE: u32 = 16;
 
-/// The part of a victim that was read: all of its out-of-band records, and some of its pages that
-/// follow one another.
+/// The part of a victim that is in memory: all of its out-of-band records, and some consecutive
+/// pages.
 #[derive(Default)]
 pub(super) struct Window {
-    /// The first place of the block.
+    /// The physical page with which the block begins.
     first: u32,
     records: Vec<u8>,
     /// The physical page that `data` begins with.
@@ -46,7 +47,7 @@ impl Drive {
         Pages { media: media.as_ref(), zones, tag: *tag }
     }
 
-    /// Returns the properties that `page` must have at `ppn`.
+    /// Returns what a read of `page` at `ppn` is checked against.
     fn expected(&self, page: u32, ppn: u32) -> Expected<'_> {
         let block = &self.blocks[self.zones.geometry.place_of(ppn).0 as usize];
         Expected { page, ppn, block, record: None }
@@ -57,7 +58,7 @@ impl Drive {
         DeviceError::Media(format!("page {page}: {damage}"))
     }
 
-    /// Returns the out-of-band record at `ppn`, on the medium or on its way there.
+    /// Returns the out-of-band record at `ppn`, from the stripe that waits or from the medium.
     pub(super) fn slot(&self, ppn: u32) -> std::io::Result<Slot> {
         match self.stripes.page(ppn) {
             Some((_, record)) => Ok(Slot::decode(self.tag, ppn, record)),
@@ -65,8 +66,8 @@ impl Drive {
         }
     }
 
-    /// Reads the page at `ppn` into `into`, damaged or not. Returns its record, if it is the one
-    /// expected.
+    /// Reads the bytes at `ppn` into `into`, damaged or not. Returns their out-of-band record if
+    /// they are `page`, intact.
     fn read_place(&mut self, page: u32, ppn: u32, into: &mut [u8]) -> Result<Oob, DeviceError> {
         if let Some((bytes, record)) = self.stripes.page(ppn) {
             into.copy_from_slice(bytes);
@@ -96,8 +97,8 @@ impl Drive {
         Ok(())
     }
 
-    /// Returns how many of `count` pages from `page` on follow one another on the medium from `ppn`
-    /// on. At least 1, at most [`AT_ONCE`].
+    /// Returns how many of the `count` pages from `page` on lie one behind the other on the medium,
+    /// from `ppn` on: at least 1, at most [`AT_ONCE`].
     fn neighbours(&self, page: u32, ppn: u32, count: u32) -> u32 {
         let left = self.zones.geometry.pages_per_block() - self.zones.geometry.place_of(ppn).1;
         let follows = |next: &u32| {
@@ -144,8 +145,8 @@ impl Drive {
         }
     }
 
-    /// Reads `page`, which lies at `ppn`, into `window`, with the live pages behind it that are read
-    /// at once. Returns its record, if it is the one expected.
+    /// Reads `page`, which lies at `ppn`, into `window`, together with live pages behind it.
+    /// Returns the out-of-band record of `page`, if the page is intact.
     pub(super) fn fetch(
         &mut self,
         page: u32,
@@ -170,8 +171,8 @@ impl Drive {
         verified.map_err(|damage| self.damaged(page, &damage))
     }
 
-    /// Returns the number of pages from `ppn` on that are worth reading at once: up to the last live
-    /// one.
+    /// Returns the number of pages from `ppn` on to read at once: up to the last live one within
+    /// [`AT_ONCE`] pages.
     fn live_behind(&self, ppn: u32, window: &Window) -> u32 {
         let left = self.zones.geometry.pages_per_block() - (ppn - window.first);
         let is_live = |next: &u32| match window.slot(self.tag, ppn + next) {
@@ -191,8 +192,8 @@ mod tests {
     use crate::media::MemMedia;
     use crate::settings::{Durability, Settings};
 
-    /// The pages are written in turn, so a victim has no live page, but for one that is left out: it lies where the
-    /// page lay that was collected last.
+    /// The pages are written in turn, so that a victim has no live page, except for one page that
+    /// is left out. This page lies at the place from which the last collected page was read.
     #[test]
     fn a_collection_reads_nothing_that_an_earlier_one_had_read() {
         let layout = Layout {
@@ -207,7 +208,7 @@ mod tests {
         Drive::create(&mut media, &settings, [7; 16]).unwrap();
         let mut drive = Drive::open(Box::new(media), &settings).unwrap();
         let mut held = [0; 24];
-        // The page that is left out, its place, and the place of the one before.
+        // The page that is left out, its place, and the place of the page left out before.
         let (mut left_out, mut place, mut before, mut moved) = (Some(0), None, None, 0);
         for write in 0..24 * 200_u64 {
             let page = (write % 24) as u32;

@@ -15,7 +15,7 @@ pub struct Report {
     pub uuid: [u8; 16],
     /// The shape of the drive.
     pub geometry: Geometry,
-    /// The failures that durable data survive.
+    /// The kind of failure that flushed data survive.
     pub durability: Durability,
     /// The pages that the host wrote, the pages copied, the blocks erased and so on, since the drive was
     /// made.
@@ -30,32 +30,32 @@ pub struct Report {
     pub kept_erased: u32,
     /// The number of logical pages with data.
     pub mapped_pages: u64,
-    /// The zombies; `None` if no policy asks for them.
+    /// The counts of zombies; `None` if no policy uses zombies.
     pub zombies: Option<ZombieCounts>,
     /// The totals of each stream since the drive was made, or last recovered; `None` if writes have no
     /// streams.
     pub streams: Option<StreamTotals>,
-    /// The number of blocks that bear no more erases.
+    /// The number of blocks that are worn out.
     pub bad_blocks: u32,
-    /// The most bad blocks that the drive survives, as far as this is known; `None` if blocks bear any
-    /// number of erases.
+    /// The most bad blocks that the drive survives, as far as this is known; `None` without an
+    /// endurance.
     pub spare_blocks: Option<u32>,
-    /// The erases that a block bears on average; `None` if it bears any number.
+    /// The mean number of erases until a block is worn out; `None` without an endurance.
     pub endurance: Option<u64>,
     /// The erases of the block with the fewest.
     pub least_erases: u32,
     /// The erases of the block with the most.
     pub most_erases: u32,
-    /// The reads of pages that failed, since the drive was made.
+    /// The number of page reads that failed since the drive was made.
     pub media_errors: u64,
     /// The counts since the drive was opened.
     pub opened: Opened,
-    /// The openings since the drive was made.
+    /// The number of times that the drive was opened since it was made.
     pub power_cycles: u64,
-    /// The openings of a drive that had not been closed.
+    /// The number of times that the drive was opened without having been closed before.
     pub unsafe_shutdowns: u64,
-    /// The result of recovery, if policies began anew: the drive had not been closed, or could not store
-    /// a policy.
+    /// The result of recovery; `None` if the policies continue from a clean shutdown. The drive
+    /// recovers if it was not closed, or if the state of a policy could not be saved.
     pub recovery: Option<Recovery>,
     /// The reason why the drive is read-only; `None` while it takes writes.
     pub read_only: Option<String>,
@@ -73,7 +73,7 @@ pub enum BlockState {
     Open = 1,
     /// Full, or given up: it may be collected.
     Closed = 2,
-    /// It bears no more erases.
+    /// Worn out: it cannot be erased any more.
     Bad = 3,
 }
 
@@ -82,7 +82,7 @@ pub enum BlockState {
 pub struct Block {
     /// The state of the block.
     pub state: BlockState,
-    /// The class that it was opened for last.
+    /// The class for which the block was last opened.
     pub class: u8,
     /// The number of pages with current data.
     pub valid: u16,

@@ -1,4 +1,4 @@
-//! Checkpoints of a drive at work, a slice at a time, and the one with which it is closed.
+//! Writes checkpoints while the drive works, a slice at a time, and the last one when it is closed.
 
 use std::io;
 
@@ -20,10 +20,11 @@ pub(super) struct UnderWay {
 }
 
 impl Drive {
-    /// Begins a checkpoint when three eighths of the journal were written since the last one began, and
-    /// writes a slice of it for each journal block. So it is done within a quarter of the journal, and
-    /// the checkpoint before it has its journal until its slot is taken. Where the journal ends sooner,
-    /// the writer waits for the rest.
+    /// Begins a checkpoint when three eighths of the journal were written since the last one began.
+    /// Then it writes a slice of the checkpoint for each journal block. So a checkpoint ends within
+    /// a quarter of the journal, and the journal of the checkpoint before it is kept until that
+    /// one's slot is overwritten. If the journal is nearly full, this writes the rest of the
+    /// checkpoint at once.
     pub(super) fn advance_checkpoint(&mut self) -> Result<(), DeviceError> {
         let blocks = self.zones.journal_blocks;
         let written = match &self.under_way {
@@ -135,7 +136,7 @@ impl Drive {
     /// Closes the drive. It opens again with the same decisions, unless a policy cannot be saved.
     ///
     /// # Errors
-    /// A drive that failed: it recovers when it is opened. Those of the medium.
+    /// A drive that failed: it recovers when it is opened next. Errors of the medium.
     pub fn close(mut self) -> Result<(), DeviceError> {
         if let Some(why) = &self.failed {
             return Err(DeviceError::ReadOnly(why.clone()));
@@ -149,7 +150,7 @@ impl Drive {
     }
 }
 
-/// Returns `true` if the page store has more state than there is room for, or a policy that cannot be
+/// Returns `true` if the state of the page store is larger than its slot, or if a policy cannot be
 /// saved.
 fn is_refused(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::FileTooLarge | io::ErrorKind::Unsupported)

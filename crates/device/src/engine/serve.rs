@@ -16,7 +16,7 @@ use crate::oob::Slot;
 use crate::recording::{HostRequest, Noted, Origin, Recording};
 use crate::usage::Usage;
 
-/// The number of pages whose hints are passed on at once.
+/// The number of pages of a hint that are passed to the page store at once.
 const HINTS: u32 = 1024;
 
 impl Drive {
@@ -29,7 +29,8 @@ impl Drive {
         }
     }
 
-    /// Returns the range of pages that `bytes` bytes from `page` on fill.
+    /// Returns the range of pages that `bytes` bytes from `page` on cover; an error unless they are
+    /// whole pages.
     fn range_of(&self, page: u64, bytes: usize) -> Result<std::ops::Range<u32>, DeviceError> {
         let count = bytes.div_ceil(PAGE) as u64;
         if !bytes.is_multiple_of(PAGE) {
@@ -38,8 +39,8 @@ impl Drive {
         self.range(page, count)
     }
 
-    /// Vouches for the work done, once none was added since the last call. The server calls this a few
-    /// times a second while no command waits.
+    /// Makes the work so far durable and says so in the journal, if no work was added since the
+    /// last call. The server calls this a few times a second while no command waits.
     pub fn rest(&mut self) {
         let stamp = self.journal.stamp();
         let is_still = std::mem::replace(&mut self.seen, stamp) == stamp;
@@ -56,7 +57,7 @@ impl Drive {
         }
     }
 
-    /// Records writes of `count` pages: one request for the pages of one stream that follow each other.
+    /// Records a write of `count` pages: one request for each run of pages of the same stream.
     fn record_writes(&mut self, page: u64, count: usize, streams: WriteStreams<'_>) {
         let takes_streams = self.takes_streams();
         let Some(recording) = &mut self.recording else { return };
@@ -70,8 +71,8 @@ impl Drive {
         }
     }
 
-    /// Records the drive's requests into `recording` from now on; `None` ends that. Returns the
-    /// recording before.
+    /// Records the drive's requests into `recording` from now on; `None` ends the recording.
+    /// Returns the earlier recording.
     pub fn replace_recording(&mut self, recording: Option<Recording>) -> Option<Recording> {
         std::mem::replace(&mut self.recording, recording)
     }
@@ -93,9 +94,9 @@ impl Drive {
         Ok(held)
     }
 
-    /// Passes a hint on `range` on to the page store, or takes hints back if `is_hint` is false. A hint
-    /// that holds from the moment `since` leaves out pages without data and pages written later.
-    /// Returns the pages that were passed on, and the number of those written later.
+    /// Passes a hint for the pages of `range` to the page store, or takes hints back if `is_hint`
+    /// is false. If the hint is from an earlier moment `since`, it leaves out pages without data
+    /// and pages written later. Returns the pages passed on, and the number of pages written later.
     fn pass_on(
         &mut self,
         range: std::ops::Range<u32>,
@@ -128,7 +129,7 @@ impl Drive {
         Ok(heard)
     }
 
-    /// Returns how many of `count` pages from `page` on have data, and how many of those are hinted.
+    /// Returns how many of the `count` pages from `page` on have data, and how many have a hint.
     ///
     /// # Errors
     /// Pages beyond the drive.
@@ -146,9 +147,9 @@ impl Drive {
         self.map.streams().map_or(NO_STREAM, |streams| streams.of(page))
     }
 
-    /// Keeps those of `pages` whose data the host had written at `moment`. Returns the number of pages
-    /// that it wrote later. The moments are read from the out-of-band records, so that writes pay
-    /// nothing for them.
+    /// Removes from `pages` those without data, and those whose data the host wrote after `moment`.
+    /// Returns the number of the latter. The moments are read from the out-of-band records, so that
+    /// writes need not keep them in memory.
     fn keep_older(&self, pages: &mut Vec<u32>, moment: u64) -> std::io::Result<u64> {
         let (mut late, mut failed) = (0, None);
         pages.retain(|&page| {
@@ -213,7 +214,7 @@ impl Backend for Drive {
         self.record(Op::Trim, page, count);
         let mut rest = range.start;
         while rest < range.end {
-            // A record holds pages of groups that follow one another and have data.
+            // One journal record covers consecutive groups that all have a page with data.
             let first = self.next_with_data(rest..range.end);
             let mut held = 0;
             rest = first;
@@ -255,7 +256,7 @@ impl Backend for Drive {
         let now = self.moment();
         match moment {
             Some(moment) if moment > now => Err(DeviceError::Moment { moment, now }),
-            // Nothing was written since, so no page is looked at.
+            // If nothing was written since `moment`, no page need be checked.
             since => self.pass_on(range, true, since.filter(|&moment| moment < now)),
         }
     }

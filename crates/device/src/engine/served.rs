@@ -1,4 +1,4 @@
-//! A drive as front ends see it, and the errors of its commands.
+//! A drive as front ends see it.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -14,7 +14,7 @@ use crate::usage::Usage;
 /// The pages on which a hint holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hinted {
-    /// The number of pages that the host has written since the moment of the hint.
+    /// The number of the hint's pages that the host has written since the moment of the hint.
     pub late: u64,
     /// The pages on which the hint holds, in order.
     pub pages: Vec<Range<u64>>,
@@ -34,8 +34,8 @@ impl<'a> WriteStreams<'a> {
         }
     }
 
-    /// Returns the streams of the `bytes` bytes from byte `offset` on that the write has: how many bytes
-    /// belong to each stream, in their order.
+    /// Returns the streams of a write of `bytes` bytes from byte `offset` on, as runs in order: the
+    /// number of bytes and their stream.
     pub fn of_bytes(self, offset: u64, bytes: u64) -> Vec<(u64, StreamId)> {
         let [_, _, ..] = self.0 else { return vec![(bytes, self.of(0))] };
         let (page, end) = (PAGE as u64, offset + bytes);
@@ -51,7 +51,7 @@ impl<'a> WriteStreams<'a> {
         streams
     }
 
-    /// Returns the streams of `count` of its pages from the one with this number on.
+    /// Returns the streams of `count` pages of the write, from the page with this number on.
     pub fn part(self, number: usize, count: usize) -> Self {
         match *self.0 {
             [] | [_] => self,
@@ -87,7 +87,8 @@ pub trait Backend: Send {
         false
     }
 
-    /// Writes as [`Backend::write`] does. The pages belong to these streams, on a drive that takes streams.
+    /// Writes as [`Backend::write`] does. If the drive takes streams, the pages belong to
+    /// `streams`.
     ///
     /// # Errors
     /// The errors of [`Backend::write`].
@@ -111,9 +112,9 @@ pub trait Backend: Send {
     /// A drive that is read-only with data that are not durable, or becomes so.
     fn flush(&mut self) -> Result<(), DeviceError>;
 
-    /// Hands the effects of every command completed before over to the system: they survive the end of this process,
-    /// however sudden, and the next flush of whoever opens the drive then makes them durable. A drive without data of
-    /// its own in memory has nothing to do.
+    /// Hands the effects of all completed commands over to the operating system. They then survive
+    /// the end of this process, however sudden. If another process then opens the drive, its next
+    /// flush makes them durable. A drive that keeps no data in memory has nothing to do.
     ///
     /// # Errors
     /// The errors of [`Backend::flush`].
@@ -124,39 +125,43 @@ pub trait Backend: Send {
     /// Returns the present moment: the number of pages that the host has written since the drive was made.
     fn moment(&self) -> u64;
 
-    /// Notes that the host will write these pages soon, as it knew at `moment`; `None` is now. Pages that it has
-    /// written since and pages without data are passed over, the latter only if the moment is past.
+    /// Notes a hint that the host gave at `moment`: it will write these pages soon. `None` stands
+    /// for now. Pages written since `moment` are passed over. If `moment` is in the past, so are
+    /// pages without data.
     ///
     /// # Errors
     /// Pages beyond the drive, a moment that has not come, an error of the medium.
     fn hint(&mut self, page: u64, count: u64, moment: Option<u64>) -> Result<Hinted, DeviceError>;
 
-    /// Takes hints on these pages back, whatever their moment.
+    /// Takes back the hints on these pages, whenever they were given.
     ///
     /// # Errors
     /// Pages beyond the drive.
     fn cancel(&mut self, page: u64, count: u64) -> Result<(), DeviceError>;
 
-    /// Returns how many of `count` pages from `page` on follow one another that all have data, or all have
-    /// none, and `true` if they have some.
+    /// Returns the length of the run of pages from `page` on, at most `count`, that all have data
+    /// or all have none; and `true` if they have data.
     ///
     /// # Errors
     /// Pages beyond the drive.
     fn extent(&mut self, page: u64, count: u64) -> Result<(u64, bool), DeviceError>;
 
-    /// Sets the arrival time of the commands that follow, until this is called again, and where they come from;
-    /// `None` is now. A command may have waited before it is executed.
+    /// Sets the arrival time and the sender of the commands that follow, until this is called
+    /// again. `None` stands for now. A command may have waited between its arrival and its
+    /// execution.
     fn arrived(&mut self, at: Option<Instant>, from: Origin) {
         let _ = (at, from);
     }
 
-    /// Sets the request of the host whose pages the drive reads and writes until this is called again; `None` is the
-    /// pages themselves. A recording has what the host sent.
+    /// Sets the host's request to which the next reads and writes of pages belong, until this is
+    /// called again; `None` if the host sent them as whole pages. A recording has the requests as
+    /// the host sent them.
     fn asks(&mut self, request: Option<HostRequest>) {
         let _ = request;
     }
 
-    /// Returns the requests of a recording that the commands since the last call made; `None` without any.
+    /// Returns the requests that the recording has noted since the last call; `None` if there are
+    /// none.
     fn noted(&mut self) -> Option<Noted> {
         None
     }
@@ -166,7 +171,7 @@ pub trait Backend: Send {
         let _ = usage;
     }
 
-    /// Returns the stored drive that it is, or `None` if it is another kind.
+    /// Returns the stored drive, or `None` if this is another kind of drive.
     fn as_drive(&mut self) -> Option<&mut Drive> {
         None
     }

@@ -1,5 +1,5 @@
-//! Pages of open blocks on their way to the medium: those that follow one another in a block are
-//! gathered and written at once, their out-of-band records as well.
+//! Pages of open blocks that wait to be written. Consecutive pages of a block are gathered and
+//! written at once, and so are their out-of-band records.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use crate::oob::{self, Oob};
 /// The pages of a stripe: 64 KiB. A stripe ends at a multiple of it, and with its block.
 const PAGES: u32 = 16;
 
-/// Pages of one block that follow one another.
+/// Consecutive pages of one block.
 #[derive(Default)]
 struct Stripe {
     /// The first physical page.
@@ -23,7 +23,7 @@ struct Stripe {
 #[derive(Default)]
 pub(super) struct Stripes {
     waiting: Vec<Stripe>,
-    /// Buffers of written stripes, to be used again.
+    /// Empty stripes whose buffers are used again.
     spare: Vec<Stripe>,
 }
 

@@ -1,11 +1,11 @@
-//! A medium with two images: the bytes that reads give, and those that the disk holds. It logs every
-//! operation, so that afterwards any image that a crash may leave can be made.
+//! A medium with two images: the bytes that reads return, and the bytes on the disk. It logs every
+//! operation, so that later any image that a crash may leave can be made.
 //!
-//! Reads see every write at once, as a page cache shows it. A sync makes the writes before it durable. A loss
-//! of power leaves the disk with any part of the writes since, in 512-byte sectors; the end of the process
-//! alone leaves both images. A sync can fail: some of the writes reach the disk, and the system takes all of
-//! them for written, so that no later sync writes the others. A sync can lie: it succeeds, and one of the
-//! writes never reaches the disk.
+//! Reads see every write at once, as with a page cache. A sync makes the writes before it durable.
+//! A loss of power leaves the disk with any part of the writes since the last sync, in 512-byte
+//! sectors. The end of the process alone leaves both images. A sync can fail: then some of the
+//! writes reach the disk, but the system takes all of them for written, so that no later sync
+//! writes the others. A sync can lie: it succeeds, but one of the writes never reaches the disk.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -47,7 +47,8 @@ impl Op {
         }
     }
 
-    /// Changes an image as the operation does, but by a write only the sectors that `keep` accepts.
+    /// Changes an image as the operation does. A write changes only the sectors whose number `keep`
+    /// accepts.
     pub fn apply_torn(&self, image: &mut [u8], mut keep: impl FnMut(usize) -> bool) {
         let Self::Write(at, bytes) = self else { return self.apply(image) };
         for (sector, bytes) in bytes.chunks(SECTOR).enumerate() {
@@ -67,7 +68,7 @@ impl Op {
     }
 }
 
-/// Both images of a medium, and the operations between them.
+/// Both images of a medium, and the operations by which they differ.
 #[derive(Clone, Debug, Default)]
 pub struct State {
     /// The bytes that reads give.
@@ -76,7 +77,8 @@ pub struct State {
     pub durable: Vec<u8>,
     /// Operations that the next sync makes durable.
     pub unsynced: Vec<Op>,
-    /// Ranges that a failed sync left: the system takes them for written, and they are not on the disk.
+    /// Ranges that a failed sync did not write: the system takes them for written, but they are not
+    /// on the disk.
     pub lost: Vec<(u64, u64)>,
     /// `true` if a sync has lied since the last loss of power.
     pub has_lied: bool,
@@ -113,7 +115,8 @@ impl State {
         }
     }
 
-    /// Makes those operations durable that are `kept`. Returns the ranges of the others.
+    /// Makes the unsynced operations durable for which `kept` returns true. Returns the ranges of
+    /// the others.
     fn settle(&mut self, kept: impl Fn(usize) -> bool) -> Vec<(u64, u64)> {
         let mut lost = Vec::new();
         for (index, op) in std::mem::take(&mut self.unsynced).into_iter().enumerate() {
@@ -126,12 +129,14 @@ impl State {
     }
 }
 
-/// A sync that will not do what it should.
+/// The way in which a later sync fails or lies.
 #[derive(Clone, Copy, Debug)]
 enum Bad {
-    /// The n-th sync from now on (0: the next one) fails, once. The seed says what reaches the disk.
+    /// The n-th sync from now on (0: the next one) fails, once. The first number is n. The second
+    /// is the seed that selects the writes that reach the disk.
     Fails(u32, u32),
-    /// The next sync that has something to do succeeds without one operation. The seed says which.
+    /// The next sync that has something to do succeeds, but loses one operation. The seed selects
+    /// which.
     Lies(u32),
 }
 
@@ -151,7 +156,7 @@ impl History {
     }
 }
 
-/// See the module's text. Copies share the medium.
+/// A medium that logs its operations and can crash. Clones share the medium.
 #[derive(Clone)]
 pub struct CrashMedia(Arc<Mutex<History>>);
 
@@ -186,13 +191,14 @@ impl CrashMedia {
         std::mem::take(&mut self.history().ops)
     }
 
-    /// Makes the n-th sync from now on (0: the next one) fail, once. `seed` says what reaches the disk.
+    /// Makes the n-th sync from now on (0: the next one) fail, once. `seed` selects the writes that
+    /// reach the disk.
     pub fn fail_sync(&self, after: u32, seed: u32) {
         self.history().bad = Some(Bad::Fails(after, seed));
     }
 
-    /// Makes the next sync lose one operation and succeed. `seed` says which. A medium that has lied does not
-    /// lie again before its power was lost.
+    /// Makes the next sync lose one operation and succeed. `seed` selects which. A medium that has
+    /// lied does not lie again before a loss of power.
     pub fn lie(&self, seed: u32) {
         let mut history = self.history();
         if !history.state.has_lied {
@@ -200,7 +206,7 @@ impl CrashMedia {
         }
     }
 
-    /// Lets syncs do what they should.
+    /// Ends all faults: syncs work again.
     pub fn works(&self) {
         self.history().bad = None;
     }
@@ -210,8 +216,8 @@ impl CrashMedia {
         self.history().failed
     }
 
-    /// Reads about half of the lost ranges from the disk again, as a system short of memory does. A medium
-    /// that has lied reads none of them, as that would show the lie.
+    /// Reads about half of the lost ranges from the disk again, as a system that is short of memory
+    /// does. If the medium has lied, none is read, as that would show the lie.
     pub fn drop_lost(&self, rng: &mut Stream) {
         let mut history = self.history();
         if history.state.has_lied {

@@ -1,4 +1,4 @@
-//! A medium that fails on demand, around another.
+//! A medium that passes everything to another one, and fails on demand.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,8 @@ pub enum Fault {
     Sync(u64),
 }
 
-/// See the module's text. Faults are set through a copy of its handle while a drive owns it.
+/// A medium that fails on demand. While a drive owns it, faults are set through its handle
+/// [`Faults`].
 pub struct FaultMedia<M> {
     inner: M,
     faults: Arc<Mutex<Vec<Fault>>>,
@@ -58,8 +59,8 @@ impl<M: Media> FaultMedia<M> {
         (media, Faults { faults, failed })
     }
 
-    /// Fails if a fault is due. `count` returns a fault's countdown and error, if it concerns the
-    /// operation.
+    /// Fails if a fault is due. `count` returns the countdown and the error number of a fault, if
+    /// the fault concerns the operation.
     fn meet(&self, count: impl Fn(&mut Fault) -> Option<(&mut u64, i32)>) -> io::Result<()> {
         let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
         for fault in faults.iter_mut() {

@@ -1,4 +1,4 @@
-//! One sparse file, locked: a second opener is refused.
+//! A medium in a sparse file. The file is locked, so that no second process can open it as a drive.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -16,11 +16,11 @@ use crate::layout::PAGE;
 /// The flag with which an open does not wait where a pipe is in the place of a file.
 const AT_ONCE: i32 = OFlags::NONBLOCK.bits() as i32;
 
-/// See the module's text.
+/// A medium in a sparse file.
 pub struct FileMedia {
     file: File,
     len: u64,
-    /// The way past the page cache of a file that was opened so.
+    /// The buffer for transfers past the page cache, if the file was opened with `O_DIRECT`.
     uncached: Option<Mutex<Uncached>>,
 }
 
@@ -28,7 +28,7 @@ impl FileMedia {
     /// Creates a file of `len` bytes, all of them holes, for its owner alone.
     ///
     /// # Errors
-    /// A file that exists, a system that refuses.
+    /// A file that exists already, errors of the file system.
     pub fn create(path: &Path, len: u64) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true).mode(0o600);
@@ -56,7 +56,7 @@ impl FileMedia {
         Ok(media)
     }
 
-    /// Opens the file at `path` to read, whoever else has it open.
+    /// Opens the file at `path` to read, also if a process has it open as a drive.
     ///
     /// # Errors
     /// No such file, or one that may not be read.
@@ -64,10 +64,10 @@ impl FileMedia {
         Self::opened_read_only(OpenOptions::new().read(true).custom_flags(AT_ONCE).open(path)?)
     }
 
-    /// Takes a file that is open already, to read, whoever else has it open.
+    /// Takes a file that is open already, to read, also if a process has it open as a drive.
     ///
     /// # Errors
-    /// It is no file, or its size cannot be told.
+    /// Something other than a file, or a file whose size cannot be read.
     pub fn opened_read_only(file: File) -> io::Result<Self> {
         let about = file.metadata()?;
         if !about.is_file() {
@@ -127,7 +127,7 @@ impl Media for FileMedia {
         Ok(fdatasync(&self.file)?)
     }
 
-    /// Tries to punch a hole behind the end, where there is nothing to lose.
+    /// Tries to punch a hole behind the end of the file, where no data are.
     fn gives_room_back(&self) -> bool {
         punch(&self.file, self.len, PAGE as u64).is_ok()
     }
@@ -136,7 +136,7 @@ impl Media for FileMedia {
         punch(&self.file, at, len)
     }
 
-    /// Reserves room if the file system can. If it cannot, a write meets the full disk instead.
+    /// Reserves room if the file system can. If it cannot, a later write may fail on a full disk.
     fn reserve(&mut self, at: u64, len: u64) -> io::Result<()> {
         match fallocate(&self.file, FallocateFlags::KEEP_SIZE, at, len) {
             Ok(()) | Err(Errno::OPNOTSUPP) => Ok(()),
@@ -162,7 +162,7 @@ mod tests {
         drop(FileMedia::create(&path, 4096).unwrap());
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         std::fs::write(&path, "kept").unwrap();
-        // A link leads to no new file either.
+        // A symbolic link is refused, too.
         let (link, target) = (folder.path().join("link"), folder.path().join("target"));
         symlink(&target, &link).unwrap();
         for there in [&path, &link] {
@@ -183,7 +183,7 @@ mod tests {
         }
     }
 
-    /// A device that knows no `fdatasync` is one that says whether it was asked.
+    /// `/dev/null` has no `fdatasync`, so its error shows that the system was called.
     #[test]
     fn a_sync_asks_the_system() {
         let file = OpenOptions::new().read(true).write(true).open("/dev/null").unwrap();

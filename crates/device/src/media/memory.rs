@@ -1,11 +1,12 @@
-//! A medium in memory. Its copies share the bytes, so that they outlive the drive.
+//! A medium in memory. Clones share the bytes, so that a test can read them after the drive is
+//! gone.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Media, part};
 
-/// See the module's text.
+/// A medium in memory.
 #[derive(Clone)]
 pub struct MemMedia(Arc<Mutex<Vec<u8>>>);
 
@@ -25,7 +26,7 @@ impl MemMedia {
         self.bytes().clone()
     }
 
-    /// Returns the bytes, to look at or to damage.
+    /// Returns the bytes themselves, to inspect or to damage them.
     pub fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,7 +1,8 @@
 //! Reads and writes of a file past the page cache, for a server whose memory is limited.
 //!
-//! A page of the cache is charged to the limit. Where nothing is left of that, the kernel waits until other
-//! pages are written back, and those of a file system on the drive wait for this server: neither ends.
+//! Pages of the cache count towards the limit. When the limit is reached, the kernel waits until
+//! other pages are written back. If these belong to a file system on the drive, their writes wait
+//! for this server: a deadlock.
 
 use std::fs::File;
 use std::io;
@@ -11,20 +12,20 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use crate::layout::PAGE;
 
-/// The bytes of the buffer, which are those of one transfer at most.
+/// The size of the buffer in bytes: the most that one transfer has.
 const BYTES: usize = 64 * PAGE;
 
-/// Bytes that begin at a multiple of a page, as transfers past the page cache must.
+/// A buffer whose address is a multiple of the page size, as transfers past the page cache need.
 pub(crate) struct Uncached {
     bytes: Vec<u8>,
-    /// The first byte that begins a page.
+    /// The index of the first byte at such an address.
     first: usize,
 }
 
-/// Has transfers of an open file go past the page cache.
+/// Lets the transfers of an open file go past the page cache.
 ///
 /// # Errors
-/// A file system that has no such transfers.
+/// A file system that cannot do this.
 pub fn bypass_page_cache(file: &File) -> io::Result<()> {
     Ok(fcntl_setfl(file, fcntl_getfl(file)? | OFlags::DIRECT)?)
 }
@@ -35,7 +36,7 @@ impl Uncached {
         if !fcntl_getfl(file)?.contains(OFlags::DIRECT) {
             return Ok(None);
         }
-        // Ones and not zeros: every page is there before it is needed.
+        // Ones and not zeros, so that the memory of every page is allocated before it is needed.
         let bytes = vec![1; BYTES + PAGE];
         let first = bytes.as_ptr().align_offset(PAGE);
         Ok(Some(Self { bytes, first }))
@@ -79,13 +80,15 @@ impl Uncached {
         Ok(())
     }
 
-    /// Reads `len` bytes of the file from `begin` on; returns how many there are.
+    /// Reads up to `len` bytes of the file from `begin` on into the buffer. Returns how many the
+    /// file has.
     fn fill(&mut self, file: &File, begin: u64, len: usize) -> io::Result<usize> {
         let buffer = &mut self.bytes[self.first..][..len];
         let mut have = 0;
         while have < len {
             match file.read_at(&mut buffer[have..], begin + have as u64) {
-                // The file ends: what is behind its last whole page cannot be asked for alone.
+                // The file ends. Reads must begin at a multiple of a page, so none can follow a
+                // part of one.
                 Ok(0) => break,
                 Ok(read) => have += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -99,8 +102,8 @@ impl Uncached {
     }
 }
 
-/// Returns the part of `len` bytes from `at` on that one transfer has: the page in which it begins, the bytes
-/// of that page before it, and its own.
+/// Returns the first part of `len` bytes from `at` on that one transfer can have: the byte at which
+/// its page begins, the bytes of that page before the part, and the bytes of the part.
 fn part(at: u64, len: usize) -> (u64, usize, usize) {
     let skipped = (at % PAGE as u64) as usize;
     (at - skipped as u64, skipped, len.min(BYTES - skipped))
@@ -119,7 +122,8 @@ mod tests {
     }
 
     proptest! {
-        /// Bytes at any places are those that a file through the page cache would have.
+        /// After writes at any places, the file has the bytes that it would have with the page
+        /// cache.
         #[test]
         fn bytes_at_any_places_are_those_written(
             writes in prop::collection::vec((0u64..600_000, 1usize..400_000, any::<u8>()), 1..8),

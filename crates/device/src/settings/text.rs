@@ -1,4 +1,5 @@
-//! Settings as TOML. The file of a drive holds them, and so says itself how the drive was made.
+//! Settings as TOML. The file of a drive holds this text, so that the settings are known when it is
+//! opened.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,10 +21,10 @@ use crate::media::Media;
 use crate::strangers::Strangers;
 use crate::superblock::Copies;
 
-/// The beginning of the name of a policy that is written outside.
+/// The prefix of the name of a policy that is written in Python.
 const OUTSIDE: &str = "python:";
 
-/// The policies of a drive that are written outside, loaded.
+/// The loaded policies of a drive that are written in Python.
 #[derive(Clone, Default)]
 pub struct Outside {
     /// The victim policy.
@@ -33,7 +34,7 @@ pub struct Outside {
 }
 
 impl Outside {
-    /// Returns stand-ins, for a program that looks at a drive and does not open it.
+    /// Returns stand-ins for the policies, for a program that reads settings but opens no drive.
     pub fn never_made() -> Self {
         let name = String::new();
         let make = Arc::new(|_, _| unreachable!("is never made"));
@@ -58,11 +59,11 @@ impl Outside {
 const NONE: &str = "none";
 
 impl Durability {
-    /// Every word, with its meaning.
+    /// Every word and the durability that it stands for.
     pub const ALL: [(&str, Self); 3] =
         [("power", Self::Power), ("process", Self::Process), ("none", Self::None)];
 
-    /// Returns the word for it.
+    /// Returns the word for this durability.
     pub fn name(self) -> &'static str {
         Self::ALL.into_iter().find(|&(_, known)| known == self).map_or("", |(name, _)| name)
     }
@@ -84,8 +85,8 @@ impl Durability {
 }
 
 impl Settings {
-    /// Returns the configuration as TOML, kept in the file. Two drives with the same text decide
-    /// alike.
+    /// Returns the settings as TOML, as stored in the drive's file. Two drives with the same text
+    /// decide alike.
     pub fn text(&self) -> String {
         let Layout { geometry, frontier, allocation, levelling, placement, lifespan, seed, .. } =
             &self.layout;
@@ -111,8 +112,8 @@ impl Settings {
         text.to_string()
     }
 
-    /// Returns the name that the text has for `key`, `victim` or `placement`, if that is written
-    /// outside.
+    /// Returns the name that the text has for `key` (`victim` or `placement`), if that policy is
+    /// written in Python.
     ///
     /// # Errors
     /// A text that is no configuration.
@@ -121,10 +122,11 @@ impl Settings {
         Ok(name.starts_with(OUTSIDE).then_some(name))
     }
 
-    /// Returns the settings that a text stands for. Policies written outside are those of `outside`.
+    /// Returns the settings that a text stands for. `outside` has the policies that are written in
+    /// Python.
     ///
     /// # Errors
-    /// A text that is no configuration; a policy written outside that is missing.
+    /// A text that is no configuration; a policy written in Python that `outside` does not have.
     pub fn parse(text: &str, outside: Outside) -> Result<Self, DeviceError> {
         let keys = Text::read(text)?;
         let missing = |what: &str, name: &str| {
@@ -156,7 +158,7 @@ impl Settings {
             }),
         };
         let seed = keys.word("seed")?.parse();
-        // Drives without streams by address have no such key.
+        // The text of a drive without streams by address has no such key.
         let streams = match keys.0.contains_key("streams") {
             true => {
                 let ranges =
@@ -189,7 +191,7 @@ impl Settings {
 /// Returns the configuration that the file of a drive holds.
 ///
 /// # Errors
-/// No drive, another format, damage to the configuration, those of the medium.
+/// No drive, another format, damage to the configuration, errors of the medium.
 pub fn configuration(media: &dyn Media) -> Result<String, DeviceError> {
     let superblock = Copies::read(media)?.now;
     let damaged = || DeviceError::Media("the drive's configuration is damaged".to_string());
@@ -207,7 +209,7 @@ pub fn configuration(media: &dyn Media) -> Result<String, DeviceError> {
 /// Returns the strangers that the drive on `media` remembers.
 ///
 /// # Errors
-/// No drive, another format, those of the medium.
+/// No drive, another format, errors of the medium.
 pub fn strangers(media: &dyn Media) -> Result<Strangers, DeviceError> {
     Ok(Copies::read(media)?.now.strangers)
 }
