@@ -1,13 +1,15 @@
-//! The rate of random 4 KiB writes that the stored drive takes in its steady state, durability
-//! `process`, beside that of a bare loop that moves the same pages.
+//! Compares the rate of random 4 KiB writes to a stored drive in its steady state, with durability
+//! `process`, with the rate of a bare loop that moves the same pages.
 //!
-//! The bare loop knows which pages to move. For each write of the host it makes a CRC32C of the page
-//! and writes it with one `pwrite` of 4 KiB. For each copy that the drive made, it reads a random page
-//! with one `pread`, makes its CRC32C, and writes it with one `pwrite`. Its writes go through a file
-//! of the drive's size from end to end, as those of a log do. It has no map, no record, no journal.
-//! Both files are on the same file system, in memory where there is one, and both loops take turns.
+//! The bare loop decides nothing. For each write of the host it computes the CRC32C of the page and
+//! writes the page with one `pwrite` of 4 KiB. For each copy that the drive made, it reads a random
+//! page with one `pread`, computes its CRC32C, and writes it with one `pwrite`. It writes a file of
+//! the drive's size from begin to end, as a log. It has no map, no out-of-band records and no
+//! journal. Both files are on the same file system, in memory if possible, and both loops take
+//! turns.
 //!
-//! `cargo bench -p flashgc-device --bench stored` runs it; `-- --smoke` runs a size that takes a second.
+//! `cargo bench -p flashgc-device --bench stored` runs it; `-- --smoke` runs a size that takes one
+//! second.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -19,7 +21,7 @@ use flashgc_device::media::FileMedia;
 use flashgc_device::{Backend, Drive, Durability, PAGE, Settings};
 use flashgc_ftl::{Fill, Frontier, Geometry, Layout, Victim, VictimSpec};
 
-/// The folder whose files are in memory.
+/// The folder of a file system in memory.
 const MEMORY: &str = "/dev/shm";
 const ROUNDS: usize = 7;
 
@@ -64,7 +66,8 @@ impl Bare {
         Ok(sum)
     }
 
-    /// Writes `writes` pages for the host and `copies` pages among them. Returns seconds.
+    /// Writes `writes` pages of the host, with `copies` copies spread among them. Returns the time
+    /// in seconds.
     fn run(&mut self, writes: u64, copies: u64, rng: &mut Stream) -> std::io::Result<f64> {
         let begun = Instant::now();
         let (mut done, mut sums) = (0, 0);
@@ -83,7 +86,7 @@ impl Bare {
     }
 }
 
-/// Writes `writes` random pages. Returns seconds.
+/// Writes `writes` random pages. Returns the time in seconds.
 fn write(drive: &mut Drive, writes: u64, rng: &mut Stream, data: &mut [u8]) -> f64 {
     let pages = drive.pages() as u32;
     let begun = Instant::now();

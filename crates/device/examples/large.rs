@@ -1,10 +1,10 @@
-//! The cost of a sparse drive of 1 TB: time to create it, to open it after a clean shutdown and after a
-//! crash, its longest write while a checkpoint is written, to discard all of it, and the memory of each
-//! at its most.
+//! The costs of a sparse drive of 1 TB: the time to create it, to open it after a clean shutdown
+//! and after a crash, and to discard all of it; the longest write during a checkpoint; and the peak
+//! memory of each step.
 //!
-//! `cargo run --release -p flashgc-device --example large -- FOLDER [GB]`. Each step is a process of its
-//! own. One page in 4096 has data, so that no part of the map is left out of a checkpoint. The folder
-//! needs 3 GB for 1 TB.
+//! `cargo run --release -p flashgc-device --example large -- FOLDER [GB]`. Each step is a process
+//! of its own. One page in 4096 has data, so that each group of the map has a page to store in a
+//! checkpoint. The folder needs 3 GB for 1 TB.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,9 +17,9 @@ use flashgc_ftl::{Fill, Frontier, Geometry, Layout, Victim, VictimSpec};
 
 type Any = Box<dyn std::error::Error>;
 
-/// The pages of a block.
+/// The number of pages in a block.
 const B: u32 = 256;
-/// The distance of pages with data: the first of each `GAP` pages has some.
+/// The distance between pages with data: the first of each `GAP` pages has data.
 const GAP: u64 = 4096;
 
 fn settings(gigabytes: u64) -> Result<Settings, Any> {
@@ -39,7 +39,7 @@ fn page_of(number: u64) -> Vec<u8> {
     (number + 1).to_le_bytes().repeat(PAGE / 8)
 }
 
-/// Returns the most memory that this process had, in bytes.
+/// Returns the peak memory of this process in bytes.
 fn peak() -> Result<u64, Any> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find(|line| line.starts_with("VmHWM")).ok_or("no VmHWM")?;
@@ -65,10 +65,10 @@ fn check(drive: &mut Drive) -> Result<(), Any> {
     Ok(())
 }
 
-/// The time of the wall clock and that of the processor.
+/// The elapsed time and the processor time.
 type Took = (Duration, Duration);
 
-/// A clock of both times; see [`Took`].
+/// A clock of both times of [`Took`].
 struct Clock {
     wall: Instant,
     processor: Duration,
@@ -128,7 +128,7 @@ fn step(step: &str, path: &Path, settings: &Settings) -> Result<(&'static str, T
             let mut drive = open(path, settings)?;
             let checkpoints = drive.stat().opened.checkpoints;
             let (mut longest, mut page) = ((Duration::ZERO, Duration::ZERO), 0);
-            // Each takes a block of the journal, so that a checkpoint is soon due.
+            // Each write with FUA takes a block of the journal, so that a checkpoint soon begins.
             while drive.stat().opened.checkpoints < checkpoints + 2 {
                 page = (page + GAP) % (drive.pages() / GAP * GAP);
                 let begun = Clock::start()?;

@@ -1,4 +1,5 @@
-//! A reader's data behind damage, and the place at which an open block goes on behind a crash.
+//! The data that a read returns when a page is damaged, and the place at which an open block goes
+//! on after a crash.
 
 use crate::common::{new_medium, open, page_of, plain};
 use flashgc_device::{Backend, DeviceError, PAGE};
@@ -7,7 +8,7 @@ fn place_of(image: &[u8], number: u64) -> usize {
     image.chunks(PAGE).position(|page| page == page_of(number)).expect("it was written")
 }
 
-/// Eight pages that lie side by side are read at once; the fourth has a bit turned.
+/// Eight pages that lie side by side are read at once; the fourth has a flipped bit.
 #[test]
 fn nothing_of_a_damaged_page_reaches_whoever_reads_it_with_its_neighbours() {
     let media = new_medium(&plain());

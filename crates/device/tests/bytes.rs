@@ -1,4 +1,4 @@
-//! The drive byte by byte, against a vector of bytes.
+//! The drive byte by byte, compared with a vector of bytes.
 
 use flashgc_device::bytes::{Bytes, Extent};
 use flashgc_device::failure::Failure;
@@ -18,7 +18,7 @@ enum Op {
     Zero(u64, u64, bool),
 }
 
-/// Ranges that end before or behind the drive's end, many of them at borders of pages.
+/// Ranges within the drive or beyond its end. Many of them begin or end near a page border.
 fn range() -> impl Strategy<Value = (u64, u64)> {
     let near =
         (0..=PAGES, -3_i64..=3).prop_map(|(page, by)| (page * 4096).saturating_add_signed(by));
@@ -90,7 +90,7 @@ proptest! {
     }
 }
 
-/// Returns the whole data of a read that leaves out holes.
+/// Reads without the holes, and returns all bytes of the range, with zeros for the holes.
 fn sparse(drive: &mut Bytes<Ram>, at: u64, bytes: usize) -> Vec<u8> {
     let (extents, data) = drive.read_sparse(at, bytes).unwrap();
     let (mut whole, mut rest) = (Vec::new(), data.into_iter());
@@ -106,7 +106,7 @@ fn sparse(drive: &mut Bytes<Ram>, at: u64, bytes: usize) -> Vec<u8> {
     whole
 }
 
-/// Returns the pages of which the range has at least a byte.
+/// Returns the pages of which the range has at least one byte.
 fn touched(range: &std::ops::Range<usize>) -> std::ops::Range<usize> {
     if range.is_empty() { 0..0 } else { range.start / 4096..range.end.div_ceil(4096) }
 }
@@ -116,7 +116,7 @@ fn whole(range: &std::ops::Range<usize>) -> std::ops::Range<usize> {
     range.start.div_ceil(4096)..range.end / 4096
 }
 
-/// The pages of a hint are those that a write of the range would write.
+/// A hint on a range names the pages that a write of the range would write.
 #[test]
 fn hints_are_of_every_page_that_is_touched() {
     let drive = Ram::new(PAGES);
@@ -145,7 +145,7 @@ fn extents_begin_and_end_with_the_range_and_are_as_many_as_asked() {
     drive.extents(u64::MAX, 2, 1).unwrap_err();
 }
 
-/// A drive that reports extents page by page, as a drive may that looks no further.
+/// A drive that reports one page at a time as an extent, which a drive may do.
 struct Pages;
 
 impl Backend for Pages {

@@ -1,4 +1,5 @@
-//! The crash campaign finds every promise kept. `scripts/wrong_drives.py` has it find those that wrong drives break.
+//! The crash campaign finds no broken promise. (`scripts/wrong_drives.py` checks that it finds the
+//! promises that mutants break.)
 
 use flashgc_device::campaign::{Pace, fuzz, sweep};
 

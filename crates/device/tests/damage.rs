@@ -1,5 +1,5 @@
-//! Files that are damaged, mixed up or in use: they give an error that says so, or the data, and never
-//! wrong data.
+//! Files that are damaged, mixed up or in use: a drive gives an error that says so, or the right
+//! data, and never wrong data.
 
 use crate::common;
 use crate::common::{UUID, commands, compare, full, open, page_of, plain, settings, work};
@@ -9,8 +9,8 @@ use flashgc_device::media::{FileMedia, MemMedia};
 use flashgc_device::{Backend, DeviceError, Drive, PAGE, Settings};
 use flashgc_ftl::Geometry;
 
-/// Each byte of superblocks, configuration, checkpoints and journal turned, some bits at a time: the
-/// drive opens with its data, or says that it cannot.
+/// Bits are flipped in superblocks, configuration, checkpoints and journal, one or many at a time.
+/// The drive opens with its data, or says that it cannot.
 #[test]
 fn turned_bits_in_any_structure_never_give_wrong_data() {
     let settings = plain();
@@ -22,7 +22,7 @@ fn turned_bits_in_any_structure_never_give_wrong_data() {
     let structures = (image.len() - 720 * PAGE) as u32;
     for round in 0..1500 {
         let mut bytes = image.clone();
-        // A third in the superblocks, where every byte counts.
+        // In a third of the rounds only the superblocks are damaged.
         let at = if round % 3 == 0 { rng.below(4 * PAGE as u32) } else { rng.below(structures) };
         let count = match round % 10 {
             0 => 20_000, // more than all superblocks
@@ -70,7 +70,7 @@ fn another_drive_another_version_other_settings_and_a_short_file_are_refused() {
     let mut smaller = plain();
     smaller.layout.geometry = Geometry::with_spare(50, 12, 0.2).unwrap();
     assert!(text(image.clone(), &smaller).contains("60 blocks of 12 pages"));
-    // Version 2, with a check sum that is right.
+    // A superblock of version 2 with a correct check sum.
     let mut newer = image.clone();
     for copy in newer[..4 * PAGE].chunks_mut(PAGE) {
         copy[8] = 2;
@@ -79,7 +79,8 @@ fn another_drive_another_version_other_settings_and_a_short_file_are_refused() {
         copy[12..16].copy_from_slice(&sum.to_le_bytes());
     }
     assert!(text(newer, &settings).contains("version 2, expected 1"));
-    // The superblocks of another drive of the same settings: nothing else is signed for it.
+    // Superblocks of another drive with the same settings: the other structures have the tag of the
+    // first drive.
     let mut other = MemMedia::new(image.len() as u64);
     Drive::create(&mut other, &settings, *b"another drive 12").unwrap();
     let mut mixed = image;
@@ -149,8 +150,7 @@ fn a_file_has_one_opener_and_takes_the_room_of_its_data() {
     compare(&mut drive, &held);
 }
 
-/// The places of the pages come from the out-of-band records alone, also where both checkpoints are
-/// gone.
+/// The map can be made from the out-of-band records alone, even if both checkpoints are gone.
 #[test]
 fn the_map_survives_the_loss_of_journal_and_checkpoints() {
     let settings = plain();
@@ -159,7 +159,8 @@ fn the_map_survives_the_loss_of_journal_and_checkpoints() {
     drop(drive);
     let whole = map_from_oob(&media, &settings).unwrap();
     assert!(whole.knows_losses);
-    // Between the configuration and the records, which are 720 times 32 bytes before the data.
+    // Clears everything from the configuration to the out-of-band records, which are 720 times 32
+    // bytes before the data.
     let len = media.image().len();
     let records = (len - 720 * PAGE - 720 * 32) / PAGE * PAGE;
     media.bytes()[4 * PAGE + (64 << 10)..records].fill(0);
@@ -176,8 +177,9 @@ fn the_map_survives_the_loss_of_journal_and_checkpoints() {
     }
 }
 
-/// A write that a crash lost leaves its page and its record in an open block. The same page is
-/// written to the same place again, durably, and the medium loses that: the first is not returned.
+/// A crash loses a write, but its data and its out-of-band record stay in an open block. Then the
+/// same page is written to the same place again, durably, and the medium loses that write. The data
+/// of the first write must not be returned.
 #[test]
 fn what_a_crash_lost_is_never_taken_for_what_is_written_there_later() {
     let settings = plain();
@@ -187,7 +189,7 @@ fn what_a_crash_lost_is_never_taken_for_what_is_written_there_later() {
     held[9] = Some(60_000);
     drive.flush().unwrap();
     drive.write(5, &page_of(70_000), false).unwrap();
-    // The data wait until their stripe is whole, and then lie on the medium.
+    // The data wait in memory until their stripe is whole, and are then written to the medium.
     for page in 20.. {
         if media.image().chunks(PAGE).any(|bytes| bytes == page_of(70_000)) {
             break;
@@ -213,8 +215,8 @@ fn what_a_crash_lost_is_never_taken_for_what_is_written_there_later() {
     assert!(matches!(read, Err(DeviceError::Media(_))), "{read:?}");
 }
 
-/// Every place of the data, with a bit turned: a read is an error that is counted, and collections do
-/// not make the data look whole.
+/// A bit is flipped in every page of data. A read is an error that is counted, and a collection
+/// does not make the data look intact.
 #[test]
 fn damaged_data_are_an_error_and_stay_one_when_they_are_moved() {
     let settings = plain();
@@ -248,7 +250,7 @@ fn damaged_data_are_an_error_and_stay_one_when_they_are_moved() {
     assert!(first.len() > 5, "{first:?}");
     assert_eq!(drive.stat().media_errors, first.len() as u64);
     assert_eq!(flashgc_device::check::check(&media, &settings).unwrap().damaged.len(), first.len());
-    // Every other page is written anew, so that all pages are moved.
+    // The other pages are overwritten, so that the damaged pages are moved.
     for number in 0..6000 {
         let page = u64::from(rng.below(held.len() as u32));
         if !first.contains(&page) {
@@ -261,7 +263,7 @@ fn damaged_data_are_an_error_and_stay_one_when_they_are_moved() {
     drop(drive);
     let mut drive = open(media.clone(), &settings);
     assert_eq!(damaged(&mut drive, &held), first);
-    // Their count goes on over a restart.
+    // The count of media errors survives a restart.
     let counted = drive.stat().media_errors;
     drive.close().unwrap();
     assert_eq!(open(media, &settings).stat().media_errors, counted);

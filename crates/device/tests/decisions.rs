@@ -1,5 +1,5 @@
-//! The stored drive decides as the counting drive does on the same commands, also across a clean
-//! restart, and its pages are where the counting drive has them.
+//! The stored drive decides as the counting drive does for the same commands, also after a clean
+//! restart, and its pages are at the same places.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -71,7 +71,7 @@ fn stream_of(page: u32) -> StreamId {
     }
 }
 
-/// Streams come from the address, also after a crash: the data of a page keep its stream.
+/// Streams by address: the data of a page keep its stream, also after a crash.
 #[test]
 fn streams_are_those_of_the_counting_drive_and_survive_a_crash() {
     for placement in ["none", "sepbit", "fdp:handles=4", "fdp:handles=2,persistent=1"] {
@@ -117,7 +117,7 @@ fn streams_are_those_of_the_counting_drive_and_survive_a_crash() {
     }
 }
 
-/// Commands of many pages are those of one page each, one after the other.
+/// A command of many pages is equal to commands of one page each, one after the other.
 #[test]
 fn a_command_of_many_pages_decides_as_its_pages() {
     let settings = common::plain();

@@ -1,5 +1,5 @@
-//! Damage to a drive that was not closed is not taken for a crash: flushed data are there, or their
-//! absence is an error.
+//! Damage to a drive that was not closed is not taken for a crash: flushed data are there, or a
+//! read or the opening is an error.
 //!
 //! One kind is left out: damaged data of the last flush cannot be told from a write that a crash tore.
 
@@ -7,7 +7,7 @@ use crate::common::{new_medium, open, page_of, plain};
 use flashgc_device::media::{Fault, FaultMedia, MemMedia};
 use flashgc_device::{Backend, Drive, PAGE};
 
-/// Returns the medium of two pages, each flushed, after the end of the process.
+/// Returns the medium of a drive with two pages, each flushed, after the end of the process.
 fn crashed() -> MemMedia {
     let settings = plain();
     let media = new_medium(&settings);

@@ -1,5 +1,5 @@
-//! Syncs that fail, the end of the process, and losses of power, one behind the other. A system takes the
-//! pages of a failed sync for written, so reads and the disk differ from then on.
+//! Syncs that fail, ends of the process, and losses of power, one after the other. After a failed
+//! sync the system takes the pages for written, so that reads and the disk differ from then on.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -9,22 +9,23 @@ use flashgc_base::rng::Stream;
 use flashgc_device::media::Media;
 use flashgc_device::{Backend, DeviceError, Drive, Durability, PAGE, Settings};
 
-/// The bytes that reads give, those that a loss of power leaves, and the writes between both.
+/// The bytes that reads return, the bytes that a loss of power leaves, and the writes by which both
+/// differ.
 #[derive(Default)]
 struct Images {
     visible: Vec<u8>,
     durable: Vec<u8>,
     unsynced: Vec<(usize, Vec<u8>)>,
-    /// The countdown to a sync that fails, once (0: the next one), and the number of four writes that
-    /// reach the disk.
+    /// The countdown to a sync that fails once (0: the next one); and how many of each four writes
+    /// reach the disk then.
     fails_in: Option<(u32, u32)>,
-    /// The countdown to the write with which the power goes.
+    /// The countdown to the write at which the power is lost.
     ends_in: Option<u32>,
     rng: Option<Stream>,
     takes_room_back: bool,
 }
 
-/// A disk below a page cache. Its copies share the bytes.
+/// A disk below a page cache. Clones share the bytes.
 #[derive(Clone, Default)]
 struct Disk(Arc<Mutex<Images>>);
 
@@ -47,7 +48,8 @@ impl Disk {
         self.with(|images| (images.fails_in, images.ends_in) = (None, None));
     }
 
-    /// Takes the power away. `keeps` says which of the writes that were not synced had reached the disk.
+    /// Loses the power. `keeps` is called for each unsynced write, and returns true if it had
+    /// reached the disk.
     fn lose_power(&self, mut keeps: impl FnMut() -> bool) {
         self.with(|images| {
             for (at, bytes) in std::mem::take(&mut images.unsynced) {
@@ -137,8 +139,8 @@ fn numbers(drive: &mut Drive, pages: u64) -> Vec<Result<u64, String>> {
     (0..pages).map(&mut read).collect()
 }
 
-/// 64 pages are flushed, 16 of them are written again, and that flush fails. The drive that is opened
-/// next reads the second version and says that a flush is done. Then the power goes.
+/// 64 pages are flushed, 16 of them are written again, and the second flush fails. The drive that
+/// is opened next reads the second version, and its flush succeeds. Then the power is lost.
 #[test]
 fn what_a_reopened_drive_vouches_for_is_there_after_a_failed_sync_and_a_loss_of_power() {
     let disk = new_disk(&plain());
@@ -159,8 +161,9 @@ fn what_a_reopened_drive_vouches_for_is_there_after_a_failed_sync_and_a_loss_of_
     assert_eq!(numbers(&mut open(&disk, &plain()), 64), held);
 }
 
-/// Lives of a drive in any order of writes, flushes, syncs that fail, ends of the process and losses of
-/// power. Numbers grow, so a page that holds less than its number of the last flush has lost it.
+/// A drive lives through writes, flushes, failing syncs, ends of the process and losses of power in
+/// random order. The numbers written to pages grow. So a page with a smaller number than at the
+/// last flush has lost flushed data.
 #[test]
 fn failed_syncs_ends_of_processes_and_losses_of_power_compose() {
     let mut lost_power = 0;
@@ -202,7 +205,7 @@ fn failed_syncs_ends_of_processes_and_losses_of_power_compose() {
             }
             let closes = rng.below(6) == 0;
             if closes && drive.stat().read_only.is_none() {
-                // Where it fails, the drive is as after a crash.
+                // If closing fails, the drive is as after a crash.
                 if drive.close().is_ok() {
                     flushed.clone_from(&held);
                 }
@@ -236,8 +239,8 @@ fn failed_syncs_ends_of_processes_and_losses_of_power_compose() {
     assert!(lost_power > 5 * seeds);
 }
 
-/// A drive that promised the end of the process alone is opened for losses of power: what is flushed from
-/// then on is there.
+/// A drive with durability `process` is opened with durability `power`: data flushed from then on
+/// survive a loss of power.
 #[test]
 fn a_drive_that_did_not_sync_keeps_what_is_flushed_once_it_does() {
     let unsynced = Settings { durability: Durability::Process, ..plain() };
@@ -307,7 +310,7 @@ fn an_idle_drive_vouches_for_its_journal() {
     assert_eq!((refused, kept), (3, 3), "damage to the write's block, and to the other one");
 }
 
-/// The host's file system takes no room back: the drive works on, and says so.
+/// The host's file system cannot take room back: the drive works on, and its report says so.
 #[test]
 fn a_medium_that_takes_no_room_back_is_no_reason_to_stop() {
     let disk = new_disk(&plain());

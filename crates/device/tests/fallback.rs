@@ -1,16 +1,16 @@
-//! Damage to checkpoints and journal of a drive that was not closed: the other checkpoint takes the
-//! place of one, and what was durable is never cut off in silence.
+//! Damage to checkpoints and journal of a drive that was not closed: the other checkpoint replaces
+//! a damaged one, and durable data are never dropped without an error.
 
 use crate::common::{compare, full, open, page_of, plain};
 use flashgc_device::media::MemMedia;
 use flashgc_device::{Backend, Drive, PAGE, Settings};
 
-/// Returns the places in an image of structures that begin with this word.
+/// Returns the places in an image at which a structure with these first bytes begins.
 fn places_of(image: &[u8], magic: &[u8]) -> Vec<usize> {
     (0..image.len()).step_by(PAGE).filter(|&at| image[at..].starts_with(magic)).collect()
 }
 
-/// Returns a drive that was not closed, all of whose data are flushed, and the contents of its pages.
+/// Returns the image of a drive that was not closed but flushed, and the number in each page.
 fn crashed(settings: &Settings) -> (Vec<u8>, Vec<Option<u64>>) {
     let (mut drive, media, _, mut held) = full(settings);
     for number in 0..20 {
@@ -21,7 +21,7 @@ fn crashed(settings: &Settings) -> (Vec<u8>, Vec<Option<u64>>) {
     (media.image(), held)
 }
 
-/// A block of the journal that later ones rest on is damaged: that is no end that a crash has torn.
+/// A journal block in front of other blocks is damaged: that is not the torn end of the journal.
 #[test]
 fn damage_within_the_journal_is_reported_and_not_cut_off() {
     let settings = Settings { journal_blocks: 256, ..plain() };
@@ -40,7 +40,8 @@ fn damage_within_the_journal_is_reported_and_not_cut_off() {
             assert!(text.contains("journal block") && text.contains("--from-oob"), "{text}");
         }
     }
-    // The last one is taken for one that was never written: nothing says that it was.
+    // If the last block is damaged, it is taken for one that was never written, since nothing says
+    // that it was.
     let mut torn = image.clone();
     torn[last + 9] ^= 16;
     let mut drive = open(MemMedia::of(torn), &settings);
@@ -49,7 +50,7 @@ fn damage_within_the_journal_is_reported_and_not_cut_off() {
     assert_eq!(bytes, page_of(40_018));
 }
 
-/// The checkpoint that counts is damaged: the one before is there, and its journal.
+/// The current checkpoint is damaged: the checkpoint before and its journal are used.
 #[test]
 fn the_checkpoint_before_takes_the_place_of_one_that_is_damaged() {
     let settings = plain();
@@ -70,7 +71,7 @@ fn the_checkpoint_before_takes_the_place_of_one_that_is_damaged() {
         drive.audit().unwrap();
         let checked = checked.unwrap();
         assert!(checked.damaged.is_empty() && checked.disagree.is_empty(), "{checked:?}");
-        // It is whole again, and goes on.
+        // The drive is repaired, and works on.
         drive.write(3, &page_of(5), true).unwrap();
         drop(drive);
         let mut held = held.clone();
@@ -84,7 +85,7 @@ fn the_checkpoint_before_takes_the_place_of_one_that_is_damaged() {
     }
 }
 
-/// The last checkpoint of a drive that was closed is damaged: it opens, and its policies begin anew.
+/// The last checkpoint of a closed drive is damaged: the drive opens, and its policies begin anew.
 #[test]
 fn a_closed_drive_opens_without_its_last_checkpoint() {
     let settings = plain();
@@ -103,8 +104,8 @@ fn a_closed_drive_opens_without_its_last_checkpoint() {
     assert_eq!(anew, 1);
 }
 
-/// A checkpoint has just ended: nothing was written to the journal since, and the superblock alone says
-/// that its last block was durable.
+/// A checkpoint has just ended. Nothing was written to the journal since, so only the superblock
+/// says that the last journal block was durable.
 #[test]
 fn a_block_that_the_superblock_knows_to_be_durable_is_not_cut_off() {
     let settings = plain();

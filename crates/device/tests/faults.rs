@@ -1,5 +1,5 @@
-//! Media that fail or are full, policies that cannot be saved, and the end of a drive's life: read-only
-//! with all data, and never wrong data.
+//! Media that fail or are full, policies that cannot be saved, and the end of a drive's life: the
+//! drive is read-only, has all its data, and never returns wrong data.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use flashgc_device::media::{Fault, FaultMedia, MemMedia};
 use flashgc_device::{Backend, DeviceError, PAGE, Settings};
 use flashgc_ftl::{EndOfLife, Endurance, ExternalPick, Layout, Victim, endurance::Lifespan};
 
-/// At each of many writes in turn the disk is full, or the medium fails.
+/// The disk becomes full, or the medium fails, at each of many writes in turn.
 #[test]
 fn a_medium_that_takes_no_more_writes_makes_the_drive_read_only_with_all_data() {
     for fault in [Fault::Full, Fault::Write] {
@@ -28,7 +28,7 @@ fn a_medium_that_takes_no_more_writes_makes_the_drive_read_only_with_all_data() 
                     };
                     match done {
                         Ok(()) => held[*page as usize] = (!is_trim).then_some(number),
-                        // The drive may have made a change that it could not note.
+                        // The drive may have made a change that it could not note in the journal.
                         Err(ref error) => {
                             assert!(matches!(error, DeviceError::ReadOnly(_)), "{error}");
                             let mut bytes = vec![0; PAGE];
@@ -52,7 +52,7 @@ fn a_medium_that_takes_no_more_writes_makes_the_drive_read_only_with_all_data() 
             assert!(is_read_only(drive.write(page, &page_of(1), false)));
             assert!(is_read_only(drive.trim(page, 1)) && is_read_only(drive.flush()));
             assert!(is_read_only(drive.close()));
-            // Flushed data are there after a restart, or later data.
+            // After a restart each page has its flushed data or later data.
             let mut drive = open(media, &plain());
             assert_eq!(drive.stat().unsafe_shutdowns, 1);
             let mut bytes = vec![0; PAGE];
@@ -98,7 +98,8 @@ fn a_read_error_from_below_is_a_media_error() {
     assert!(matches!(found, Some(DeviceError::Media(_))));
 }
 
-/// A worn-out drive is read-only, holds its data, and is still read-only after a restart of any kind.
+/// A worn-out drive is read-only, keeps its data, and is still read-only after a clean restart or a
+/// crash.
 #[test]
 fn the_end_of_life_is_read_only_across_restarts() {
     let lifespan = Lifespan {
@@ -159,8 +160,8 @@ fn commands_beyond_the_drive_and_parts_of_pages_are_refused() {
     assert_eq!(drive.extent(5, 7).unwrap(), (7, false));
 }
 
-/// Recovery at each of whose writes in turn the disk is full, or the medium fails: the drive opens
-/// read-only, with its data, and a later opening finds it as it was.
+/// The disk becomes full, or the medium fails, at each write of a recovery in turn. The drive opens
+/// read-only with its data, and a later opening finds it unchanged.
 #[test]
 fn a_drive_that_cannot_be_repaired_opens_read_only_with_its_data() {
     let settings = plain();
@@ -173,7 +174,8 @@ fn a_drive_that_cannot_be_repaired_opens_read_only_with_its_data() {
     drop(drive);
     let image = media.image();
     for fault in [Fault::Full, Fault::Write, Fault::Sync] {
-        // The first sync of all comes before anything is known.
+        // The first sync is that of the superblock, before any repair: its failure is left out
+        // here.
         let first = u64::from(fault(0) == Fault::Sync(0));
         let mut failures = 0;
         for after in first.. {
@@ -196,8 +198,8 @@ fn a_drive_that_cannot_be_repaired_opens_read_only_with_its_data() {
     }
 }
 
-/// Returns the settings with a policy that picks the fewest valid pages, written outside: it cannot be
-/// saved.
+/// Returns the settings with an external policy that picks the block with the fewest valid pages.
+/// Its state cannot be saved.
 fn external(settings: Settings) -> Settings {
     let make = |_: &mut _| {
         let pick: ExternalPick = Box::new(|blocks, _| {

@@ -1,5 +1,5 @@
-//! A host disk that is really full: a small file system in memory. Only root can mount one; elsewhere the
-//! test says so and does nothing.
+//! A full disk of the host: a small file system in memory. Only root can mount one; without root
+//! the test says so and does nothing.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use flashgc_device::media::FileMedia;
 use flashgc_device::{Backend, Drive, PAGE, Settings};
 use flashgc_ftl::Geometry;
 
-/// A file system in memory, unmounted when it goes.
+/// A mounted file system in memory. It is unmounted when this value is dropped.
 struct Mounted<'a>(&'a Path);
 
 impl<'a> Mounted<'a> {
@@ -73,7 +73,7 @@ fn a_full_host_disk_loses_nothing_and_room_makes_the_drive_writable_again() {
     assert!(drive.stat().read_only.is_some(), "8 MiB hold {pages} pages");
     compare(&mut drive, &held);
     assert!(is_read_only(drive.close()));
-    // The page holds the flushed data, or later ones.
+    // Checks that each page has its flushed data or later data.
     let check = |drive: &mut Drive| {
         let mut bytes = vec![0; PAGE];
         for (page, flushed) in (0..).zip(&flushed) {

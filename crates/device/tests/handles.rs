@@ -1,4 +1,5 @@
-//! Placement handles that get another block before theirs is full: across restarts and crashes, in collections.
+//! Placement handles that change to another block before theirs is full: with restarts, crashes and
+//! collections.
 
 use flashgc_base::rng::Stream;
 use flashgc_base::stream::{NO_STREAM, StreamId};
@@ -8,7 +9,7 @@ use flashgc_ftl::victim_policies;
 
 use crate::common::{compare, new_medium, open, page_of, plain, settings};
 
-/// The pages of a block of [`settings`].
+/// The number of pages in a block of [`settings`].
 const UNIT: u32 = 12;
 
 fn placed(victim: &str) -> Settings {
@@ -29,30 +30,31 @@ fn blocks_of(drive: &Drive, class: u8) -> Vec<(BlockState, u16)> {
 fn a_handle_goes_on_in_an_erased_block_and_leaves_a_candidate() {
     let settings = placed("greedy");
     let mut drive = open(new_medium(&settings), &settings);
-    // Nothing is open; then an erased block would be left, and nothing is.
+    // The handle has no open block yet, so it leaves no pages.
     assert_eq!(drive.close_unit(1).unwrap(), Some(0));
     for page in 0..5 {
         write(&mut drive, page, page, 1);
     }
     write(&mut drive, 0, 9, 1);
-    // The room is that of pages, written over or not.
+    // The room counts unwritten pages; overwritten pages give none back.
     assert_eq!([0, 1, 2].map(|handle| drive.room_of(handle)), [UNIT, UNIT - 6, UNIT]);
     let before = drive.stat();
     assert_eq!(drive.close_unit(1).unwrap(), Some(UNIT - 6));
     assert_eq!(drive.close_unit(1).unwrap(), Some(0), "it has none");
     assert_eq!(blocks_of(&drive, 1), [(BlockState::Closed, 5)]);
     assert_eq!(drive.room_of(1), UNIT);
-    // No page was programmed for it.
+    // To leave a block programs no page.
     assert_eq!(drive.stat().counters, before.counters);
     write(&mut drive, 20, 20, 1);
     assert_eq!(blocks_of(&drive, 1), [(BlockState::Closed, 5), (BlockState::Open, 1)]);
-    // A full block is left without a page.
+    // A full block has no unwritten pages to leave.
     for page in 21..20 + u64::from(UNIT) {
         write(&mut drive, page, page, 1);
     }
     assert_eq!(drive.room_of(1), 0);
     assert_eq!((drive.close_unit(1).unwrap(), drive.room_of(1)), (Some(0), UNIT));
-    // No handle: copies have a class, too, and writes without a stream go to handle 0.
+    // These streams are no handles, though copies have a class, too, and writes without a stream go
+    // to handle 0.
     for stream in [3, 4, NO_STREAM - 1, NO_STREAM] {
         assert_eq!(drive.close_unit(stream).unwrap(), None, "{stream}");
     }
@@ -61,7 +63,7 @@ fn a_handle_goes_on_in_an_erased_block_and_leaves_a_candidate() {
     assert_eq!(without.close_unit(0).unwrap(), None);
 }
 
-/// The requests of a recording would lead the counting drive elsewhere.
+/// A recording has no request for this, so the counting drive would decide otherwise.
 #[test]
 fn a_drive_with_a_recording_refuses_another_unit() {
     let folder = tempfile::tempdir().unwrap();
@@ -78,7 +80,8 @@ fn a_drive_with_a_recording_refuses_another_unit() {
     assert_eq!(drive.close_unit(1).unwrap(), Some(UNIT - 1));
 }
 
-/// Writes at random, and leaves a unit every few pages. Returns the pages that were left.
+/// Writes random pages, and lets a handle leave its block every few pages. Returns the number of
+/// unwritten pages in the blocks left.
 fn work(drive: &mut Drive, held: &mut [Option<u64>], count: u64, seed: u64) -> u64 {
     let mut rng = Stream::new(seed, "units");
     let mut left = 0;
@@ -94,7 +97,7 @@ fn work(drive: &mut Drive, held: &mut [Option<u64>], count: u64, seed: u64) -> u
     left
 }
 
-/// Every policy collects blocks with pages that were never programmed, and its bookkeeping is right.
+/// Every policy collects blocks with pages that were never programmed, and its state stays right.
 #[test]
 fn collections_take_units_that_were_left() {
     for policy in victim_policies() {
@@ -105,7 +108,7 @@ fn collections_take_units_that_were_left() {
         assert!(left > 2000, "{}: {left}", policy.name);
         drive.audit().unwrap_or_else(|why| panic!("{}: {why}", policy.name));
         let counters = drive.stat().counters;
-        // Fewer pages are programmed between two erases than a block has.
+        // On average, fewer pages are programmed between two erases than a block has.
         assert!(counters.erases * u64::from(UNIT) > counters.host_pages + counters.copied_pages);
         compare(&mut drive, &held);
     }
@@ -133,7 +136,8 @@ fn a_closed_drive_opens_with_the_same_units() {
     compare(&mut drive, &held);
 }
 
-/// The end of the process at any operation of the medium leaves a drive with every page as it was flushed, or newer.
+/// After the end of the process at any operation of the medium, every page has its flushed data or
+/// later data.
 #[test]
 fn a_crash_at_any_moment_loses_no_flushed_page() {
     let settings = placed("greedy");
@@ -144,7 +148,8 @@ fn a_crash_at_any_moment_loses_no_flushed_page() {
     drive.flush().unwrap();
     let mut state = media.state();
     media.take_history();
-    // Pages of the upper half stay; the lower half is written over, and units are left.
+    // The upper half of the pages stays; the lower half is overwritten, and handles leave their
+    // blocks.
     let (half, mut rng) = (held.len() as u32 / 2, Stream::new(7, "crash"));
     for number in 0..150 {
         write(&mut drive, rng.below(half).into(), number, (number % 3) as StreamId);
@@ -174,14 +179,14 @@ fn a_crash_at_any_moment_loses_no_flushed_page() {
             let number = u64::from_le_bytes(*bytes.first_chunk().unwrap());
             all[page as usize] = number.checked_sub(1);
         }
-        // It works on, and leaves units.
+        // The recovered drive works on, and its handles leave blocks.
         work(&mut drive, &mut all, 40, 3);
         drive.audit().unwrap();
         compare(&mut drive, &all);
     }
 }
 
-/// After a crash a handle goes on in the block that it had opened last, behind its last page.
+/// After a crash a handle goes on in the block that it opened last, behind the last page there.
 #[test]
 fn a_crash_gives_a_unit_back_of_which_no_successor_was_written() {
     let settings = placed("greedy");

@@ -1,4 +1,5 @@
-//! Hints that name a moment: hints on pages written since do nothing, and no others are lost.
+//! Hints that name a moment: a hint does nothing on a page written since, and holds for all other
+//! pages.
 
 use std::collections::VecDeque;
 
@@ -7,8 +8,8 @@ use flashgc_base::rng::Stream;
 use flashgc_device::{Backend, DeviceError, Drive, PAGE};
 use flashgc_ftl::Translation;
 
-/// The counting drive, given only hints that hold, by someone who knows when each page was written
-/// last.
+/// The counting drive, which gets only hints that hold, and the moment at which each page was last
+/// written.
 struct Model {
     counting: Box<dyn Translation>,
     written: Vec<u64>,
@@ -30,7 +31,7 @@ impl Model {
         }
     }
 
-    /// Gives a hint. Returns the number of pages written since.
+    /// Gives a hint. Returns the number of its pages that were written since `moment`.
     fn hint(&mut self, first: u64, count: u64, moment: u64) -> u64 {
         let (late, good): (Vec<u32>, Vec<u32>) = (first as u32..(first + count) as u32)
             .partition(|&page| self.written[page as usize] > moment);
@@ -40,7 +41,8 @@ impl Model {
     }
 }
 
-/// Collections move pages between their write and the hint, and the drive is closed and opened.
+/// Between the write of a page and its hint, collections move the page, and the drive is closed and
+/// opened.
 #[test]
 fn a_hint_holds_for_pages_that_were_not_written_since() {
     let settings = settings("z-greedy", "none", "fifo");
@@ -100,7 +102,7 @@ fn a_moment_that_has_not_come_is_refused() {
     assert_eq!(drive.hint(3, 1, Some(0)).unwrap().late, 1);
     let refused = drive.hint(3, 1, Some(2)).unwrap_err();
     assert!(matches!(refused, DeviceError::Moment { moment: 2, now: 1 }), "{refused}");
-    // Each page of a write of several pages has a moment of its own.
+    // In a write of several pages each page has a moment of its own.
     drive.write(8, &[page_of(2), page_of(3), page_of(4)].concat(), false).unwrap();
     assert_eq!(drive.hint(0, 20, Some(2)).unwrap().late, 2);
 }

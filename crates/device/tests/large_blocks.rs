@@ -1,5 +1,5 @@
-//! Drives whose blocks have more pages than a journal block can tell of, so that much is written between two
-//! syncs: what is rare on the small drives of the crash campaign.
+//! Drives whose blocks have more pages than a journal block has records. So much is written between
+//! two syncs, which is rare on the small drives of the crash campaign.
 
 use crate::common::{compare, new_medium, page_of, plain};
 use flashgc_device::media::{CrashMedia, Op};
@@ -35,7 +35,7 @@ fn a_superblock_is_durable_before_the_slot_of_the_checkpoint_before_is_written()
     }
     let ops = media.take_history();
     let journal = ops.iter().find_map(|op| match op {
-        // Journal blocks are the first whole pages behind the checkpoints.
+        // The first write of one whole page behind the checkpoints is a journal block.
         Op::Write(at, bytes) if *at >= CHECKPOINTS && bytes.len() == PAGE => Some(*at),
         _ => None,
     });

@@ -1,5 +1,5 @@
-//! The operations of an opening, in order: what it goes on from is written again and synced before anything
-//! else, whatever a crash of it would leave.
+//! The operations of an opening, in order: the data from which it goes on are written again and
+//! synced before anything else changes.
 
 use crate::common::{new_medium, page_of, plain};
 use flashgc_device::media::{CrashMedia, Op};
@@ -13,8 +13,8 @@ fn opened(media: &CrashMedia, settings: &Settings) -> Drive {
     Drive::open(Box::new(media.clone()), settings).unwrap()
 }
 
-/// Returns a drive that ended as its process did: pages of which no later journal block says that they are
-/// durable. Beside it, their number.
+/// Returns the medium of a drive after the end of its process, and the number of live pages of
+/// which no later journal block says that they are durable.
 fn crashed(settings: &Settings) -> (CrashMedia, usize) {
     let media = CrashMedia::of(new_medium(settings).image());
     let mut drive = opened(&media, settings);
@@ -25,7 +25,7 @@ fn crashed(settings: &Settings) -> (CrashMedia, usize) {
     for number in 0..40 {
         drive.write(number, &page_of(1000 + number), false).unwrap();
     }
-    // Half of the pages are written again: of these the older one needs no care.
+    // Half of the pages are written again; the older data of these need not be renewed.
     for number in 0..20 {
         drive.write(number, &page_of(2000 + number), false).unwrap();
     }
@@ -33,10 +33,10 @@ fn crashed(settings: &Settings) -> (CrashMedia, usize) {
     (media, 40)
 }
 
-/// A write: its place, the bytes that were there, and its own.
+/// A write: its place, the bytes that were there before, and the bytes written.
 type Written = (u64, Vec<u8>, Vec<u8>);
 
-/// Splits the operations of an opening behind each sync. Each write comes with the bytes that were there.
+/// Returns the writes of an opening, in a list for each sync that ends them.
 fn rounds(media: &CrashMedia, settings: &Settings) -> Vec<Vec<Written>> {
     let mut image = media.image();
     media.take_history();
@@ -64,7 +64,7 @@ fn an_opening_writes_again_what_it_goes_on_from_and_syncs_before_anything_else()
     let newest = media.image()[..BEHIND as usize].chunks(PAGE).map(generation).max().unwrap();
     let rounds = rounds(&media, &settings);
 
-    // Both copies of the newest superblock, and nothing else.
+    // Before the first sync: both copies of the newest superblock, and nothing else.
     let [superblocks, renewed, rest @ ..] = &rounds[..] else { panic!("two syncs at least") };
     assert_eq!(superblocks.len(), 2);
     for (at, before, bytes) in superblocks {
@@ -72,7 +72,8 @@ fn an_opening_writes_again_what_it_goes_on_from_and_syncs_before_anything_else()
         assert_eq!(generation(bytes), newest);
     }
 
-    // The journal's end, its live pages and their records, each as it was.
+    // Before the second sync: the end of the journal, its live pages and their out-of-band records,
+    // all unchanged.
     assert!(renewed.iter().all(|(at, before, bytes)| *at >= BEHIND && before == bytes));
     let is_journal = |bytes: &[u8]| bytes.starts_with(b"FGJ1");
     let journal = renewed.iter().filter(|(.., bytes)| is_journal(bytes)).count();
@@ -84,7 +85,7 @@ fn an_opening_writes_again_what_it_goes_on_from_and_syncs_before_anything_else()
         assert!(pages.clone().any(|(.., bytes)| *bytes == held), "page {number}");
     }
 
-    // Only then anything changes, and the superblock last of all.
+    // Only then does anything change, and the superblock changes last.
     let changes = rest.iter().flatten().filter(|(_, before, bytes)| before != bytes);
     assert!(changes.count() > 0);
     let named = rest.iter().position(|round| round.iter().any(|(at, ..)| *at < BEHIND));
@@ -125,7 +126,7 @@ fn the_end_of_life_is_durable_when_the_host_hears_of_it() {
     let ops = media.take_history();
     let named = ops.iter().rposition(|op| matches!(op, Op::Write(at, _) if *at < BEHIND));
     assert!(named.is_some_and(|at| ops[at..].contains(&Op::Sync)), "the superblock is synced");
-    // Only what is on the disk for certain: it takes no writes.
+    // The drive that is on the disk for certain takes no writes.
     let image = media.state().durable;
     assert!(opened(&CrashMedia::of(image), &settings).stat().read_only.is_some());
 }

@@ -1,4 +1,4 @@
-//! The owners of pages by block, against the places that the out-of-band records of the drive itself give.
+//! The owners of pages by block, compared with the places in the out-of-band records of the drive.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use flashgc_workload::trace::{Change, join, tag};
 
 const PAGE: u64 = 4096;
 
-/// Records what `work` does on `drive`.
+/// Records the requests of `work` on `drive`.
 fn recorded(drive: &mut Drive, path: &Path, work: impl FnOnce(&mut Drive)) {
     let (pages, streams) = (drive.pages(), drive.takes_streams());
     drive.replace_recording(Some(Recording::begin(path, pages, streams).unwrap()));
@@ -21,7 +21,8 @@ fn recorded(drive: &mut Drive, path: &Path, work: impl FnOnce(&mut Drive)) {
     drive.replace_recording(None).unwrap().end().unwrap();
 }
 
-/// Returns the recordings as one whose writes are named: of the last one by `changes`, before by owner 0.
+/// Returns one recording whose writes have owners: owner 0 for all recordings but the last, and the
+/// owners of `changes` for the last.
 fn named(folder: &Path, recordings: &[PathBuf], changes: &[Change], pages: u64) -> PathBuf {
     let places: Vec<PathBuf> =
         (0..recordings.len()).map(|at| folder.join(format!("named{at}.flashgc"))).collect();
@@ -52,8 +53,8 @@ fn change(page: u64, count: u64, owner: u8) -> Change {
     Change { time_ns: 0, page, count, owner }
 }
 
-/// Returns the settings of a drive of six blocks of four pages, whose collections begin with two erased ones, and a
-/// recording of writes to these pages in which owner 1 has pages 4 to 7.
+/// Returns the settings of a drive of six blocks of four pages, whose collections begin at two
+/// erased blocks; and a recording of writes to `pages`, in which owner 1 has pages 4 to 7.
 fn six_blocks(folder: &Path, pages: &[u64]) -> (Settings, PathBuf) {
     let mut made = settings("greedy", "none", "fifo");
     made.layout.geometry = Geometry::new(6, 4, 8).unwrap();
@@ -68,7 +69,8 @@ fn six_blocks(folder: &Path, pages: &[u64]) -> (Settings, PathBuf) {
     (made, trace)
 }
 
-/// The owner of each page with data after [`commands`] of which the first `early` were before the change.
+/// Returns the owner of each page with data after the commands `all`. The first `early` of them are
+/// by owner 0.
 fn last_writers(all: &[(u64, bool)], early: usize, owner: impl Fn(u64) -> u8) -> Vec<Option<u8>> {
     let mut held = vec![None; 1000];
     for (at, &(page, is_trim)) in all.iter().enumerate() {
@@ -78,7 +80,7 @@ fn last_writers(all: &[(u64, bool)], early: usize, owner: impl Fn(u64) -> u8) ->
     held
 }
 
-/// Executes random commands on a drive and checks all that [`owned`] says of its pages.
+/// Executes random commands on a drive, and checks the result of [`owned`].
 fn check(settings: &Settings) -> Owned {
     let folder = tempfile::tempdir().unwrap();
     let media = new_medium(settings);
@@ -98,7 +100,7 @@ fn check(settings: &Settings) -> Owned {
     let owner = |page: u64| 1 + (page % 3) as u8;
     let changes: Vec<Change> = (0..pages).map(|page| change(page, 1, owner(page))).collect();
     let trace = named(folder.path(), &[first.clone(), second.clone()], &changes, pages);
-    // Owners 2 and 3 are in a group.
+    // Owners 2 and 3 are in one group.
     let recordings: [&Path; 2] = [&first, &second];
     let recordings = if names_streams { &recordings[..] } else { &[] };
     let past_pages = before.host_pages;
@@ -179,7 +181,7 @@ fn owners_with_handles_of_their_own_meet_in_no_block() {
     let path = folder.path().join("run.flashgc");
     let mut held = vec![None; pages as usize];
     recorded(&mut drive, &path, |drive| work(drive, &mut held, &commands(6000, pages, 9), 0));
-    // Owner 1 has the pages that are written often.
+    // Owner 1 has the pages that are often written.
     let changes = [change(0, pages, 0), change(0, pages / 8, 1)];
     let trace = named(folder.path(), &[path], &changes, pages);
     let ask = |placement| Query {
@@ -196,15 +198,17 @@ fn owners_with_handles_of_their_own_meet_in_no_block() {
     assert_eq!(valid(&mixed), valid(&apart));
     assert_eq!(apart.purest, valid(&apart));
     assert!(mixed.purest * 100 < valid(&mixed) * 95, "{} of {}", mixed.purest, valid(&mixed));
-    // Invalid pages beside a copy are then the copy's owner's.
+    // With handles of their own, the invalid pages of a victim belong to the owner of its copied
+    // pages.
     assert_eq!((apart.company[0][1], apart.company[1][0]), (0, 0));
     assert!(mixed.company[0][1] > 0);
 }
 
 #[test]
 fn copies_are_counted_by_the_owner_of_most_invalid_pages_beside_them() {
-    // Block 0 keeps page 1 beside 0 4 5, block 1 keeps 2 and 3, block 2 keeps page 0 beside 4 5 6. The 17th write
-    // collects blocks 0 and 2. Then a block has page 0 four times, and the 21st write collects that.
+    // In block 0, page 1 is live and 0, 4 and 5 are invalid. In block 1, pages 2 and 3 are live. In
+    // block 2, page 0 is live and 4, 5 and 6 are invalid. The 17th write collects blocks 0 and 2.
+    // Later one block has page 0 four times, and the 21st write collects it.
     let pages = [0, 4, 1, 5, 2, 6, 3, 7, 4, 5, 6, 0, 7, 4, 5, 6, /**/ 0, 0, 0, 0, /**/ 0];
     let folder = tempfile::tempdir().unwrap();
     let (made, trace) = six_blocks(folder.path(), &pages);
@@ -217,7 +221,8 @@ fn copies_are_counted_by_the_owner_of_most_invalid_pages_beside_them() {
     let found = owned(&made, &trace, &asked(20..21)).unwrap();
     assert_eq!((found.collections, found.victims), (1, vec![1, 0]));
     assert_eq!(found.company, [[1, 0, 0], [0, 0, 0]]);
-    // The 17th page, and none before it or behind it.
+    // The 17th page write runs two collections; the writes before it, and the three behind it, run
+    // none.
     for (counted, collections) in [(16..17, 2), (0..16, 0), (17..20, 0), (16..21, 3), (21..99, 0)] {
         let found = owned(&made, &trace, &asked(counted.clone())).unwrap();
         assert_eq!(found.collections, collections, "{counted:?}");
@@ -226,7 +231,7 @@ fn copies_are_counted_by_the_owner_of_most_invalid_pages_beside_them() {
 
 #[test]
 fn of_equal_owners_beside_a_copy_the_first_counts() {
-    // Each block has as many invalid pages of one owner as of the other: 0 and 4, or 2 and 6.
+    // Each block has equally many invalid pages of both owners: 0 and 4, or 2 and 6.
     let pages = [0, 4, 1, 5, 2, 6, 3, 7, 0, 4, 0, 4, 0, 4, 0, 4, 2, 6, 2, 6, 2, 6];
     let folder = tempfile::tempdir().unwrap();
     let (made, trace) = six_blocks(folder.path(), &pages);

@@ -1,4 +1,5 @@
-//! Drives with a past: holes for data, and the decisions of a drive with real ones.
+//! Drives with a past: their data are holes in the file, and their decisions are those of a drive
+//! with real data.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -35,7 +36,7 @@ fn a_past_decides_as_real_data_do_and_takes_no_room() {
             .unwrap();
     let pages = (drive.pages() as f64 * 0.8) as u64;
     assert_eq!((aged.pages, aged.overwritten), (pages, pages * 5 / 2));
-    // The same writes, with data.
+    // A second drive gets the same writes, with real data.
     let mut real = open(new_medium(&settings), &settings);
     let mut workload = uniform().open(pages as u32, 5).unwrap();
     let mut batch = Batch::default();
@@ -75,7 +76,7 @@ fn a_drive_with_a_past_serves_as_any_other() {
     drive.close().unwrap();
     let mut drive = open(FileMedia::open(&path).unwrap(), &settings);
     let pages = drive.pages();
-    // What nobody wrote is zeros.
+    // A page that was never written reads as zeros.
     let mut bytes = vec![1; 4096];
     drive.read(pages - 1, &mut bytes).unwrap();
     assert_eq!(bytes, vec![0; 4096]);
@@ -99,14 +100,15 @@ fn a_past_ends_when_the_drive_has_settled() {
     settings.layout.geometry = Geometry::with_spare(150, 32, 0.2).unwrap();
     settings.journal_blocks = 4096;
     settings.durability = Durability::Process;
-    // Cold pages are written every 4 rounds here, and every 19 there.
+    // A cold page is written about every 4 rounds in the first workload, and every 19 in the
+    // second.
     for (writes, settles) in [("hotcold:f=0.2,r=0.8", true), ("hotcold:f=0.05,r=0.95", false)] {
         let past = aged(&settings, writes, Until::Settled);
         assert_eq!(past.is_settled, settles, "{writes}");
         let rounds = past.overwritten / past.pages;
-        // Each cold page is to be written four times.
+        // Each cold page is to be written about four times.
         assert!([20, 40].contains(&rounds), "{rounds}");
-        // Its half, and what comes after it, are those of a long past.
+        // Write amplification in its second half is that of a longer past.
         let long = aged(&settings, writes, Until::Times(100.0));
         let off = past.write_amplification.unwrap() / long.write_amplification.unwrap() - 1.0;
         assert!(!settles || off.abs() < 0.01, "{writes}: {off} after {rounds}");

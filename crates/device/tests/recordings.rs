@@ -1,4 +1,4 @@
-//! A drive's own configuration and counts in its file, and the replay of a recording of it.
+//! The configuration and the counts in a drive's file, and the recordings of its requests.
 
 use std::path::Path;
 use std::sync::mpsc::{channel, sync_channel};
@@ -102,7 +102,7 @@ fn a_recording_holds_what_was_asked_in_order() {
     drive.hint(7, 2, None).unwrap();
     drive.cancel(8, 1).unwrap();
     drive.flush().unwrap();
-    assert!(drive.write(1000, &page_of(1), false).is_err()); // was never done
+    assert!(drive.write(1000, &page_of(1), false).is_err()); // refused, so not recorded
     let recording = drive.replace_recording(None).unwrap();
     drive.write(9, &page_of(9), false).unwrap(); // after it
     assert_eq!(recording.end().unwrap(), 7);
@@ -122,7 +122,8 @@ fn a_recording_holds_what_was_asked_in_order() {
     assert!(requests.is_sorted_by_key(|one| one.time_ns));
 }
 
-/// A read of the drive, for a part of a page, is nobody's request, and the pages of one request are one.
+/// If the drive reads a page to write a part of it, the recording has no request for that. All
+/// pages of a host's request are one request.
 #[test]
 fn a_recording_has_the_bytes_that_the_host_sent() {
     let folder = tempfile::tempdir().unwrap();
@@ -160,7 +161,7 @@ fn a_recording_has_the_bytes_that_the_host_sent() {
     assert_eq!(found, expected);
 }
 
-/// A drive that repeats a recording of parts of pages has written the same pages.
+/// A drive that repeats a recording of writes of parts of pages writes the same pages.
 #[test]
 fn a_recording_of_parts_of_pages_is_repeated_page_by_page() {
     let folder = tempfile::tempdir().unwrap();
@@ -226,7 +227,7 @@ fn a_recording_has_the_times_of_arrival_whenever_the_drive_comes_to_them() {
         fua: false,
         streams: vec![],
     };
-    // Somebody has the drive while the next ones come.
+    // A visitor holds the drive while the next requests arrive.
     let (held, is_held) = sync_channel(1);
     let (let_go, go) = channel();
     let visitor = {
@@ -268,7 +269,8 @@ fn a_recording_has_the_times_of_arrival_whenever_the_drive_comes_to_them() {
     }
 }
 
-/// Amplification divides bytes of one time: after a crash, too, which costs the counts since the last superblock.
+/// Write amplification divides two counts of the same time, even after a crash, which loses the
+/// counts since the last superblock.
 #[test]
 fn amplification_is_by_the_bytes_of_hosts_also_after_a_crash() {
     let settings = plain();
@@ -303,7 +305,8 @@ fn amplification_is_by_the_bytes_of_hosts_also_after_a_crash() {
     }
 }
 
-/// The counts of hosts outlive the drive's closing, and blocks add up to the report.
+/// The counts of hosts' commands survive the closing of the drive, and the states of blocks add up
+/// to the report.
 #[test]
 fn usage_is_kept_and_blocks_add_up() {
     let settings = plain();
@@ -348,7 +351,7 @@ fn usage_is_kept_and_blocks_add_up() {
         let erased = blocks.iter().filter(|block| block.state == BlockState::Erased).count();
         assert_eq!(erased as u32, report.free_blocks);
         let open = blocks.iter().filter(|block| block.state == BlockState::Open).count();
-        assert!((1..=2).contains(&open)); // that of the host, that of copies
+        assert!((1..=2).contains(&open)); // one block for the host, one for copies
         let erases: u64 = blocks.iter().map(|block| u64::from(block.erases)).sum();
         assert_eq!(erases, report.counters.erases);
         let (drive, stopped) = engine.stop();

@@ -1,4 +1,4 @@
-//! Room for collections behind a crash: recovery moves pages where too few blocks are erased.
+//! Room for collections after a crash: recovery moves pages if too few blocks are erased.
 
 use crate::common::{new_medium, open, page_of, plain, settings};
 use flashgc_base::rng::Stream;
@@ -6,10 +6,11 @@ use flashgc_device::media::{CrashMedia, MemMedia, Op, State};
 use flashgc_device::{Backend, DeviceError, Drive, PAGE, Settings};
 use flashgc_ftl::{Frontier, Geometry};
 
-/// More crashes than a checkpoint has losses of.
+/// A number of crashes beyond the number that a checkpoint remembers.
 const CRASHES: u32 = 4100;
 
-/// Returns a drive of 14 blocks of 6 pages, nearly full, that keeps as few erased blocks as it can.
+/// Returns the settings of a drive of 14 blocks of 6 pages with little spare room, which keeps as
+/// few erased blocks as possible.
 fn tight() -> Settings {
     let mut settings = settings("random", "dac:regions=2,threshold=900", "fifo");
     settings.layout.geometry = Geometry::new(14, 6, 56).unwrap();
@@ -17,8 +18,9 @@ fn tight() -> Settings {
     settings
 }
 
-/// Returns what the medium of a drive holds that has worked without a flush, but for the syncs of its own, and is
-/// now in the middle of one: all is written, and nothing durable.
+/// Returns the state of the medium of a drive that has worked without a flush of the host and is
+/// now in the middle of one: everything is written, and nothing since the drive's own last sync is
+/// durable.
 fn in_a_flush(settings: &Settings, seed: u64) -> State {
     let media = CrashMedia::of(new_medium(settings).image());
     let mut drive = Drive::open(Box::new(media.clone()), settings).unwrap();
@@ -48,7 +50,7 @@ fn image(state: &State, rng: &mut Stream) -> Vec<u8> {
     image
 }
 
-/// Calls `look` with images, of which some have fewer erased blocks than a collection may need.
+/// Calls `look` with many images. Some of them have fewer erased blocks than a collection may need.
 fn each_image(mut look: impl FnMut(&Settings, &State, Vec<u8>)) {
     let settings = tight();
     let mut rng = Stream::new(1, "images");
@@ -71,7 +73,7 @@ fn a_drive_goes_on_whatever_copies_a_crash_took() {
     });
 }
 
-/// All that was durable has a bit turned, pages that recovery moves among the rest.
+/// A bit is flipped in every page that was durable, also in those that recovery moves.
 #[test]
 fn a_damaged_page_that_recovery_moves_stays_damaged() {
     let mut damaged = 0;
@@ -97,7 +99,8 @@ fn is_page(bytes: &[u8]) -> bool {
     bytes[0] == 1 && bytes.chunks(8).all(|word| *word == bytes[..8])
 }
 
-/// A record is taken away where it lies ahead in an open block: no list of losses is without end.
+/// Recovery erases lost out-of-band records in the unwritten part of open blocks, since a
+/// checkpoint remembers only a limited number of crashes.
 #[test]
 fn a_record_that_a_crash_lost_stays_lost_whatever_number_of_crashes_follows() {
     let settings = plain();
@@ -107,7 +110,8 @@ fn a_record_that_a_crash_lost_stays_lost_whatever_number_of_crashes_follows() {
         drive.write(page, &page_of(page), false).unwrap();
     }
     drive.flush().unwrap();
-    // The pages are on the medium, once their stripe is whole, and the records that name them are not.
+    // The pages are on the medium when their stripe is whole, but the journal records that name
+    // them are not.
     let is_there = |number| media.image().chunks(PAGE).any(|bytes| bytes == page_of(number));
     for page in 0.. {
         drive.write(page, &page_of(100 + page), false).unwrap();

@@ -60,7 +60,8 @@ fn a_drive_without_handles_takes_no_streams() {
     assert_eq!(drive.stat().streams, None);
 }
 
-/// Parts of pages belong to the stream beside their page, whether it is written whole or in part.
+/// Each page of a write has the stream at the same index, also a page of which only a part is
+/// written.
 #[test]
 fn each_page_of_a_write_has_the_stream_beside_it() {
     let settings = settings("greedy", "fdp:handles=8", "fifo");
@@ -80,7 +81,8 @@ fn each_page_of_a_write_has_the_stream_beside_it() {
     assert_eq!(WriteStreams::default().of_bytes(0, 1), [(1, none)]);
 }
 
-/// The requests of a recording have the streams that the host named, one request for each run of pages.
+/// The requests of a recording have the streams that the host named: one request for each run of
+/// pages of one stream.
 #[test]
 fn a_recording_has_the_streams_of_writes() {
     let folder = tempfile::tempdir().unwrap();
@@ -104,7 +106,8 @@ fn a_recording_has_the_streams_of_writes() {
     assert_eq!(found, [write(4, 2, 2), write(6, 1, 0), write(9, 3, 1), write(20, 3, NO_STREAM)]);
 }
 
-/// A file whose records say nothing of streams, as those of versions before this one, has data without a stream.
+/// If the out-of-band records of a file have no streams, as in files of earlier versions, its data
+/// have no stream.
 #[test]
 fn data_of_a_drive_without_streams_have_none() {
     let settings = plain();

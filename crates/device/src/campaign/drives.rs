@@ -8,14 +8,15 @@ use flashgc_ftl::{
 use crate::layout::{PAGE, Zones};
 use crate::settings::{Durability, Settings};
 
-/// Policies that a schedule draws from.
+/// The policies from which a schedule draws.
 pub(super) const VICTIMS: [&str; 5] = ["greedy", "d-choices", "cost-benefit", "fifo", "random"];
 pub(super) const PLACEMENTS: [&str; 3] =
     ["none", "dac:regions=2,threshold=900", "fdp:handles=3,persistent=1"];
 pub(super) const ALLOCATIONS: [&str; 3] = ["fifo", "lowest-erase", "random"];
 
-/// The shape of a small drive, 20 blocks of 8 pages of which the host has 84; or of one whose blocks have more pages
-/// than a journal block can tell of between two syncs. Handles keep more blocks than the other placements.
+/// Returns the shape of a drive. A small one has 20 blocks of 8 pages, and 84 logical pages. The
+/// other has 12 blocks of 64 pages: the changes of one block do not fit into one journal block. It
+/// has fewer logical pages with handles, since these keep more blocks open than other placements.
 pub(super) fn shape(is_small: bool, placement: &str) -> Geometry {
     let shape = match (is_small, placement.starts_with("fdp")) {
         (true, _) => Geometry::new(20, 8, 84),
@@ -25,7 +26,7 @@ pub(super) fn shape(is_small: bool, placement: &str) -> Geometry {
     shape.expect("a small drive")
 }
 
-/// The settings of a drive of this shape.
+/// Returns the settings of a drive of this shape.
 pub(super) fn settings(
     geometry: Geometry,
     (victim, placement, allocation): (&str, &str, &str),
@@ -48,12 +49,13 @@ pub(super) fn settings(
     Settings { layout, victim, journal_blocks, durability, streams: None }
 }
 
-/// A life of `limit` erases a block.
+/// Returns a lifespan of `limit` erases for each block.
 pub(super) fn lifespan(limit: u32, ends_at: EndOfLife) -> Lifespan {
     Lifespan { endurance: Endurance::Fixed { limit }, ends_at }
 }
 
-/// Returns a bit of the file, drawn by `at`: every kind of structure comes as often.
+/// Returns the number of a bit in the file, selected by `at`. Every kind of structure is equally
+/// likely.
 pub(super) fn bit_of(zones: &Zones, at: u32) -> u64 {
     let page = PAGE as u64;
     let parts = [

@@ -1,15 +1,18 @@
-//! Fuzzing: scripts of commands, crashes and faults of the medium, on a small drive beside a dictionary.
+//! Fuzzing: scripts of commands, crashes and faults of the medium are played on a small drive, and
+//! its pages are compared with a model.
 //!
-//! A script is drawn from a seed, which also switches some kinds of steps off: a fault that ends every
-//! life of a drive early would hide what comes later. A medium has two images, what reads give and what a loss of
-//! power leaves; a failed sync makes them differ for good. Media tear writes, write a part and fail, end
-//! with EIO or ENOSPC, give no room back, flip bits, and lose a write that they said was durable; recoveries are cut
-//! off and fail as well. Drives wear out. Requests have many pages, or begin and end within one. What a page
-//! reads as must be a version that it may have, and damage must be an error that is counted. Behind a flipped bit, or
-//! a lie, a page may go back as far as nothing on the medium vouched for its version, and no further. After every
-//! script the store is audited, and without damage the two maps agree.
+//! A script is drawn from a seed, which also switches some kinds of steps off: a fault that ends
+//! every life of a drive early would hide later faults. A medium has two images, the bytes that
+//! reads return and the bytes that a loss of power leaves; after a failed sync they stay different.
+//! Media tear writes, write a part and fail, end with EIO or ENOSPC, give no room back, flip bits,
+//! and lose a write that they said was durable; recoveries are cut off and fail as well. Drives
+//! wear out. Requests have many pages, or begin and end within one. A page must have a version that
+//! the model allows, and damage must be an error that is counted. After a flipped bit or a lie, a
+//! page may have an older version, but only if nothing on the medium says that the newer one was
+//! durable. After every script the store is audited, and without damage the two maps must agree.
 //!
-//! A script that breaks a promise is shrunk: steps go as long as what is left still breaks one.
+//! A script that breaks a promise is shrunk: steps are removed while the remaining steps still
+//! break a promise.
 
 mod life;
 mod machine;
@@ -24,13 +27,13 @@ use script::Script;
 /// The counts of a fuzzing campaign.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FuzzTally {
-    /// Scripts.
+    /// Scripts played.
     pub scripts: u64,
     /// Steps done.
     pub operations: u64,
     /// Crashes, each with a recovery.
     pub crashes: u64,
-    /// Recoveries that were cut off, or failed, and came after another.
+    /// Recoveries that were cut off or failed, and were followed by another recovery.
     pub recoveries_cut: u64,
     /// Drives that were closed and opened.
     pub reopened: u64,
@@ -45,20 +48,21 @@ pub struct FuzzTally {
     /// Pages with a version older than the flushed one. That is allowed if a bit was flipped in a drive that had not
     /// been closed, or if a sync had lied, and nothing on the medium vouched for the flushed version.
     pub went_back: u64,
-    /// Losses of power behind a sync that had lied.
+    /// Losses of power after a sync that had lied.
     pub lies: u64,
     /// Drives that said that their life is over.
     pub ended: u64,
-    /// Ends of the process that a host outlived, with everything that it was told is done.
+    /// Ends of the process that a host survived, after which all acknowledged writes were there.
     pub outlived: u64,
     /// Drives whose two maps were compared.
     pub compared: u64,
 }
 
-/// Attempts to make a script shorter.
+/// The most attempts to make a script shorter.
 const ATTEMPTS: u32 = 3000;
 
-/// Runs scripts from `seed` on until at least `operations` steps were done. One that breaks a promise is shrunk.
+/// Runs scripts from `seed` on until at least `operations` steps were done. A script that breaks a
+/// promise is shrunk.
 pub fn run(seed: u64, operations: u64, pace: &Pace) -> Outcome<FuzzTally> {
     let Outcome { tally, broken } = run_unshrunk(seed, operations, pace);
     let broken = broken.map(|Broken { seed, what, .. }| {
@@ -68,7 +72,7 @@ pub fn run(seed: u64, operations: u64, pace: &Pace) -> Outcome<FuzzTally> {
     Outcome { tally, broken }
 }
 
-/// Does what [`run`] does, but does not shrink the script that breaks a promise.
+/// Does the same as [`run`], but does not shrink the script that breaks a promise.
 pub fn run_unshrunk(seed: u64, operations: u64, pace: &Pace) -> Outcome<FuzzTally> {
     let mut tally = FuzzTally::default();
     while tally.operations < operations && !pace.is_over() {
@@ -93,7 +97,8 @@ fn play(script: &Script, tally: &mut FuzzTally) -> Result<(), String> {
     })
 }
 
-/// Takes steps out, in halves, quarters and so on, as long as a promise stays broken.
+/// Removes steps, a half of the script at a time, then a quarter and so on, as long as a promise
+/// stays broken.
 fn shrunk(mut script: Script, mut what: String) -> (Script, String) {
     let mut attempts = 0;
     let mut size = script.steps.len().div_ceil(2);

@@ -1,4 +1,4 @@
-//! The images that a crash may leave of the operations since the last sync.
+//! Makes the images that a crash may leave, given the operations since the last sync.
 
 use flashgc_base::rng::Stream;
 
@@ -8,9 +8,9 @@ use crate::media::{Op, State};
 pub(super) struct Images<'a> {
     ops: &'a [Op],
     state: State,
-    /// Operations done.
+    /// The number of operations done.
     done: usize,
-    /// Operations done when the last sync succeeded.
+    /// The number of operations done when the last sync succeeded.
     synced: usize,
 }
 
@@ -25,7 +25,8 @@ impl<'a> Images<'a> {
         self.done
     }
 
-    /// Operations done when the last sync succeeded: a loss of power leaves nothing older than that.
+    /// Returns the number of operations done when the last sync succeeded. A loss of power leaves
+    /// no older state than that.
     pub(super) fn synced(&self) -> usize {
         self.synced
     }
@@ -41,12 +42,13 @@ impl<'a> Images<'a> {
         true
     }
 
-    /// The medium as the end of the process leaves it: all that was written can be read.
+    /// Returns the medium as the end of the process leaves it: all written bytes can be read.
     pub(super) fn state(&self) -> &State {
         &self.state
     }
 
-    /// One image of those that a loss of power may leave, and its name.
+    /// Draws one of the images that a loss of power may leave. Returns the name of its kind, and
+    /// the image.
     pub(super) fn draw(&self, rng: &mut Stream) -> (&'static str, Vec<u8>) {
         let State { durable, unsynced, .. } = &self.state;
         let open = unsynced.len();

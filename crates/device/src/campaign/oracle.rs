@@ -1,4 +1,5 @@
-//! The dictionary: the bytes of each version of a page, and the versions that it may hold after a crash.
+//! The oracle: it knows the bytes of each version of a page, and the versions that a page may have
+//! after a crash.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,7 +11,7 @@ use crate::engine::Drive;
 use crate::layout::PAGE;
 use crate::settings::Durability;
 
-/// A version of a page; 0 is a page without data.
+/// The number of a version of a page; 0 stands for a page without data.
 pub(super) type Version = u32;
 
 /// Returns the stream in which the host writes a version; some versions have none.
@@ -19,10 +20,10 @@ pub(super) fn stream_of(version: Version) -> StreamId {
     if stream == 3 { NO_STREAM } else { stream }
 }
 
-/// Checks that a page belongs to the stream of the version that it holds, on a drive that takes streams.
+/// Checks that a page has the stream of its version, if the drive takes streams.
 ///
 /// # Errors
-/// It belongs to another one.
+/// The page has another stream.
 pub(super) fn check_stream(drive: &mut Drive, page: u32, version: Version) -> Result<(), String> {
     if version == 0 || !drive.takes_streams() {
         return Ok(());
@@ -35,10 +36,11 @@ pub(super) fn check_stream(drive: &mut Drive, page: u32, version: Version) -> Re
     }
 }
 
-/// Lets the handle of every fifth version leave its unit behind it, on a drive that has handles.
+/// After every fifth version, lets the handle of that version leave its block, if the drive has
+/// handles.
 ///
 /// # Errors
-/// The drive refuses, or the handle has not all of a unit then.
+/// The drive refuses, or the handle does not have a whole new block then.
 pub(super) fn leave_unit(drive: &mut Drive, version: Version) -> Result<(), String> {
     let handle = stream_of(version);
     let is_over = drive.why_read_only().is_some();
@@ -60,7 +62,8 @@ pub(super) fn leave_unit(drive: &mut Drive, version: Version) -> Result<(), Stri
     }
 }
 
-/// The bytes of a version of a page that was written whole: no two have a sector in common.
+/// Returns the bytes of a version of a page that was written whole. No two versions have equal
+/// sectors.
 pub(super) fn bytes_of(page: u32, version: Version) -> Vec<u8> {
     let mut bytes = vec![0; PAGE];
     for (place, word) in bytes.chunks_exact_mut(WORD).zip(words_of(page, version)) {
@@ -69,23 +72,25 @@ pub(super) fn bytes_of(page: u32, version: Version) -> Vec<u8> {
     bytes
 }
 
-/// Bytes of a word.
+/// The number of bytes in a word.
 const WORD: usize = 8;
 
-/// The words of a version of a page that was written whole. The first one names page and version.
+/// Returns the words of a version of a page that was written whole. The first word names page and
+/// version.
 fn words_of(page: u32, version: Version) -> impl Iterator<Item = [u8; WORD]> {
     let name = u64::from(page) << 32 | u64::from(version);
-    // Odd multiples of the 64-bit golden ratio.
+    // Each word is the name XOR a multiple of the 64-bit golden ratio.
     let word =
         move |index: u64| name ^ index.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_mul(name | 1);
     (0..(PAGE / WORD) as u64)
         .map(move |index| if version == 0 { 0 } else { word(index) }.to_le_bytes())
 }
 
-/// The bytes of all versions, also of those of which the host wrote a part of the page only.
+/// The bytes of all versions, also of those for which the host wrote only a part of the page.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
-    /// For each page the versions that were written in part, and their bytes.
+    /// For each page, the versions for which only a part was written, with the bytes of the whole
+    /// page.
     parts: HashMap<u32, Vec<(Version, Vec<u8>)>>,
 }
 
@@ -100,8 +105,8 @@ impl Contents {
         self.parts.get(&page).map_or(&[], Vec::as_slice)
     }
 
-    /// Notes that these bytes of the drive are written anew, and that each of their pages has `version` then, of
-    /// which `old` says the version before. Returns the bytes.
+    /// Notes that the host writes the range `bytes` of the drive. Each page that it touches then
+    /// has `version`; `old` returns the version that the page had. Returns the bytes to write.
     pub(super) fn write(
         &mut self,
         bytes: Range<u32>,
@@ -119,7 +124,8 @@ impl Contents {
         data
     }
 
-    /// Notes that `version` of `page` is `old` with the bytes `range` written anew. Returns these bytes.
+    /// Notes that `version` of `page` is version `old` with new bytes in `range`. Returns these
+    /// bytes.
     fn part(
         &mut self,
         page: u32,
@@ -130,7 +136,7 @@ impl Contents {
         let mut part = bytes_of(page, version)[range.clone()].to_vec();
         loop {
             whole[range.clone()].copy_from_slice(&part);
-            // A few bytes may be those of another version by chance.
+            // If the range is short, the page may by chance be equal to another version.
             if self.version_of(page, &whole).is_err() {
                 break;
             }
@@ -140,7 +146,7 @@ impl Contents {
         part
     }
 
-    /// Returns the version of `page` that these bytes are.
+    /// Returns the version of `page` that has these bytes.
     ///
     /// # Errors
     /// Bytes of no version, or of another page.
@@ -161,21 +167,25 @@ impl Contents {
     }
 }
 
-/// The promise that holds behind a crash, the strictest first.
+/// The promise that must hold after a crash, the strictest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Promise {
-    /// All that the host was told.
+    /// The drive keeps all that it promised to the host.
     Kept,
-    /// The medium has one fault: what it has proof of, or an error in its place.
+    /// The medium has one fault: a page may be an error, and otherwise is at least as new as the
+    /// last version that the medium says to be durable.
     Proved,
-    /// The medium has two: any version that a page had, or an error in its place.
+    /// The medium has two faults: a page may be an error, and otherwise has any version that it
+    /// ever had.
     Known,
-    /// The drive did not promise to survive this: anything but data that were never written.
+    /// The drive did not promise to survive this: a page may have anything except data that were
+    /// never written.
     Nothing,
 }
 
 impl Promise {
-    /// The promise of a drive that ends without being closed, with the power or as its process does.
+    /// Returns the promise of a drive that was not closed, after a loss of power (`is_power`) or
+    /// the end of its process.
     pub(super) fn of(durability: Durability, is_power: bool) -> Self {
         match durability {
             Durability::Power => Self::Kept,
@@ -184,7 +194,7 @@ impl Promise {
         }
     }
 
-    /// The promise of a medium that has one more fault.
+    /// Returns the promise that holds with one more fault of the medium.
     pub(super) fn with_a_fault(self) -> Self {
         match self {
             Self::Kept => Self::Proved,
@@ -197,13 +207,14 @@ impl Promise {
 /// A command's effect on durability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// It wrote or discarded pages.
+    /// The command wrote or discarded pages.
     Changes,
-    /// It wrote or discarded pages, durably.
+    /// The command wrote or discarded pages, durably.
     Fua,
-    /// All before is durable.
+    /// All earlier commands are durable.
     Flush,
-    /// All before is durable, and the medium says so: no damage is taken for the end of the journal.
+    /// All earlier commands are durable, and the medium says so: no damage is taken for the end of
+    /// the journal.
     Proves,
 }
 
@@ -211,9 +222,9 @@ pub(super) enum Effect {
 #[derive(Clone, Copy, Debug)]
 struct Command {
     effect: Effect,
-    /// It wrote a page, so the journal has a record of it.
+    /// `true` if it wrote a page, so that the journal has a record of it.
     wrote: bool,
-    /// It succeeded, as far as its host knows.
+    /// `true` if the host was answered that it succeeded.
     is_answered: bool,
     begin: usize,
     end: usize,
@@ -222,22 +233,24 @@ struct Command {
 /// The commands of a schedule and the versions that they wrote.
 pub(super) struct Oracle {
     commands: Vec<Command>,
-    /// For each page its versions and the commands that wrote them; the first was there before.
+    /// For each page, the numbers of the commands that wrote it, with the versions. The first entry
+    /// is the version at the start.
     versions: Vec<Vec<(usize, Version)>>,
 }
 
-/// The commands whose pages a crash at some position must leave.
+/// The commands whose effect must be there after a crash behind `position` operations.
 pub(super) struct View<'a> {
     oracle: &'a Oracle,
     position: usize,
-    /// All commands up to this one.
+    /// The number of the last command up to which all commands must be there.
     all: usize,
-    /// Commands after that one that count, too.
+    /// The numbers of later commands that must be there, too.
     alone: Vec<usize>,
 }
 
 impl Oracle {
-    /// A drive that holds these versions durably. The command 0 has made them.
+    /// Returns the oracle of a drive that holds these versions durably. They count as written by
+    /// command 0.
     pub(super) fn new(base: &[Version]) -> Self {
         let effect = Effect::Proves;
         let first = Command { effect, wrote: false, is_answered: true, begin: 0, end: 0 };
@@ -263,8 +276,8 @@ impl Oracle {
         self.commands.push(Command { effect, wrote: has_data, is_answered, begin, end });
     }
 
-    /// Notes a command that failed, with the pages and versions that it may have written. The journal may have
-    /// no record of it, so a flush behind it may have nothing to say.
+    /// Notes a command that failed, with the pages and versions that it may have written. The
+    /// journal may have no record of it, so that a later flush may have nothing to write.
     pub(super) fn note_failed(
         &mut self,
         may_have_written: impl Iterator<Item = (u32, Version)>,
@@ -277,7 +290,7 @@ impl Oracle {
         }
     }
 
-    /// Returns the version that a running drive must hold now.
+    /// Returns the version that `page` must have now in the running drive.
     pub(super) fn latest(&self, page: u32) -> Version {
         self.versions[page as usize].last().map_or(0, |&(_, version)| version)
     }
@@ -287,9 +300,9 @@ impl Oracle {
         self.view(position, |_, command| command.effect != Effect::Changes)
     }
 
-    /// Returns the versions that the end of the process must leave after the first `position` operations, for a host
-    /// that outlives the process: all that was acknowledged. After a command that failed, only flushed data must be
-    /// there, since the host knows of the failure.
+    /// Returns the versions that the end of the process must leave after the first `position`
+    /// operations, if the host survives it: all acknowledged ones. If a command failed, the host
+    /// knows; then of the commands before it, only flushed ones must be there.
     pub(super) fn answered_at(&self, position: usize) -> View<'_> {
         let has_failed = |command: &Command| !command.is_answered && command.begin <= position;
         let failed = self.commands.iter().rposition(has_failed);
@@ -299,8 +312,10 @@ impl Oracle {
         })
     }
 
-    /// Returns what a crash behind this many operations must leave of a medium with one fault: what it has
-    /// proof of. A flush proves what the flush before it covered, if a page was written between them.
+    /// Returns the versions that a crash after the first `position` operations must leave on a
+    /// medium with one fault: those that the medium says to be durable. If a page was written
+    /// between two flushes, the journal block of the second says that the data of the first are
+    /// durable.
     pub(super) fn proved_at(&self, position: usize) -> View<'_> {
         self.view(position, |number, command| match command.effect {
             Effect::Changes => false,
@@ -333,7 +348,7 @@ impl Oracle {
 }
 
 impl View<'_> {
-    /// Checks that `page` may be `version`.
+    /// Checks that `page` may have `version`.
     pub(super) fn judge(&self, page: u32, version: Version) -> Result<(), String> {
         let Self { oracle, position, all, alone } = self;
         let versions = &oracle.versions[page as usize];
@@ -371,7 +386,8 @@ mod tests {
         assert_eq!(contents.version_of(3, &[0; PAGE]), Ok(0));
     }
 
-    /// Page 0: version 1 at first; 2 written in operations 0 to 2, flushed in 2 to 4, 3 from 4 to 6.
+    /// Page 0 has version 1 at first. Version 2 is written by operations 0 to 2 and flushed by 2 to
+    /// 4, version 3 is written by 4 to 6.
     #[test]
     fn a_page_is_its_flushed_version_or_a_later_one_that_was_begun() {
         let mut oracle = Oracle::new(&[1]);
@@ -399,7 +415,8 @@ mod tests {
         assert!(oracle.at(5).judge(1, 1).is_ok());
     }
 
-    /// Version 2 is version 1 with the bytes 100 to 299 written anew, version 3 that with others.
+    /// Version 2 is version 1 with new bytes 100 to 299. Version 3 is version 2 with new bytes 0 to
+    /// 9.
     #[test]
     fn a_part_of_a_page_makes_a_version_of_its_own() {
         let mut contents = Contents::default();
@@ -415,7 +432,7 @@ mod tests {
         assert_eq!(contents.version_of(3, &first), Ok(2));
         assert_eq!(contents.version_of(3, &second), Ok(3));
         assert!(contents.version_of(4, &second).is_err());
-        // A byte at a time: each is another version, though there are few bytes to choose from.
+        // Each write changes one byte and makes another version, though a byte has only 256 values.
         let mut versions = vec![first.clone(), second.clone()];
         for version in 4..100 {
             contents.part(3, (version - 1, version), 7..8);
@@ -428,8 +445,9 @@ mod tests {
         assert!(contents.version_of(3, &torn).is_err());
     }
 
-    /// Version 2 from 0 to 2, flushed in 2 to 4; version 3 from 4 to 6, flushed in 6 to 8. Until a flush has
-    /// followed that had something to say, damage may hide the flush before it.
+    /// Version 2 is written by operations 0 to 2 and flushed by 2 to 4; version 3 is written by 4
+    /// to 6 and flushed by 6 to 8. Damage may hide a flush until a later flush has written a
+    /// journal block.
     #[test]
     fn a_flush_proves_what_the_flush_before_it_covered() {
         let mut oracle = Oracle::new(&[1]);
@@ -449,7 +467,8 @@ mod tests {
         assert_eq!(allowed(9), [3]);
     }
 
-    /// Version 2 from 0 to 2, version 3 from 2 to 4, and a command on another page that fails from 6 to 7.
+    /// Version 2 is written by operations 0 to 2, version 3 by 2 to 4. Operations 6 to 7 are a
+    /// command on another page, which fails.
     #[test]
     fn the_end_of_the_process_takes_nothing_back_that_was_answered() {
         let mut oracle = Oracle::new(&[1, 1]);

@@ -1,10 +1,12 @@
-//! The commands that a file system gave a drive, written down, and drives as they were at a cut.
+//! Logs the commands that a file system sends to a drive, and makes drives as a crash would leave
+//! them.
 //!
-//! A [`Recorder`] stands between a front end and a drive and logs every command that succeeded, with its
-//! data, in the order in which the drive did them. A flush in the log therefore says that all before it
-//! is durable. A [`Replay`] does the commands again on another drive, up to a flush. From a copy of its
-//! file [`Replay::cut`] makes what a loss of power may leave: some of the commands that followed, and of
-//! what the drive wrote for them since its last sync any part.
+//! A [`Recorder`] stands between a front end and a drive. It logs every command that succeeded,
+//! with its data, in the order in which the drive did them. So a flush in the log says that all
+//! commands before it are durable. A [`Replay`] does the commands again on another drive, up to a
+//! flush. [`Replay::cut`] changes a copy of its file into one that a crash may leave: with some of
+//! the commands after that flush, and with any part of what the drive wrote for them since its last
+//! sync.
 
 mod log;
 mod lossy;
@@ -24,7 +26,7 @@ use crate::settings::{Durability, Outside, Settings, configuration};
 use log::{Entry, Log};
 use lossy::Lossy;
 
-/// Pages and commands behind a cut that may be there, about.
+/// The approximate number of pages and commands after the flush that may survive a cut.
 const AHEAD: usize = 512;
 
 /// The counts of one cut.
@@ -38,7 +40,7 @@ pub struct Cut {
     pub lost: u64,
 }
 
-/// See the module's text.
+/// A drive on which the commands of a log are done again.
 pub struct Replay {
     log: Log,
     drive: Drive,
@@ -46,7 +48,8 @@ pub struct Replay {
 }
 
 fn open(path: &Path, is_lossy: bool) -> Result<(Drive, Option<Lossy>), DeviceError> {
-    // A copy of the file sees what was written to it: no sync is needed, but where it forgets.
+    // A copy of the file has everything that was written, so no sync is needed, except on a lossy
+    // file.
     let media = FileMedia::open(path)?;
     let text = configuration(&media)?;
     let settings = Settings::parse(&text, Outside::default())?;
@@ -59,7 +62,7 @@ fn open(path: &Path, is_lossy: bool) -> Result<(Drive, Option<Lossy>), DeviceErr
 }
 
 impl Replay {
-    /// Will do the commands of `log` on the drive in `file`.
+    /// Opens the drive in `file`, on which the commands of `log` will be done.
     ///
     /// # Errors
     /// A log or a drive that cannot be opened.
@@ -81,7 +84,7 @@ impl Replay {
         Ok(())
     }
 
-    /// Makes of `copy`, a copy of the drive's file, what a crash may leave.
+    /// Changes `copy`, a copy of the drive's file, into one that a crash may leave.
     ///
     /// # Errors
     /// The errors of log and drive.
@@ -100,7 +103,7 @@ impl Replay {
             }
         }
         drop(drive);
-        // Every second one is the end of the process alone.
+        // Half of the cuts are only the end of the process, after which no write is lost.
         if let Some(lossy) = lossy
             && rng.below(2) == 0
         {
@@ -109,7 +112,8 @@ impl Replay {
         Ok(cut)
     }
 
-    /// The commands up to the next flush. A write is one of each of its pages: they survive one by one.
+    /// Returns the commands up to the next flush. A write is split into one for each page, since
+    /// pages survive one by one.
     fn ahead(&mut self) -> Result<Vec<Entry>, DeviceError> {
         let mut ahead = Vec::new();
         while ahead.len() < AHEAD {

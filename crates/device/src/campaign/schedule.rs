@@ -1,4 +1,5 @@
-//! A series of commands on a small drive, which is opened again now and then.
+//! A schedule: a series of commands on a small drive, which is closed or crashes and is opened
+//! again now and then.
 
 mod judge;
 
@@ -16,21 +17,22 @@ use crate::layout::PAGE;
 use crate::media::{CrashMedia, MemMedia, Op, State};
 use crate::settings::{Durability, Settings};
 
-/// See the module's text.
+/// The settings of a schedule, and the versions that it wrote.
 pub(super) struct Schedule<'a> {
     pace: &'a Pace,
     settings: Settings,
-    /// The durability of the drive that is opened next.
+    /// The durability with which the drive is opened next.
     durability: Durability,
     often: Often,
-    /// The host outlives the process: it is answered once the system has what it changed, and goes on.
+    /// `true` if the host survives the end of the process. It is then answered only after its
+    /// changes were handed over to the system.
     is_outlived: bool,
-    /// The version written last.
+    /// The last version written.
     version: Version,
     contents: Contents,
 }
 
-/// One command in this many has the kind; 0 for none.
+/// The frequency of each kind of command: one in this many on average; 0 for never.
 struct Often {
     flush: u32,
     fua: u32,
@@ -41,24 +43,27 @@ struct Often {
     rest: u32,
     /// Syncs that fail.
     failure: u32,
-    /// Ends of the process, with an opening.
+    /// Ends of the process, after each of which the drive is opened again.
     end: u32,
     /// Syncs that lie.
     lie: u32,
 }
 
-/// The drive at work: what it did to its medium, and what it must hold.
+/// The work of a drive: the operations on its medium, and the versions that its pages must have.
 struct Work {
     base: State,
     ops: Vec<Op>,
     oracle: Oracle,
-    /// The durability at first and behind each opening, with the operations at which that began and ended.
+    /// The durability at first and after each opening, with the numbers of operations at which the
+    /// opening began and ended.
     durabilities: Vec<(usize, usize, Durability)>,
-    /// Operations between which no checkpoint was begun or under way: the one before the present one must do.
+    /// Ranges of operations without a checkpoint being written. In these the drive must open from
+    /// the checkpoint before the current one if the current one is damaged.
     fallbacks: Vec<(usize, usize)>,
-    /// Operations done when the drive said that its life is over.
+    /// The number of operations done when the drive said that its life is over; `None` if it did
+    /// not.
     ended_at: Option<usize>,
-    /// Syncs that had failed when the drive was opened.
+    /// The number of syncs that had failed when the drive was opened.
     failed: u64,
 }
 
@@ -110,7 +115,7 @@ impl<'a> Schedule<'a> {
         Drive::create(&mut blank, &self.settings, uuid).map_err(text)?;
         let media = CrashMedia::of(blank.image());
         let mut drive = self.open(media.clone()).map_err(text)?;
-        // Full, and old enough to collect.
+        // The drive is filled, and overwritten until it collects.
         let often = std::mem::replace(&mut self.often, Often::no_faults(rng));
         let mut work = Work::new(&vec![0; self.pages() as usize], &media, self.durability);
         for _ in 0..2 * self.pages() {
@@ -119,7 +124,7 @@ impl<'a> Schedule<'a> {
                 break;
             }
         }
-        // All that it holds is durable, and the medium says so.
+        // All of its data become durable, and the medium says so.
         (0..2).for_each(|_| drive.drive().rest());
         self.often = often;
         let work = self.work(drive, &media, rng, 60, tally)?;
@@ -134,7 +139,7 @@ impl<'a> Schedule<'a> {
         self.lie(&work, rng, tally)
     }
 
-    /// Lets `drive`, all of whose data are durable, work.
+    /// Does `commands` commands on `drive`, all of whose data are durable before.
     fn work(
         &mut self,
         mut drive: Bytes<Drive>,
@@ -187,7 +192,8 @@ impl<'a> Schedule<'a> {
         Ok(work)
     }
 
-    /// Ends the process, and opens the drive again: at once, or once an opening has met a failed sync.
+    /// Ends the process and opens the drive again. If a sync fails during the opening, it tries
+    /// again.
     fn again(
         &mut self,
         work: &mut Work,
@@ -202,7 +208,7 @@ impl<'a> Schedule<'a> {
         let begin = media.len_of_history();
         self.durability = match (self.durability, rng.below(8)) {
             (Durability::Power, 0) => Durability::Process,
-            // What a failed sync has lost, a drive that promises less does not write again.
+            // A drive that does not sync does not write again what a failed sync has lost.
             (Durability::Process, 0..4) if media.state().lost.is_empty() => Durability::Power,
             (durability, _) => durability,
         };
@@ -231,12 +237,12 @@ impl<'a> Schedule<'a> {
                 work.durabilities.push((begin, end, self.durability));
                 return Ok(drive);
             }
-            // A host that outlives the process finds a drive that cannot flush.
+            // The host that survives the process sees that the drive cannot flush.
             work.oracle.note_failed(std::iter::empty(), tried, media.len_of_history());
         }
     }
 
-    /// Returns what the end of the process behind this many operations must leave.
+    /// Returns the versions that the end of the process after `position` operations must leave.
     fn left<'w>(&self, work: &'w Work, position: usize) -> View<'w> {
         match self.is_outlived {
             true => work.oracle.answered_at(position),
@@ -274,7 +280,7 @@ impl<'a> Schedule<'a> {
         let (effect, done) = if flush {
             (Effect::Flush, drive.drive().flush().map_err(|error| error.to_string()))
         } else if rest {
-            // Nothing was done between two looks: it is idle.
+            // The second call finds that no work was added since the first, so the drive is idle.
             (0..2).for_each(|_| drive.drive().rest());
             (Effect::Proves, drive.drive().failure().map_or(Ok(()), Err))
         } else if trim {
@@ -313,7 +319,7 @@ impl<'a> Schedule<'a> {
             work.oracle.note(effect, wrote, begin, end);
             return if is_write { leave_unit(drive.drive(), version) } else { Ok(()) };
         };
-        // Each page is old or new: the drive says which.
+        // After a failed write each page is old or new: a read shows which.
         let old: Vec<Version> = range.clone().map(|page| work.oracle.latest(page)).collect();
         work.oracle.note_failed(wrote, begin, end);
         if is_write {
@@ -341,7 +347,7 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Draws the bytes from somewhere in the first page to somewhere in the last one.
+    /// Draws a range of bytes that begins in the first page and ends in the last one.
     fn parts(
         &mut self,
         range: std::ops::Range<u32>,
@@ -363,7 +369,7 @@ impl<'a> Schedule<'a> {
         self.contents.version_of(page, &bytes)
     }
 
-    /// The versions of all pages, of which as many are read at once as is drawn.
+    /// Returns the versions of all pages. The number of pages in each read is random.
     fn read(&self, drive: &mut Drive, rng: &mut Stream) -> Result<Vec<Version>, String> {
         let versions = self.read_all(drive, rng)?;
         let whole = versions
@@ -373,7 +379,8 @@ impl<'a> Schedule<'a> {
         whole.collect()
     }
 
-    /// The versions of all pages; `None` where a page is a media error. Media errors are counted.
+    /// Returns the versions of all pages; `None` for a page with a media error. It checks that the
+    /// drive counts each media error.
     fn read_all(
         &self,
         drive: &mut Drive,
@@ -443,7 +450,7 @@ impl<'a> Schedule<'a> {
 }
 
 impl Often {
-    /// Commands on a medium that works.
+    /// The frequencies of commands on a medium without faults.
     fn no_faults(rng: &mut Stream) -> Self {
         let part = [0, 8][rng.below(2) as usize];
         Self { flush: 20, fua: 0, trim: 12, part, rest: 0, failure: 0, end: 0, lie: 0 }
@@ -451,7 +458,7 @@ impl Often {
 }
 
 impl Work {
-    /// The work of a drive that holds these versions.
+    /// Returns the work of a drive that holds these versions, before its first command.
     fn new(held: &[Version], media: &CrashMedia, durability: Durability) -> Self {
         let (base, ops, oracle) = (media.state(), Vec::new(), Oracle::new(held));
         let durabilities = vec![(0, 0, durability)];
@@ -459,7 +466,7 @@ impl Work {
         Self { base, ops, oracle, durabilities, fallbacks: Vec::new(), ended_at: None, failed }
     }
 
-    /// Notes that no checkpoint was begun or under way between these operations.
+    /// Notes that no checkpoint was being written between these operations.
     fn note_fallback(&mut self, begin: usize, end: usize) {
         match self.fallbacks.last_mut() {
             Some(before) if before.1 == begin => before.1 = end,
@@ -467,12 +474,13 @@ impl Work {
         }
     }
 
-    /// Returns `true` if the drive survived a loss of power at all times.
+    /// Returns `true` if the durability was `power` at all times.
     fn is_power(&self) -> bool {
         self.durabilities.iter().all(|&(_, _, durability)| durability == Durability::Power)
     }
 
-    /// Returns what the drive survives behind this many operations: while it is opened, the less of two.
+    /// Returns the durability after `position` operations. While an opening changes it, the weaker
+    /// of both counts.
     fn durability_at(&self, position: usize) -> Durability {
         let mut now = self.durabilities[0].2;
         for &(begin, end, then) in &self.durabilities[1..] {

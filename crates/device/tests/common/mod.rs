@@ -14,7 +14,7 @@ pub const UUID: [u8; 16] = *b"a drive of tests";
 
 pub fn settings(victim: &str, placement: &str, allocation: &str) -> Settings {
     let placement = PlacementSpec::parse(placement).unwrap();
-    // Classes need spare blocks.
+    // A placement with many classes needs more spare blocks.
     let spare = if placement.blocks_kept().unwrap_or(0) > 10 { 0.3 } else { 0.2 };
     let layout = Layout {
         frontier: Frontier::Pool { low: LOW },
@@ -33,7 +33,7 @@ pub fn plain() -> Settings {
     settings("greedy", "none", "fifo")
 }
 
-/// Returns a new drive on a medium in memory, whose bytes outlive it.
+/// Returns a medium in memory that holds a new drive.
 pub fn new_medium(settings: &Settings) -> MemMedia {
     let mut media = MemMedia::new(settings.file_bytes().unwrap());
     Drive::create(&mut media, settings, UUID).unwrap();
@@ -44,7 +44,7 @@ pub fn open(media: impl Media + 'static, settings: &Settings) -> Drive {
     Drive::open(Box::new(media), settings).unwrap()
 }
 
-/// Returns a page full of this number. A page without data is equal to none of them.
+/// Returns a page filled with `number + 1`, so that it never is equal to a page without data.
 pub fn page_of(number: u64) -> Vec<u8> {
     (number + 1).to_le_bytes().repeat(PAGE / 8)
 }
@@ -61,7 +61,7 @@ pub fn commands(count: usize, pages: u64, seed: u64) -> Vec<(u64, bool)> {
         .collect()
 }
 
-/// Executes the commands. `held` follows the contents of each page.
+/// Executes the commands. `held` keeps the number in each page.
 pub fn work(drive: &mut Drive, held: &mut [Option<u64>], commands: &[(u64, bool)], mark: u64) {
     for (number, &(page, is_trim)) in (mark..).zip(commands) {
         if is_trim {
@@ -73,7 +73,7 @@ pub fn work(drive: &mut Drive, held: &mut [Option<u64>], commands: &[(u64, bool)
     }
 }
 
-/// Checks that the drive holds these pages.
+/// Checks that the pages of the drive have these numbers.
 pub fn compare(drive: &mut Drive, held: &[Option<u64>]) {
     let mut bytes = vec![0; PAGE];
     for (page, &number) in (0..).zip(held) {
@@ -82,7 +82,7 @@ pub fn compare(drive: &mut Drive, held: &[Option<u64>]) {
     }
 }
 
-/// Returns a drive on a medium that can fail, full of data, all of them flushed.
+/// Returns a drive on a medium that can fail, full of flushed data.
 pub fn full(settings: &Settings) -> (Drive, MemMedia, Faults, Vec<Option<u64>>) {
     let media = new_medium(settings);
     let (failing, faults) = FaultMedia::new(media.clone());

@@ -2,11 +2,13 @@
 //!
 //! cargo run --release --example hunt -- [--seconds 10] [--seed 1] [NAME ...]
 //!
-//! A hunt ends after this many seconds where there is a reason, and else after ten times as many.
+//! The hunt for a mutant ends after `--seconds` if `mutants.toml` has a reason for it, and
+//! otherwise after ten times as long.
 //!
-//! Without names, it hunts for all. Each has a line: its verdict, the seconds, and the broken promise or the reason.
-//! The verdict is the level that found it (`images`, `fuzz`), `test` or `justified` where `mutants.toml` has a reason,
-//! with a test or without, and else `open`. The exit code is 1 if one is open.
+//! Without names, it hunts for all mutants. It prints a line for each: the verdict, the seconds,
+//! and the broken promise or the reason. The verdict is the level that found the mutant (`images`,
+//! `fuzz`); or `test` or `justified`, if `mutants.toml` has a reason with or without a test;
+//! otherwise `open`. The exit code is 1 if any is open.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,7 +28,7 @@ struct Wanted {
 /// Reads the words of the command line.
 ///
 /// # Errors
-/// A name or a number that is none, in a sentence.
+/// An unknown name or a wrong number, as a sentence.
 fn wanted(mut words: impl Iterator<Item = String>) -> Result<Wanted, String> {
     let mut wanted = Wanted { mutants: Vec::new(), seconds: 10.0, seed: 1 };
     while let Some(word) = words.next() {
@@ -49,7 +51,7 @@ fn wanted(mut words: impl Iterator<Item = String>) -> Result<Wanted, String> {
     Ok(wanted)
 }
 
-/// Hunts for a wrong drive. Returns the verdict, and the line that says it.
+/// Hunts for a wrong drive. Returns the verdict and the line to print.
 fn verdict(mutant: Mutant, wanted: &Wanted) -> (&'static str, String) {
     let began = Instant::now();
     let reason = mutant.justification();

@@ -1,14 +1,14 @@
-//! Deliberately wrong drives. A campaign that a wrong drive passes proves nothing; the example `hunt` asks which of
-//! them it tells from the right one.
+//! Deliberately wrong drives (mutants). A campaign that does not notice them proves nothing; the
+//! example `hunt` shows which mutants the campaign finds.
 //!
-//! The drive that people use has none of this. The patches in `crates/device/mutants` put it into a copy of the
-//! sources, where `scripts/wrong_drives.py` compiles it. One wrong drive is chosen for a thread: a drive without front
-//! ends has one, and tests run side by side. In a program that was started with `FLASHGC_MUTANT=NAME` every thread
-//! begins with that one.
+//! The drive that people use has none of this code. The patches in `crates/device/mutants` add it
+//! to a copy of the sources, which `scripts/wrong_drives.py` compiles. A mutant is chosen for one
+//! thread, since tests run side by side, and a drive without front ends uses only one thread. In a
+//! program started with `FLASHGC_MUTANT=NAME`, every thread begins with that mutant.
 
 macro_rules! mutants {
     ($($(#[doc = $what:literal])+ $variant:ident,)+) => {
-        /// A way to be wrong.
+        /// A way in which a drive is wrong.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Mutant {
             $($(#[doc = $what])+ $variant,)+
@@ -18,7 +18,7 @@ macro_rules! mutants {
             /// Every mutant.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
-            /// Returns the variant's name, and the sentence on its fault.
+            /// Returns the name of the variant and the sentence that describes its fault.
             fn texts(self) -> (&'static str, &'static str) {
                 match self {
                     $(Self::$variant => (stringify!($variant), concat!($($what),+)),)+
@@ -377,7 +377,7 @@ mod chosen {
     use std::cell::Cell;
     use std::sync::LazyLock;
 
-    /// The mutant with which every thread begins.
+    /// The mutant with which every thread begins, from `FLASHGC_MUTANT`.
     static FIRST: LazyLock<Option<Mutant>> = LazyLock::new(|| {
         let name = std::env::var("FLASHGC_MUTANT").ok()?;
         Some(Mutant::named(&name).unwrap_or_else(|| panic!("FLASHGC_MUTANT: no mutant '{name}'")))
@@ -387,17 +387,18 @@ mod chosen {
         static CHOSEN: Cell<Option<Mutant>> = Cell::new(*FIRST);
     }
 
-    /// Makes the drives of this thread wrong in this way, or right again. Returns the way before.
+    /// Chooses the mutant of this thread; `None` makes its drives right again. Returns the mutant
+    /// before.
     pub fn choose(mutant: Option<Mutant>) -> Option<Mutant> {
         CHOSEN.replace(mutant)
     }
 
-    /// Returns the way in which the drives of this thread are wrong, if they are.
+    /// Returns the mutant of this thread, if one is chosen.
     pub fn chosen() -> Option<Mutant> {
         CHOSEN.get()
     }
 
-    /// Returns `true` if the drive is wrong in this way.
+    /// Returns `true` if this thread has chosen `mutant`.
     #[inline]
     pub fn on(mutant: Mutant) -> bool {
         CHOSEN.get() == Some(mutant)
@@ -405,7 +406,7 @@ mod chosen {
 }
 
 impl Mutant {
-    /// Returns the name that the hunt has for it.
+    /// Returns the name by which the hunt calls the mutant, such as `fua-not-flushed`.
     pub fn name(self) -> String {
         let mut name = String::new();
         for letter in self.texts().0.chars() {
@@ -422,13 +423,13 @@ impl Mutant {
         self.texts().1.trim()
     }
 
-    /// Returns the reason why no campaign can find it, if `mutants.toml` gives one.
+    /// Returns the reason why no campaign can find the mutant, if `mutants.toml` gives one.
     pub fn justification(self) -> Option<String> {
         let reasons = reasons();
         reasons.get(&self.name()).and_then(|reason| reason.as_str()).map(String::from)
     }
 
-    /// Returns the path of the test that fails with it, if its reason names one.
+    /// Returns the path of the test that fails with this mutant, if the reason names one.
     pub fn test(self) -> Option<String> {
         let reason = self.justification()?;
         let (_, after) = reason.split_once("the test ")?;
@@ -441,16 +442,16 @@ impl Mutant {
     }
 }
 
-/// Returns the file with the reasons, a name and a sentence each.
+/// Returns `mutants.toml`, which has the name of a mutant and a sentence for each reason.
 fn reasons() -> toml_edit::DocumentMut {
     include_str!("mutants.toml").parse().expect("mutants.toml is TOML, which a test has read")
 }
 
-/// Runs the tests of this program that mutants are said to fail, each with its mutant. Returns the names of the
-/// mutants whose test passed all the same, and the number of tests.
+/// Runs those tests of this program that the reasons name, each with its mutant. Returns the names
+/// of the mutants whose test passed although it should fail, and the number of tests.
 ///
 /// # Errors
-/// The program cannot be run again.
+/// The program cannot start itself again.
 pub fn missed_by_their_tests() -> std::io::Result<(Vec<String>, usize)> {
     let run = |arguments: &[&str], mutant: Option<&str>| {
         let mut command = std::process::Command::new(std::env::current_exe()?);

@@ -1,11 +1,12 @@
-//! Without any one of the rules that make the drive safe the campaign finds a promise broken, and each wrong drive
-//! that a test is said to find fails that test. The example `hunt` goes over all wrong drives.
+//! If a rule that makes the drive safe is left out, the campaign must find a broken promise. If
+//! `mutants.toml` says that a test finds a mutant, that test must fail. The example `hunt` runs all
+//! mutants.
 
 use flashgc_device::campaign::mutants::hunt;
 use flashgc_device::campaign::{Pace, fuzz, sweep};
 use flashgc_device::mutants::{Mutant, choose, chosen, missed_by_their_tests};
 
-/// Checks that the sweep alone finds a promise broken without a rule.
+/// Checks that the sweep alone finds a broken promise if `rule` is left out.
 fn sweep_finds(rule: Mutant) {
     choose(Some(rule));
     let swept = sweep(1, 20_000, &Pace::default());

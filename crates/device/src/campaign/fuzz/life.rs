@@ -10,30 +10,30 @@ use crate::layout::Zones;
 use crate::media::{CrashMedia, Fault, FaultMedia, Faults, State};
 use crate::settings::Settings;
 
-/// An open drive, its medium and how to make that fail.
+/// An open drive, its medium, and the handles that make the medium fail.
 pub(super) struct Life {
     pub(super) drive: Bytes<Drive>,
     pub(super) media: CrashMedia,
     pub(super) faults: Faults,
     pub(super) shorts: Shorts,
-    /// The medium when it was opened.
+    /// The state of the medium when the drive was opened.
     pub(super) base: State,
-    /// A place of the medium cannot be read, whatever is written there.
+    /// `true` if a place of the medium cannot be read, whatever is written there.
     pub(super) cannot_read: bool,
 }
 
-/// The parts that every opening of a script's drive has in common.
+/// The parameters that are the same for every opening of a script's drive.
 #[derive(Clone, Copy)]
 pub(super) struct How<'a> {
     pub(super) settings: &'a Settings,
     pub(super) zones: &'a Zones,
-    /// The medium can give room back.
+    /// `true` if the medium can give room back.
     pub(super) punches: bool,
 }
 
 impl Life {
-    /// Opens the drive on `base`, on a medium that fails so, and says how often it failed by then. If
-    /// the drive cannot be opened, the medium is there.
+    /// Opens the drive on a medium with the state `base`, which fails as `failing` says. Returns
+    /// the open drive, or the error and the medium; and how often the medium failed meanwhile.
     pub(super) fn open(
         base: State,
         how: How<'_>,
@@ -58,20 +58,20 @@ impl Life {
         (opened, failed)
     }
 
-    /// Lets the medium fail from now on.
+    /// Lets the medium fail from now on, as `failing` says.
     pub(super) fn fail(&mut self, failing: Failing, zones: &Zones) {
         self.cannot_read |= matches!(failing, Failing::Read(_));
         set(failing, (&self.media, &self.faults, &self.shorts), zones);
     }
 
-    /// Lets the medium work.
+    /// Lets the medium work again.
     pub(super) fn works(&self) {
         self.faults.clear();
         self.shorts.set(None);
         self.media.works();
     }
 
-    /// Operations of the medium that failed.
+    /// Returns the number of operations of the medium that failed.
     pub(super) fn failed(&self) -> u64 {
         self.faults.failed() + self.shorts.done() + self.media.failed_syncs()
     }

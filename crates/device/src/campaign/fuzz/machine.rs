@@ -1,4 +1,5 @@
-//! A drive at work on a medium that crashes and fails, and its dictionary.
+//! Plays the steps of a script on a drive whose medium crashes and fails, and checks the drive
+//! against the model in `pages.rs`.
 
 use std::ops::Range;
 
@@ -28,24 +29,25 @@ enum Change {
     Vouched,
 }
 
-/// See the module's text.
+/// The player of a script: the drive, its medium and the model of its pages.
 pub(super) struct Machine<'a> {
     settings: &'a Settings,
     punches: bool,
-    /// The host outlives the process.
+    /// `true` if the host survives the end of the drive's process.
     is_outlived: bool,
     zones: Zones,
-    /// There is none while a step opens one.
+    /// The open drive; `None` while a step opens it.
     life: Option<Life>,
     pages: Pages,
     contents: Contents,
-    /// Bits were flipped since the drive was opened: the end of its journal may not verify.
+    /// `true` if bits were flipped since the drive was opened, so that the end of its journal may
+    /// not verify.
     is_flipped: bool,
-    /// Something was damaged since the drive was made.
+    /// `true` if something was damaged since the drive was made.
     was_damaged: bool,
-    /// The drive has said that its life is over.
+    /// `true` if the drive has said that its life is over.
     has_ended: bool,
-    /// Nothing is left to look at: the steps that follow do nothing.
+    /// `true` if the drive cannot be opened any more. The steps that follow then do nothing.
     is_over: bool,
     tally: &'a mut FuzzTally,
 }
@@ -55,7 +57,7 @@ pub(super) struct Machine<'a> {
 enum End {
     Closed,
     Crashed,
-    /// Its recovery was cut off, anywhere.
+    /// The drive's recovery was cut off at any point.
     Cut,
 }
 
@@ -92,8 +94,8 @@ impl<'a> Machine<'a> {
         Ok(machine)
     }
 
-    /// Opens the drive on `base`, on a medium that fails so. If it cannot be opened, the medium is
-    /// there.
+    /// Opens the drive on a medium with the state `base`, which fails as `failing` says. With an
+    /// error it returns the medium, too.
     fn open(
         &mut self,
         base: State,
@@ -149,7 +151,8 @@ impl<'a> Machine<'a> {
             }
             Step::Idle => {
                 let drive = self.drive()?;
-                // Nothing was done between two looks.
+                // The second call finds that no work was added since the first, so the drive is
+                // idle.
                 (0..2).for_each(|_| drive.rest());
                 let done = drive.failure().map_or(Ok(()), Err);
                 self.note(done, 0..0, &Change::Vouched)
@@ -181,7 +184,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Hands over what a command has changed before a host is answered that outlives the process.
+    /// If the host survives the process, hands the changes of a command over to the system before
+    /// the host is answered.
     fn answered<E>(&mut self, done: Result<(), E>) -> Result<Result<(), E>, String>
     where
         E: From<DeviceError>,
@@ -195,7 +199,8 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Writes a part of some pages. Pages of which the drive may not know the rest are left alone.
+    /// Writes a part of some pages. It does nothing if the version of one of these pages is not
+    /// certain.
     fn write_part(&mut self, at: u32, bytes: u32, version: Version) -> Result<(), String> {
         let page = PAGE as u32;
         let pages = at / page..(at + bytes).div_ceil(page);
@@ -207,7 +212,8 @@ impl<'a> Machine<'a> {
         let done = self.answered(done)?;
         let has_failed_to_read = done.is_err() && self.life()?.cannot_read;
         if has_failed_to_read && self.drive()?.why_read_only().is_none() {
-            // The rest of a page could not be read: pages before it are written, and none behind.
+            // The other bytes of a page could not be read: pages before it were written, and none
+            // behind it.
             self.pages.tried(pages, version);
             self.tally.media_errors += 1;
             return Ok(());
@@ -221,7 +227,7 @@ impl<'a> Machine<'a> {
         self.pages.damaged();
     }
 
-    /// Notes what a command did, or may have done where it failed.
+    /// Notes the effect of a command, or its possible effect if it failed.
     fn note(
         &mut self,
         done: Result<(), String>,
@@ -292,7 +298,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Reads pages as one request, as hosts do. Each is judged.
+    /// Reads pages as one request, as hosts do, and checks each of them.
     fn read_at_once(&mut self, first: u32, count: u32) -> Result<(), String> {
         let pages = first..first + count;
         let mut bytes = vec![0xa5; count as usize * PAGE];
@@ -325,8 +331,8 @@ impl<'a> Machine<'a> {
         0..self.settings.layout.geometry.logical_pages()
     }
 
-    /// The medium after the end of a drive that was opened on `base`, what is promised of it, and `true` if the process
-    /// alone has ended.
+    /// Returns the state of the medium after the `end` of a drive that was opened on `base`, the
+    /// promise that holds for it, and `true` if only the process has ended.
     fn ended(
         &mut self,
         base: &State,
@@ -347,7 +353,8 @@ impl<'a> Machine<'a> {
             End::Crashed | End::Cut => rng.below(32) == 0,
         };
         let mut promise = match end {
-            // A drive that promises less knows nothing of what an earlier sync of its file has lost.
+            // A drive that does not sync cannot know what an earlier failed sync of its file has
+            // lost.
             End::Closed if !is_power || images.state().lost.is_empty() => Promise::Kept,
             End::Closed | End::Crashed | End::Cut => {
                 Promise::of(self.settings.durability, is_power)
@@ -357,15 +364,15 @@ impl<'a> Machine<'a> {
             self.tally.lies += 1;
             promise = promise.with_a_fault();
         }
-        // A drive that was closed has no journal whose end a flipped bit may hide.
+        // A closed drive replays no journal, so a flipped bit cannot hide the end of one.
         if self.is_flipped && end != End::Closed {
             promise = promise.with_a_fault();
         }
         if is_power {
             return (State::of(images.draw(rng).1), promise, false);
         }
-        // The end of the process leaves all that was written to whoever reads it; the system may have read
-        // again what a failed sync had left.
+        // After the end of the process all written bytes can be read. The system may have read
+        // again the ranges that a failed sync did not write.
         let media = CrashMedia::of_state(images.state().clone());
         if syncs {
             media.drop_lost(rng);
@@ -388,7 +395,7 @@ impl<'a> Machine<'a> {
         let life = self.end_life()?;
         let (base, mut promise, is_process) =
             self.ended(&life.base, &life.media, &mut rng, End::Crashed);
-        // A host that met a failure, or whose drive cannot be opened without one, knows of it.
+        // All acknowledged writes need be there only if the host has seen no failure so far.
         let mut is_all_there = self.is_outlived
             && is_process
             && life.failed() == 0
@@ -446,7 +453,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// A drive cannot be opened. The script is over where that may be.
+    /// Handles a drive that cannot be opened: the script ends if `promise` allows that, and
+    /// otherwise this is an error.
     fn refused(&mut self, promise: Promise, error: &DeviceError) -> Result<(), String> {
         if promise == Promise::Kept {
             return Err(format!("opening: {error}"));
@@ -456,7 +464,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Looks at every page after a crash.
+    /// Checks every page after a crash.
     fn settle(&mut self, promise: Promise) -> Result<(), String> {
         self.is_flipped = false;
         if !matches!(promise, Promise::Kept) {
@@ -491,7 +499,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Judges what a page is in a drive whose medium was damaged.
+    /// Checks the version of a page in a drive whose medium was damaged.
     fn judge_damaged(
         &mut self,
         page: u32,
@@ -524,7 +532,7 @@ impl<'a> Machine<'a> {
                     self.probe(&base, at, promise)?;
                 }
             }
-            // A drive that cannot be closed is one that crashed.
+            // A drive that cannot be closed counts as crashed.
             Err(_) if had_failed || has_met => self.tally.crashes += 1,
             Err(error) => return Err(format!("closing: {error}")),
         }
@@ -547,7 +555,7 @@ impl<'a> Machine<'a> {
         self.settle(promise)
     }
 
-    /// Flips a bit of the data, or of the out-of-band records, below a drive that runs.
+    /// Flips a bit of the data or of the out-of-band records while the drive is open.
     fn flip(&mut self, at: u32) -> Result<(), String> {
         let from = self.zones.oob(0);
         let bit = u64::from(at) % ((self.zones.len - from) * 8);
@@ -561,9 +569,9 @@ impl<'a> Machine<'a> {
         media.write_at(place, &byte).map_err(|error| error.to_string())
     }
 
-    /// Looks at what a drive on `base` with one flipped bit holds. A drive that was closed has every
-    /// page as it was, or an error in its place; one that was not may have lost the end of its journal,
-    /// as far as nothing on the medium vouches for it.
+    /// Checks the pages of a drive on `base` with one flipped bit. In a drive that was closed,
+    /// every page has its data, or is an error. A drive that was not closed may have lost the end
+    /// of its journal, up to the last records that the medium says to be durable.
     fn probe(&mut self, base: &State, at: u32, promise: Promise) -> Result<(), String> {
         let promise = promise.with_a_fault();
         if promise == Promise::Nothing {
@@ -590,7 +598,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Looks at everything once more.
+    /// Checks everything once more at the end of the script.
     pub(super) fn end(&mut self) -> Result<(), String> {
         if self.is_over {
             return Ok(());
@@ -612,7 +620,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// The two maps of a drive agree, and every page can be read.
+    /// Checks that the two maps of a drive agree, and that every page can be read.
     fn agree(&mut self, image: Vec<u8>) -> Result<(), String> {
         self.tally.compared += 1;
         let checked = check(&MemMedia::of(image), self.settings);

@@ -1,10 +1,10 @@
-//! The dictionary of a fuzzed drive: what each page may read as, now and after a crash.
+//! The model of a fuzzed drive: the versions that each page may have, now and after a crash.
 
 use std::ops::Range;
 
 use super::super::oracle::Version;
 
-/// A version that a page may have, and whether its data may be damaged by now.
+/// A version that a page may have, and `true` if its data may be damaged by now.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     version: Version,
@@ -21,18 +21,20 @@ impl Held {
 struct Page {
     /// The versions that the running drive may return: one, or two after a command that failed.
     live: Vec<Held>,
-    /// The versions that a crash may leave: the durable one and all since.
+    /// The versions that a crash may leave: the durable one and all later ones.
     kept: Vec<Held>,
-    /// The versions that a crash of a damaged medium may leave: the one of which it has proof, and all since.
+    /// The versions that a crash may leave on a damaged medium: the last one that the medium says
+    /// to be durable, and all later ones.
     proved: Vec<Held>,
-    /// Every version that it was given.
+    /// Every version that the page ever had.
     ever: Vec<Version>,
 }
 
-/// See the module's text. Version 0 is a page without data.
+/// The model of all pages. Version 0 stands for a page without data.
 pub(super) struct Pages {
     pages: Vec<Page>,
-    /// A page was written since the last flush, so that the next one proves what that one covered.
+    /// `true` if a page was written since the last flush. Then the journal block of the next flush
+    /// says that the data of the last flush are durable.
     has_written: bool,
 }
 
@@ -48,7 +50,7 @@ impl Pages {
         &mut self.pages[range.start as usize..range.end as usize]
     }
 
-    /// A command gave the pages this version; `durable` if it survives a crash.
+    /// Notes that a command gave the pages this version. `durable` is true if it survives a crash.
     pub(super) fn wrote(&mut self, range: Range<u32>, version: Version, durable: bool) {
         self.has_written |= version != 0;
         for page in self.part(range.clone()) {
@@ -63,15 +65,16 @@ impl Pages {
         }
     }
 
-    /// A flush or a write with FUA has ended. The journal block behind a flush says that all which that one
-    /// covered is durable.
+    /// Notes that a flush or a write with FUA has ended. If it wrote a journal block, that block
+    /// says that the data of the flush before are durable.
     fn prove_kept(&mut self) {
         if std::mem::take(&mut self.has_written) {
             self.pages.iter_mut().for_each(|page| page.proved.clone_from(&page.kept));
         }
     }
 
-    /// A command that would have done so failed: it may have, page by page.
+    /// Notes that a command failed that was to give the pages this version. Each page may have it
+    /// or not.
     pub(super) fn tried(&mut self, range: Range<u32>, version: Version) {
         for page in self.part(range) {
             page.live.push(Held::new(version));
@@ -87,7 +90,8 @@ impl Pages {
         self.pages.iter_mut().for_each(|page| page.kept.clone_from(&page.live));
     }
 
-    /// Notes that the process has ended, and that its host goes on: all that it was told is done is there.
+    /// Notes that the process has ended and its host has not: all acknowledged writes must be
+    /// there.
     pub(super) fn outlived(&mut self) {
         self.pages.iter_mut().for_each(|page| page.kept.clone_from(&page.live));
     }
@@ -101,7 +105,7 @@ impl Pages {
         self.has_written = false;
     }
 
-    /// The version that `page` has; `None` where a command that failed, or damage, leaves that open.
+    /// Returns the version of `page`; `None` if it is not certain after a failed command or damage.
     pub(super) fn certain(&self, page: u32) -> Option<Version> {
         match self.pages[page as usize].live[..] {
             [Held { version, is_damaged: false }] => Some(version),
@@ -109,7 +113,7 @@ impl Pages {
         }
     }
 
-    /// Any page may be damaged by now.
+    /// Notes that any page may be damaged by now.
     pub(super) fn damaged(&mut self) {
         for page in &mut self.pages {
             let all = page.live.iter_mut().chain(&mut page.kept).chain(&mut page.proved);
@@ -132,7 +136,8 @@ impl Pages {
         may(&self.pages[page as usize].proved, page, Some(version))
     }
 
-    /// Checks that `page` may be this after a crash, or a media error. It is the page's version from now on.
+    /// Checks that `page` may have this version after a crash (`None` is a media error). It is the
+    /// page's version from now on.
     pub(super) fn judge_after_crash(
         &mut self,
         page: u32,
@@ -143,7 +148,7 @@ impl Pages {
         Ok(())
     }
 
-    /// From now on `page` holds this.
+    /// Sets the version that `page` has from now on.
     pub(super) fn settle(&mut self, page: u32, version: Option<Version>) {
         let page = &mut self.pages[page as usize];
         match version {

@@ -1,4 +1,4 @@
-//! Scripts: what is done to a drive, step by step, drawn from a seed.
+//! Scripts: the steps to do with a drive, drawn from a seed.
 
 use std::fmt;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use super::short::Short;
 use crate::layout::PAGE;
 use crate::settings::{Durability, Settings};
 
-/// Steps of a script.
+/// The number of steps in a script.
 const STEPS: u32 = 300;
 
 /// A fault of the medium.
@@ -22,26 +22,27 @@ pub(super) enum Failing {
     Write(u32),
     /// From the n-th write on: ENOSPC.
     Full(u32),
-    /// The n-th sync, once: EIO. The seed says what reaches the disk.
+    /// The n-th sync, once: EIO. The second number is the seed that selects the writes that reach
+    /// the disk.
     Sync(u32, u32),
-    /// Reads of one place: EIO. The number says where.
+    /// Reads of one place: EIO. The number selects the place.
     Read(u32),
-    /// The n-th write, once, and a part of it is done.
+    /// The n-th write, once: a part of it is done, then EIO.
     Short(Short),
 }
 
-/// The fate of the recovery behind a crash.
+/// The fault during the recovery after a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Again {
-    /// Nothing.
+    /// No fault.
     No,
-    /// The recovery is cut off at any place.
+    /// The recovery is cut off at a random operation.
     Crash,
     /// The medium fails during the recovery.
     Failing(Failing),
 }
 
-/// A step. `draw` and `at` seed what is drawn when it is done.
+/// A step. `draw` and `at` are seeds for the choices that are made when it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Write {
@@ -61,7 +62,7 @@ pub(super) enum Step {
         count: u32,
     },
     Flush,
-    /// Nothing comes for a second.
+    /// The drive gets no command for a second.
     Idle,
     Read {
         first: u32,
@@ -132,18 +133,19 @@ impl fmt::Display for Step {
     }
 }
 
-/// See the module's text.
+/// The settings of a drive, and the steps to do with it.
 #[derive(Clone)]
 pub(super) struct Script {
     pub(super) settings: Settings,
-    /// The medium can give room back.
+    /// `true` if the medium can give room back.
     pub(super) punches: bool,
-    /// The host outlives the process: it is answered once the system has what it changed, and goes on.
+    /// `true` if the host survives the end of the process. It is then answered only after its
+    /// changes were handed over to the system.
     pub(super) is_outlived: bool,
     pub(super) steps: Vec<Step>,
 }
 
-/// The weight of each kind of step; 0 where the seed switched it off.
+/// The weight of each kind of step; 0 if the seed switched it off.
 struct Swarm {
     part: u32,
     trim: u32,
@@ -157,11 +159,11 @@ struct Swarm {
     flip: u32,
     fail: u32,
     lie: u32,
-    /// The faults of the medium that may come, a bit each.
+    /// The faults of the medium that may occur, one bit each.
     faults: u32,
-    /// Recoveries fail as well.
+    /// `true` if recoveries may fail as well.
     again: bool,
-    /// Half of the commands go to this many pages.
+    /// Half of the commands go to the first pages, of which this is the number.
     hot: u32,
 }
 
@@ -189,7 +191,8 @@ impl Script {
             again: of([0, 0, 1, 1]) == 1,
             hot: of([1, 4, 10, 84]),
         };
-        // Some scripts are of syncs that fail, ends of the process and losses of power alone.
+        // The faults of some scripts are only failing syncs, ends of the process and losses of
+        // power.
         let swarm = match of([0, 1, 1, 1]) {
             0 => Swarm {
                 flush: 20,
@@ -222,7 +225,7 @@ impl Script {
         Self { settings, punches, is_outlived, steps }
     }
 
-    /// The drive and the steps, a line each.
+    /// Returns the drive and the steps as text, one line each.
     pub(super) fn lines(&self) -> Vec<String> {
         let Settings { layout, victim, journal_blocks, durability, .. } = &self.settings;
         let drive = format!(
@@ -326,7 +329,7 @@ impl Draw {
         }
     }
 
-    /// At most `most` pages: the first, and how many.
+    /// Draws a range of at most `most` pages: the first page, and their number.
     fn range(&mut self, most: u32) -> (u32, u32) {
         let span = if self.rng.below(2) == 0 { self.swarm.hot } else { self.pages };
         let first = self.rng.below(span.min(self.pages));

@@ -1,33 +1,34 @@
-//! A medium that writes a part and fails, or cannot give room back, around another.
+//! A medium that passes everything to another one. It can fail in the middle of a write, and may
+//! refuse to give room back.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::media::{Media, SECTOR};
 
-/// The n-th write from now on (0: the next one) ends behind its first sectors, with an error; this many
-/// of eight.
+/// The n-th write from now on (`after`; 0: the next one) fails after it has written `eighths`
+/// eighths of its sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Short {
     pub(super) after: u32,
     pub(super) eighths: u32,
 }
 
-/// The fault that a medium waits to show, and the number of those that it showed.
+/// The fault to come, and the number of faults so far.
 #[derive(Debug, Default)]
 struct Plan {
     next: Option<Short>,
     done: u64,
 }
 
-/// See the module's text.
+/// A medium that can fail in the middle of a write.
 pub(super) struct ShortMedia<M> {
     inner: M,
     plan: Shorts,
     punches: bool,
 }
 
-/// Sets what a medium that a drive owns will do.
+/// The handle that sets the faults of a medium that a drive owns.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shorts(Arc<Mutex<Plan>>);
 
@@ -36,12 +37,13 @@ impl Shorts {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).next = next;
     }
 
-    /// Writes that ended early.
+    /// Returns the number of writes that ended early.
     pub(super) fn done(&self) -> u64 {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).done
     }
 
-    /// Returns the bytes of a write of `len` bytes that are done before it fails; `None` where it does not fail.
+    /// Returns the number of bytes that a write of `len` bytes does before it fails; `None` if it
+    /// does not fail.
     fn cut(&self, len: usize) -> Option<usize> {
         let mut plan = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let next = plan.next.as_mut()?;
@@ -56,7 +58,7 @@ impl Shorts {
 }
 
 impl<M: Media> ShortMedia<M> {
-    /// The medium `inner`; without `punches` it finds out that it gives no room back when it is asked to.
+    /// Returns the medium around `inner`. Without `punches`, each attempt to give room back fails.
     pub(super) fn new(inner: M, plan: Shorts, punches: bool) -> Self {
         Self { inner, plan, punches }
     }

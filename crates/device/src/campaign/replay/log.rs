@@ -1,4 +1,5 @@
-//! The log: a head of 24 bytes for each command (kind, first page, how many), and the data of writes.
+//! The log: for each command a head of 24 bytes (kind, first page, number of pages), and the data
+//! of writes.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
@@ -14,34 +15,36 @@ use crate::usage::Usage;
 const WRITE: u64 = 1;
 const TRIM: u64 = 2;
 const FLUSH: u64 = 3;
-/// Pages of one write at most: more is no log.
+/// The most pages of one write. A larger number means that the file is no log.
 const MOST: u64 = 1 << 16;
 
 /// A command that changed the drive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
-    /// Data from this page on.
+    /// A write: the first page, and the data.
     Write(u64, Vec<u8>),
-    /// The first page discarded, and how many.
+    /// A discard: the first page, and the number of pages.
     Trim(u64, u64),
-    /// All before is durable.
+    /// A flush: all earlier commands are durable.
     Flush,
 }
 
 /// A drive whose commands are logged once they are done.
 ///
-/// An entry is in the file when its command is answered: who has seen a flush end finds it below the
-/// length of the file.
+/// The entry of a command is in the file before the command is answered. So when a flush has ended,
+/// its entry lies within the present length of the file.
 pub struct Recorder<S> {
     drive: S,
     log: File,
-    /// The way past the page cache where memory is limited, and the length of the log.
+    /// The buffer for writes past the page cache, if memory is limited; and the length of the log
+    /// in bytes.
     uncached: Option<Uncached>,
     len: u64,
 }
 
 impl<S> Recorder<S> {
-    /// Logs what `drive` does into a new file, past the page cache with `uncached` where that can be.
+    /// Logs the commands of `drive` into a new file. With `uncached` the log is written past the
+    /// page cache, if the file system can do that.
     ///
     /// # Errors
     /// A file that exists or cannot be made.
@@ -54,7 +57,7 @@ impl<S> Recorder<S> {
         Ok(Self { drive, log, uncached, len: 0 })
     }
 
-    /// The drive alone.
+    /// Returns the drive without the recorder.
     pub fn into_drive(self) -> S {
         self.drive
     }
@@ -66,7 +69,7 @@ impl<S> Recorder<S> {
             Some(uncached) => {
                 uncached.write(&self.log, self.len, &entry)?;
                 self.len += entry.len() as u64;
-                // Whole pages were written: the file's length is that of the log again.
+                // Whole pages were written, so the file is cut to the length of the log.
                 self.log.set_len(self.len)
             }
             None => self.log.write_all(&entry),
@@ -141,7 +144,7 @@ impl<S: Backend> Backend for Recorder<S> {
     }
 }
 
-/// A log that is read.
+/// A log opened for reading.
 pub(super) struct Log {
     file: BufReader<File>,
     position: u64,
@@ -152,7 +155,7 @@ impl Log {
         Ok(Self { file: BufReader::new(File::open(path)?), position: 0 })
     }
 
-    /// Bytes read so far.
+    /// Returns the number of bytes read so far.
     pub(super) fn position(&self) -> u64 {
         self.position
     }
@@ -177,7 +180,7 @@ impl Log {
         Ok(Some(words))
     }
 
-    /// The next command; `None` at the end.
+    /// Reads the next command; `None` at the end.
     pub(super) fn next(&mut self) -> io::Result<Option<Entry>> {
         Ok(match self.head()? {
             None => None,
@@ -202,9 +205,9 @@ fn no_log(position: u64) -> io::Error {
 /// A command of a log, without the data of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogCommand {
-    /// The byte of the log at which it begins.
+    /// The byte of the log at which the command begins.
     pub begin: u64,
-    /// The byte behind it.
+    /// The first byte of the log behind the command.
     pub end: u64,
     /// The kind: 1 for a write, 2 for a discard, 3 for a flush.
     pub kind: u64,
@@ -217,7 +220,7 @@ pub struct LogCommand {
 /// Returns the commands of the log at `path`.
 ///
 /// # Errors
-/// The errors of the file; `InvalidData` with the first byte at which there is no whole command.
+/// The errors of the file; `InvalidData`, with the first byte at which no whole command begins.
 pub fn commands(path: &Path) -> io::Result<Vec<LogCommand>> {
     let mut log = Log::open(path)?;
     let size = log.file.get_ref().metadata()?.len();

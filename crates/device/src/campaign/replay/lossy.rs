@@ -1,4 +1,4 @@
-//! A file that forgets: what was written since the last sync can be lost.
+//! A file that can lose the writes since the last sync.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,11 +7,11 @@ use flashgc_base::rng::Stream;
 
 use crate::media::{FileMedia, Media, SECTOR};
 
-/// A change of the file: where, what was there, what is.
+/// A change of the file: its first byte, the bytes before, and the bytes after.
 struct Change {
     at: u64,
     before: Vec<u8>,
-    /// `None` is a hole.
+    /// The new bytes; `None` for a hole.
     after: Option<Vec<u8>>,
 }
 
@@ -21,7 +21,7 @@ struct Held {
     changes: Vec<Change>,
 }
 
-/// See the module's text. Copies share the file.
+/// A medium that can lose the writes since the last sync. Clones share the file.
 #[derive(Clone)]
 pub(super) struct Lossy(Arc<Mutex<Held>>);
 
@@ -34,8 +34,8 @@ impl Lossy {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Loses any part of what was written since the last sync, sector by sector; how many writes are
-    /// not there as a whole.
+    /// Loses any part of the writes since the last sync, sector by sector. Returns the number of
+    /// writes of which a part was lost.
     pub(super) fn lose(&self, rng: &mut Stream) -> io::Result<u64> {
         let mut held = self.held();
         let changes = std::mem::take(&mut held.changes);

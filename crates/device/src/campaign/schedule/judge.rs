@@ -1,4 +1,4 @@
-//! The images of a schedule, and what a drive that is opened from one must hold.
+//! Makes the images of a schedule, opens a drive from each, and checks its pages.
 
 use flashgc_base::rng::Stream;
 
@@ -16,26 +16,27 @@ use crate::oob::{self, Slot};
 use crate::settings::Durability;
 use crate::superblock::{Copies, EPOCH_SHIFT, Superblock};
 
-/// One image in this many has its recovery cut off, and one its recovered drive at work.
+/// In one image of this many the recovery is cut off; in another one the recovered drive works on.
 const FURTHER: u32 = 48;
-/// One image in this many has its two maps compared.
+/// In one image of this many the two maps are compared.
 const COMPARED: u32 = 3;
-/// One image in this many has its checkpoint damaged, one any bit flipped, and one a bit of a superblock's copy.
+/// In one image of this many the checkpoint is damaged, in another any bit is flipped, and in a
+/// third a bit of one copy of the superblock.
 const DAMAGED: u32 = 16;
 
-/// An image of a medium, and what a drive that is opened from it has to keep.
+/// An image of a medium, and the crash that left it.
 struct Image {
     state: State,
-    /// The power was lost, and not only the process.
+    /// `true` after a loss of power, `false` after the end of the process.
     is_power: bool,
-    /// The name of the draw.
+    /// The name of the kind of image.
     kind: &'static str,
-    /// The medium is as it was behind this many operations, or later.
+    /// The medium has at least the state after this many operations.
     since: usize,
 }
 
 impl Schedule<'_> {
-    /// Cuts the work off behind every operation, in several ways.
+    /// Cuts the work off after every operation, in several ways.
     pub(super) fn crash(
         &mut self,
         work: &Work,
@@ -64,7 +65,8 @@ impl Schedule<'_> {
                     tally.of_recovered += 1;
                 }
             }
-            // A recovered drive's work is sampled, and that of a drive whose images take long to make.
+            // For the work of a recovered drive, and for large drives, only some operations are cut
+            // off at.
             let is_large = self.pages() > 100;
             let steps = if is_further || is_large { 1 + rng.below(12) } else { 1 };
             self.pace.note(tally.images);
@@ -74,7 +76,7 @@ impl Schedule<'_> {
         }
     }
 
-    /// Opens the drive from an image and looks at every page.
+    /// Opens the drive from an image and checks every page.
     fn judge(
         &mut self,
         work: &Work,
@@ -112,7 +114,7 @@ impl Schedule<'_> {
                 self.damage(&mut state.visible, rng)? && work.fallbacks.iter().any(is_within);
         }
         if promise == Promise::Kept && damage == 2 {
-            // One damaged copy of a superblock hides nothing.
+            // One damaged copy of the superblock must do no harm.
             state.visible[rng.below(4 * PAGE as u32) as usize] ^= 1 << rng.below(8);
         }
         let mut flipped = String::new();
@@ -137,7 +139,7 @@ impl Schedule<'_> {
                 tally.refused += 1;
                 return Ok(());
             }
-            // The checkpoint before was gone already.
+            // The checkpoint before was already overwritten.
             Err(error) if is_damaged && !falls_back && error.to_string().contains("--from-oob") => {
                 return Ok(());
             }
@@ -167,7 +169,7 @@ impl Schedule<'_> {
         if promise != Promise::Nothing {
             work.look_at_end(&mut drive, position)?;
         }
-        // With an endurance, too few blocks may be left.
+        // With an endurance, the drive may have too few good blocks.
         if promise == Promise::Kept && self.settings.layout.lifespan.is_none() {
             if let Some(why) = drive.drive().why_read_only() {
                 return Err(format!("a drive on a medium that works takes no writes: {why}"));
@@ -190,8 +192,8 @@ impl Schedule<'_> {
         Ok(())
     }
 
-    /// Turns a bit of the checkpoint that counts. Returns `true` if the one before is whole, and of the same epoch:
-    /// then it must do.
+    /// Flips a bit of the current checkpoint. Returns `true` if the checkpoint before is intact and
+    /// of the same epoch: then the drive must open from it.
     fn damage(&self, image: &mut Vec<u8>, rng: &mut Stream) -> Result<bool, String> {
         let zones = self.settings.zones().map_err(|error| error.to_string())?;
         let media = MemMedia::of(std::mem::take(image));
@@ -211,9 +213,10 @@ impl Schedule<'_> {
         Ok(falls_back)
     }
 
-    /// Cuts off the recovery that did `ops` to the medium `before`. A loss of power while it is under way leaves what
-    /// the first view says. The end of its process, and a loss of power once the drive is open again, leave what the
-    /// second one says: a host that flushes then takes all for durable that it was ever told is done.
+    /// Cuts off the recovery that did the operations `ops` on the medium `before`. After a loss of
+    /// power during the recovery, the view `under_way` must hold. After the end of its process, or
+    /// a loss of power when the drive is open again, the view `opened` must hold: all acknowledged
+    /// writes are there, since a host may flush then.
     fn crash_recovery(
         &mut self,
         before: &State,
@@ -224,7 +227,8 @@ impl Schedule<'_> {
     ) -> Result<(), String> {
         let mut images = Images::new(before, ops);
         loop {
-            // A loss of power shows what a sync has lied about: that is another promise.
+            // After a lie, a loss of power shows the lost write. Another promise holds then, so
+            // this is left out.
             let is_power = self.durability == Durability::Power
                 && !images.state().has_lied
                 && rng.below(4) > 0;
@@ -250,7 +254,7 @@ impl Schedule<'_> {
         }
     }
 
-    /// The pages of stripes that are two versions of one page in one block.
+    /// Returns pairs of pages in stripes that are two versions of one logical page in one block.
     fn twins(
         &self,
         zones: &Zones,
@@ -284,8 +288,8 @@ impl Schedule<'_> {
         pairs.map(|pair| (pair[0].1, pair[1].1)).collect()
     }
 
-    /// The drive is closed. Then its medium has lost a write that it said was durable, or has swapped
-    /// two pages: reading must find that out.
+    /// Closes the drive. Then a write is lost that the medium said was durable, or two pages are
+    /// swapped. A read must find that out.
     pub(super) fn lie(
         &mut self,
         work: &Work,
@@ -302,7 +306,8 @@ impl Schedule<'_> {
         let closing = media.take_history();
         let closed = media.image();
         let zones = self.settings.zones().map_err(text)?;
-        // A stripe is the data of some pages; their records follow.
+        // A stripe is one write of the data of some pages. The write of their out-of-band records
+        // follows.
         let stripe = |op: &Op| match op {
             Op::Write(at, bytes) if *at >= zones.data(0) => Some(bytes.len() / PAGE),
             _ => None,
@@ -313,7 +318,7 @@ impl Schedule<'_> {
         if stripes.is_empty() {
             return Ok(()); // the drive's life was over
         }
-        // Versions of one page in one block: nothing but its place tells one from the other.
+        // Two versions of one page in one block differ only in their place and number.
         let tag = Copies::read(&MemMedia::of(closed.clone())).map_err(text)?.now.tag();
         let twins = self.twins(&zones, tag, work, &stripes);
         for round in 0..8 {
@@ -365,7 +370,7 @@ impl Schedule<'_> {
 }
 
 impl Image {
-    /// One of those that a loss of power may leave.
+    /// Draws one of the images that a loss of power may leave.
     fn draw(images: &Images<'_>, rng: &mut Stream) -> Self {
         let (kind, durable) = images.draw(rng);
         let has_lied = images.state().has_lied;

@@ -1,4 +1,5 @@
-//! The campaign on deliberately wrong drives: each must break a promise, or a reason says why it cannot.
+//! Runs the campaign on deliberately wrong drives (mutants): each must break a promise, or
+//! `mutants.toml` must say why it cannot.
 
 use std::cell::Cell;
 use std::panic;
@@ -7,10 +8,10 @@ use std::sync::Once;
 use super::{Broken, Outcome, Pace, fuzz, sweep};
 use crate::mutants::{Mutant, choose};
 
-/// Steps of the first round of fuzzing. A round of the sweep takes about as long: it has an eighth as many images, but
-/// at least a schedule.
+/// The number of steps in the first round of fuzzing. A round of the sweep takes about as long: it
+/// has an eighth as many images, but at least one schedule.
 const STEPS: u64 = 10_000;
-/// Each round is this many times as long as the one before.
+/// The factor by which each round is longer than the one before.
 const GROWTH: u64 = 2;
 
 /// The result of a hunt for a mutant.
@@ -18,9 +19,9 @@ const GROWTH: u64 = 2;
 pub struct Hunt {
     /// The first promise that was broken; `None` if none was.
     pub find: Option<Find>,
-    /// Images that were looked at.
+    /// The number of images checked.
     pub images: u64,
-    /// Steps of fuzzing that were done.
+    /// The number of steps of fuzzing done.
     pub steps: u64,
 }
 
@@ -31,16 +32,16 @@ pub struct Find {
     pub level: &'static str,
     /// The seed of the schedule or script.
     pub seed: u64,
-    /// The promise as it was found broken, in words.
+    /// The broken promise, in words.
     pub what: String,
 }
 
-/// Runs schedules and scripts from `seed` on with drives that are wrong as `mutant` is, in rounds that grow, until a
-/// promise is broken or `pace` says that it is over.
+/// Runs schedules and scripts from `seed` on with drives that are wrong as `mutant` says. The
+/// rounds grow, until a promise is broken or `pace` ends the hunt.
 pub fn hunt(mutant: Mutant, seed: u64, pace: &Pace) -> Hunt {
     let _wrong = Wrong::begin(mutant);
     let (mut hunt, mut schedules, mut scripts, mut length) = (Hunt::default(), 0, 0, STEPS);
-    // A schedule is some thousand images: the first round is the shortest that there is.
+    // One schedule has some thousand images, so the first round is the shortest possible one.
     let mut images = 1;
     loop {
         let Outcome { tally, broken } = sweep(seed + schedules, images, pace);
@@ -70,11 +71,11 @@ impl Find {
 }
 
 thread_local! {
-    /// Panics of this thread are expected, and say nothing.
+    /// `true` while panics of this thread are expected, so that no message is printed.
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// While it lives the drives of this thread are wrong.
+/// A guard: while it exists, the drives of this thread are wrong.
 struct Wrong {
     before: Option<Mutant>,
 }
