@@ -1,6 +1,7 @@
-//! The connections of a server: each has a thread, and all end with the server.
+//! The connections of a server. Each has a thread, and all end with the server.
 //!
-//! Where all places are taken, a client that makes no use of its own gives it to the next one.
+//! The number of places is limited. If all are taken, a client that does not use its place loses it
+//! to the next one.
 
 use std::io::{self, BufWriter, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +21,7 @@ pub struct Connection {
     pub window: Arc<Window>,
 }
 
-/// The state that the accepting thread shares with whoever stops it.
+/// The state that the accepting thread shares with the owner of the server.
 struct Shared {
     listener: Listener,
     room: Arc<Room>,
@@ -32,11 +33,12 @@ struct Shared {
 struct Place {
     window: Arc<Window>,
     thread: JoinHandle<()>,
-    /// `true` once it has given its place away, and ends.
+    /// `true` once the connection has lost its place and is ending.
     ends: bool,
 }
 
-/// A listener with its threads. Dropped, it closes all connections and waits for their threads.
+/// A listener with its threads. When it is dropped, it closes all connections and waits for their
+/// threads.
 pub struct Clients {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -44,7 +46,7 @@ pub struct Clients {
 
 impl Clients {
     /// Runs `serve` for each client that connects, in threads named after `name`. An error of
-    /// `serve` ends its client alone: it is gone, or does not speak the protocol.
+    /// `serve` ends only this connection: its client is gone, or does not speak the protocol.
     pub fn start(
         listener: Listener,
         name: &'static str,
@@ -62,13 +64,13 @@ impl Clients {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Returns a look at the connections.
+    /// Returns a view of the connections.
     pub fn seen(&self) -> Seen {
         Seen(Arc::downgrade(&self.shared))
     }
 }
 
-/// The connections of a server, for whoever looks. The server may have ended.
+/// A view of the connections of a server, which may have ended.
 #[derive(Clone)]
 pub struct Seen(Weak<Shared>);
 
@@ -83,7 +85,7 @@ impl Seen {
         self.windows().iter().map(|window| window.requests()).collect()
     }
 
-    /// Ends the connections, and returns their number. New ones may come.
+    /// Ends the connections, and returns their number. New connections may follow.
     pub(super) fn end(&self) -> usize {
         // The end of one may end others of the same host, so they are counted first.
         let windows = self.windows();
@@ -105,7 +107,7 @@ impl Drop for Clients {
         self.shared.stopping.store(true, Ordering::SeqCst);
         self.shared.listener.close();
         let _ = thread.join();
-        // A connection that ends may ask for the others.
+        // The thread of a connection that ends may look at the list, so it is taken out first.
         let places = std::mem::take(&mut *lock(&self.shared.places));
         places.iter().for_each(|place| place.window.end());
         for place in places {
@@ -114,7 +116,7 @@ impl Drop for Clients {
     }
 }
 
-/// Closes the connection also where its thread dies.
+/// Closes the connection when it is dropped, also if its thread panics.
 struct Closing(Connection);
 
 impl Drop for Closing {
@@ -131,7 +133,7 @@ impl Shared {
     {
         while !self.stopping.load(Ordering::SeqCst) {
             let Ok(socket) = self.listener.accept() else {
-                // Out of file descriptors, say: what is connected goes on.
+                // For example, there are no file descriptors left: the existing connections go on.
                 std::thread::sleep(Duration::from_millis(10));
                 continue;
             };
@@ -153,8 +155,8 @@ impl Shared {
         }
     }
 
-    /// Returns `true` if there is a place for one more client, perhaps a place that was just given
-    /// up.
+    /// Returns `true` if there is a place for one more client. If there is none, it first ends the
+    /// most useless connection, if one may be ended.
     fn has_place(&self, places: &mut [Place]) -> bool {
         let most = self.room.limits().connections;
         if places.iter().filter(|place| !place.ends).count() < most {
@@ -169,8 +171,8 @@ impl Shared {
     }
 }
 
-/// Writes replies until nobody is left to send one: `encode` writes each, and `answered` gives its room back. Once the
-/// client is gone, what is already under way is the only cost.
+/// Writes replies until all senders are dropped. `encode` writes a reply, and `answered` gives its
+/// room back. After the client is gone, replies are still taken, but not written.
 pub fn reply<'a, R>(
     socket: &'a Socket,
     window: &'a Window,

@@ -1,12 +1,13 @@
-//! The commands of front ends for a drive, and its answers.
+//! The commands that front ends give to a drive, and the drive's answers.
 
 use flashgc_base::stream::StreamId;
 use flashgc_device::bytes::Extent;
 use flashgc_device::{Hinted, PAGE};
 
-/// The most pages that a command touches while all others wait. A longer one is executed in slices.
+/// The most pages that a command touches while all other commands wait. A longer command is
+/// executed in slices.
 pub const SHORT: u64 = 256;
-/// The pages of a slice whose pages are not written: they are looked at.
+/// The number of pages in a slice of a command that writes no pages, but only changes their state.
 const LOOKED_AT: u64 = 16 << 10;
 
 /// A command for a drive. Ranges are in bytes.
@@ -46,8 +47,9 @@ pub enum Command {
         at: u64,
         /// The bytes to write.
         data: Vec<u8>,
-        /// The streams of the pages of which it has a byte: none, one for all of them, or one for each. A
-        /// drive takes them if [`Queue::takes_streams`](crate::queue::Queue::takes_streams) says so.
+        /// The streams of the pages that the write touches: none, one for all of them, or one for
+        /// each. They count if [`Queue::takes_streams`](crate::queue::Queue::takes_streams) is
+        /// true.
         streams: Vec<StreamId>,
         /// `true` if the write must be durable when it is answered.
         fua: bool,
@@ -58,12 +60,12 @@ pub enum Command {
         from: Vec<(u64, usize)>,
         /// The first byte of the copy.
         to: u64,
-        /// The streams of its pages, as those of a write.
+        /// The streams of the pages of the copy, as for a write.
         streams: Vec<StreamId>,
         /// `true` if the copy must be durable when it is answered.
         fua: bool,
     },
-    /// Discards the pages that lie whole in the range.
+    /// Discards the pages that lie completely in the range.
     Trim {
         /// The first byte.
         at: u64,
@@ -78,23 +80,23 @@ pub enum Command {
         at: u64,
         /// The number of bytes.
         bytes: u64,
-        /// `true` if whole pages are written as zeros, and not discarded.
+        /// `true` if whole pages are written as zeros instead of discarded.
         keep: bool,
-        /// `true` if the zeros must be durable when they are answered.
+        /// `true` if the zeros must be durable when the command is answered.
         fua: bool,
     },
     /// Makes every command completed before durable.
     Flush,
     /// Asks for the number of pages that the host has written.
     Moment,
-    /// Notes that the host will write the pages of the range soon. The answer holds the pages on which it
-    /// holds.
+    /// Notes that the host will write the pages of the range soon. The answer names the pages on
+    /// which the hint holds.
     Hint {
         /// The first byte.
         at: u64,
         /// The number of bytes.
         bytes: u64,
-        /// The moment from which the hint holds; `None` is now.
+        /// The moment at which the host gave the hint; `None` stands for now.
         moment: Option<u64>,
     },
     /// Takes hints on the pages of the range back.
@@ -116,8 +118,8 @@ pub enum Command {
 }
 
 impl Command {
-    /// Returns the range that a command writes with the streams that it names: its first byte, its bytes and
-    /// the streams.
+    /// Returns, for a command that writes data, the first byte that it writes, the number of bytes,
+    /// and its streams.
     pub(crate) fn placed(&mut self) -> Option<(u64, u64, &mut Vec<StreamId>)> {
         match self {
             Self::Write { at, data, streams, .. } => Some((*at, data.len() as u64, streams)),
@@ -143,7 +145,7 @@ impl Command {
             }
             Self::ReadSparse { at, bytes } => {
                 let extents = whole_pages(at, bytes as u64) as usize * size_of::<Extent>();
-                // A list that grows has three times its size at most.
+                // A list that grows takes up to three times its final size.
                 (read(at, bytes) + 2 * PAGE + 3 * extents, at, bytes as u64)
             }
             Self::Compare { at, ref data } => {
@@ -167,7 +169,7 @@ impl Command {
         Cost { memory, pages: whole_pages(at, bytes) }
     }
 
-    /// Returns the first byte and the number of bytes of a command that may be executed in slices.
+    /// Returns the first byte and the number of bytes of a command that can be executed in slices.
     pub(crate) fn range(&self) -> Option<(u64, u64)> {
         match *self {
             Self::Trim { at, bytes, .. }
@@ -178,12 +180,14 @@ impl Command {
         }
     }
 
-    /// Returns `true` if the command is executed in slices: it touches many pages, and has no data.
+    /// Returns `true` if the command must be executed in slices, as it touches more than [`SHORT`]
+    /// pages.
     pub(crate) fn is_long(&self) -> bool {
         self.range().is_some() && self.cost().pages > SHORT
     }
 
-    /// Takes the first slice off a long command. Returns `None` if the command is no longer than a slice.
+    /// Cuts the first slice off a long command and returns it; `None` if the command is not longer
+    /// than a slice.
     pub(crate) fn next_slice(&mut self) -> Option<Self> {
         let (slice, at, bytes) = match self {
             Self::Zero { at, bytes, keep: true, .. } => (SHORT, at, bytes),
@@ -208,7 +212,7 @@ impl Command {
         })
     }
 
-    /// Returns `true` if all that the command did must be durable when it is answered.
+    /// Returns `true` if the effects of the command must be durable when it is answered.
     pub(crate) fn durable(&self) -> bool {
         match self {
             Self::Flush => true,
@@ -226,19 +230,19 @@ impl Command {
 /// The cost of a command, as the command declares it before it is admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// The most bytes that the command and its answer have in memory until the answer has left.
+    /// The most bytes of memory that the command and its answer take until the answer is sent.
     pub memory: usize,
     /// The number of pages that the command touches.
     pub pages: u64,
 }
 
-/// Returns the number of pages of which a range has a byte.
+/// Returns the number of pages that a range touches.
 fn whole_pages(at: u64, bytes: u64) -> u64 {
     let page = PAGE as u64;
     if bytes == 0 { 0 } else { at.saturating_add(bytes).div_ceil(page) - at / page }
 }
 
-/// Returns the bytes of the ranges of a copy.
+/// Returns the number of bytes in the ranges of a copy.
 pub(crate) fn copied(from: &[(u64, usize)]) -> u64 {
     from.iter().fold(0, |sum, range| sum.saturating_add(range.1 as u64))
 }
@@ -254,17 +258,17 @@ pub enum Answer {
     Data(Vec<u8>),
     /// The extents of a range.
     Extents(Vec<Extent>),
-    /// The extents of a range, and the data of those that have some, one behind the other.
+    /// The extents of a range, and the data of those with data, one behind the other.
     Sparse(Vec<Extent>, Vec<u8>),
     /// The number of pages that the host has written.
     Pages(u64),
-    /// The pages on which a hint holds, and the number of those for which it came too late.
+    /// The pages on which a hint holds, and the number of pages for which it came too late.
     Hinted(Hinted),
 }
 
 impl Answer {
-    /// Returns the number of pages that the host is told: those written, or those for which a hint came too
-    /// late. Other answers have none.
+    /// Returns the number in the answer to the host: the pages written, or the pages for which a
+    /// hint came too late. It is 0 for other answers.
     pub fn pages(&self) -> u64 {
         match self {
             Self::Pages(pages) => *pages,

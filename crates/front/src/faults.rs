@@ -1,11 +1,12 @@
-//! Faults that somebody sets on a served drive, to test how its hosts bear them.
+//! Faults that are injected into a served drive, to test how its hosts handle them.
 //!
-//! The queue asks here about each command of a host before the drive has it. A command that fails by a fault, or gets
-//! no answer, is not executed: nothing of a fault reaches the drive, its file or a recording. Without a fault a command
-//! costs one load.
+//! The queue calls this module for each command of a host, before the drive executes it. A command
+//! that fails by a fault, or gets no answer, is not executed. So faults change neither the drive,
+//! nor its file, nor a recording. If no fault is set, a command costs one atomic load.
 //!
-//! Faults meet a command in the order of their numbers. Delays add up, and the first fault of another effect decides.
-//! A command that is not on the drive meets none. Faults end with the server.
+//! A command meets the faults in the order of their numbers. Delays add up, and the first fault
+//! with another effect decides. A command beyond the end of the drive meets no fault. Faults end
+//! with the server.
 
 mod late;
 mod pages;
@@ -23,7 +24,7 @@ use flashgc_device::failure::Failure;
 use late::Late;
 use pages::Pages;
 
-/// The most faults at a time.
+/// The most faults that can be set at a time.
 pub const MOST: usize = 64;
 /// The longest delay.
 pub const LONGEST: Duration = Duration::from_secs(600);
@@ -39,7 +40,7 @@ pub enum Effect {
     Unreadable,
     /// Commands fail.
     Fail,
-    /// Answers leave later by this time.
+    /// Answers are sent later by this time.
     Delay(Duration),
     /// Commands get no answer.
     Drop,
@@ -68,7 +69,7 @@ impl Effect {
     }
 }
 
-/// The kinds of commands that faults tell apart.
+/// The kinds of commands that a fault can be limited to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
     /// Reads, also those that compare or verify.
@@ -96,21 +97,22 @@ impl FaultKind {
     }
 }
 
-/// A fault as it is asked for.
+/// A fault as somebody asks for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Its effect.
+    /// The effect of the fault.
     pub effect: Effect,
-    /// The kind of commands that it meets; `None` is every kind.
+    /// The kind of commands that the fault meets; `None` stands for every kind.
     pub kind: Option<FaultKind>,
-    /// The bytes that it is for; `None` is the whole drive.
+    /// The range of bytes that the fault covers; `None` stands for the whole drive.
     pub range: Option<Range<u64>>,
-    /// The number of commands that it meets, or for [`Effect::Disconnect`] lets through first; `None` is any number.
+    /// The number of commands that the fault meets; for [`Effect::Disconnect`], the number that it
+    /// lets through first. `None` stands for any number.
     pub next: Option<u64>,
 }
 
 impl Fault {
-    /// Checks what needs no drive.
+    /// Checks the parts of a fault that can be checked without a drive.
     ///
     /// # Errors
     /// A line that says what is wrong.
@@ -164,25 +166,26 @@ impl Fault {
     }
 }
 
-/// Returns `true` if a range has whole pages.
+/// Returns `true` if a range begins and ends at page borders.
 fn is_aligned(range: &Range<u64>) -> bool {
     range.start.is_multiple_of(PAGE_BYTES) && range.end.is_multiple_of(PAGE_BYTES)
 }
 
-/// A fault that is set.
+/// A fault that is set, as it is shown to people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Set {
-    /// Its number.
+    /// The number of the fault.
     pub number: u64,
     /// The fault as it was asked for.
     pub fault: Fault,
-    /// The number of commands that it still meets or lets through; `None` is any number.
+    /// The number of commands that the fault will still meet or let through; `None` stands for any
+    /// number.
     pub left: Option<u64>,
-    /// The number of commands that it has met.
+    /// The number of commands that the fault has met.
     pub hits: u64,
-    /// The bytes that are still unreadable.
+    /// The number of bytes that are still unreadable.
     pub unreadable: u64,
-    /// `true` if it meets no command any more.
+    /// `true` if the fault meets no more commands.
     pub is_over: bool,
 }
 
@@ -215,7 +218,8 @@ impl One {
         }
     }
 
-    /// Counts a command that it meets. Returns `true` if the fault has its effect on it.
+    /// Counts a command that the fault meets. Returns `true` if the fault has its effect on the
+    /// command, and `false` if it lets the command through.
     fn hit(&mut self) -> bool {
         let lets_through = self.fault.effect == Effect::Disconnect && self.left > Some(0);
         self.left = self.left.map(|left| left.saturating_sub(1));
@@ -225,16 +229,16 @@ impl One {
     }
 }
 
-/// A part of a command: bytes of one kind.
+/// A part of a command: a range of bytes that is read, written or discarded.
 struct Part {
     kind: FaultKind,
     range: Range<u64>,
-    /// `true` if pages of which it has a part are read and written.
+    /// `true` if a page of which the range has only a part is read and written.
     has_edges: bool,
 }
 
 impl Part {
-    /// Returns the parts of a command: one, or none, or those of a copy.
+    /// Returns the parts of a command. A copy has several, another command has one or none.
     fn of(command: &Command) -> Vec<Self> {
         if let Command::Copy { from, to, .. } = command {
             let part = |kind, at: u64, bytes: u64, has_edges| Self {
@@ -271,7 +275,8 @@ impl Part {
         Some(Self { kind, range: at..at.saturating_add(bytes), has_edges })
     }
 
-    /// Returns the pages of which the drive must read something, also to write a part of them.
+    /// Returns the pages that the drive must read, also those that it reads to write a part of
+    /// them.
     fn read(&self) -> [Range<u64>; 2] {
         let Range { start, end } = self.range;
         let (all, whole) = (start / PAGE_BYTES..end.div_ceil(PAGE_BYTES), self.whole());
@@ -284,13 +289,14 @@ impl Part {
         }
     }
 
-    /// Returns the pages that lie whole in the range.
+    /// Returns the pages that lie completely in the range.
     fn whole(&self) -> Range<u64> {
         self.range.start.div_ceil(PAGE_BYTES)..self.range.end / PAGE_BYTES
     }
 }
 
-/// The time by which an answer is late, and the number of times that all late answers had to leave before.
+/// The delay of an answer, and the number of releases of all delayed answers before it (see
+/// [`Late::released`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Lateness(Duration, u64);
 
@@ -304,9 +310,9 @@ impl Lateness {
 /// The consequence of faults for a command.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Met {
-    /// The time by which the answer is late.
+    /// The delay of the answer.
     pub(super) late: Lateness,
-    /// The failure of a command that is not executed.
+    /// The failure to answer with, instead of executing the command.
     pub(super) failure: Option<Failure>,
 }
 
@@ -315,15 +321,15 @@ struct State {
     all: Vec<One>,
     /// The number of the fault that was set last.
     last: u64,
-    /// The number of commands that faults have met since the drive is served.
+    /// The number of commands that faults have met since the drive has been served.
     hits: u64,
     /// The servers whose connections can end.
     servers: Vec<Seen>,
-    /// The number of mounts, whose requests must be answered.
+    /// The number of mounts. While there is one, no fault may leave commands without an answer.
     mounts: usize,
 }
 
-/// The faults of a served drive. See the module's text.
+/// The faults of a served drive.
 pub struct Faults {
     size: u64,
     /// `true` if a fault may meet a command.
@@ -333,7 +339,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Returns the faults of a drive of `size` bytes: none.
+    /// Returns an empty list of faults for a drive of `size` bytes.
     pub(super) fn new(size: u64) -> Self {
         let (is_set, state) = (AtomicBool::new(false), Mutex::default());
         Self { size, is_set, state, late: Arc::default() }
@@ -344,11 +350,11 @@ impl Faults {
         self.is_set.load(Ordering::Relaxed)
     }
 
-    /// Sets a fault and returns its number. A disconnection without a number of commands is done at once; its number is
-    /// that of the connections ended.
+    /// Sets a fault and returns its number. A disconnection without a number of commands is done at
+    /// once instead; it returns the number of connections ended.
     ///
     /// # Errors
-    /// A line that says why not.
+    /// A line that says why the fault cannot be set.
     pub fn inject(&self, fault: Fault) -> Result<u64, String> {
         fault.check()?;
         let word = fault.effect.word();
@@ -403,8 +409,8 @@ impl Faults {
         Ok(number)
     }
 
-    /// Takes the fault with this number away, or all. Returns the number of faults taken away. Answers that are late
-    /// leave at once.
+    /// Removes the fault with this number, or all faults for `None`. Returns the number of faults
+    /// removed. Delayed answers are sent at once.
     ///
     /// # Errors
     /// There is no such fault.
@@ -424,8 +430,8 @@ impl Faults {
         Ok(cleared)
     }
 
-    /// Returns all faults in the order of their numbers, and the number of commands that faults have met since the drive
-    /// is served.
+    /// Returns all faults in the order of their numbers, and the number of commands that faults
+    /// have met since the drive has been served.
     pub fn list(&self) -> (Vec<Set>, u64) {
         let state = lock(&self.state);
         let all = state.all.iter().map(|entry| Set {
@@ -449,18 +455,19 @@ impl Faults {
         end.map(|entry| end_of_life(entry.number))
     }
 
-    /// Takes the connections of a server into account.
+    /// Adds a server whose connections a disconnection ends.
     pub(super) fn can_end(&self, connections: Seen) {
         lock(&self.state).servers.push(connections);
     }
 
-    /// Takes a mount into account for as long as the result is there.
+    /// Counts a mount until the result is dropped.
     pub(super) fn mounted(self: &Arc<Self>) -> Mounted {
         lock(&self.state).mounts += 1;
         Mounted(Arc::clone(self))
     }
 
-    /// Returns the consequence for one command of a host, which is `commands` here. Counts it if a fault hits.
+    /// Returns the consequence of the faults for one command of a host, which may be several
+    /// `commands` of the drive. Counts the command if a fault has an effect on it.
     pub(super) fn meet(&self, commands: &[Command]) -> Met {
         let parts: Vec<Part> = commands.iter().flat_map(Part::of).collect();
         let mut met = Met::default();
@@ -498,7 +505,7 @@ impl Faults {
             break;
         }
         if met.failure.is_none() {
-            // The pages have new data, or none.
+            // Pages that are written or discarded are readable again.
             let new = parts
                 .iter()
                 .filter(|part| matches!(part.kind, FaultKind::Write | FaultKind::Discard));
@@ -517,7 +524,7 @@ impl Faults {
         met
     }
 
-    /// Calls `answer`, `late` from now.
+    /// Calls `answer` after the delay `late`.
     pub(super) fn answer(&self, late: Lateness, answer: impl FnOnce() + Send + 'static) {
         match late {
             Lateness(Duration::ZERO, _) => answer(),
@@ -525,9 +532,10 @@ impl Faults {
         }
     }
 
-    /// Returns the number of connections of all servers, and with `is_over` ends them. Returns `None` without a server.
+    /// Returns the number of connections of all servers, and ends them with `is_over`. Returns
+    /// `None` without a server.
     fn connections(&self, is_over: bool) -> Option<u64> {
-        // A server may ask for faults while its connections end.
+        // A server may lock the faults while its connections end, so the lock is not held here.
         let servers = {
             let mut state = lock(&self.state);
             state.servers.retain(Seen::is_there);
@@ -544,7 +552,7 @@ impl Faults {
 }
 
 impl One {
-    /// Takes pages away from those that are unreadable.
+    /// Makes pages readable again.
     fn heal(&mut self, pages: &Range<u64>) {
         if self.fault.effect == Effect::Unreadable && !self.is_over {
             self.pages.remove(pages);
@@ -559,7 +567,7 @@ impl Drop for Faults {
     }
 }
 
-/// A mount of the drive.
+/// A guard that counts a mount of the drive.
 pub(super) struct Mounted(Arc<Faults>);
 
 impl Drop for Mounted {

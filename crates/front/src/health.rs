@@ -1,24 +1,25 @@
-//! The health of a drive in the figures of the standards: the SMART log (02h) and the log of OCP (C0h).
+//! The health of a drive in the figures of two standards: the SMART log of NVMe (02h) and the
+//! extended log of OCP (C0h).
 
 use flashgc_device::{PAGE, Report};
 
-/// The bytes of a data unit of the SMART log: 1000 sectors of 512.
+/// The bytes of a data unit of the SMART log: 1000 sectors of 512 bytes.
 const UNIT: u64 = 512_000;
-/// Percent of the spare blocks below which the SMART log warns.
+/// The percentage of spare blocks left below which the SMART log warns.
 pub const SPARE_THRESHOLD: u64 = 10;
-/// The bit of the critical warning of a drive that is read-only.
+/// The bit of the critical warning which says that the drive is read-only.
 pub const READ_ONLY: u8 = 1 << 3;
 /// The nanoseconds of an hour.
 const HOUR: u64 = 3_600_000_000_000;
 
-/// The figures of both logs. See the module's text.
+/// The figures of both logs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Health {
     /// Bit 0: few spare blocks are left; bit 3: the drive is read-only.
     pub critical_warning: u8,
     /// The share of spare blocks that are left, in percent.
     pub available_spare: u64,
-    /// The erases done, in percent of those that blocks bear; 0 if they bear any number.
+    /// The mean number of erases of a block, in percent of its endurance; 0 without an endurance.
     pub percentage_used: u64,
     /// The data that hosts read, in units of 512,000 bytes.
     pub data_units_read: u64,
@@ -30,19 +31,19 @@ pub struct Health {
     pub host_writes: u64,
     /// The time in which commands were executed, in minutes.
     pub busy_minutes: u64,
-    /// The openings of the drive.
+    /// The number of times that the drive was opened.
     pub power_cycles: u64,
     /// The time in which the drive was open, in hours.
     pub power_on_hours: u64,
-    /// The openings of a drive that had not been closed.
+    /// The number of times that the drive was opened without having been closed before.
     pub unsafe_shutdowns: u64,
-    /// The reads of pages that failed.
+    /// The number of page reads that failed.
     pub media_errors: u64,
     /// The bytes that were programmed, for hosts and for copies.
     pub media_bytes_written: u64,
     /// The bytes that were read, for hosts and for copies.
     pub media_bytes_read: u64,
-    /// The number of blocks that bear no more erases.
+    /// The number of blocks that are worn out.
     pub bad_blocks: u64,
     /// The erases of the block with the most.
     pub most_erases: u64,
@@ -52,8 +53,9 @@ pub struct Health {
     pub mean_erases: f64,
     /// The share of blocks that are erased, in percent.
     pub percent_free_blocks: u64,
-    /// The number of write commands that began within a page, since the drive was opened. OCP's *unaligned I/O*
-    /// (SMART-15) is that: neither reads nor ends count, and a power cycle resets it.
+    /// The number of write commands that began within a page, since the drive was opened. This is
+    /// OCP's *unaligned I/O* (SMART-15): reads do not count, the end of a write does not matter,
+    /// and a power cycle resets the count.
     pub unaligned: u64,
 }
 
@@ -79,7 +81,8 @@ impl Written {
         }
     }
 
-    /// Returns the write amplification: the bytes programmed by those that hosts wrote; `None` if they wrote none.
+    /// Returns the write amplification: the bytes programmed, divided by the bytes that hosts
+    /// wrote; `None` if they wrote none.
     pub fn amplification(&self) -> Option<f64> {
         (self.host > 0).then(|| self.media as f64 / self.host as f64)
     }

@@ -1,8 +1,8 @@
-//! The limits of what clients may take of a server: places, memory and time. docs/device.md has them in
-//! a table.
+//! The limits on what clients may use of a server: places, memory and time. docs/device.md has them
+//! in a table.
 //!
-//! Clients that do nothing wrong meet none of them, and no client can keep another one out for long:
-//! where places or memory run short, a client that holds them without use gives way.
+//! Well-behaved clients never reach them, and no client can keep another one out for long: if
+//! places or memory run short, a client that holds them without using them is closed.
 
 use std::time::Duration;
 
@@ -11,23 +11,23 @@ use std::time::Duration;
 pub struct Limits {
     /// The most connections at a time.
     pub connections: usize,
-    /// The longest time that a negotiation takes from its first byte to its last.
+    /// The longest time that a negotiation may take.
     pub negotiation: Duration,
-    /// The time after which a client gives its place to a new one if it has asked for nothing yet.
+    /// The time after which a client that has sent no request yet may lose its place to a new one.
     pub newcomer: Duration,
-    /// The time without a request after which any other client gives its place to a new one.
+    /// The time without a request after which any other client may lose its place to a new one.
     pub idle: Duration,
-    /// The time in which a client takes or sends [`PIECE`] bytes, else it is closed.
+    /// The time in which a client must take or send [`PIECE`] bytes; otherwise it is closed.
     pub patience: Duration,
-    /// The time for [`PIECE`] bytes while the client's place or memory is needed for another one.
+    /// The shorter time for [`PIECE`] bytes while another client needs the place or the memory.
     pub stalled: Duration,
     /// The most requests that a connection has under way.
     pub requests: usize,
     /// The most bytes of requests and replies that a connection has under way.
     pub window: usize,
-    /// The part of [`Self::window`] that each connection has for itself.
+    /// The part of [`Self::window`] that is reserved for each connection, in bytes.
     pub own: usize,
-    /// Bytes that all connections have beside their own.
+    /// The bytes that all connections share, besides their reserved ones.
     pub shared: usize,
 }
 
@@ -48,12 +48,12 @@ impl Default for Limits {
     }
 }
 
-/// The bytes that a client takes or sends within its patience.
+/// The number of bytes that a client must take or send within its patience.
 pub const PIECE: usize = 64 << 10;
 
-/// The time after which TCP asks a client that says nothing if it is still there.
+/// The time without data after which TCP sends a keep-alive probe to a client.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(60);
-/// The time between two such questions.
+/// The time between two keep-alive probes.
 pub const KEEP_ALIVE_STEP: Duration = Duration::from_secs(10);
-/// The time after which TCP closes the connection of a client that does not acknowledge what it was sent.
+/// The time after which TCP closes the connection of a client that does not acknowledge sent data.
 pub const UNACKNOWLEDGED: Duration = Duration::from_secs(30);

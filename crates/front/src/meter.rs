@@ -1,4 +1,5 @@
-//! The latencies of commands as their hosts saw them: from the queue to the answer.
+//! The latencies of commands, from their submission to the queue until their answer; and the counts
+//! of hosts' commands.
 
 use std::time::{Duration, Instant};
 
@@ -7,20 +8,20 @@ use hdrhistogram::Histogram;
 use super::command::{Command, copied};
 use flashgc_device::{PAGE, Usage};
 
-/// Significant decimal digits of a percentile: its relative error is below 0.1%.
+/// The significant decimal digits of a percentile. Its relative error is below 0.1%.
 const DIGITS: u8 = 3;
 
-/// The longest latency that is told apart from longer ones: one hour, in nanoseconds.
+/// The longest latency that is measured: one hour, in nanoseconds. Longer ones count as this.
 const LONGEST: u64 = 3_600_000_000_000;
 
-/// Kinds of commands whose latencies are kept apart.
+/// The kinds of commands whose latencies are counted separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LatencyKind {
     /// Reads.
     Read = 0,
-    /// Writes, those of zeros among them that leave data.
+    /// Writes, including writes of zeros that keep data.
     Write = 1,
-    /// Discards, zeros that need no data among them.
+    /// Discards, including zeros that need no data.
     Trim = 2,
     /// Flushes.
     Flush = 3,
@@ -35,7 +36,7 @@ impl LatencyKind {
         ("flush", Self::Flush),
     ];
 
-    /// Returns the kind of a command, or `None` if no host waits for it.
+    /// Returns the kind of a command, or `None` if its latency is not counted.
     pub(crate) fn of(command: &Command) -> Option<Self> {
         Some(match command {
             Command::Read { .. } | Command::ReadSparse { .. } => Self::Read,
@@ -60,25 +61,26 @@ pub struct Latencies {
     pub count: u64,
     /// The mean latency.
     pub mean: f64,
-    /// The latency that half of the commands had at most.
+    /// The median latency.
     pub p50: f64,
-    /// The latency that 90% of the commands had at most.
+    /// The 90th percentile of the latency.
     pub p90: f64,
-    /// The latency that 99% of the commands had at most.
+    /// The 99th percentile of the latency.
     pub p99: f64,
-    /// The latency that 99.9% of the commands had at most.
+    /// The 99.9th percentile of the latency.
     pub p999: f64,
     /// The longest latency.
     pub max: f64,
 }
 
-/// Counts of the drive's use, and latencies since it was served or since the first mark.
+/// The counts of the drive's use, and the latencies since it has been served or since the first
+/// mark.
 #[derive(Debug)]
 pub struct Meter {
     histograms: [Histogram<u64>; 4],
     /// The latencies since the last mark.
     marked: [Histogram<u64>; 4],
-    /// The hosts' use of the drive since it was last taken.
+    /// The hosts' use of the drive since the last call of `take_usage`.
     usage: Usage,
     last: Instant,
 }
@@ -96,7 +98,7 @@ impl Meter {
     /// Counts a command that is about to be executed.
     pub(crate) fn count(&mut self, command: &Command) {
         let usage = &mut self.usage;
-        // The first byte of a write.
+        // The first byte that the command writes, if it is a write.
         let written = match *command {
             Command::Compare { ref data, .. } => {
                 usage.reads += 1;
@@ -116,7 +118,7 @@ impl Meter {
                 Some(at)
             }
             Command::Copy { ref from, to, .. } => {
-                // The drive reads it, too.
+                // A copy counts as a read, too.
                 usage.reads += 1;
                 usage.writes += 1;
                 usage.read_bytes += copied(from);
@@ -146,14 +148,14 @@ impl Meter {
         usage.unaligned += u64::from(written.is_some_and(|at| !at.is_multiple_of(PAGE as u64)));
     }
 
-    /// Counts a command that was answered, `took` after it was queued.
+    /// Counts a command that was answered. `took` is the time since it was submitted.
     pub(crate) fn answered(&mut self, kind: LatencyKind, took: Duration) {
         let took = u64::try_from(took.as_nanos()).unwrap_or(LONGEST);
         self.histograms[kind as usize].saturating_record(took);
         self.marked[kind as usize].saturating_record(took);
     }
 
-    /// Counts the time from `began` until now, in which commands were executed.
+    /// Adds the time from `began` until now to the time in which commands were executed.
     pub(crate) fn worked(&mut self, began: Instant) {
         self.usage.busy_ns += began.elapsed().as_nanos() as u64;
     }
@@ -176,8 +178,8 @@ impl Meter {
         self.marked.each_ref().map(latencies)
     }
 
-    /// Sets a mark. Returns the latencies since the one before, by kind. The first mark also forgets the
-    /// latencies until then: those of whoever prepared the drive.
+    /// Sets a mark. Returns the latencies since the mark before, by kind. The first mark also
+    /// resets all latencies so far, which belong to the preparation of the drive.
     pub fn mark(&mut self, is_first: bool) -> [Latencies; 4] {
         let before = self.since_mark();
         self.marked.iter_mut().for_each(Histogram::reset);
@@ -212,7 +214,8 @@ pub(super) fn latencies(histogram: &Histogram<u64>) -> Latencies {
 mod tests {
     use super::*;
 
-    /// Latencies and counts have one idea of what a command is: no table denies another one.
+    /// A command has the same kind in the latencies and in the counts, so that no table contradicts
+    /// another one.
     #[test]
     fn the_latency_of_a_command_is_of_the_kind_of_its_count() {
         let (at, bytes, fua) = (0, 8192, false);
@@ -253,7 +256,7 @@ mod tests {
         assert_eq!((usage.read_bytes, usage.written_bytes), (12_288, 12_288));
     }
 
-    /// SMART-15 of OCP: only writes count, and only where they begin.
+    /// SMART-15 of OCP: only writes count, and only by the place where they begin.
     #[test]
     fn a_write_is_unaligned_if_it_begins_within_a_page() {
         let (streams, fua) = (vec![], false);

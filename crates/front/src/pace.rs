@@ -1,12 +1,12 @@
-//! Answers that leave at the times that a simulated drive gives.
+//! Sends answers at the times that a simulated drive gives.
 //!
 //! A request arrives at the simulated drive when it is submitted, by the wall clock. The real drive executes
 //! it at once, and its answer waits until the simulated drive has completed it. A thread lets the simulated
 //! drive go on until now, sends the answers that are due, and sleeps until the next event.
 //!
-//! An answer that leaves after its time is counted. The answer to a request that takes the simulated drive
-//! no time, such as a flush without writes before it, cannot be in time: it leaves as soon as the host can
-//! give it, and is counted apart.
+//! An answer that is sent too late is counted. Some requests take no time on the simulated drive,
+//! such as a flush without writes before it. Their answers cannot be in time: they are sent as soon
+//! as possible, and are counted separately.
 
 mod tally;
 
@@ -29,25 +29,26 @@ use super::meter::{Latencies, LatencyKind};
 pub use tally::{LATE, Lateness, MOST_LATE, Paced};
 use tally::{Left, Tally};
 
-/// The time before an event during which the thread stays awake. Most sleeps on a virtual machine are too
-/// long by less than that.
+/// The time before an event during which the thread does not sleep but polls. On a virtual machine
+/// most sleeps are too long by less than that.
 const AWAKE: Duration = Duration::from_micros(200);
 
-/// The shorter time awake once the thread was awake for most of a window. A usual sleep is too long by less.
+/// The shorter polling time after the thread was awake for most of a window. A typical sleep is too
+/// long by less than that.
 const BRIEFLY: Duration = Duration::from_micros(50);
 
-/// The window in which the thread's time awake is bounded, in nanoseconds. Linux stops a thread with
-/// real-time priority for the rest of a second once it has worked for 95% of it. So the thread is awake for
-/// [`AWAKE`] before events in at most [`MOST_AWAKE`] of each window, and then for [`BRIEFLY`] until
-/// [`MOST_BRIEFLY`].
+/// The window in which the thread's time awake is limited, in nanoseconds. Linux stops a thread
+/// with real-time priority for the rest of a second after it has run for 95% of it. So the thread
+/// polls for [`AWAKE`] before events until it was awake for [`MOST_AWAKE`] of a window, then for
+/// [`BRIEFLY`] until [`MOST_BRIEFLY`].
 const WINDOW: u64 = 100_000_000;
 const MOST_AWAKE: u64 = WINDOW / 4 * 3;
 const MOST_BRIEFLY: u64 = WINDOW / 10 * 9;
 
-/// The number of answers after which they are counted.
+/// The number of sent answers after which they are added to the tally.
 const MANY: usize = 256;
 
-/// A simulated drive. The caller tells it each arrival and the time.
+/// A simulated drive. The caller passes it each arrival and the time.
 pub trait Simulated: Send {
     /// Takes a request that arrives at `now_ns`, which is after the time that [`run`](Self::run) has
     /// reached. Its pages of [`PAGE`] bytes belong to these streams. Requests have the tickets 0, 1, 2 and
@@ -64,8 +65,8 @@ pub trait Simulated: Send {
         now_ns: u64,
     ) -> Result<(), String>;
 
-    /// Takes a hint at `now_ns` that the host will write the pages of these bytes ([`Op::Dirty`]), or takes
-    /// hints on them back ([`Op::Clean`]).
+    /// Takes a hint at `now_ns`: the host will write the pages of these bytes ([`Op::Dirty`]), or
+    /// its hints on them are taken back ([`Op::Clean`]).
     ///
     /// # Errors
     /// The drive cannot go on, in words.
@@ -106,28 +107,29 @@ pub struct Work {
     pub suspended_programs: u64,
     /// The number of erases that were suspended.
     pub suspended_erases: u64,
-    /// The number of pages on which the stored drive has heard hints.
+    /// The number of pages for which the stored drive was given hints.
     pub hinted_pages: u64,
-    /// The number of pages whose hints came to the simulated drive.
+    /// The number of pages whose hints reached the simulated drive.
     pub told_pages: u64,
-    /// The number of pages that were written, or whose hints were taken back, before their hints came.
+    /// The number of pages that were written, or whose hints were taken back, before their hints
+    /// reached the simulated drive.
     pub overtaken_pages: u64,
-    /// The number of commands that were made for hints.
+    /// The number of commands of the simulated drive that carried hints.
     pub hint_commands: u64,
 }
 
-/// Gives a front end its answer, which was due at this time.
+/// The function that gives an answer to its front end, with the time at which it was due.
 type Reply = Box<dyn FnOnce(Instant) + Send>;
 
-/// A request whose answer has not left.
+/// A request whose answer was not sent yet.
 struct Slot {
     kind: LatencyKind,
     arrived_ns: u64,
-    /// The time of its arrival by the simulated drive's clock.
+    /// The time of the arrival by the simulated drive's clock, in nanoseconds.
     at_ns: u64,
-    /// The time at which it is due; `None` while the simulated drive works on it.
+    /// The time at which the answer is due; `None` while the simulated drive works on the request.
     due: Option<Due>,
-    /// The answer, once the request was executed.
+    /// The answer; `None` until the stored drive has executed the request.
     reply: Option<Reply>,
 }
 
@@ -143,7 +145,7 @@ struct Arrival {
     offset: u64,
     bytes: u64,
     streams: Vec<StreamId>,
-    /// The time of the arrival by the simulated drive's clock.
+    /// The time of the arrival by the simulated drive's clock, in nanoseconds.
     at_ns: u64,
 }
 
@@ -153,9 +155,9 @@ struct State {
     slots: HashMap<u64, Slot>,
     /// The time that the simulated drive has reached, by its own clock.
     reached: u64,
-    /// The answers that left and are not counted yet.
+    /// The answers that were sent and are not counted yet.
     left: Vec<Left>,
-    /// The reason why answers do not wait any more; `None` while they do.
+    /// The reason why answers do not wait any more; `None` while they wait for their times.
     ended: Option<String>,
 }
 
@@ -164,18 +166,19 @@ struct Shared {
     slower: f64,
     state: Mutex<State>,
     drive: Mutex<Box<dyn Simulated>>,
-    /// Locked before `state`, and for long while somebody reads it. No answer waits for it.
+    /// This lock is taken before that of `state`. Readers may hold it for long, but no answer waits
+    /// for it.
     tally: Mutex<Tally>,
-    /// The thread's number.
+    /// The number of the pace's thread.
     thread: OnceLock<rustix::process::Pid>,
     wake: Condvar,
-    /// `true` if something arrived, or the thread is to end, since it last looked.
+    /// `true` if, since the thread last checked, something arrived or the thread was told to end.
     is_called: AtomicBool,
     stopping: AtomicBool,
 }
 
 impl Shared {
-    /// Returns the nanoseconds since the beginning by the wall clock.
+    /// Returns the nanoseconds since the start by the wall clock.
     fn wall_ns(&self) -> u64 {
         self.began.elapsed().as_nanos() as u64
     }
@@ -185,13 +188,14 @@ impl Shared {
         (wall_ns as f64 / self.slower) as u64
     }
 
-    /// Converts a time of the simulated drive's clock to one of the wall's.
+    /// Converts a time of the simulated drive's clock to one of the wall clock.
     fn wall(&self, simulated_ns: u64) -> u64 {
         (simulated_ns as f64 * self.slower) as u64
     }
 
-    /// Gives an answer to its front end, and counts its delay. The time that the front end then needs is the
-    /// host's, as is that before the arrival. With `for_data` the answer waited for its data after its time.
+    /// Gives an answer to its front end, and notes its delay. The time that the front end needs
+    /// then does not count, nor does the time before the arrival. With `for_data` the answer was
+    /// due earlier and had to wait for its data.
     fn send(&self, reply: Reply, for_data: bool, kind: LatencyKind, arrived_ns: u64, due: Due) {
         let at_ns = self.wall_ns();
         let due_ns = (!due.at_once).then_some(due.at_ns);
@@ -207,14 +211,15 @@ impl Shared {
         }
     }
 
-    /// Counts the answers that left.
+    /// Adds the sent answers to the tally.
     fn count(&self, tally: &mut Tally) {
         let left = std::mem::take(&mut lock(&self.state).left);
         left.into_iter().for_each(|answer| tally.left(answer));
     }
 
-    /// Lets the simulated drive go on until now, and sends the answers that are due. Returns the time of the
-    /// next look, in nanoseconds of the wall clock; `u64::MAX` is when something arrives.
+    /// Simulates the drive up to now, and sends the answers that are due. Returns the time of the
+    /// next event, in nanoseconds of the wall clock; `u64::MAX` if there is none before the next
+    /// arrival.
     fn go_on(&self, done: &mut Vec<(u64, u64)>) -> Result<u64, String> {
         self.is_called.store(false, Ordering::SeqCst);
         let (arrivals, until) = {
@@ -237,7 +242,7 @@ impl Shared {
         for (ticket, at_ns) in done.drain(..) {
             let ready = {
                 let slots = &mut lock(&self.state).slots;
-                // Otherwise its front end is gone.
+                // Without a slot, nobody waits for the answer.
                 let Some(slot) = slots.get_mut(&ticket) else { continue };
                 slot.due = Some(Due { at_ns: self.wall(at_ns), at_once: at_ns == slot.at_ns });
                 if slot.reply.is_some() { slots.remove(&ticket) } else { None }
@@ -266,7 +271,7 @@ impl Shared {
                 continue;
             }
             let state = lock(&self.state);
-            // Looked at again under the lock that every caller has held.
+            // Checked again with the lock, which every caller holds when it sets this.
             if self.is_called.load(Ordering::SeqCst) {
                 return;
             }
@@ -290,7 +295,7 @@ impl Shared {
     }
 
     fn run(&self) {
-        // Sleeps end when they should, and not when it suits the kernel.
+        // Asks the kernel to end sleeps at their exact time.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let _ = self.thread.set(rustix::thread::gettid());
         let (mut done, mut sleep) = (Vec::new(), Sleep::default());
@@ -315,7 +320,7 @@ struct Sleep {
 }
 
 impl Sleep {
-    /// Returns the time before an event during which the thread may stay awake.
+    /// Returns the time before an event during which the thread may poll.
     fn awake(&mut self, now_ns: u64) -> Duration {
         if now_ns - self.began_ns >= WINDOW {
             *self = Self { began_ns: now_ns, slept_ns: 0 };
@@ -329,8 +334,8 @@ impl Sleep {
     }
 }
 
-/// Holds answers back until a simulated drive has completed their requests. Dropped, it sends those that
-/// wait.
+/// Delays answers until a simulated drive has completed their requests. When it is dropped, it
+/// sends all answers that wait.
 pub struct Pace {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -368,12 +373,13 @@ impl Pace {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Takes a command that arrives for a drive of `size` bytes. Returns `None` if its answer need not wait.
+    /// Passes an arriving command for a drive of `size` bytes to the simulated drive. Returns
+    /// `None` if the answer need not wait.
     pub(super) fn arrive(&self, command: &Command, size: u64) -> Option<Ticket> {
         let (op, offset, bytes) = asked(command)?;
         if op != Op::Flush && (bytes == 0 || offset.checked_add(bytes).is_none_or(|end| end > size))
         {
-            return None; // it is refused, or nothing is done
+            return None; // the command will be refused, or does nothing
         }
         let kind = LatencyKind::of(command)?;
         let (streams, reads) = match command {
@@ -385,7 +391,7 @@ impl Pace {
             at.checked_add(bytes as u64).is_some_and(|end| end <= size)
         };
         if !reads.iter().all(is_within) {
-            return None; // it is refused
+            return None; // the command will be refused
         }
         let (number, arrived_ns) = {
             let mut state = lock(&self.shared.state);
@@ -394,7 +400,7 @@ impl Pace {
             }
             let arrived_ns = self.shared.wall_ns();
             let at_ns = self.shared.simulated(arrived_ns).max(state.reached + 1);
-            // The reads of a copy arrive with its write, and nobody waits for them alone.
+            // The reads of a copy arrive with its write. Only the write has an answer that waits.
             for &(offset, bytes) in reads.iter().filter(|range| range.1 > 0) {
                 let (op, bytes, streams) = (Op::Read, bytes as u64, Vec::new());
                 state.tickets += 1;
@@ -412,7 +418,8 @@ impl Pace {
         Some(Ticket { number, arrived, shared: Arc::clone(&self.shared) })
     }
 
-    /// Passes hints on `pages` on, or takes them back. The stored drive has heard them.
+    /// Passes hints on `pages` to the simulated drive, or takes them back. The stored drive has
+    /// executed them already.
     pub(super) fn hint(&self, op: Op, pages: &[Range<u64>]) {
         if pages.is_empty() {
             return;
@@ -434,17 +441,17 @@ impl Pace {
         self.shared.wake.notify_one();
     }
 
-    /// Returns what hosts waited for since the last mark, by kind.
+    /// Returns the latencies that hosts saw since the last mark, by kind.
     pub fn since_mark(&self) -> [Latencies; 4] {
         self.counted(|tally| tally.since_mark())
     }
 
-    /// Sets a mark. Returns what hosts waited for since the one before, by kind.
+    /// Sets a mark. Returns the latencies that hosts saw since the mark before, by kind.
     pub fn mark(&self, is_first: bool) -> [Latencies; 4] {
         self.counted(|tally| tally.mark(is_first))
     }
 
-    /// Calls `ask` with the tally of all answers that have left.
+    /// Calls `ask` with the tally of all answers sent so far.
     fn counted<T>(&self, ask: impl FnOnce(&mut Tally) -> T) -> T {
         let mut tally = lock(&self.shared.tally);
         self.shared.count(&mut tally);
@@ -463,7 +470,7 @@ impl Drop for Pace {
     fn drop(&mut self) {
         self.shared.stopping.store(true, Ordering::SeqCst);
         {
-            // A thread that is about to sleep sees it first.
+            // With the lock held, the thread cannot go to sleep before it sees the change.
             let _state = lock(&self.shared.state);
             self.shared.is_called.store(true, Ordering::SeqCst);
         }
@@ -483,7 +490,7 @@ pub(super) struct Ticket {
 }
 
 impl Ticket {
-    /// Hands over the answer of the executed request: `reply` is called when it is due.
+    /// Takes the answer of the executed request: `reply` is called when the answer is due.
     pub(super) fn answer(self, reply: Reply) {
         let Self { number, shared, .. } = self;
         let overdue = {
@@ -501,21 +508,22 @@ impl Ticket {
             Some(Slot { kind, arrived_ns, due: Some(due), .. }) => {
                 shared.send(reply, true, kind, arrived_ns, due);
             }
-            _ => reply(Instant::now()), // it does not go on
+            _ => reply(Instant::now()), // the simulation has ended
         }
     }
 }
 
-/// Returns `true` if a thread of this process runs before all ordinary threads.
+/// Returns `true` if a thread of this process has a real-time priority.
 fn comes_first(thread: rustix::process::Pid) -> bool {
     let path = format!("/proc/self/task/{}/stat", thread.as_raw_nonzero());
     let Ok(stat) = std::fs::read_to_string(path) else { return false };
-    // Behind the name, which may have any characters, the policy is the 39th word: 0 is the ordinary one.
+    // The scheduling policy is the 39th word behind the name, which may have any characters. 0 is
+    // the ordinary policy.
     let words = stat.rsplit(')').next().unwrap_or_default();
     words.split_whitespace().nth(38).is_some_and(|policy| policy != "0")
 }
 
-/// Returns a command as the simulated drive sees it: kind, first byte, bytes.
+/// Returns a command as the simulated drive sees it: its kind, first byte and number of bytes.
 fn asked(command: &Command) -> Option<(Op, u64, u64)> {
     Some(match *command {
         Command::Compare { at, ref data } => (Op::Read, at, data.len() as u64),

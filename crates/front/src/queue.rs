@@ -1,26 +1,30 @@
-//! One drive, and the commands of all front ends for it.
+//! The queue of one drive: it takes the commands of all front ends and executes them.
 //!
-//! A command that finds nothing queued is executed at once, by the thread that submits it: after one that another
-//! front end executes. All others are queued for the drive's own thread, flushes and durable writes among them.
-//! The commands of one front end are therefore executed in the order in which it submits them.
+//! If nothing is queued, a command is executed at once by the thread that submits it; it waits only
+//! for a command that another front end is executing. All other commands are queued for the drive's
+//! own thread, and so are flushes and durable writes. Therefore the commands of one front end are
+//! executed in the order in which it submits them.
 //!
-//! The commands that wait when the drive's thread comes back are one batch. **Group commit**: all flushes and durable
-//! writes of a batch are answered after one flush at its end. Each of them therefore covers the commands completed
-//! before it was submitted, and those that its batch executed after it as well. All other commands are answered as
-//! soon as they are executed, but for those of [`Queue::outliving`].
+//! The commands that wait when the drive's thread comes back are one batch. **Group commit**: all
+//! flushes and durable writes of a batch are answered after one flush at its end. So each of them
+//! covers the commands completed before it was submitted, and also those that its batch executed
+//! after it. All other commands are answered as soon as they are executed, except those of
+//! [`Queue::outliving`].
 //!
-//! **A host that outlives the server** connects again once the server is back, and its next flush must cover every
-//! write that the earlier life of the server has answered. So a change of its data is answered once the system has it,
-//! which the end of this process does not undo. Changes wait for each other: those of a batch, and those that a front
-//! end submits until it waits for its host ([`Queue::hand_over`]), are answered after one call of
+//! **A host can survive the server**: it connects again when the server is back. Its next flush
+//! must then cover every write that the earlier server process has answered. So a change of data is
+//! answered only after it was handed over to the operating system, where it survives the end of
+//! this process. Changes are handed over together: those of a batch, and those that a front end
+//! submits until it waits for its host ([`Queue::hand_over`]), are answered after one call of
 //! [`Backend::hand_over`].
 //!
-//! **A long command** is executed in slices, between which the drive's thread serves all others: it touches many pages
-//! and has no data ([`Command::is_long`]). It ends once its client is gone, or the drive stops. Several long commands
-//! take turns. So the commands of a front end keep their order only if they are short, or wait for their answers.
+//! **A long command** touches many pages and has no data ([`Command::is_long`]). It is executed in
+//! slices, between which the drive's thread executes other commands. It ends early if its client is
+//! gone or the drive stops. Several long commands take turns. So the commands of a front end keep
+//! their order only if they are short, or if it waits for each answer.
 //!
-//! Each command of a host meets the [`Faults`] first, if there are any. With a [`Pace`] an answer leaves at the time
-//! that a simulated drive gives, and not as soon as it is there.
+//! Each command of a host meets the [`Faults`] first, if any are set. With a [`Pace`] an answer is
+//! sent at the time that a simulated drive gives, and not as soon as it is ready.
 //!
 //! Every command is answered exactly once, also when the drive stops or panics.
 
@@ -47,33 +51,33 @@ use flashgc_device::{Backend, Drive, Noted, Origin, PAGE, WriteStreams};
 use flashgc_workload::Op;
 use long::{Long, Several};
 
-/// The most commands that wait. Whoever submits more waits too.
+/// The most commands in the queue. A thread that submits more has to wait.
 const DEPTH: usize = 256;
 
 /// The most commands that are executed while a change waits to be handed over.
 const TOGETHER: usize = 32;
 
-/// The time that the drive's thread waits for a command before it lets the drive rest. An idle drive has vouched for
-/// its work once twice that time has passed without a change.
+/// The time that the drive's thread waits for a command before it calls [`Drive::rest`]. So an idle
+/// drive has made its work durable after twice that time without a change.
 const REST: Duration = Duration::from_millis(400);
 
 type Outcome = Result<Answer, Failure>;
 /// The function that takes the answer.
 type Tell = Box<dyn FnOnce(Outcome) + Send>;
 
-/// The caller that waits for an answer, and the time since which it waits. If it is dropped without an
-/// answer, it gets the answer that the drive is no longer served.
+/// The receiver of the answer to a command. If it is dropped without an answer, it gets the failure
+/// that the drive is no longer served.
 struct Caller {
     tell: Option<Tell>,
     since: Instant,
     kind: Option<LatencyKind>,
     /// The host and its queue.
     from: Origin,
-    /// `true` if the system has to have what the command changed before the answer.
+    /// `true` if the changes of the command must be handed over to the system before the answer.
     is_handed_over: bool,
-    /// The ticket with which the answer waits for its time, if it has to.
+    /// The ticket with which the answer waits for its time; `None` if it does not wait.
     ticket: Option<Ticket>,
-    /// The requests of a recording that wait for the answer.
+    /// The entries of the command in a recording, which take the time of the answer.
     noted: Vec<Noted>,
 }
 
@@ -121,15 +125,15 @@ enum Entry {
     Stop,
 }
 
-/// The drive and the latencies of its commands: whoever holds the lock executes.
+/// The drive and the latencies of its commands. A thread that executes a command holds the lock.
 struct Shared<S> {
     /// The drive; `None` once it was given back.
     drive: Mutex<Option<Metered<S>>>,
     /// The number of entries that the drive's thread has not done yet.
     queued: AtomicUsize,
-    /// `true` while the drive's thread lets the drive rest, perhaps for long.
+    /// `true` while the drive's thread is in [`Drive::rest`], which may take long.
     rests: AtomicBool,
-    /// `true` while changes wait to be handed over. Only [`Metered`] sets it, which whoever holds the lock has.
+    /// `true` while changes wait to be handed over. Only [`Metered`] sets it, with the lock held.
     waits: Arc<AtomicBool>,
 }
 
@@ -138,17 +142,18 @@ struct Metered<S> {
     meter: Meter,
     /// The changes that wait to be handed over, with their answers.
     changes: Vec<(Caller, Answer)>,
-    /// The number of commands executed since the first of them.
+    /// The number of commands executed since the first of these changes.
     behind: usize,
     /// `true` while there are changes.
     waits: Arc<AtomicBool>,
 }
 
-/// The drive as a queue needs it, whatever its type.
+/// The operations on the drive that a [`Queue`] needs, without the type of the drive.
 trait Idle: Send + Sync {
     fn queued(&self) -> &AtomicUsize;
 
-    /// Executes a command that need not be durable, if nothing is queued. Returns it with its caller if something is.
+    /// Executes a command that need not be durable, if nothing is queued. Otherwise it returns the
+    /// command and its caller.
     fn execute(&self, command: Command, caller: Caller) -> Option<(Command, Caller)>;
 
     /// Hands the changes that wait over to the system, and answers them.
@@ -164,17 +169,18 @@ impl<S: Backend> Idle for Shared<S> {
         if self.queued.load(Ordering::Acquire) > 0 || self.rests.load(Ordering::Acquire) {
             return Some((command, caller));
         }
-        // The wait for a command of another front end costs less than the way through the drive's thread.
+        // To wait for a command of another front end costs less than to queue for the drive's
+        // thread.
         let Ok(mut locked) = self.drive.lock() else { return Some((command, caller)) };
         if locked.is_none() {
             return Some((command, caller));
         }
-        // A drive that panics ends for everybody, but not the thread of the front end. The lock goes
-        // while the stack unwinds, so it is poisoned.
+        // If the drive panics, it ends for all front ends, but the front end's thread goes on. The
+        // lock is released while the stack unwinds, so it is poisoned.
         let _ = catch_unwind(AssertUnwindSafe(move || {
             let Some(metered) = locked.as_mut() else { return };
             let began = caller.since;
-            // No command comes here that must be durable.
+            // No command that must be durable is executed here.
             drop(metered.execute(command, caller));
             if metered.behind >= TOGETHER {
                 metered.hand_over();
@@ -195,7 +201,7 @@ impl<S: Backend> Idle for Shared<S> {
                     metered.hand_over();
                     metered.worked(began);
                 }),
-                // The drive has panicked, and hands nothing over.
+                // The drive has panicked, and cannot hand anything over.
                 Err(error) => {
                     error.into_inner().iter_mut().for_each(|metered| drop(metered.take()))
                 }
@@ -204,14 +210,14 @@ impl<S: Backend> Idle for Shared<S> {
     }
 }
 
-/// Knows the streams of writes that come without.
+/// Names the streams of writes for which the host named none.
 pub trait Namer: Send + Sync {
-    /// Returns the streams of `count` pages of [`PAGE`] bytes from `page` on, which are about to be written: none, one
+    /// Returns the streams for a write of `count` pages of [`PAGE`] bytes from `page` on: none, one
     /// for all of them, or one for each. It may wait, but not for the drive.
     fn streams(&self, page: u64, count: u64) -> Vec<StreamId>;
 }
 
-/// The queue's end for front ends.
+/// The handle with which a front end submits commands.
 #[derive(Clone)]
 pub struct Queue {
     entries: SyncSender<Entry>,
@@ -221,13 +227,13 @@ pub struct Queue {
     idle: Arc<dyn Idle>,
     pace: Option<Arc<Pace>>,
     faults: Arc<Faults>,
-    /// `true` if its commands meet no faults.
+    /// `true` if the commands of this handle meet no faults.
     is_spared: bool,
-    /// `true` if its hosts outlive the server.
+    /// `true` if the hosts of this handle survive the server.
     is_outliving: bool,
-    /// The host and its queue, of which a recording has the commands.
+    /// The host that sends the commands, and the number of its queue, for a recording.
     from: Origin,
-    /// The window of the client; `None` if its commands end without it.
+    /// The window of the client; `None` if long commands go on when the client is gone.
     client: Option<Arc<Window>>,
 }
 
@@ -242,13 +248,14 @@ impl Queue {
         self.takes_streams
     }
 
-    /// Lets `namer` name the streams of writes that come without, from now on and for ever.
+    /// Lets `namer` name the streams of writes without streams, from now on. It cannot be changed
+    /// later.
     pub fn named_by(&self, namer: Arc<dyn Namer>) {
-        // The first one stays.
+        // If there is a namer already, it stays.
         let _ = self.namer.set(namer);
     }
 
-    /// Names the streams of a write that comes without.
+    /// Sets the streams of a write that has none.
     fn name(&self, command: &mut Command) {
         let (Some(namer), Some((at, bytes, streams))) = (self.namer.get(), command.placed()) else {
             return;
@@ -265,12 +272,14 @@ impl Queue {
         self.pace.as_ref().map(|pace| pace.paced())
     }
 
-    /// Returns what hosts waited for since the pace's last mark, by kind, or `None` without a pace.
+    /// Returns the latencies that hosts saw since the pace's last mark, by kind, or `None` without
+    /// a pace.
     pub fn paced_since_mark(&self) -> Option<[Latencies; 4]> {
         self.pace.as_ref().map(|pace| pace.since_mark())
     }
 
-    /// Sets a mark of the pace. Returns what hosts waited for since the one before, by kind.
+    /// Sets a mark of the pace. Returns the latencies that hosts saw since the mark before, by
+    /// kind.
     pub fn mark_pace(&self, is_first: bool) -> Option<[Latencies; 4]> {
         self.pace.as_ref().map(|pace| pace.mark(is_first))
     }
@@ -280,18 +289,21 @@ impl Queue {
         &self.faults
     }
 
-    /// Returns a queue to the same drive whose commands meet no faults, for whoever is no host.
+    /// Returns a queue to the same drive whose commands meet no faults, for callers that are not
+    /// hosts.
     pub fn spared(&self) -> Self {
         Self { is_spared: true, ..self.clone() }
     }
 
-    /// Returns a queue to the same drive for hosts that outlive the server: they connect again when it is back. The end
-    /// of the process takes back nothing that they were told is done. Whoever submits calls [`Queue::hand_over`].
+    /// Returns a queue to the same drive for hosts that survive the server and connect again when
+    /// it is back. The end of the process undoes no change that was answered. The front end must
+    /// call [`Queue::hand_over`].
     pub fn outliving(&self) -> Self {
         Self { is_outliving: true, ..self.clone() }
     }
 
-    /// Returns a queue to the same drive for the commands of a client: long ones end once it is gone.
+    /// Returns a queue to the same drive for the commands of a client. Long commands end when the
+    /// client is gone.
     pub fn of_client(&self, client: &Arc<Window>) -> Self {
         Self { client: Some(Arc::clone(client)), ..self.clone() }
     }
@@ -301,8 +313,9 @@ impl Queue {
         Self { from, ..self.clone() }
     }
 
-    /// Executes a command, or queues it and waits while the queue is full. `tell` runs on this thread, on the drive's,
-    /// on that of a pace or on that of faults, perhaps with the drive locked. So it must not wait for anything.
+    /// Executes a command, or queues it; waits while the queue is full. `tell` takes the answer. It
+    /// runs on this thread, on the drive's, on that of a pace or on that of faults, perhaps with
+    /// the drive locked. So it must not wait for anything.
     pub fn submit(&self, command: Command, tell: impl FnOnce(Outcome) + Send + 'static) {
         let Some(tell) = self.meet(std::slice::from_ref(&command), Box::new(tell)) else { return };
         if command.is_long() {
@@ -311,7 +324,8 @@ impl Queue {
         self.pass(command, tell);
     }
 
-    /// Submits a command as [`Queue::submit`] does, for which a front end has `reserved` bytes: it never takes more.
+    /// Submits a command as [`Queue::submit`] does. The front end has reserved `reserved` bytes for
+    /// it, and the command must not need more.
     pub fn submit_reserved(
         &self,
         reserved: usize,
@@ -323,8 +337,8 @@ impl Queue {
         self.submit(command, tell);
     }
 
-    /// Submits commands that are one to their host, as [`Queue::submit`] does. It has the answer of the first one that
-    /// fails.
+    /// Submits several commands that are one command to their host, as [`Queue::submit`] does.
+    /// There is one answer: the first failure, or success.
     pub fn submit_all(&self, commands: Vec<Command>, tell: impl FnOnce(Outcome) + Send + 'static) {
         let Some(tell) = self.meet(&commands, Box::new(tell)) else { return };
         if commands.is_empty() {
@@ -343,7 +357,8 @@ impl Queue {
         commands.for_each(|(command, tell)| self.pass(command, tell));
     }
 
-    /// Lets commands meet the faults. Returns the function that takes the answer if they are to be executed.
+    /// Lets commands meet the faults. Returns the function that takes the answer, or `None` if the
+    /// commands must not be executed.
     fn meet(&self, commands: &[Command], tell: Tell) -> Option<Tell> {
         if self.is_spared || !self.faults.is_set() {
             return Some(tell);
@@ -371,7 +386,7 @@ impl Queue {
         }
     }
 
-    /// Queues commands of which the drive's thread executes one slice after the other.
+    /// Queues commands that the drive's thread executes slice by slice.
     fn pass_long(&self, commands: impl IntoIterator<Item = (Command, Tell)>) {
         let commands = commands.into_iter().map(|(mut command, tell)| {
             let caller = self.caller(&mut command, tell);
@@ -382,7 +397,7 @@ impl Queue {
         self.send(Entry::Long(Long { commands, waiting, is_begun: false, late: 0, client }));
     }
 
-    /// Returns the caller that takes the answer to a command that comes now.
+    /// Returns the caller that takes the answer to a command that arrives now.
     fn caller(&self, command: &mut Command, tell: Tell) -> Caller {
         self.name(command);
         let command = &*command;
@@ -413,15 +428,16 @@ impl Queue {
         }
     }
 
-    /// Lets hosts that outlive the server have the answers to their changes. Their front end calls this before it waits
-    /// for its host or for room, and when it ends: until then answers may wait for the commands that come next.
+    /// Hands changes over to the system, and sends their answers to hosts that survive the server.
+    /// The front end calls this before it waits for its host or for room, and when it ends. Until
+    /// then answers may wait, so that later changes are handed over with them.
     pub fn hand_over(&self) {
         self.idle.hand_over();
     }
 
     fn send(&self, entry: Entry) {
         self.idle.queued().fetch_add(1, Ordering::AcqRel);
-        // A queue without a drive drops the entry, which tells the caller.
+        // If the drive is gone, the entry is dropped, and so the caller gets its failure.
         let _ = self.entries.send(entry);
     }
 
@@ -452,7 +468,7 @@ impl Queue {
     }
 }
 
-/// A drive with its thread. Dropped, it stops as [`Engine::stop`] does.
+/// A drive with its thread. When it is dropped, it stops as [`Engine::stop`] does.
 pub struct Engine<S> {
     queue: Queue,
     thread: Option<JoinHandle<Given<S>>>,
@@ -467,7 +483,7 @@ impl<S: Backend + 'static> Engine<S> {
         Self::start_paced(drive, None)
     }
 
-    /// Starts the thread of `drive`. With a `pace`, answers leave at the times that it gives.
+    /// Starts the thread of `drive`. With a `pace`, answers are sent at the times that it gives.
     pub fn start_paced(drive: S, pace: Option<Pace>) -> std::io::Result<Self> {
         let mut drive = Bytes::new(drive);
         let (entries, queued) = sync_channel(DEPTH);
@@ -507,7 +523,7 @@ impl<S: Backend + 'static> Engine<S> {
         self.queue.clone()
     }
 
-    /// Executes what is queued, flushes and gives the drive back. Commands that come later fail.
+    /// Executes the queued commands, flushes and gives the drive back. Later commands fail.
     ///
     /// # Errors
     /// The flush failed, or the drive panicked (then there is no drive either).
@@ -522,7 +538,7 @@ impl<S: Backend + 'static> Engine<S> {
 impl<S> Engine<S> {
     fn end(&mut self) -> Given<S> {
         let thread = self.thread.take()?;
-        // Without a number there is nothing to miss.
+        // To clear all faults cannot fail.
         let _ = self.queue.faults.clear(None);
         self.queue.send(Entry::Stop);
         thread.join().ok().flatten()
@@ -535,8 +551,8 @@ impl<S> Drop for Engine<S> {
     }
 }
 
-/// Runs the drive's thread, batch after batch, until it is stopped or nobody is left to ask. Between two batches it
-/// executes a slice of a long command, if there is one.
+/// Runs the drive's thread, batch after batch, until it is stopped or all queues are dropped.
+/// Between two batches it executes a slice of a long command, if there is one.
 fn run<S: Backend>(shared: &Shared<S>, queued: &Receiver<Entry>, pace: Option<&Pace>) -> Given<S> {
     let (mut running, mut long) = (true, VecDeque::new());
     while running {
@@ -571,7 +587,7 @@ fn run<S: Backend>(shared: &Shared<S>, queued: &Receiver<Entry>, pace: Option<&P
             }
         }
     }
-    // Whoever waits for a long command is told that the drive has stopped.
+    // The callers of long commands get the failure that the drive has stopped.
     drop(long);
     let mut metered = shared.drive.lock().ok()?.take()?;
     metered.hand_over();
@@ -581,7 +597,7 @@ fn run<S: Backend>(shared: &Shared<S>, queued: &Receiver<Entry>, pace: Option<&P
 }
 
 impl<S: Backend> Metered<S> {
-    /// Executes a command. Returns its caller if it waits for a flush.
+    /// Executes a command. Returns its caller if the command needs a flush before its answer.
     fn execute(&mut self, command: Command, mut caller: Caller) -> Option<Caller> {
         let Self { drive, meter, changes, behind, waits } = self;
         let is_durable = command.durable();
@@ -600,7 +616,7 @@ impl<S: Backend> Metered<S> {
         None
     }
 
-    /// Takes the changes that wait.
+    /// Takes the list of changes that wait.
     fn take(&mut self) -> Vec<(Caller, Answer)> {
         self.behind = 0;
         self.waits.store(false, Ordering::Release);
@@ -609,7 +625,7 @@ impl<S: Backend> Metered<S> {
 
     /// Hands the changes that wait over to the system, and answers them.
     fn hand_over(&mut self) {
-        // They are answered also if the drive panics.
+        // The changes are taken first, so that they are answered even if the drive panics.
         let changes = self.take();
         if changes.is_empty() {
             return;
@@ -620,7 +636,7 @@ impl<S: Backend> Metered<S> {
         }
     }
 
-    /// Flushes for those who wait for it, if there are any.
+    /// Flushes and answers the callers that wait for that, if there are any.
     fn flush(&mut self, mut waiting: Vec<Caller>) {
         let Self { drive, meter, .. } = self;
         let Some(last) = waiting.last_mut() else { return };
@@ -631,7 +647,7 @@ impl<S: Backend> Metered<S> {
         }
     }
 
-    /// Notes that the drive has worked since `began`.
+    /// Counts the time since `began` as time in which commands were executed.
     fn worked(&mut self, began: Instant) {
         self.meter.worked(began);
         self.drive.account(&self.meter.take_usage());
@@ -660,7 +676,8 @@ impl<S: Backend> Metered<S> {
                 }
                 Entry::Job(command, caller) => waiting.extend(self.execute(command, caller)),
                 Entry::Long(commands) => {
-                    // It counts as queued until it has ended: nobody passes it by all the time.
+                    // A long command counts as queued until it has ended, so that other commands
+                    // are queued behind it.
                     done -= 1;
                     long.push_back(commands);
                 }
@@ -674,7 +691,7 @@ impl<S: Backend> Metered<S> {
     }
 }
 
-/// Calls `work` with a drive, for the command of `caller`.
+/// Calls `work` with the drive, for the command of `caller`.
 fn at<S: Backend, T>(
     caller: &Caller,
     drive: &mut Bytes<S>,
@@ -697,7 +714,7 @@ fn cancelled(command: &Command) -> Option<Range<u64>> {
     }
 }
 
-/// Executes a command. Making it durable is the batch's business.
+/// Executes a command. The batch makes it durable afterwards.
 fn execute<S: Backend>(drive: &mut Bytes<S>, command: Command) -> Outcome {
     match command {
         Command::Read { at, bytes } => return drive.read(at, bytes).map(Answer::Data),

@@ -1,4 +1,4 @@
-//! A drive in memory, for tests and for the cost of the front ends alone.
+//! A drive in memory, for tests and to measure the cost of the front ends alone.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use flashgc_device::{Backend, DeviceError, Hinted, PAGE, WriteStreams};
 pub struct Counts {
     /// The number of flushes.
     pub flushes: AtomicU64,
-    /// The number of times that its changes were handed over to the system.
+    /// The number of times that changes were handed over to the system.
     pub hand_overs: AtomicU64,
     /// The number of pages read.
     pub read: AtomicU64,
@@ -23,7 +23,7 @@ pub struct Counts {
     pub hinted: AtomicU64,
 }
 
-/// The data of a page, and the number of pages written when it was.
+/// The data of a page, and the moment at which it was written.
 #[derive(Clone)]
 struct Page {
     data: Box<[u8]>,

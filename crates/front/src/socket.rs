@@ -1,7 +1,7 @@
 //! The listener of a server, and its connections: TCP or a Unix socket.
 //!
-//! A Unix socket's file is for its owner alone. The server removes it at the end. One that a killed
-//! server left behind is replaced, while that of a living server is not.
+//! Only its owner may use the file of a Unix socket. The server removes the file at the end. A file
+//! that a killed server left is replaced; that of a running server is not.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -21,10 +21,11 @@ use super::window::{Way, Window};
 
 /// The most connections that wait to be accepted.
 const BACKLOG: i32 = 64;
-/// The number of tries, a millisecond apart, to lock a folder in which another server takes its place.
+/// The number of attempts, a millisecond apart, to lock a folder in which another server may be
+/// making its socket.
 const TRIES: u32 = 2000;
 
-/// The end of a server that waits for connections.
+/// A listening socket, which accepts connections.
 pub enum Listener {
     /// A TCP port.
     Tcp(TcpListener),
@@ -39,14 +40,14 @@ pub struct File {
 }
 
 impl Listener {
-    /// Listens at the first of these addresses that is possible.
+    /// Listens at the first of these addresses that can be used.
     pub fn tcp(addresses: &[SocketAddr]) -> io::Result<Self> {
         TcpListener::bind(addresses).map(Self::Tcp)
     }
 
     /// Listens at a Unix socket.
     pub fn unix(path: &Path) -> io::Result<Self> {
-        // Two servers that find the same abandoned socket must not both take its place.
+        // Two servers that find the same abandoned socket must not both replace it.
         let place = lock(path)?;
         let address = address(path, &place)?;
         let listener = bind(&address).or_else(|error| match error {
@@ -91,12 +92,12 @@ impl Listener {
         }
     }
 
-    /// Wakes whoever waits in [`Listener::accept`], and removes the Unix socket's file.
+    /// Wakes the thread that waits in [`Listener::accept`], and removes the Unix socket's file.
     pub fn close(&self) {
         let _ = match self {
             Self::Tcp(listener) => rustix::net::shutdown(listener, rustix::net::Shutdown::Both),
             Self::Unix(listener, file) => {
-                // Someone may have removed it, and another server be there now.
+                // The file may have been removed, and another server may have its socket there now.
                 if identity(&file.path).is_ok_and(|identity| identity == file.identity) {
                     let _ = std::fs::remove_file(&file.path);
                 }
@@ -106,7 +107,7 @@ impl Listener {
     }
 }
 
-/// Makes TCP close the connection of a host that is gone without a word.
+/// Makes TCP close the connection of a host that is gone without closing it.
 fn find_dead_peers(socket: &TcpStream) -> io::Result<()> {
     sockopt::set_socket_keepalive(socket, true)?;
     sockopt::set_tcp_keepidle(socket, KEEP_ALIVE)?;
@@ -128,8 +129,8 @@ fn folder(path: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(folder.unwrap_or(Path::new(".")), flags, Mode::empty())?)
 }
 
-/// Returns the address of a Unix socket in this folder. An address has some 100 bytes at most, so a
-/// longer path is named through the open folder.
+/// Returns the address of a Unix socket in this folder. An address has at most about 100 bytes, so
+/// a longer path is given relative to the open folder.
 fn address(path: &Path, folder: &OwnedFd) -> io::Result<SocketAddrUnix> {
     let name = path.file_name().unwrap_or_default();
     let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
@@ -150,8 +151,8 @@ pub fn connect(path: &Path) -> io::Result<UnixStream> {
     Ok(socket.into())
 }
 
-/// Locks the folder of a file, while the result is open. File systems without locks, and folders that
-/// others hold for long, go without.
+/// Locks the folder of a file until the result is closed. Without a word it goes on unlocked if the
+/// file system has no locks, or if another process holds the lock too long.
 fn lock(path: &Path) -> io::Result<OwnedFd> {
     let folder = folder(path)?;
     for _ in 0..TRIES {
@@ -168,8 +169,8 @@ fn socket(flags: SocketFlags) -> Result<OwnedFd, Errno> {
     rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
 }
 
-/// Returns a listening socket whose file was never open to others: on Linux it gets the mode of the
-/// socket.
+/// Returns a listening socket whose file other users can never open: on Linux the file gets the
+/// mode of the socket.
 fn bind(address: &SocketAddrUnix) -> Result<OwnedFd, Errno> {
     let socket = socket(SocketFlags::empty())?;
     rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
@@ -178,15 +179,15 @@ fn bind(address: &SocketAddrUnix) -> Result<OwnedFd, Errno> {
     Ok(socket)
 }
 
-/// Returns `true` if a path is a socket at which nobody listens, as a killed server leaves it. Does not
-/// wait for a server that is busy.
+/// Returns `true` if a path is a socket at which nobody listens, as a killed server leaves it. Does
+/// not wait for a busy server.
 fn is_abandoned(path: &Path, address: &SocketAddrUnix) -> bool {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
     let connected = socket(SocketFlags::NONBLOCK).and_then(|s| rustix::net::connect(&s, address));
     is_socket && connected == Err(Errno::CONNREFUSED)
 }
 
-/// A connection. Shared by the threads that read and write it.
+/// A connection, shared by the threads that read and write it.
 pub enum Socket {
     /// TCP.
     Tcp(TcpStream),
@@ -195,8 +196,9 @@ pub enum Socket {
 }
 
 impl Socket {
-    /// Returns `true` if the client of a Unix socket is root or this process's own user. Others are
-    /// kept out by the socket's mode already; a descriptor that was passed on is not.
+    /// Returns `true` if the client of a Unix socket is root or this process's own user. The mode
+    /// of the socket keeps out other users, but not a client that got an open descriptor from one
+    /// of these two.
     pub fn is_of_owner_or_root(&self) -> io::Result<bool> {
         match self {
             Self::Tcp(_) => Ok(false),
@@ -207,7 +209,7 @@ impl Socket {
         }
     }
 
-    /// Returns one more handle of this connection.
+    /// Returns another handle of this connection.
     ///
     /// # Errors
     /// The system refuses.
@@ -226,7 +228,7 @@ impl Socket {
         };
     }
 
-    /// Ends the writes on the connection: the client sees the end of what it was sent.
+    /// Ends the writes on the connection, so that the client sees the end of the data.
     pub fn finish(&self) {
         let _ = match self {
             Self::Tcp(socket) => socket.shutdown(Shutdown::Write),
@@ -279,7 +281,8 @@ impl Write for &Socket {
     }
 }
 
-/// A connection until a deadline, however little comes at a time.
+/// A connection on which reads and writes fail after a deadline, even if some bytes arrive all the
+/// time.
 pub struct Until<'a> {
     pub(super) socket: &'a Socket,
     pub(super) deadline: Instant,
@@ -312,7 +315,7 @@ impl Write for Until<'_> {
     }
 }
 
-/// Turns the error of a socket whose patience ran out, which says that it would block, into a timeout.
+/// Turns `WouldBlock`, the error of a socket whose time ran out, into `TimedOut`.
 pub fn timed_out(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
@@ -320,21 +323,22 @@ pub fn timed_out(error: io::Error) -> io::Error {
     }
 }
 
-/// The side of a connection on which requests come. Between two requests the client may be silent as
-/// long as it likes; within one, [`PIECE`] bytes come in time.
+/// Reads requests from a connection. Between two requests the client may be silent as long as it
+/// likes. Within a request it must send [`PIECE`] bytes in time.
 pub struct Requests<'a> {
     pub(super) socket: &'a Socket,
     pub(super) window: &'a Window,
-    /// The time at which the present piece of a request began, and its bytes so far; `None` between
-    /// requests.
+    /// The time at which the present piece of a request began, and the number of its bytes so far;
+    /// `None` between requests.
     piece: Option<(Instant, usize)>,
-    /// The work before each wait for the client, and at the end.
+    /// The function to call before each wait for the client, and at the end.
     before: &'a dyn Fn(),
 }
 
 impl<'a> Requests<'a> {
-    /// Returns the requests on a socket whose reads wait for the server's patience. They call `before` before each
-    /// wait for the client, and at the end: answers do not wait for what the client sends next.
+    /// Returns a reader of requests. The reads of `socket` must end after the server's patience.
+    /// `before` is called before each wait for the client, and at the end, so that answers do not
+    /// wait for the next request.
     pub fn new(socket: &'a Socket, window: &'a Window, before: &'a dyn Fn()) -> Self {
         Self { socket, window, piece: None, before }
     }
@@ -344,7 +348,7 @@ impl<'a> Requests<'a> {
         self.set_since(is_within.then(Instant::now));
     }
 
-    /// Notes the time since which the client owes bytes; `None` if it may be silent.
+    /// Sets the time since which the client has to send bytes; `None` if it may be silent.
     pub fn set_since(&mut self, since: Option<Instant>) {
         self.piece = since.map(|since| (since, 0));
         if since.is_none() {
@@ -391,7 +395,7 @@ impl Read for Requests<'_> {
     }
 }
 
-/// The side of a connection on which replies go. The client takes [`PIECE`] bytes in time.
+/// Writes replies to a connection. The client must take [`PIECE`] bytes in time.
 pub struct Replies<'a> {
     pub(super) socket: &'a Socket,
     pub(super) window: &'a Window,

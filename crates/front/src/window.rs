@@ -1,8 +1,10 @@
-//! The bytes that connections have under way, and the connections that hold their place without use.
+//! Limits the bytes that connections have under way, and finds connections that do not use their
+//! place.
 //!
-//! Each connection has some room for itself, so that nobody waits for another client with a small
-//! request. Larger requests share the rest. A client that waits for shared room closes those that hold
-//! some and are stalled: they do not take their replies, or do not send the data that they announced.
+//! Each connection has some reserved room, so that a small request never waits for another client.
+//! Larger requests share the rest. While a client waits for shared room, connections that hold some
+//! and are stalled are closed. A stalled client does not take its replies, or does not send the
+//! data that it announced.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
@@ -11,7 +13,7 @@ use std::time::{Duration, Instant};
 use super::limits::Limits;
 use flashgc_base::sync::lock;
 
-/// The interval at which a client that waits for room looks for stalled ones.
+/// The interval of the search for stalled clients while a client waits for room.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The room that the connections of a server share.
@@ -19,7 +21,7 @@ pub struct Room {
     limits: Limits,
     state: Mutex<Shared>,
     changed: Condvar,
-    /// The time from which moments are counted.
+    /// The time from which [`Window::waits`] counts.
     began: Instant,
 }
 
@@ -40,8 +42,8 @@ impl Room {
         &self.limits
     }
 
-    /// Takes `bytes`, and returns `true`, if they are free. One request always fits into an empty
-    /// room.
+    /// Takes `bytes` and returns `true`, if they are free. A single request always fits into an
+    /// empty room.
     fn try_take(&self, bytes: usize) -> bool {
         let mut state = lock(&self.state);
         let fits = state.used == 0 || state.used + bytes <= self.limits.shared;
@@ -58,7 +60,7 @@ impl Room {
         }
     }
 
-    /// Waits a moment for room, and closes stalled clients that hold some.
+    /// Waits up to [`LOOK`] for room, then closes stalled clients that hold some.
     fn wait(&self) {
         let waited = self.changed.wait_timeout(lock(&self.state), LOOK);
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -71,13 +73,13 @@ impl Room {
     }
 }
 
-/// The requests that a connection has under way.
+/// The requests and bytes that a connection has under way.
 pub struct Window {
     room: Arc<Room>,
     state: Mutex<State>,
     changed: Condvar,
-    /// The moments since which the server waits for the client to send, and to take, in milliseconds
-    /// from the begin of the room. 0 if it does not wait.
+    /// The times since which the server has waited for the client to send and to take bytes, in
+    /// milliseconds since the room was made. 0 if it does not wait.
     waits: [AtomicU64; 2],
     /// The function that closes the connection.
     end: Box<dyn Fn() + Send + Sync>,
@@ -88,16 +90,16 @@ struct State {
     /// The bytes in use that are in the shared room.
     shared: usize,
     requests: usize,
-    /// `true` once the client is gone: nothing more is done for it.
+    /// `true` once the client is gone. No more work is done for it.
     gone: bool,
     /// The time at which the last request ended.
     idle: Instant,
-    /// `true` once the client has asked for something.
+    /// `true` once the client has sent a request.
     has_asked: bool,
 }
 
 impl State {
-    /// Counts a request of `cost` bytes, `shared` more of them in the shared room.
+    /// Counts a request of `cost` bytes, of which `shared` are in the shared room.
     fn book(&mut self, cost: usize, shared: usize) {
         self.shared += shared;
         self.used += cost;
@@ -114,7 +116,7 @@ pub enum Way {
 }
 
 impl Window {
-    /// Returns the window of a connection that `end` closes.
+    /// Returns the window of a connection. `end` closes the connection.
     pub fn new(room: &Arc<Room>, end: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
         let (room, end) = (Arc::clone(room), Box::new(end));
         let state = State {
@@ -139,7 +141,7 @@ impl Window {
         &self.room.limits
     }
 
-    /// Does what [`Window::take`] does, and calls `before` if that has to wait.
+    /// Does the same as [`Window::take`], and calls `before` if it has to wait.
     pub fn take_or_wait(&self, cost: usize, before: impl FnOnce()) -> bool {
         self.try_take(cost) || {
             before();
@@ -147,8 +149,8 @@ impl Window {
         }
     }
 
-    /// Waits until `cost` bytes more may be under way. One request always may. Returns `false` if the
-    /// client is gone.
+    /// Waits until `cost` more bytes may be under way, and takes them. A single request is always
+    /// allowed. Returns `false` if the client is gone.
     pub fn take(&self, cost: usize) -> bool {
         let limits = &self.room.limits;
         let full = |state: &mut State| {
@@ -172,7 +174,7 @@ impl Window {
         }
     }
 
-    /// Takes `cost` bytes, and returns `true`, if they may be under way now.
+    /// Takes `cost` bytes and returns `true`, if they may be under way now.
     pub fn try_take(&self, cost: usize) -> bool {
         let limits = &self.room.limits;
         let mut state = lock(&self.state);
@@ -180,7 +182,8 @@ impl Window {
         !state.gone && (fits || state.used == 0) && self.book(&mut state, cost)
     }
 
-    /// Takes `cost` bytes of a request, and returns `true`, if the shared room has what goes beyond the own one.
+    /// Takes `cost` bytes for a request and returns `true`, if the shared room has the bytes beyond
+    /// the reserved room.
     fn book(&self, state: &mut State, cost: usize) -> bool {
         let beyond = (state.used + cost).saturating_sub(self.room.limits.own).max(state.shared);
         let more = beyond - state.shared;
@@ -191,7 +194,7 @@ impl Window {
         fits
     }
 
-    /// Returns `true` if the client is gone: nothing more is done for it.
+    /// Returns `true` if the client is gone. No more work is done for it.
     pub fn is_gone(&self) -> bool {
         lock(&self.state).gone
     }
@@ -201,7 +204,7 @@ impl Window {
         lock(&self.state).requests
     }
 
-    /// Gives `cost` bytes back, which are not under way any more.
+    /// Gives back the `cost` bytes of a request that has ended.
     pub fn free(&self, cost: usize) {
         let mut state = lock(&self.state);
         state.used -= cost;
@@ -221,7 +224,7 @@ impl Window {
         self.changed.notify_all();
     }
 
-    /// Closes the connection of a client that is not gone.
+    /// Closes the connection.
     pub fn end(&self) {
         self.close();
         (self.end)();
@@ -238,16 +241,17 @@ impl Window {
         self.waits[way as usize].store(0, Ordering::Relaxed);
     }
 
-    /// Returns the time that the server has waited for this client to take or to send its bytes.
+    /// Returns the time that the server has waited for this client to take or to send bytes; `None`
+    /// if it does not wait.
     fn stalled(&self) -> Option<Duration> {
         let since = self.waits.iter().map(|since| since.load(Ordering::Relaxed));
         let since = since.filter(|since| *since > 0).min()?;
         Some(self.room.began.elapsed().saturating_sub(Duration::from_millis(since)))
     }
 
-    /// Returns the time for which the connection's place has been of no use, with its rank, if the
-    /// place may go to a new client. Clients that never asked for anything have the highest rank, then
-    /// those that hold up the server, then those that are idle.
+    /// Returns a rank, and the time for which the connection has not used its place; `None` if it
+    /// keeps the place. The client with the highest rank loses its place first: 2 for clients that
+    /// never sent a request, 1 for stalled ones, 0 for idle ones.
     pub fn useless(&self) -> Option<(u8, Duration)> {
         let limits = &self.room.limits;
         let (idle, has_asked) = {

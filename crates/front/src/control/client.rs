@@ -12,15 +12,17 @@ use crate::faults::Fault;
 use crate::socket::{Socket, connect};
 use flashgc_device::PAGE;
 
-/// The longest wait for the begin of an answer, and for the rest of it: a flush of a slow disk takes time.
+/// The longest wait for the first byte of an answer, and again for the rest. A flush of a slow disk
+/// takes long.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The longest wait for the answer to a greeting, which needs no drive.
+/// The longest wait for the answer to HELLO, for which the server does not need the drive.
 const GREETING: Duration = Duration::from_secs(10);
-/// The largest text of an answer, in bytes. Another user's server may answer root.
+/// The largest text of an answer, in bytes. There is a limit since a client of root may talk to
+/// another user's server.
 const LONGEST: usize = 16 << 20;
 /// The most bytes of an answer for each page of the drive.
 const PER_PAGE: usize = 64;
-/// The largest answer of all, in bytes.
+/// The largest answer of any kind, in bytes.
 const LARGEST: usize = 1 << 28;
 
 /// The reasons why a client has no answer.
@@ -42,7 +44,7 @@ pub enum ClientError {
         /// The server's line on the failure.
         text: String,
     },
-    /// The answer does not belong to this protocol.
+    /// The bytes received are no answer of this protocol.
     #[error("the answer to a request is none: {0}; hint: is this the control socket of a drive?")]
     Garbage(&'static str),
     /// The connection broke.
@@ -81,8 +83,8 @@ impl ControlClient {
         self.pages
     }
 
-    /// Returns the number of pages that the host has written, as the moment of a hint that is given
-    /// later.
+    /// Returns the present moment, the number of pages that the host has written. A later hint can
+    /// name it.
     ///
     /// # Errors
     /// The errors of [`ClientError`], as for all requests.
@@ -91,8 +93,9 @@ impl ControlClient {
         one_number(&answer)
     }
 
-    /// Notes that the host will write these pages soon, as it knew at `moment`; `None` is the moment
-    /// when the drive executes the hint. Returns how many of the pages it has written since.
+    /// Gives a hint: the host knew at `moment` that it will write these pages soon. `None` is the
+    /// moment at which the drive executes the hint. Returns how many of the pages were written
+    /// since `moment`.
     ///
     /// # Errors
     /// The errors of [`ClientError`], as for all requests.
@@ -113,7 +116,7 @@ impl ControlClient {
         parts(pages).try_for_each(|pages| self.tell(&Request::Cancel(pages.into())))
     }
 
-    /// Returns how many of these pages have data, and how many of those are hinted.
+    /// Returns how many of these pages have data, and how many have a hint.
     ///
     /// # Errors
     /// The errors of [`ClientError`], as for all requests.
@@ -127,7 +130,7 @@ impl ControlClient {
         Ok(sums)
     }
 
-    /// Discards pages. They read as zeros.
+    /// Discards pages, which then read as zeros.
     ///
     /// # Errors
     /// The errors of [`ClientError`], as for all requests.
@@ -135,7 +138,7 @@ impl ControlClient {
         parts(pages).try_for_each(|pages| self.tell(&Request::Trim(pages.into())))
     }
 
-    /// Makes everything durable that the drive has answered before.
+    /// Makes all earlier answered commands durable.
     ///
     /// # Errors
     /// The errors of [`ClientError`], as for all requests.
@@ -160,8 +163,8 @@ impl ControlClient {
         self.ask(&Request::Blocks)
     }
 
-    /// Records the drive's requests into `file`; `None` ends the recording. Returns the server's line
-    /// on it.
+    /// Records the drive's requests into `file`; `None` ends the recording. Returns the server's
+    /// message.
     ///
     /// # Errors
     /// The errors of [`ClientError`], as for all requests.
@@ -172,7 +175,7 @@ impl ControlClient {
         text(answer)
     }
 
-    /// Ends the phase that goes on and begins one with this name. Returns the server's line on it.
+    /// Ends the present phase and begins one called `name`. Returns the server's message.
     ///
     /// # Errors
     /// The errors of [`ClientError`], as for all requests.
@@ -181,7 +184,7 @@ impl ControlClient {
         text(answer)
     }
 
-    /// Says which streams the files on the block device with this number have.
+    /// Sets the streams of files on the block device with this number.
     ///
     /// # Errors
     /// The errors of [`ClientError`], as for all requests.
@@ -191,7 +194,8 @@ impl ControlClient {
         parts.into_iter().try_for_each(|files| self.tell(&Request::Files { device, files }))
     }
 
-    /// Sets a fault for hosts. Returns its number; of a disconnection at once, the number of connections that ended.
+    /// Sets a fault for hosts. Returns its number or, for an immediate disconnection, the number of
+    /// connections ended.
     ///
     /// # Errors
     /// The errors of [`ClientError`], as for all requests.
@@ -200,7 +204,8 @@ impl ControlClient {
         one_number(&answer)
     }
 
-    /// Takes the fault with this number away, or all. Returns the number of faults taken away.
+    /// Removes the fault with this number, or all faults for `None`. Returns the number of faults
+    /// removed.
     ///
     /// # Errors
     /// The errors of [`ClientError`], as for all requests.
@@ -244,7 +249,7 @@ impl ControlClient {
     }
 }
 
-/// Cuts the ranges into parts that a request can have.
+/// Cuts the list of ranges into parts that fit into a request.
 fn parts(pages: &[Pages]) -> impl Iterator<Item = &[Pages]> {
     pages.chunks(2048)
 }

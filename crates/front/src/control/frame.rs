@@ -1,5 +1,5 @@
-//! Frames: a length, a number and a body. A frame that has begun must end in time, however slowly the
-//! other side goes. Memory grows with the bytes that have come, whatever length a header says.
+//! Frames: a length, a number and a body. A frame that has begun must end in time. Memory grows
+//! with the bytes received, whatever length the header claims.
 
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
@@ -12,8 +12,8 @@ const HEADER: usize = 8;
 /// A frame: the kind of a request or the status of an answer, and its body.
 pub(super) type Frame = (u16, Vec<u8>);
 
-/// Reads a frame. Its first byte may come after `idle` (`None`: at any time), and the rest within
-/// `patience` of it. Returns `None` if the other side is done.
+/// Reads a frame. Its first byte must arrive within `idle` (`None`: at any time), and the rest
+/// within `patience` after that. Returns `None` if the other side has closed the connection.
 pub(super) fn read(
     socket: &Socket,
     longest: usize,

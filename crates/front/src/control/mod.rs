@@ -1,9 +1,10 @@
-//! The control socket of a served drive: hints, TRIM and flushes from processes beside the file system, and people's
-//! questions to a drive in use.
+//! The control socket of a served drive. Other processes than the file system send hints, TRIMs and
+//! flushes there, and tools ask for the state of the drive.
 //!
 //! # Protocol, version 1
-//! A Unix socket. All numbers are little endian. The client sends requests, the server answers each
-//! in turn; a client may send the next before it has the answer. Both are frames:
+//! The socket is a Unix socket. All numbers are little endian. The client sends requests, and the
+//! server answers them in order; a client may send the next request before it has the answer.
+//! Requests and answers are frames:
 //!
 //! | bytes | of a request | of an answer |
 //! |---|---|---|
@@ -12,39 +13,42 @@
 //! | 2 | 0 | 0 |
 //! | | body | body |
 //!
-//! Pages have 4096 bytes. A *range* is two numbers of 8 bytes: first page, and how many. The ranges of
-//! a request have no more pages together than the drive.
+//! A page has 4096 bytes. A *range* is two numbers of 8 bytes: the first page, and the number of
+//! pages. All ranges of a request together have at most as many pages as the drive. A number in
+//! parentheses is a size in bytes.
 //!
 //! | kind | request | body | body of the answer |
 //! |---|---|---|---|
 //! | 1 | HELLO, the first one | `flashgc\0`, version (4) | version (4), bytes of a page (4), pages of the drive (8) |
 //! | 2 | MOMENT | | pages that the host has written (8) |
-//! | 3 | HINT | moment (8), ranges | pages written since that moment, of which nothing is hinted (8) |
+//! | 3 | HINT | moment (8), ranges | pages written since that moment, which get no hint (8) |
 //! | 4 | CANCEL | ranges | |
 //! | 5 | TRIM | ranges | |
 //! | 6 | FLUSH | | |
 //! | 7 | STAT | | the drive's state, JSON |
-//! | 8 | BLOCKS | | the map of all blocks, as whoever serves the drive defines it |
-//! | 9 | RECORD | an absolute path; empty: no more | a line on it, text |
+//! | 8 | BLOCKS | | the map of all blocks, in the server's format |
+//! | 9 | RECORD | an absolute path; empty: end the recording | a message, text |
 //! | 10 | STOP | | |
-//! | 11 | HINTED | ranges | pages among them that have data (8), hinted ones (8) |
-//! | 12 | MARK | a name, text of 1 to 200 bytes | a line on it, text |
+//! | 11 | HINTED | ranges | pages with data (8), pages with a hint (8) |
+//! | 12 | MARK | a name, text of 1 to 200 bytes | a message, text |
 //! | 13 | FILES | number of the block device (8), files | |
-//! | 14 | INJECT | a fault | its number; of a disconnection at once, the connections that ended (8) |
-//! | 15 | CLEAR | the number of a fault (8); empty: all | number of faults taken away (8) |
+//! | 14 | INJECT | a fault | its number (8); for an immediate disconnection, connections ended |
+//! | 15 | CLEAR | the number of a fault (8); empty: all | number of faults removed (8) |
 //!
-//! A *file* is the number of its inode (8), of files that had the inode before (4), its stream (1; 255 is none), and
-//! zeros (3). FILES says which streams writes to the file system on that block device have. The kernel's number has
-//! 20 bits for the minor number, and the major number above them.
+//! A *file* is the number of its inode (8), the number of files that had this inode before (4), its
+//! stream (1; 255 is none), and zeros (3). FILES sets the streams of writes to files on that block
+//! device. The number of the device is the kernel's: its lower 20 bits are the minor number, and
+//! the major number is above them.
 //!
-//! A *fault* is its effect (1), the kind of commands (1), zeros (6), the number of commands (8; 0 is any number), the
-//! first byte of its range (8), the bytes of that (8; both 0 is the whole drive), and a time in nanoseconds (8). Effects
-//! are 1 unreadable, 2 fail, 3 delay, the only one with a time, 4 drop, 5 disconnect, 6 end of life. Kinds are 0 all,
-//! 1 read, 2 write, 3 discard, 4 flush. Faults are for hosts: no request of this socket meets one.
+//! A *fault* is its effect (1), the kind of commands (1), zeros (6), the number of commands (8; 0
+//! is any number), the first byte of its range (8), the number of bytes in the range (8; both 0 is
+//! the whole drive), and a time in nanoseconds (8). Effects are 1 unreadable, 2 fail, 3 delay, 4
+//! drop, 5 disconnect, 6 end of life; only a delay has a time. Kinds are 0 all, 1 read, 2 write, 3
+//! discard, 4 flush. Faults concern hosts only: no request of this socket meets one.
 //!
-//! A HINT says: the host will write these pages soon, as it knew at that moment. Moment 2^64 - 1 is
-//! the moment when the drive gets to it. FLUSH makes durable what was answered before it was sent.
-//! STOP is answered before the drive stops.
+//! A HINT says that the host knew at the moment that it will write these pages soon. Moment 2^64 -
+//! 1 is the moment at which the drive executes the request. FLUSH makes all requests durable that
+//! were answered before it was sent. STOP is answered before the drive stops.
 //!
 //! | status | meaning |
 //! |---|---|
@@ -56,10 +60,11 @@
 //! | 5 | no room for the data |
 //! | 6 | damaged data, or the host's file system failed |
 //! | 7 | the drive is no longer served |
-//! | 8 | refused: a moment that has not come, a recording that cannot begin, a fault that cannot be |
+//! | 8 | refused: a future moment, a recording that cannot begin, a fault that cannot be set |
 //!
-//! With a status other than 0 the body is a line of text. A request that fails may be done in part. A
-//! frame that has begun must end within 10 seconds, and an answer be read within 10 seconds.
+//! With a status other than 0 the body is a line of text. A request that fails may be partly done.
+//! A frame that has begun must end within 10 seconds, and the client must read an answer within 10
+//! seconds.
 
 mod client;
 mod frame;
@@ -84,8 +89,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The version of the protocol.
 pub const VERSION: u32 = 1;
 
-/// The program that serves a drive, as clients of its control socket reach it. Calls come from several threads, and
-/// hold up nobody but their client.
+/// The part of the serving program that answers requests of the control socket. Calls come from
+/// several threads; a slow call delays only its own client.
 pub trait Keeper: Send + Sync {
     /// Returns the drive's state as JSON.
     ///
@@ -99,19 +104,20 @@ pub trait Keeper: Send + Sync {
     /// A line that says why there is none.
     fn blocks(&self) -> Result<Vec<u8>, String>;
 
-    /// Records requests into `file`, an absolute path; `None` ends the recording. Returns a line on it.
+    /// Records requests into `file`, an absolute path; `None` ends the recording. Returns a message
+    /// for the client.
     ///
     /// # Errors
     /// A line that says why not.
     fn record(&self, file: Option<&Path>) -> Result<String, String>;
 
-    /// Ends the phase that goes on and begins one called `name`. Returns a line on it.
+    /// Ends the present phase and begins one called `name`. Returns a message for the client.
     ///
     /// # Errors
     /// A line that says why not.
     fn mark(&self, name: &str) -> Result<String, String>;
 
-    /// Notes the streams of files on the drive's block device with this number.
+    /// Sets the streams of files on the drive's block device with this number.
     ///
     /// # Errors
     /// A line that says why not.
@@ -121,18 +127,19 @@ pub trait Keeper: Send + Sync {
     fn stop(&self);
 }
 
-/// A server with its threads. Dropped, it closes all connections and waits for their threads.
+/// A control server with its threads. When it is dropped, it closes all connections and waits for
+/// their threads.
 pub struct ControlServer {
     path: PathBuf,
     _clients: Clients,
 }
 
 impl ControlServer {
-    /// Listens at the Unix socket `path`, which is for its owner alone. The file of a server that was
-    /// killed is replaced.
+    /// Listens at the Unix socket `path`, which only its owner may use. The file that a killed
+    /// server left is replaced.
     ///
     /// # Errors
-    /// A living server or another file is there; no such folder; too long a name.
+    /// A running server or another file has this path; no such folder; a name that is too long.
     pub fn start(queue: Queue, path: &Path, keeper: Arc<dyn Keeper>) -> io::Result<Self> {
         Self::start_with(queue, path, keeper, PATIENCE)
     }
@@ -148,7 +155,7 @@ impl ControlServer {
         Self::start_at(queue, path, Listener::unix(path)?, keeper, patience)
     }
 
-    /// Serves as [`ControlServer::start`] does, with a listener at `path` that is there already.
+    /// Serves as [`ControlServer::start`] does, with an existing listener at `path`.
     ///
     /// # Errors
     /// No thread can be started.

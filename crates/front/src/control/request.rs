@@ -18,7 +18,7 @@ const LONGEST_PATH: usize = 4096;
 const LONGEST_NAME: usize = 200;
 
 const MAGIC: &[u8; 8] = b"flashgc\0";
-/// The moment of a hint that names none.
+/// The number that stands for no moment in a hint.
 const NO_MOMENT: u64 = u64::MAX;
 
 /// Pages that follow one another.
@@ -30,7 +30,7 @@ pub struct Pages {
     pub count: u64,
 }
 
-/// The stream of a file, whose writes come without one.
+/// The stream for the writes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStream {
     /// The number of the file's inode.
@@ -53,18 +53,19 @@ pub enum Request {
     Moment,
     /// Notes that the host will write these pages soon.
     Hint {
-        /// The moment from which the hint holds; `None` is the moment when the drive executes it.
+        /// The moment at which the host gave the hint; `None` is the moment at which the drive
+        /// executes it.
         moment: Option<u64>,
         /// The pages that the hint names.
         pages: Vec<Pages>,
     },
     /// Takes hints on these pages back.
     Cancel(Vec<Pages>),
-    /// Asks how many of these pages have data, and how many are hinted.
+    /// Asks how many of these pages have data, and how many have a hint.
     Hinted(Vec<Pages>),
     /// Discards pages.
     Trim(Vec<Pages>),
-    /// Makes durable what was answered before.
+    /// Makes all earlier answered commands durable.
     Flush,
     /// Asks for the drive's state.
     Stat,
@@ -72,24 +73,24 @@ pub enum Request {
     Blocks,
     /// Records the drive's requests into a file; `None` ends the recording.
     Record(Option<PathBuf>),
-    /// Ends the phase that goes on and begins one with this name.
+    /// Ends the present phase and begins one with this name.
     Mark(String),
-    /// Says which streams the files on the drive's block device have.
+    /// Sets the streams of files on the drive's block device.
     Files {
-        /// The number that the kernel has in events for the block device.
+        /// The kernel's number of the block device.
         device: u64,
         /// The files.
         files: Vec<FileStream>,
     },
     /// Sets a fault.
     Inject(Fault),
-    /// Takes a fault away; `None` takes all away.
+    /// Removes a fault; `None` removes all.
     Clear(Option<u64>),
     /// Stops the drive.
     Stop,
 }
 
-/// Bytes that are no request.
+/// The error of bytes that are no request.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Malformed {
     /// No request has this kind.
@@ -108,7 +109,7 @@ pub enum Malformed {
     /// HELLO does not begin with the protocol's name.
     #[error("HELLO does not begin with `flashgc` and a zero")]
     Magic,
-    /// The path cannot be that of a file.
+    /// The path is not absolute, or has a zero byte.
     #[error("the path is not absolute, or has a zero byte")]
     Path,
     /// The body of INJECT is no fault.
@@ -232,7 +233,8 @@ fn file(bytes: &[u8; 16]) -> Option<FileStream> {
     }
 }
 
-/// Returns the fault of an INJECT. A range has its bytes, and a delay alone has a time.
+/// Returns the fault of an INJECT, or `None` if the bytes are no fault. A range has at least one
+/// byte, and only a delay has a time.
 fn fault(bytes: &[u8; 40]) -> Option<Fault> {
     let (head, numbers) = bytes.split_first_chunk::<8>()?;
     let ([next, first, count, time], []) = numbers.as_chunks::<8>() else { return None };
@@ -307,7 +309,7 @@ pub enum ControlStatus {
     Io = 6,
     /// The drive is no longer served.
     Stopped = 7,
-    /// The drive refuses the request, or whoever serves it does.
+    /// The drive or its server refuses the request.
     Refused = 8,
 }
 
@@ -332,7 +334,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(5000))]
 
-        /// Bytes are one request or none, and a request has one form.
+        /// Bytes that decode to a request are encoded to the same bytes again.
         #[test]
         fn requests_have_one_form(kind in 0..17_u16, body in vec(any::<u8>(), 0..80)) {
             let path = [b"/", body.as_slice()].concat();

@@ -1,4 +1,5 @@
-//! A connection: it reads requests, checks and executes them, and answers, one after the other.
+//! Serves a connection: reads requests, checks them, executes them and answers, one after the
+//! other.
 
 use std::io;
 use std::path::Path;
@@ -16,16 +17,17 @@ use crate::socket::Socket;
 use flashgc_device::failure::Failure;
 use flashgc_device::{Backend, PAGE};
 
-/// The most pages of one command: between two of them the drive serves other clients.
+/// The most pages of one command. Between two commands of a request the drive serves other clients.
 const STEP: u64 = 1 << 14;
-/// The bytes that a command of a step takes at most: two numbers for each page of a hint.
+/// The most bytes of memory that a command of [`STEP`] pages takes: two numbers for each page of a
+/// hint.
 const MEMORY: usize = 2 * size_of::<u64>() * STEP as usize;
 /// The longest text of an error, in characters.
 const TEXT: usize = 1024;
 
 const PAGE_BYTES: u64 = PAGE as u64;
 
-/// The drive and its keeper, with which all connections work.
+/// The drive and its keeper, shared by all connections.
 pub(super) struct Desk {
     pub(super) queue: Queue,
     pub(super) keeper: Arc<dyn Keeper>,
@@ -61,7 +63,7 @@ impl Desk {
                 }
             };
             let is_stop = request == Request::Stop;
-            // A client that is being answered keeps its place.
+            // While a client is being answered, it counts as busy and keeps its place.
             if !client.window.take(body.len()) {
                 client.window.free(body.len());
                 return Ok(());
@@ -73,7 +75,7 @@ impl Desk {
             client.window.free(body.len());
             sent?;
             if is_stop {
-                // The client has its answer before the connection is closed.
+                // The client has been answered before the server stops and closes the connection.
                 self.keeper.stop();
             }
             if !goes_on {
@@ -155,7 +157,7 @@ impl Desk {
         Ok(sums.map(u64::to_le_bytes).concat())
     }
 
-    /// Returns the ranges in bytes, cut into steps that the drive executes at once.
+    /// Returns the ranges in bytes, cut into steps of at most [`STEP`] pages.
     fn steps<'a>(
         &self,
         pages: &'a [Pages],
@@ -187,7 +189,7 @@ impl Desk {
         let (tell, outcomes) = channel();
         for command in commands {
             let tell = tell.clone();
-            // The answers are waited for below.
+            // The answers are collected below.
             self.queue.submit_reserved(MEMORY, command, move |outcome| drop(tell.send(outcome)));
         }
         drop(tell);

@@ -1,4 +1,4 @@
-//! Answers that leave late, and the thread that lets them leave.
+//! Delayed answers, and the thread that sends them when they are due.
 
 use flashgc_base::sync::lock;
 use std::collections::BTreeMap;
@@ -10,19 +10,20 @@ type Answer = Box<dyn FnOnce() + Send>;
 
 #[derive(Default)]
 struct State {
-    /// The answers by the times at which they leave, those of one time in the order in which they came.
+    /// The answers, by the time at which they are due; those of the same time in the order in which
+    /// they were added.
     waiting: BTreeMap<(Instant, u64), Answer>,
-    /// The number of answers that came.
+    /// The number of answers added so far.
     count: u64,
-    /// The number of times that all answers had to leave.
+    /// The number of times that all delayed answers were released.
     released: u64,
-    /// `true` if the thread is there.
+    /// `true` if the thread was started.
     runs: bool,
-    /// `true` if no answer waits any more.
+    /// `true` if answers are not delayed any more.
     has_ended: bool,
 }
 
-/// See the module's text.
+/// The delayed answers of a drive.
 #[derive(Default)]
 pub(super) struct Late {
     state: Mutex<State>,
@@ -30,7 +31,7 @@ pub(super) struct Late {
 }
 
 impl Late {
-    /// Starts the thread, unless it is there.
+    /// Starts the thread, if it does not run yet.
     pub(super) fn start(late: &Arc<Self>) -> io::Result<()> {
         let mut state = lock(&late.state);
         if !state.runs {
@@ -41,12 +42,13 @@ impl Late {
         Ok(())
     }
 
-    /// Returns the number of times that all answers had to leave.
+    /// Returns the number of times that all delayed answers were released.
     pub(super) fn released(&self) -> u64 {
         lock(&self.state).released
     }
 
-    /// Keeps an answer for a time, unless all had to leave since this number was theirs.
+    /// Delays an answer by `time`. It is sent at once if [`Late::released`] is not `released` any
+    /// more.
     pub(super) fn hold(&self, time: Duration, released: u64, answer: Answer) {
         let mut state = lock(&self.state);
         if !state.runs || state.has_ended || state.released != released {
@@ -60,7 +62,7 @@ impl Late {
         self.changed.notify_all();
     }
 
-    /// Lets all answers leave at once, and those of commands that are not done yet when they are.
+    /// Sends all delayed answers at once. Commands under way are then answered without their delay.
     pub(super) fn release(&self) {
         let mut state = lock(&self.state);
         state.released += 1;
@@ -69,7 +71,7 @@ impl Late {
         waiting.into_values().for_each(|answer| answer());
     }
 
-    /// Lets all answers leave, and ends the thread.
+    /// Sends all delayed answers, and ends the thread.
     pub(super) fn end(&self) {
         lock(&self.state).has_ended = true;
         self.changed.notify_all();

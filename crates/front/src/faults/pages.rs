@@ -1,4 +1,4 @@
-//! A set of pages from which pages are taken away.
+//! A set of pages, from which pages can be removed.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ impl Pages {
         ranges.iter().any(touches)
     }
 
-    /// Takes the pages of a range away.
+    /// Removes the pages of a range.
     pub(super) fn remove(&mut self, range: &Range<u64>) {
         if range.is_empty() {
             return;
@@ -38,7 +38,7 @@ impl Pages {
         drop(self.0.splice(from..from + count, left.collect::<Vec<_>>()));
     }
 
-    /// Returns the place of the first range that ends behind `page`.
+    /// Returns the index of the first range that ends behind `page`.
     fn first_behind(&self, page: u64) -> usize {
         self.0.partition_point(|held| held.end <= page)
     }
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// A set of numbers says the same.
+        /// The set agrees with a set of page numbers.
         #[test]
         fn pages_that_are_taken_away_are_gone(
             all in (0_u64..40, 0_u64..40),

@@ -4,30 +4,28 @@
 //! #include <stdint.h>
 //! #include <sys/ioctl.h>
 //!
-//! struct flashgc_hint {
-//!     uint32_t magic;   /* 0x48434746, the letters FGCH */
-//!     uint32_t cancel;  /* 0: the pages will be written soon; 1: takes that back */
-//!     uint64_t moment;  /* from which it holds; UINT64_MAX: when the drive gets to it */
-//!     uint64_t first;   /* first byte of the range */
-//!     uint64_t bytes;   /* and how many; parts of pages count as pages */
-//!     uint64_t late;    /* out: pages written since that moment, of which nothing is hinted */
-//! };
+//! struct flashgc_hint { uint32_t magic;   /* 0x48434746, the letters FGCH */ uint32_t cancel;  /*
+//! 0: the pages will be written soon; 1: takes that back */ uint64_t moment;  /* of the hint;
+//! UINT64_MAX: when the drive executes it */ uint64_t first;   /* first byte of the range */
+//! uint64_t bytes;   /* number of bytes; parts of pages count as pages */ uint64_t late;    /* out:
+//! pages written since that moment, which get no hint */ };
 //!
 //! #define FLASHGC_MOMENT _IOR(0xfc, 1, uint64_t)
 //! #define FLASHGC_HINT   _IOWR(0xfc, 2, struct flashgc_hint)
 //! ```
 //!
-//! `FLASHGC_MOMENT` gives the number of pages that the host has written. It is read before the host
-//! looks which pages are dirty; a hint that gives it says nothing of pages written since.
+//! `FLASHGC_MOMENT` returns the number of pages that the host has written. A host reads it first,
+//! and then finds out which pages are dirty. A hint with this moment does not concern pages written
+//! since.
 //!
 //! | error | why |
 //! |---|---|
 //! | `ENOTTY` | another number |
-//! | `EINVAL` | another magic, `cancel` is neither 0 nor 1, a range that is not on the drive, a moment that has not come |
+//! | `EINVAL` | another magic, `cancel` not 0 or 1, a range beyond the drive, a future moment |
 //! | `ENODEV` | the drive is no longer served |
 //!
-//! A loop device passes no `ioctl` on to its file: who has a file system there sends hints to the
-//! control socket, [`crate::control`].
+//! A loop device passes no `ioctl` on to its file. For a file system on a loop device, hints are
+//! sent to the control socket, [`crate::control`].
 
 use fuser::{Errno, ReplyIoctl};
 
@@ -42,15 +40,16 @@ pub const MOMENT: u32 = number(READ, 1, size_of::<u64>());
 /// `FLASHGC_HINT`.
 pub const HINT: u32 = number(READ | WRITE, 2, size_of::<Hint>());
 
-/// `struct flashgc_hint`; see the module's text.
+/// `struct flashgc_hint` of C.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hint {
     /// [`MAGIC`].
     pub magic: u32,
-    /// 1 takes hints back, 0 gives one.
+    /// 1 takes hints back, 0 gives a hint.
     pub cancel: u32,
-    /// The moment from which the hint holds; `u64::MAX` is the moment when the drive executes it.
+    /// The moment at which the host gave the hint; `u64::MAX` is the moment at which the drive
+    /// executes it.
     pub moment: u64,
     /// The first byte of the range.
     pub first: u64,
@@ -110,7 +109,7 @@ pub(super) fn answer(queue: &Queue, number: u32, given: &[u8], reply: ReplyIoctl
             Ok(answer) => answer.pages(),
             Err(failure) => return reply.error(errno(&failure)),
         };
-        // Both structures end with the number.
+        // Both structures end with this number.
         out.truncate(out.len().saturating_sub(size_of::<u64>()));
         out.extend(pages.to_ne_bytes());
         reply.ioctl(0, &out);

@@ -1,14 +1,14 @@
-//! A mount with one file, `disk`, whose bytes are the drive's. A loop device on it carries a file
-//! system.
+//! A FUSE mount with one file, `disk`, whose bytes are those of the drive. A loop device on this
+//! file can carry a file system.
 //!
-//! Reads and writes bypass the page cache, so what one host writes every other one reads at once.
-//! `fsync` is the drive's flush, punching a hole discards, `FALLOC_FL_ZERO_RANGE` writes zeros. The
-//! file's size is fixed: truncating it is refused, as are modes, owners and times. A shared mapping is
-//! refused by the kernel. `SEEK_DATA` and `SEEK_HOLE` tell pages with data from those without, and
-//! hints come by [`ioctl`].
+//! Reads and writes bypass the page cache, so that every host reads at once what another one has
+//! written. `fsync` is the drive's flush, punching a hole discards, `FALLOC_FL_ZERO_RANGE` writes
+//! zeros. The file's size is fixed: truncating it is refused, as are modes, owners and times. A
+//! shared mapping is refused by the kernel. `SEEK_DATA` and `SEEK_HOLE` find pages with and without
+//! data, and hosts give hints by [`ioctl`].
 //!
-//! The mount's thread parses requests and executes them while the drive is idle; whichever thread
-//! executes a request answers the kernel itself.
+//! The mount's thread parses requests, and executes them itself if the drive is idle. The thread
+//! that executes a request also answers the kernel.
 
 pub mod ioctl;
 
@@ -39,29 +39,31 @@ use flashgc_device::failure::Failure;
 /// The name of the file.
 pub const NAME: &str = "disk";
 
-// The numbers of `lseek`.
+// The values of `whence` of `lseek`.
 const SEEK_DATA: i32 = 3;
 const SEEK_HOLE: i32 = 4;
 
 const ROOT: INodeNo = INodeNo::ROOT;
 const DISK: INodeNo = INodeNo(2);
-/// The time for which the kernel may keep what it was told: nothing about the files changes.
+/// The time for which the kernel may cache names and attributes: they never change.
 const FOR_EVER: Duration = Duration::from_secs(1 << 30);
 /// The largest request of the kernel, in bytes.
 const LARGEST: u32 = 1 << 20;
-/// The bytes that a request takes at most: whole pages of a read that begins and ends within pages.
+/// The most bytes of memory that a request takes: a read that begins and ends within pages reads
+/// these whole.
 const REQUEST: usize = LARGEST as usize + 2 * PAGE;
-/// The most requests that the kernel has under way in the background, as all of a loop device's are.
+/// The most requests that the kernel has under way in the background. All requests of a loop device
+/// are in the background.
 const BACKGROUND: u16 = 256;
 
-/// A mount that root has made, and that nobody serves yet. Its server does not need root any more.
+/// A mount that root has made and that is not served yet. Its server need not be root.
 pub struct Prepared {
     folder: PathBuf,
     device: OwnedFd,
 }
 
 impl Prepared {
-    /// Mounts in `folder`, for root alone. Requests wait for [`Mount::serve`].
+    /// Mounts in `folder`; only root has access. Requests wait for [`Mount::serve`].
     ///
     /// # Errors
     /// No such folder, no `/dev/fuse`, no right to mount.
@@ -78,11 +80,11 @@ impl Prepared {
     }
 }
 
-/// A mounted drive. Dropped, it is unmounted as soon as nobody uses it any more.
+/// A mounted drive. When it is dropped, it is unmounted as soon as it is no longer in use.
 pub struct Mount {
     folder: PathBuf,
     session: Option<BackgroundSession>,
-    /// `true` if somebody else made the mount, and ends it.
+    /// `true` if root made the mount and will unmount it.
     is_lent: bool,
     _mounted: Mounted,
 }
@@ -123,7 +125,8 @@ impl Mount {
         let Prepared { folder, device } = prepared;
         let mounted = queue.faults().mounted();
         let files = Files { queue, mounted: SystemTime::now(), owner: (0, 0) };
-        // The kernel lets root alone in; here its requests come from another user than the server's.
+        // The kernel admits only root, which is another user than the server's: the check of the
+        // user is off here.
         let session =
             Session::from_fd(files, device, SessionACL::All, Config::default())?.spawn()?;
         Ok(Self { folder, session: Some(session), is_lent: true, _mounted: mounted })
@@ -137,20 +140,20 @@ impl Mount {
     /// Unmounts the drive.
     ///
     /// # Errors
-    /// Someone still uses the file (`EBUSY`), a loop device for example; it stays mounted.
+    /// The file is still in use (`EBUSY`), for example by a loop device. It stays mounted.
     pub fn unmount(&mut self) -> io::Result<()> {
         if self.session.is_none() {
             return Ok(());
         }
         if self.is_lent {
-            // Its thread ends with the mount.
+            // The thread of the session ends when root unmounts.
             self.session = None;
             return Ok(());
         }
         let detached = detach(&self.folder, false)?;
         match self.session.take() {
             Some(session) if detached => session.join(),
-            // Whoever unmounted it by hand may have left files open: nobody waits for them.
+            // If it was unmounted by hand, files may still be open: do not wait for them.
             _ => Ok(()),
         }
     }
@@ -164,8 +167,8 @@ impl Drop for Mount {
     }
 }
 
-/// Unmounts a folder; with `lazy`, as soon as nobody uses it. A user without the right to do so asks
-/// FUSE's helper. Returns `false` if the folder was not mounted.
+/// Unmounts a folder; with `lazy`, as soon as it is no longer in use. Without the right to unmount,
+/// it runs FUSE's helper program. Returns `false` if the folder was not mounted.
 fn detach(folder: &Path, lazy: bool) -> io::Result<bool> {
     let flags = if lazy { UnmountFlags::DETACH } else { UnmountFlags::empty() };
     match rustix::mount::unmount(folder, flags) {
@@ -186,7 +189,7 @@ fn detach(folder: &Path, lazy: bool) -> io::Result<bool> {
 struct Files {
     queue: Queue,
     mounted: SystemTime,
-    /// User and group whose files these are.
+    /// The user and the group that own the files.
     owner: (u32, u32),
 }
 
@@ -234,7 +237,7 @@ pub(super) fn errno(failure: &Failure) -> Errno {
         Failure::OutOfRange { .. } | Failure::Refused(_) => Errno::EINVAL,
         Failure::ReadOnly(_) => Errno::EROFS,
         Failure::NoSpace(_) => Errno::ENOSPC,
-        // A mount without an answer would hang.
+        // Without an answer the mount would hang.
         Failure::Io(_) | Failure::Unanswered => Errno::EIO,
         Failure::Stopped => Errno::ENODEV,
     }
@@ -242,7 +245,7 @@ pub(super) fn errno(failure: &Failure) -> Errno {
 
 impl Filesystem for Files {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // A kernel without it sends the requests of a loop device one by one.
+        // A kernel without this ability sends the requests of a loop device one by one.
         let _ = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
         let _ = config.set_max_write(LARGEST);
         let _ = config.set_max_background(BACKGROUND);
@@ -356,13 +359,14 @@ impl Filesystem for Files {
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        // As on a block device, a write is cut at the end and fails behind it.
+        // As on a block device, a write is cut off at the end of the file, and fails behind the
+        // end.
         let data = &data[..self.within(at, data.len() as u64) as usize];
         if data.is_empty() {
             return reply.error(Errno::ENOSPC);
         }
         let written = data.len() as u32;
-        // O_SYNC has the bit of O_DSYNC.
+        // O_SYNC includes the bit of O_DSYNC.
         let fua = flags.0 & rustix::fs::OFlags::DSYNC.bits() as i32 != 0;
         let write = Command::Write { at, data: data.to_vec(), fua, streams: vec![] };
         self.queue.submit_reserved(REQUEST, write, move |outcome| match outcome {
@@ -406,7 +410,7 @@ impl Filesystem for Files {
         self.change(Command::Zero { at, bytes: within, keep, fua: false }, reply);
     }
 
-    /// Finds the next data or hole. The kernel asks for nothing else.
+    /// Finds the next data or hole. The kernel passes on no other `whence`.
     fn lseek(
         &self,
         _: &Request,
@@ -433,7 +437,7 @@ impl Filesystem for Files {
                 Err(failure) => return reply.error(errno(failure)),
             };
             match first.map(|first| if first.data == data { at } else { at + first.bytes }) {
-                // Behind the last byte is a hole, and no data.
+                // The end of the file counts as a hole, so there are no more data before it.
                 Some(end) if end == size && data => reply.error(Errno::ENXIO),
                 Some(offset) => reply.offset(offset as i64),
                 None => reply.error(Errno::EIO),

@@ -8,13 +8,13 @@ use crate::meter::{Latencies, LatencyKind, histogram, latencies};
 /// The delay from which on an answer is late, in nanoseconds of the drive's time.
 pub const LATE: u64 = 50_000;
 
-/// The share of late answers above which the figures are no measurement of the drive.
+/// The share of late answers above which the figures are not valid.
 pub const MOST_LATE: f64 = 0.001;
 
 /// The delays of answers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lateness {
-    /// The number of answers that left, without those to requests that take the drive no time.
+    /// The number of answers sent, without those to requests that take the drive no time.
     pub answers: u64,
     /// The number of these answers that were late by more than [`LATE`].
     pub late: u64,
@@ -39,22 +39,23 @@ pub struct Paced {
     pub is_valid: bool,
     /// The latencies from arrival to the time at which the answer was due, by kind of request.
     pub simulated: [Latencies; 4],
-    /// The latencies from arrival to the time at which the answer left, by kind of request.
+    /// The latencies from arrival to the time at which the answer was sent, by kind of request.
     pub measured: [Latencies; 4],
     /// The work of the simulated drive.
     pub work: Work,
-    /// `true` if the thread that sends the answers runs before all ordinary threads.
+    /// `true` if the thread that sends the answers has a real-time priority.
     pub comes_first: bool,
 }
 
-/// An answer that left.
+/// An answer that was sent.
 pub(super) struct Left {
     pub kind: LatencyKind,
     pub arrived_ns: u64,
-    /// The time at which it was due; `None` if the request took the simulated drive no time.
+    /// The time at which the answer was due, in nanoseconds; `None` if the request took the
+    /// simulated drive no time.
     pub due_ns: Option<u64>,
     pub at_ns: u64,
-    /// `true` if it waited for its data, `false` if it waited for the clock.
+    /// `true` if the answer waited for its data, `false` if it waited for its time.
     pub for_data: bool,
 }
 
@@ -112,8 +113,8 @@ impl Tally {
         self.marked.each_ref().map(latencies)
     }
 
-    /// Sets a mark. Returns the latencies since the one before. The first mark also forgets the latencies
-    /// until then, and not how late answers were.
+    /// Sets a mark. Returns the latencies since the mark before. The first mark also resets all
+    /// latencies so far, but not the counts of late answers.
     pub(super) fn mark(&mut self, is_first: bool) -> [Latencies; 4] {
         let before = self.since_mark();
         self.marked.iter_mut().for_each(Histogram::reset);
@@ -195,7 +196,7 @@ mod tests {
         tally.left(left(LatencyKind::Read, Some(100_000), 9_000_000));
         assert_eq!(count(tally.mark(true)), 1);
         assert_eq!(count(paced(&tally).measured), 0);
-        // How late answers were stays.
+        // The count of late answers stays.
         assert_eq!(paced(&tally).lateness.late, 1);
         (0..3).for_each(|_| tally.left(left(LatencyKind::Read, Some(100_000), 100_000)));
         assert_eq!(count(tally.mark(false)), 3);

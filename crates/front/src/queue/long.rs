@@ -1,5 +1,5 @@
-//! Commands with one answer to their host, and long commands: the drive's thread executes a slice at a time, and serves
-//! all others between two slices.
+//! Groups of commands with one answer to their host; and long commands, of which the drive's thread
+//! executes a slice at a time, with other commands between two slices.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use crate::pace::Pace;
 use crate::window::Window;
 use flashgc_base::sync::lock;
 
-/// Commands that are one to their host: it has its answer when the last one is done.
+/// Commands that are one command to their host. The host is answered when the last one is done.
 pub(super) struct Several {
     pub(super) left: AtomicUsize,
     pub(super) failed: Mutex<Option<Failure>>,
@@ -43,7 +43,7 @@ pub(super) struct Long {
     pub(super) waiting: Vec<Caller>,
     /// `true` once the first slice of the first command is done.
     pub(super) is_begun: bool,
-    /// The pages for which the hints of the first command came too late.
+    /// The number of pages for which the hints of the first command came too late.
     pub(super) late: u64,
     pub(super) client: Option<Arc<Window>>,
 }
