@@ -1,4 +1,4 @@
-//! The address of an NBD server, TCP or a Unix socket, as it is typed and shown.
+//! The address of an NBD server, TCP or a Unix socket: read from text, and shown as a URI.
 
 use std::fmt;
 use std::io;
@@ -18,7 +18,7 @@ pub enum NbdAddress {
 }
 
 impl NbdAddress {
-    /// Returns the addresses that the host's name stands for; none for a Unix socket.
+    /// Returns the IP addresses of the host's name; none for a Unix socket.
     pub(super) fn resolved(&self) -> io::Result<Vec<SocketAddr>> {
         match self {
             Self::Tcp(address) => Ok(address.to_socket_addrs()?.collect()),
@@ -26,10 +26,10 @@ impl NbdAddress {
         }
     }
 
-    /// Returns `true` if only this machine reaches a server there.
+    /// Returns `true` if only this machine can reach a server at this address.
     ///
     /// # Errors
-    /// A name that stands for nothing.
+    /// A name without an IP address.
     pub fn is_local(&self) -> io::Result<bool> {
         Ok(self.resolved()?.iter().all(|address| address.ip().to_canonical().is_loopback()))
     }

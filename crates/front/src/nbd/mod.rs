@@ -1,13 +1,13 @@
 //! A server of the NBD protocol: fixed newstyle negotiation, structured replies, block status.
 //!
 //! Each connection has a thread that reads requests ([`transmission`]) and one that writes replies
-//! ([`replies`]), so a client that does not read its replies holds up nobody else. A flush covers what
-//! was completed on every connection, which is what `CAN_MULTI_CONN` promises. [`Limits`] bound what
-//! clients take; there is no authentication and no encryption.
+//! ([`replies`]), so a client that does not read its replies delays no other client. A flush covers
+//! the commands completed on every connection, as `CAN_MULTI_CONN` promises. [`Limits`] bound the
+//! resources that clients use; there is no authentication and no encryption.
 //!
 //! A structured reply to a read names holes instead of sending their zeros.
 //!
-//! It refuses TLS, extended headers, resize, fast zero, and meta contexts other than
+//! The server refuses TLS, extended headers, resize, fast zero, and meta contexts other than
 //! `base:allocation`.
 //!
 //! # Source
@@ -33,7 +33,7 @@ pub use address::{NbdAddress, NbdAddressError};
 /// The drive as clients see it.
 #[derive(Clone, Debug, Default)]
 pub struct NbdExport {
-    /// The name of the export; clients that name none are given this one too.
+    /// The name of the export. Clients that name no export get this one, too.
     pub name: String,
     /// A description for people.
     pub description: String,
@@ -41,15 +41,15 @@ pub struct NbdExport {
     pub read_only: bool,
 }
 
-/// A server with its threads. Dropped, it stops as [`NbdServer::stop`] does.
+/// A server with its threads. When it is dropped, it stops as [`NbdServer::stop`] does.
 pub struct NbdServer {
     address: NbdAddress,
     clients: Clients,
 }
 
 impl NbdServer {
-    /// Listens at `address` and serves the drive of `queue` to all who connect. A Unix socket is for
-    /// its owner alone.
+    /// Listens at `address` and serves the drive of `queue` to all who connect. Only its owner may
+    /// use a Unix socket.
     ///
     /// # Errors
     /// The address is in use or not one of this machine.
@@ -68,7 +68,7 @@ impl NbdServer {
         }
     }
 
-    /// Serves as [`NbdServer::start`] does, with a listener that is there already, and these limits.
+    /// Serves as [`NbdServer::start`] does, with an existing listener, and with these limits.
     ///
     /// # Errors
     /// No thread can be started.
@@ -87,12 +87,13 @@ impl NbdServer {
         Ok(Self { address, clients })
     }
 
-    /// Returns the address at which it listens. For TCP port 0 it has the port that the system chose.
+    /// Returns the address at which the server listens. For TCP port 0 it has the port that the
+    /// system chose.
     pub fn address(&self) -> &NbdAddress {
         &self.address
     }
 
-    /// Returns a look at the connections.
+    /// Returns a view of the connections.
     pub fn seen(&self) -> Seen {
         self.clients.seen()
     }
@@ -104,7 +105,7 @@ impl NbdServer {
     }
 }
 
-/// Serves one client until it goes.
+/// Serves one client until it disconnects.
 fn serve(client: &Connection, queue: &Queue, export: &NbdExport) -> io::Result<()> {
     let limits = client.window.limits();
     let deadline = Instant::now() + limits.negotiation;

@@ -1,6 +1,6 @@
 //! The negotiation between client and server, before the first request.
 //!
-//! It is unbuffered, so that not a byte of the first request is lost.
+//! Its reads are unbuffered, so that no byte of the first request is lost.
 
 use std::io::{self, Read, Write};
 use std::time::Instant;
@@ -117,7 +117,7 @@ impl Negotiation<'_> {
         Ok(false)
     }
 
-    /// Answers the oldest way to begin, whose only error is to close the connection.
+    /// Answers the old option EXPORT_NAME, to which the only error is to close the connection.
     fn export_name(&mut self, name: &[u8], no_zeroes: bool) -> io::Result<Option<Agreed>> {
         if !self.known(name) {
             return Err(garbage("no such export"));
@@ -161,7 +161,7 @@ impl Negotiation<'_> {
     fn contexts(&mut self, number: u32, data: &[u8]) -> io::Result<()> {
         let set = number == option::SET_META_CONTEXT;
         if set {
-            // A request that fails takes back what an earlier one chose.
+            // A request that fails also cancels the choice of an earlier one.
             self.agreed.allocation = false;
         }
         if !self.agreed.structured {
@@ -173,7 +173,8 @@ impl Negotiation<'_> {
         if !self.known(name) {
             return self.reply(number, reply::ERR_UNKNOWN, b"there is no export of this name");
         }
-        // To list, no query asks for all, and `base:` for all of this name space.
+        // In a LIST, no query at all asks for every context, and `base:` for every context of this
+        // name space.
         let all = !set && (queries.is_empty() || queries.contains(&&b"base:"[..]));
         if all || queries.contains(&allocation::NAME) {
             let id = if set { allocation::ID } else { 0 };
@@ -219,7 +220,7 @@ fn take_name<'a>(data: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(name)
 }
 
-/// Parses the options `INFO` and `GO`: a name, and the pieces of information that are asked for.
+/// Parses the options `INFO` and `GO`. Returns the name, and the requested pieces of information.
 fn parse_go(mut data: &[u8]) -> Option<(&[u8], Vec<u16>)> {
     let name = take_name(&mut data)?;
     let count = wire::read_u16(&mut data).ok()?;
@@ -230,7 +231,7 @@ fn parse_go(mut data: &[u8]) -> Option<(&[u8], Vec<u16>)> {
     Some((name, pieces.collect()))
 }
 
-/// Parses the options of meta contexts: a name, and the queries.
+/// Parses the options of meta contexts. Returns the name, and the queries.
 fn parse_contexts(mut data: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
     let name = take_name(&mut data)?;
     let count = wire::read_u32(&mut data).ok()?;

@@ -10,19 +10,19 @@ use crate::socket::Socket;
 use crate::window::Window;
 use flashgc_device::bytes::Extent;
 
-/// A reply on its way.
+/// A reply to write.
 pub struct NbdReply {
-    /// The client's name for the request.
+    /// The client's number of the request.
     pub cookie: u64,
-    /// The first byte that was asked for.
+    /// The first byte of the request's range.
     pub at: u64,
-    /// The answer, or the number of an error with a line on it; `None` if the client gets no answer.
+    /// The answer, or the number of an error and a message; `None` if the client gets no answer.
     pub outcome: Option<Result<Answer, (u32, String)>>,
-    /// The bytes that go back to the window when the reply is written.
+    /// The number of bytes to give back to the window when the reply is written.
     pub cost: usize,
 }
 
-/// Writes replies until nobody is left to send one.
+/// Writes replies until all senders are dropped.
 pub fn write(socket: &Socket, replies: &Receiver<NbdReply>, window: &Window, structured: bool) {
     let encode = |out: &mut _, reply: &NbdReply| encode(out, reply, structured);
     clients::reply(socket, window, replies, encode, |reply| window.free(reply.cost));

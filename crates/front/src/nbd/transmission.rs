@@ -1,4 +1,4 @@
-//! The transmission: requests are read, checked and put on the drive's queue.
+//! The transmission phase: reads requests, checks them and submits them to the drive's queue.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::mpsc::{Sender, channel};
@@ -14,9 +14,10 @@ use crate::queue::Queue;
 use crate::socket::Requests;
 use flashgc_device::failure::Failure;
 
-/// Extents in the answer to one block status request; the client asks again from where they end.
+/// The most extents in the answer to one block status request. The client asks again from their end
+/// on.
 const EXTENTS: usize = 1024;
-/// The bytes that a request takes beside its data.
+/// The bytes of memory that a request takes besides its data.
 const OVERHEAD: usize = 4096;
 /// The longest text of an error, in characters.
 const TEXT: usize = 1024;
@@ -42,7 +43,7 @@ pub fn serve(
     std::thread::scope(|scope| {
         let write = move || replies::write(socket, &queued, window, agreed.structured);
         std::thread::Builder::new().name("nbd-replies".into()).spawn_scoped(scope, write)?;
-        // The thread of replies ends when the last of them is written.
+        // The thread that writes replies ends when the last one is written.
         read(client, queue, export, agreed, replies)
     })
 }
@@ -71,7 +72,7 @@ fn read(
             window.free(cost);
             return Ok(());
         }
-        // The wait for room was not the client's time.
+        // The client's time begins now: the wait for room before does not count.
         input.get_mut().set_within(true);
         let payload = request.payload(&mut input).inspect_err(|_| window.free(cost))?;
         input.get_mut().set_within(false);
@@ -106,8 +107,8 @@ impl Request {
         })
     }
 
-    /// Returns the bytes that the request and its reply take while they are under way: those of the command that it
-    /// becomes, which has no data yet.
+    /// Returns the bytes of memory that the request and its reply take while they are under way.
+    /// The data of a write have not been read yet.
     fn cost(&self) -> usize {
         let (at, bytes) = (self.at, self.bytes as usize);
         OVERHEAD
@@ -142,7 +143,7 @@ impl Request {
         agreed: Agreed,
         size: u64,
     ) -> Result<Option<Command>, (u32, &'static str)> {
-        // FUA may be with every command; one that changes nothing has nothing to make durable.
+        // FUA is allowed with every command. It has no effect on commands that change nothing.
         let allowed = flag::FUA
             | match self.kind {
                 command::READ if agreed.structured => flag::DF,
@@ -163,7 +164,7 @@ impl Request {
             command::READ | command::WRITE if self.bytes > LARGEST => {
                 return Err((error::EINVAL, "reads and writes have at most 32 MiB"));
             }
-            // The reply to a read with DF may not be cut, and so has no place for holes.
+            // The reply to a read with DF must be one chunk, so it cannot name holes.
             command::READ if agreed.structured && self.flags & flag::DF == 0 => {
                 Command::ReadSparse { at, bytes: self.bytes as usize }
             }
@@ -187,7 +188,7 @@ impl Request {
                 let is_single = self.flags & flag::REQ_ONE != 0;
                 Command::Extents { at, bytes, most: if is_single { 1 } else { EXTENTS } }
             }
-            // The drive has no cache to fill.
+            // The drive has no read cache to fill.
             command::CACHE if at.checked_add(bytes).is_some_and(|end| end <= size) => {
                 return Ok(None);
             }

@@ -1,4 +1,4 @@
-//! The numbers of the protocol, and reading and writing them. All are big endian.
+//! The numbers of the protocol, and functions to read them. All numbers are big endian.
 
 use std::io::{self, Read};
 
@@ -12,7 +12,7 @@ pub const REQUEST: u32 = 0x2560_9513;
 pub const SIMPLE_REPLY: u32 = 0x6744_6698;
 pub const STRUCTURED_REPLY: u32 = 0x668e_33ef;
 
-/// Handshake flags, of the server and of the client alike.
+/// Handshake flags. Server and client use the same ones.
 pub mod handshake {
     pub const FIXED_NEWSTYLE: u16 = 1;
     pub const NO_ZEROES: u16 = 2;
@@ -42,7 +42,7 @@ pub mod reply {
     pub const ERR_TOO_BIG: u32 = 0x8000_0009;
 }
 
-/// Pieces of information on an export.
+/// Types of information on an export.
 pub mod info {
     pub const EXPORT: u16 = 0;
     pub const NAME: u16 = 1;
@@ -50,7 +50,7 @@ pub mod info {
     pub const BLOCK_SIZE: u16 = 3;
 }
 
-/// The abilities of an export.
+/// Transmission flags: the abilities of an export.
 pub mod transmission {
     pub const HAS_FLAGS: u16 = 1 << 0;
     pub const READ_ONLY: u16 = 1 << 1;

@@ -1,4 +1,4 @@
-//! The address of a target of NVMe/TCP, as it is typed and shown.
+//! The address of an NVMe/TCP target: read from text, and shown.
 
 use std::fmt;
 use std::io;
@@ -19,15 +19,15 @@ pub struct NvmeAddress {
 }
 
 impl NvmeAddress {
-    /// Returns the addresses that the host's name stands for.
+    /// Returns the IP addresses of the host's name.
     pub(super) fn resolved(&self) -> io::Result<Vec<SocketAddr>> {
         Ok(self.host.to_socket_addrs()?.collect())
     }
 
-    /// Returns `true` if only this machine reaches a target there.
+    /// Returns `true` if only this machine can reach a target at this address.
     ///
     /// # Errors
-    /// A name that stands for nothing.
+    /// A name without an IP address.
     pub fn is_local(&self) -> io::Result<bool> {
         Ok(self.resolved()?.iter().all(|address| address.ip().to_canonical().is_loopback()))
     }
@@ -36,10 +36,10 @@ impl NvmeAddress {
 /// The error of a text that is no address.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum NvmeAddressError {
-    /// It has no host or no port.
+    /// The text has no host or no port.
     #[error("`{0}` is no address; hint: HOST:PORT (127.0.0.1:4420)")]
     Address(String),
-    /// It asks for other blocks.
+    /// The text asks for an unsupported block size.
     #[error(
         "`{0}` names no size of a block; hint: HOST:PORT,block=512, or HOST:PORT for 4096 bytes"
     )]

@@ -21,15 +21,15 @@ use crate::command::Command;
 
 /// The answer to a command of the admin queue.
 pub enum Outcome {
-    /// It is done, with this result.
+    /// The command is done, with this result.
     Done(u64),
-    /// It is done, with these data and this result.
+    /// The command is done, with these data and this result.
     Data(Vec<u8>, u64),
-    /// It is answered later.
+    /// The command is answered later.
     Later,
 }
 
-/// Returns the data that a command moves.
+/// Returns how many bytes of data a command moves.
 pub fn need(entry: &Entry) -> Result<Need, Status> {
     let feature = entry.dword(10) as u8;
     Ok(match entry.opcode {
@@ -40,7 +40,7 @@ pub fn need(entry: &Entry) -> Result<Need, Status> {
         opcode::SET_FEATURES if feature == feature::TIMESTAMP => {
             Need { taken: 8, ..Need::default() }
         }
-        // The name of a host comes with its data, and is refused with them.
+        // The feature Host Identifier has data. It is refused after they were read.
         opcode::SET_FEATURES if feature == feature::HOST => {
             let long = entry.dword(11) & 1 != 0;
             Need { taken: if long { 16 } else { 8 }, ..Need::default() }
@@ -64,7 +64,7 @@ pub fn need(entry: &Entry) -> Result<Need, Status> {
     })
 }
 
-/// Returns the data of an answer of `last` + 1 dwords.
+/// Returns the need of a command whose answer has `last` + 1 dwords of data.
 fn given(last: u64) -> Result<Need, Status> {
     match usize::try_from((last + 1) * 4) {
         Ok(given) if given <= LARGEST => Ok(Need { given, ..Need::default() }),
@@ -72,7 +72,7 @@ fn given(last: u64) -> Result<Need, Status> {
     }
 }
 
-/// Executes a command with the data that it takes.
+/// Executes a command. `data` are its data from the host.
 pub fn execute(link: &Arc<Link>, entry: &Entry, data: &[u8]) -> Result<Outcome, Status> {
     let controller = &link.controller;
     match entry.opcode {
@@ -99,7 +99,7 @@ pub fn execute(link: &Arc<Link>, entry: &Entry, data: &[u8]) -> Result<Outcome, 
         }
         opcode::ABORT if controller.kind == ControllerKind::Drive => {
             let (queue, cid) = (entry.dword(10) as u16, (entry.dword(10) >> 16) as u16);
-            // All other commands are executed soon: bit 0 says that this one was not aborted.
+            // All other commands end soon anyway, and are not aborted: bit 0 of the result says so.
             let is_aborted = queue == 0 && controller.abort_event(cid.into());
             Ok(Outcome::Done(u64::from(!is_aborted)))
         }
@@ -107,7 +107,7 @@ pub fn execute(link: &Arc<Link>, entry: &Entry, data: &[u8]) -> Result<Outcome, 
     }
 }
 
-/// Returns the flexible data placement of a drive's controller.
+/// Returns the flexible data placement of the drive; `None` for a discovery controller.
 fn fdp(link: &Link) -> Option<&Fdp> {
     link.subsystem.fdp.as_ref().filter(|_| link.controller.kind == ControllerKind::Drive)
 }
@@ -187,7 +187,7 @@ fn log(link: &Link, entry: &Entry) -> Result<Vec<u8>, Status> {
     Ok(part)
 }
 
-/// The values of a feature that a host may ask for.
+/// The kinds of values of a feature that a host may ask for (SEL).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Select {
     Current,
@@ -262,7 +262,8 @@ fn get_feature(link: &Link, entry: &Entry) -> Result<Outcome, Status> {
             let bytes = need(entry)?.given;
             return Ok(Outcome::Data(controller.host.id[..bytes].to_vec(), 0));
         }
-        // Thresholds of heat: the upper one of the drive as a whole; the lower one is 0.
+        // There is one temperature threshold, the upper one of the whole drive. All others read as
+        // 0.
         feature::TEMPERATURE if entry.dword(11) >> 16 & 0x3f != 0 => 0,
         _ if is_current => {
             let number = controller.features(|features| features.number(id));
@@ -290,7 +291,7 @@ fn set_feature(link: &Link, entry: &Entry, data: &[u8]) -> Result<u64, Status> {
             let is_on = value & 1 != 0;
             subsystem.write_cache.store(is_on, Ordering::Relaxed);
             if !is_on {
-                // Writes that were answered before are durable now, too.
+                // Earlier answered writes become durable, too.
                 let flushed = subsystem.queue.call(Command::Flush);
                 flushed.map_err(|failure| blocks::status(&failure, Status::INTERNAL))?;
             }
@@ -315,5 +316,5 @@ fn set_feature(link: &Link, entry: &Entry, data: &[u8]) -> Result<u64, Status> {
     }
 }
 
-/// The size of a page must be what [`super::LARGEST_SHIFT`] counts in.
+/// [`super::LARGEST_SHIFT`] is the logarithm of a number of pages of 4096 bytes.
 const _: () = assert!(PAGE == 4096);

@@ -1,4 +1,4 @@
-//! The commands of the NVM command set, as commands of the drive.
+//! Executes the commands of the NVM command set as commands of the drive.
 //!
 //! # Source
 //! NVM Command Set Specification 1.0, section 3.2.
@@ -16,7 +16,7 @@ use flashgc_device::PAGE;
 
 /// The bit of dword 12 with which Write Zeroes discards (DEAC).
 const DISCARD: u32 = 1 << 25;
-/// Checks a command as far as that needs no data. Returns the data that it moves.
+/// Checks a command as far as possible without its data. Returns how many bytes of data it moves.
 pub fn need(subsystem: &Subsystem, entry: &Entry) -> Result<Need, Status> {
     let nothing = Need::default();
     let code = entry.opcode;
@@ -64,18 +64,19 @@ pub fn need(subsystem: &Subsystem, entry: &Entry) -> Result<Need, Status> {
         return Err(Status::INVALID_FIELD);
     }
     Ok(match code {
-        // Blocks that begin or end within a page are read with the whole page.
+        // If the blocks begin or end within a page, the whole page is read.
         opcode::WRITE => Need { taken: bytes, ..nothing },
         opcode::COMPARE => Need { taken: bytes, held: bytes + PAGE, ..nothing },
         opcode::VERIFY => Need { held: bytes + PAGE, ..nothing },
         opcode::READ => Need { given: bytes, held: PAGE, ..nothing },
-        // Zeros of a handle are data.
+        // Zeros with a placement handle are written as data.
         opcode::WRITE_ZEROES if is_placed && !may_be_large => Need { held: bytes, ..nothing },
         _ => nothing,
     })
 }
 
-/// Executes a command that was checked, with the data that it takes. `cost` goes back with the answer.
+/// Executes a checked command. `data` are its data from the host. `cost` bytes are given back to
+/// the window with the answer.
 pub fn execute(link: &Arc<Link>, entry: Entry, data: Vec<u8>, cost: usize) {
     let Link { subsystem, .. } = &**link;
     match entry.opcode {

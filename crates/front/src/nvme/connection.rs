@@ -1,8 +1,8 @@
-//! A connection that is a queue: commands are read, checked, given their data and executed.
+//! A connection that is a queue: reads commands and their data, checks them and executes them.
 //!
-//! Data of a command are in its own PDU, or the controller asks for them (R2T). It asks only for as much as its
-//! window has room for. Commands that need more wait, and so does the reading only while no data are on their way:
-//! otherwise they could not come.
+//! The data of a command are in its own PDU, or the controller asks the host for them (R2T). It
+//! asks only if the window has room. Other commands wait. The reader itself may wait for room only
+//! while no requested data are on their way, since it must read these.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};
@@ -19,14 +19,14 @@ use super::{commands, fabrics as fabric};
 use crate::socket::Requests;
 use crate::window::Window;
 
-/// The bytes that a command takes beside its data.
+/// The bytes of memory that a command takes besides its data.
 const OVERHEAD: usize = 4096;
-/// The time for which a host was not waited for that is worth a note.
+/// The shortest wait for room that is subtracted from the time of the host.
 const NOTED: Duration = Duration::from_millis(10);
 
-/// The side of a connection from which a host's PDUs come.
+/// The reader of a host's PDUs.
 pub trait Input: BufRead {
-    /// Notes the time since which the host owes the server bytes; `None` if it owes none.
+    /// Sets the time since which the host has to send bytes; `None` if it may be silent.
     fn owes(&mut self, since: Option<Instant>);
 }
 
@@ -44,7 +44,7 @@ impl Input for &[u8] {
 struct Waiting {
     entry: Entry,
     need: Need,
-    /// The data that came with it.
+    /// The data that came in the command's own PDU.
     data: Vec<u8>,
 }
 
@@ -54,22 +54,22 @@ struct Coming {
     data: Vec<u8>,
     got: usize,
     cost: usize,
-    /// `false` once a digest was wrong.
+    /// `true` while all digests of the data were right.
     is_whole: bool,
-    /// The time of the last data, or of the request for them.
+    /// The time at which the last data arrived, or at which they were asked for.
     since: Instant,
 }
 
-/// See the module's text.
+/// The reader of one queue's commands.
 pub struct Reader<'a, I> {
     input: I,
     link: Arc<Link>,
     window: &'a Window,
     most: Most,
     waiting: VecDeque<Waiting>,
-    /// The transfers, by their tags.
+    /// The transfers of data, by their tags.
     coming: Vec<Option<Coming>>,
-    /// The number of transfers.
+    /// The number of transfers under way.
     transfers: usize,
 }
 
@@ -83,7 +83,7 @@ impl<'a, I: Input> Reader<'a, I> {
     /// Executes commands until the host disconnects.
     pub fn run(&mut self) -> Result<(), End> {
         let ended = self.read();
-        // What does not come any more needs no room.
+        // Data that have not arrived will not arrive any more, so their room is given back.
         self.coming.drain(..).flatten().for_each(|coming| self.window.free(coming.cost));
         ended
     }
@@ -105,7 +105,7 @@ impl<'a, I: Input> Reader<'a, I> {
                     let is_whole = pdu::receive_data(&mut self.input, &mut data, terms)?;
                     self.link.controller.hear();
                     if !self.link.line.asked() {
-                        // The host sends more commands than its queue has entries.
+                        // The host has sent more commands than its queue has entries.
                         return Err(End::Fatal(Fatal::Sequence, entry.as_bytes().to_vec()));
                     }
                     if !self.command(entry, data, is_whole)? {
@@ -119,7 +119,7 @@ impl<'a, I: Input> Reader<'a, I> {
         }
     }
 
-    /// Returns the time since which the host owes data that it was asked for.
+    /// Returns the earliest time since which the host has owed data that it was asked for.
     fn owed_since(&self) -> Option<Instant> {
         match self.transfers {
             0 => None,
@@ -127,7 +127,7 @@ impl<'a, I: Input> Reader<'a, I> {
         }
     }
 
-    /// Takes a command. Returns `false` if the host disconnects with it.
+    /// Handles a command. Returns `false` if the command disconnects the queue.
     fn command(&mut self, entry: Entry, data: Vec<u8>, is_whole: bool) -> Result<bool, End> {
         let need = match is_whole {
             true => self.check(&entry, data.len()),
@@ -152,10 +152,11 @@ impl<'a, I: Input> Reader<'a, I> {
         }
     }
 
-    /// Checks a command that came with `bytes` of data. Returns the data that it moves.
+    /// Checks a command with `bytes` bytes of data in its own PDU. Returns how many bytes of data
+    /// it moves.
     fn check(&self, entry: &Entry, bytes: usize) -> Result<Need, Status> {
         let Link { subsystem, controller, line, .. } = &*self.link;
-        // Neither fused commands nor lists of pages exist here.
+        // Fused commands and PRP lists are not supported.
         if entry.flags != 1 << 6 {
             return Err(Status::INVALID_FIELD);
         }
@@ -182,8 +183,8 @@ impl<'a, I: Input> Reader<'a, I> {
         }
     }
 
-    /// Executes commands that wait, or asks for their data, as far as the window has room. Returns `false` if the host
-    /// is gone.
+    /// Executes waiting commands, or asks for their data, while the window has room. Returns
+    /// `false` if the host is gone.
     fn go_on(&mut self) -> bool {
         let began = Instant::now();
         let mut is_here = true;
@@ -206,7 +207,7 @@ impl<'a, I: Input> Reader<'a, I> {
                 self.execute(entry, data, cost);
             }
         }
-        // The wait for the drive was not the host's time.
+        // The time waited here does not count as time of the host.
         let waited = began.elapsed();
         if waited > NOTED {
             self.coming.iter_mut().flatten().for_each(|coming| coming.since += waited);
@@ -226,7 +227,7 @@ impl<'a, I: Input> Reader<'a, I> {
         self.link.send(Reply::Grant { cid: entry.cid, tag: tag as u16, bytes: bytes as u32 });
     }
 
-    /// Takes the data of a PDU.
+    /// Handles a PDU with data of a command.
     fn data(&mut self, transfer: &Transfer) -> Result<(), End> {
         let fatal = |fatal| Err(End::Fatal(fatal, transfer.as_bytes().to_vec()));
         let tag = usize::from(transfer.tag.get());
@@ -254,7 +255,8 @@ impl<'a, I: Input> Reader<'a, I> {
         {
             self.transfers -= 1;
             match is_whole {
-                // A controller that has ended executes nothing more: its host may write the same blocks elsewhere.
+                // After its end a controller executes no more commands: the host may have sent them
+                // again on another connection.
                 _ if self.window.is_gone() => self.link.done(&entry, Err(Status::ABORTED), cost),
                 true => self.execute(entry, data, cost),
                 false => self.link.done(&entry, Err(Status::TRANSPORT), cost),
@@ -275,7 +277,7 @@ impl<'a, I: Input> Reader<'a, I> {
             Ok(Outcome::Data(data, result)) => {
                 link.send(Reply::Data { cid: entry.cid, data, result, cost });
             }
-            // It holds no room while it waits.
+            // A request for an event takes no room while it waits.
             Ok(Outcome::Later) => self.window.free(cost),
             Err(status) => link.done(&entry, Err(status), cost),
         }

@@ -1,4 +1,4 @@
-//! A controller: the state that the queues of one host share.
+//! A controller: the state that all queues of one host share.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -19,13 +19,13 @@ use flashgc_base::sync::lock;
 /// Kinds of controllers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControllerKind {
-    /// The drive.
+    /// A controller of the drive.
     Drive,
-    /// The list of what can be connected to.
+    /// A discovery controller, which lists the drive and its address.
     Discovery,
 }
 
-/// A host: its name and its number.
+/// A host: its NVMe qualified name, and its identifier.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Host {
     pub name: String,
@@ -33,7 +33,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// Returns a number that no other host has, whenever it connects.
+    /// Returns a number of the host, a hash of name and identifier. It is the same at each
+    /// connection.
     pub fn number(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.hash(&mut hasher);
@@ -44,7 +45,7 @@ impl Host {
 /// The function that answers an Asynchronous Event Request.
 type Tell = Box<dyn FnOnce(Result<u32, Status>) + Send>;
 
-/// See the module's text.
+/// A controller.
 pub struct Controller {
     pub id: u16,
     pub kind: ControllerKind,
@@ -56,26 +57,26 @@ pub struct Controller {
 }
 
 struct State {
-    /// The property CC.
+    /// The property CC (controller configuration).
     config: u32,
-    /// The field SHST of the property CSTS.
+    /// The field SHST (shutdown status) of the property CSTS.
     shutdown: u32,
-    /// The time without a command after which the host is gone; `None` for none.
+    /// The time without a command after which the host counts as gone; `None` for no limit.
     keep_alive: Option<Duration>,
     features: Features,
     /// The queues that are connected, with the windows of their connections.
     queues: Vec<(u16, Weak<Window>)>,
-    /// The requests for events that wait.
+    /// The Asynchronous Event Requests that wait.
     events: Vec<(U16, Tell)>,
-    /// An event that no request waited for.
+    /// An event for which no request waited.
     event: Option<u32>,
-    /// `true` if the health event was told, and its log not read since.
+    /// `true` if the health event was reported, and the host has not read its log since.
     is_masked: bool,
     errors: VecDeque<ErrorEntry>,
     error_count: u64,
 }
 
-/// Places of properties.
+/// Offsets of properties, in bytes.
 mod property {
     pub const CAPABILITIES: u32 = 0x00;
     pub const VERSION: u32 = 0x08;
@@ -85,23 +86,23 @@ mod property {
     pub const TIMEOUTS: u32 = 0x68;
 }
 
-/// The consequence of a property that was set.
+/// The consequence of setting a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// None beyond the property.
+    /// No further consequence.
     None,
-    /// The host shuts the drive down: what it wrote must be durable.
+    /// The host shuts the drive down: all its writes must become durable.
     Shutdown,
 }
 
-/// The longest time from the making of a controller until its first queue.
+/// The longest time that a new controller may be without a queue.
 const CONNECTING: Duration = Duration::from_secs(10);
 
 /// The bit of CC that enables a controller.
 const ENABLE: u32 = 1;
 /// The bits of CC that ask for a shutdown.
 const SHUTDOWN: u32 = 3 << 14;
-/// SHST: the shutdown goes on, and is complete.
+/// Values of SHST: the shutdown is under way, and it is complete.
 const GOES_ON: u32 = 1 << 2;
 const COMPLETE: u32 = 2 << 2;
 
@@ -128,14 +129,15 @@ impl Controller {
         self.heard.store(self.began.elapsed().as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// Returns `true` if the host has sent nothing for the time that it promised.
+    /// Returns `true` if the host has sent no command for longer than its keep alive time.
     pub fn is_lost(&self) -> bool {
         let silent = self.began.elapsed().as_millis() as u64;
         let silent = silent.saturating_sub(self.heard.load(Ordering::Relaxed));
         lock(&self.state).keep_alive.is_some_and(|most| u128::from(silent) > most.as_millis())
     }
 
-    /// Connects a queue. Returns `false` if there is one of this number, or one of I/O before the controller is ready.
+    /// Connects a queue. Returns `false` if the number is in use, or for an I/O queue before the
+    /// controller is ready.
     pub fn join(&self, queue: u16, window: &Arc<Window>) -> bool {
         let mut state = lock(&self.state);
         state.queues.retain(|(_, window)| window.strong_count() > 0);
@@ -148,13 +150,14 @@ impl Controller {
         true
     }
 
-    /// Returns the time since one of its queues was last used, with the queue's rank, if the controller may go to another
-    /// host. A controller without queues goes first.
+    /// Returns the least rank and time of [`Window::useless`] over all queues; `None` if one of
+    /// them is in use, so that the controller stays. A controller without queues has the highest
+    /// rank, so that it is removed first.
     pub fn useless(&self) -> Option<(u8, Duration)> {
         let queues = lock(&self.state).queues.clone();
         let windows = queues.iter().filter_map(|(_, window)| window.upgrade());
         let age = self.began.elapsed();
-        // A host that is just connecting has no queue yet.
+        // A host that is just connecting has no queue yet, so a new controller stays.
         let mut least = (age >= CONNECTING).then_some((u8::MAX, age));
         for window in windows {
             let useless = window.useless()?;
@@ -168,7 +171,7 @@ impl Controller {
         lock(&self.state).queues.retain(|(id, _)| *id != queue);
     }
 
-    /// Returns the queues in their order, each with the number of its commands under way.
+    /// Returns the numbers of the queues in order, each with its number of commands under way.
     pub fn queues(&self) -> Vec<(u16, usize)> {
         let all = lock(&self.state).queues.clone();
         let here = all.iter().filter_map(|(id, window)| Some((*id, window.upgrade()?.requests())));
@@ -189,12 +192,12 @@ impl Controller {
         windows.iter().filter_map(|(_, window)| window.upgrade()).for_each(|window| window.end());
     }
 
-    /// Returns `true` if commands of I/O are executed.
+    /// Returns `true` if I/O commands are executed.
     pub fn is_ready(&self) -> bool {
         lock(&self.state).is_ready()
     }
 
-    /// Returns the value of a property of `bytes` bytes.
+    /// Returns the value of the property of `bytes` bytes at offset `place`.
     pub fn property(&self, place: u32, bytes: u32) -> Result<u64, Status> {
         let state = lock(&self.state);
         match (place, bytes) {
@@ -208,7 +211,7 @@ impl Controller {
         }
     }
 
-    /// Sets a property of 4 bytes.
+    /// Sets the property of `bytes` bytes at offset `place`; only 4 bytes are supported.
     pub fn set_property(&self, place: u32, bytes: u32, value: u32) -> Result<Change, Status> {
         match (place, bytes) {
             (property::CONFIGURATION, 4) => self.configure(value),
@@ -224,7 +227,8 @@ impl Controller {
             let (sets, size, arbitration) = (value >> 4 & 7, value >> 7 & 15, value >> 11 & 7);
             let entries = (value >> 16 & 15, value >> 20 & 15);
             let fits = matches!(sets, 0 | 6) && size == 0 && arbitration == 0;
-            // A discovery controller has no queues of I/O, and the sizes of their entries do not count.
+            // A discovery controller has no I/O queues, so the sizes of their entries do not
+            // matter.
             if !fits || (self.kind == ControllerKind::Drive && entries != (6, 4)) {
                 return Err(Status::INVALID_FIELD);
             }
@@ -246,7 +250,7 @@ impl Controller {
         Ok(Change::None)
     }
 
-    /// Notes that all that the host wrote before its shutdown is durable.
+    /// Notes that the shutdown is complete: all writes of the host are durable.
     pub fn is_shut_down(&self) {
         lock(&self.state).shutdown = COMPLETE;
     }
@@ -266,7 +270,7 @@ impl Controller {
         lock(&self.state).keep_alive = rounded(time);
     }
 
-    /// Lets a request for an event wait, or answers it.
+    /// Keeps a request for an event until there is one, or answers it at once.
     pub fn await_event(
         &self,
         cid: U16,
@@ -285,7 +289,7 @@ impl Controller {
         Ok(())
     }
 
-    /// Takes a request for an event back. Returns `true` if it waited.
+    /// Aborts a request for an event. Returns `true` if it was waiting.
     pub fn abort_event(&self, cid: U16) -> bool {
         let mut state = lock(&self.state);
         let Some(place) = state.events.iter().position(|(command, _)| *command == cid) else {
@@ -297,15 +301,17 @@ impl Controller {
         true
     }
 
-    /// Forgets all requests for events, without an answer: the host is gone.
+    /// Drops all requests for events without an answer, since the host is gone.
     pub fn forget_events(&self) {
         let events = std::mem::take(&mut lock(&self.state).events);
         drop(events);
     }
 
-    /// Tells the host that the drive has become read-only, if it asked for that and does not know it yet.
+    /// Reports to the host that the drive has become read-only, if the host wants this event and
+    /// was not told yet.
     pub fn warn(&self) {
-        /// A SMART event: the reliability of the drive; the log with more.
+        /// A SMART event about the reliability of the drive, and the number of the log with the
+        /// details.
         const READ_ONLY: u32 = 1 | (page::HEALTH as u32) << 16;
         let mut state = lock(&self.state);
         let wanted = state.features.number(feature::EVENTS).unwrap_or_default() & 1 << 3 != 0;
@@ -321,7 +327,7 @@ impl Controller {
         tell(Ok(READ_ONLY));
     }
 
-    /// Notes that the host has read the log of an event, so that the next such event is told.
+    /// Notes that the host has read the log of the event, so that the next such event is reported.
     pub fn unmask(&self) {
         lock(&self.state).is_masked = false;
     }
@@ -348,7 +354,7 @@ impl Controller {
         state.errors.push_front(error);
     }
 
-    /// Returns the errors, the latest first, and the number of all since the host connected.
+    /// Returns the errors, the latest first, and the number of all errors since the host connected.
     pub fn errors(&self) -> (Vec<ErrorEntry>, u64) {
         let state = lock(&self.state);
         (state.errors.iter().copied().collect(), state.error_count)
@@ -361,7 +367,7 @@ impl State {
     }
 }
 
-/// Returns a time of the keep alive timer in milliseconds, rounded up to its unit of a second.
+/// Converts a keep alive time in milliseconds, rounded up to a whole second; `None` for 0.
 fn rounded(time: u32) -> Option<Duration> {
     (time > 0).then(|| Duration::from_secs(time.div_ceil(1000).into()))
 }

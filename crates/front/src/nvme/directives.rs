@@ -1,4 +1,4 @@
-//! Directives: which types there are, and which are enabled.
+//! The commands Directive Receive and Directive Send, which list and switch directives.
 //!
 //! # Source
 //! NVM Express Base Specification 2.1, directives.
@@ -7,15 +7,16 @@ use super::NAMESPACE;
 use super::fdp::DIRECTIVE;
 use super::structures::{Entry, Status};
 
-/// The bytes of the parameters of directives.
+/// The size of the parameters of directives in bytes.
 const BYTES: usize = 4096;
-/// The type of the directive that tells of the others.
+/// The type of the directive Identify, which lists the other directives.
 const IDENTIFY: u8 = 0;
-/// The only operation of that directive, of Directive Receive and of Directive Send: the parameters, and the
-/// switch.
+/// The only operation of this directive: to return the parameters for Directive Receive, to switch
+/// a directive on or off for Directive Send.
 const OPERATION: u8 = 1;
 
-/// Returns the answer to a Directive Receive: the types that there are, that are enabled, and that stay so.
+/// Returns the answer to a Directive Receive: the types that are supported, that are enabled, and
+/// that stay enabled.
 pub fn receive(entry: &Entry) -> Result<Vec<u8>, Status> {
     of_identify(entry)?;
     let types = 1 << IDENTIFY | 1 << DIRECTIVE;
@@ -26,14 +27,15 @@ pub fn receive(entry: &Entry) -> Result<Vec<u8>, Status> {
     Ok(data)
 }
 
-/// Executes a Directive Send. Data placement is enabled, as the drive was made so, and stays it.
+/// Executes a Directive Send. Data placement is always enabled on this drive: only to enable it
+/// succeeds.
 pub fn send(entry: &Entry) -> Result<(), Status> {
     of_identify(entry)?;
     let (is_on, kind) = (entry.dword(12) & 1 != 0, entry.dword(12) >> 8 & 0xff);
     if is_on && kind == DIRECTIVE { Ok(()) } else { Err(Status::INVALID_FIELD) }
 }
 
-/// Checks that a command is one of the directive that tells of the others.
+/// Checks that a command concerns the directive Identify.
 fn of_identify(entry: &Entry) -> Result<(), Status> {
     let [operation, kind, ..] = entry.dword(11).to_le_bytes();
     if !matches!(entry.nsid.get(), NAMESPACE | u32::MAX) {

@@ -1,4 +1,5 @@
-//! The commands of Fabrics: Connect, with which a connection becomes a queue, and the properties of a controller.
+//! The Fabrics commands: Connect, which makes a connection a queue, and the commands for the
+//! properties of a controller.
 //!
 //! # Source
 //! NVM Express Base Specification 2.0, section 6.
@@ -19,7 +20,7 @@ use super::{ADMIN_CAPSULE, CAPSULE, DATA, QUEUE_ENTRIES, QUEUES};
 use crate::command::Command;
 use crate::window::Window;
 
-/// The number of a controller in a Connect that asks for a new one.
+/// The controller number in a Connect that asks for a new controller.
 const ANY: u16 = 0xffff;
 
 /// A connection that has become a queue.
@@ -28,10 +29,10 @@ pub struct Joined {
     pub line: Line,
 }
 
-/// The status of a Connect that fails, with its result: the place of the parameter.
+/// The status of a Connect that fails, with its result: the offset of the wrong parameter.
 type Refusal = (Status, u64);
 
-/// Lets a connection become a queue. Returns `None` if the host was refused.
+/// Makes a connection a queue. Returns `None` if the host was refused.
 ///
 /// # Errors
 /// The host is gone, or does not speak the protocol.
@@ -78,12 +79,12 @@ pub fn connect<S: Read + Write>(
     Ok(joined.ok())
 }
 
-/// Returns the refusal of a parameter at this place of the command.
+/// Returns the refusal of the parameter at this offset in the command.
 fn in_command(place: u64) -> Refusal {
     (Status::CONNECT_PARAMETER, place)
 }
 
-/// Returns the refusal of a parameter at this place of the data.
+/// Returns the refusal of the parameter at this offset in the data.
 fn in_data(place: u64) -> Refusal {
     (Status::CONNECT_PARAMETER, place | 1 << 16)
 }
@@ -157,18 +158,19 @@ fn join(
     Ok(Joined { controller, line })
 }
 
-/// Returns the text of a field that a zero ends; `None` if nothing ends it, or it is empty.
+/// Returns the text of a field that ends with a zero byte; `None` if there is no zero or the text
+/// is empty.
 fn text(field: &[u8]) -> Option<String> {
     let end = field.iter().position(|byte| *byte == 0).filter(|end| *end > 0)?;
     String::from_utf8(field[..end].to_vec()).ok()
 }
 
-/// Returns the most data in the PDUs of a queue.
+/// Returns the most bytes of data in each PDU of a queue.
 pub fn most(queue: u16) -> Most {
     Most { capsule: if queue == 0 { ADMIN_CAPSULE } else { CAPSULE }, data: DATA }
 }
 
-/// Executes a command of Fabrics, after Connect. Returns its result.
+/// Executes a Fabrics command after Connect. Returns its result.
 pub fn execute(link: &Arc<Link>, entry: &Entry) -> Result<u64, Status> {
     let (bytes, place) = (if entry.dword(10) & 7 == 1 { 8 } else { 4 }, entry.dword(11));
     let is_admin = link.line.queue == 0;
@@ -178,12 +180,12 @@ pub fn execute(link: &Arc<Link>, entry: &Entry) -> Result<u64, Status> {
             let change = link.controller.set_property(place, bytes, entry.dword(12))?;
             if change == Change::Shutdown {
                 let controller = Arc::clone(&link.controller);
-                // A drive that cannot make it durable has told its hosts so with their flushes.
+                // If this flush fails, the host's own flushes have failed as well, so it knows.
                 link.queue.submit(Command::Flush, move |_| controller.is_shut_down());
             }
             Ok(0)
         }
-        // It is for queues of I/O: the caller closes the connection.
+        // Disconnect is only for I/O queues. The caller then closes the connection.
         fabrics::DISCONNECT if is_admin => Err(Status::CONNECT_QUEUE),
         fabrics::DISCONNECT if entry.dword(10) as u16 != 0 => Err(Status::CONNECT_FORMAT),
         fabrics::DISCONNECT => Ok(0),

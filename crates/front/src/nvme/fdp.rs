@@ -1,8 +1,10 @@
-//! Flexible data placement (FDP): the handles of a drive, the meaning of placement identifiers, and events.
+//! Flexible data placement (FDP): the placement handles of a drive, the placement identifiers, and
+//! the events.
 //!
-//! Endurance group 1 has one configuration: that with which the drive was made. It is one reclaim group, so no
-//! bit of a placement identifier names a group, and all of them are the number of a handle in the list of the
-//! namespace. That list has all handles in their order. A reclaim unit is a block.
+//! Endurance group 1 has one configuration, with which the drive was made. It has one reclaim
+//! group, so no bits of a placement identifier name a group: the identifier is the number of a
+//! handle in the list of the namespace. That list has all handles in order. A reclaim unit is one
+//! block.
 //!
 //! # Source
 //! NVM Express Base Specification 2.1, flexible data placement.
@@ -19,11 +21,12 @@ use flashgc_base::sync::lock;
 
 /// The only endurance group.
 pub const GROUP: u32 = 1;
-/// The most events of each kind that are kept: with the head of the log they are 4096 bytes.
+/// The most host events, and the most drive events, that are kept. With the head of the log they
+/// take 4096 bytes.
 pub const EVENTS: usize = 63;
-/// The type of the directive that names a placement identifier.
+/// The type of the directive Data Placement, which names a placement identifier.
 pub const DIRECTIVE: u32 = 2;
-/// A stream without a handle: there are fewer handles.
+/// A stream that has no handle, since there are fewer handles.
 const INVALID: StreamId = NO_STREAM - 1;
 
 /// The handles of a drive that takes the streams of writes.
@@ -31,56 +34,57 @@ const INVALID: StreamId = NO_STREAM - 1;
 pub struct Handles {
     /// The number of handles.
     pub count: u16,
-    /// The number below which handles are persistently isolated; the others are initially isolated.
+    /// Handles with a smaller number than this are persistently isolated; the others are initially
+    /// isolated.
     pub persistent: u16,
 }
 
-/// The events that come: their types.
+/// The types of events.
 pub mod kind {
-    /// A host asked for another unit before the one of its handle was full.
+    /// A host changed the reclaim unit of a handle before it was full.
     pub const NOT_FULL: u8 = 0x00;
     /// A write named a handle that does not exist.
     pub const INVALID: u8 = 0x03;
-    /// The drive moved data out of a unit.
+    /// The drive moved data out of a reclaim unit.
     pub const MOVED: u8 = 0x80;
     pub const ALL: [u8; 3] = [NOT_FULL, INVALID, MOVED];
 }
 
-/// The counts of a drive that say how much it moved.
+/// How much data a drive has moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// The units that had data when they were collected.
+    /// The number of reclaim units that had valid data when they were collected.
     pub units: u64,
-    /// The logical blocks that were copied.
+    /// The number of logical blocks copied.
     pub blocks: u64,
 }
 
-/// See the module's text.
+/// The state of flexible data placement.
 pub struct Fdp {
     pub handles: Handles,
     state: Mutex<State>,
 }
 
 struct State {
-    /// The events that a host causes, and those of the drive: the oldest first.
+    /// The events caused by hosts, and the events of the drive, the oldest first.
     host: VecDeque<Event>,
     drive: VecDeque<Event>,
-    /// For each handle and each of the types of [`kind::ALL`], `true` if such events are kept.
+    /// For each handle and each type of [`kind::ALL`], `true` if such events are kept.
     kept: Vec<[bool; kind::ALL.len()]>,
-    /// The counts up to which the drive's events are known.
+    /// The counts for which events were already noted.
     moved: Moved,
 }
 
 impl Fdp {
-    /// Returns the state of a drive that has moved so much until now.
+    /// Returns the state of a drive that has moved `moved` so far.
     pub fn new(handles: Handles, moved: Moved) -> Self {
         let kept = vec![[true; kind::ALL.len()]; handles.count.into()];
         let (host, drive) = Default::default();
         Self { handles, state: Mutex::new(State { host, drive, kept, moved }) }
     }
 
-    /// Returns the stream of a write with this placement identifier. One that names no handle is an event; the
-    /// write goes to handle 0.
+    /// Returns the stream of a write with this placement identifier. If the identifier names no
+    /// handle, it notes an event, and the write goes to handle 0.
     pub fn stream(&self, identifier: u16, now: [u8; 8]) -> StreamId {
         if identifier < self.handles.count {
             return identifier as StreamId;
@@ -90,19 +94,20 @@ impl Fdp {
         INVALID
     }
 
-    /// Returns the handles that placement identifiers name, or `None` if one of them names none.
+    /// Returns the handles that placement identifiers name, or `None` if an identifier names no
+    /// handle.
     pub fn named(&self, identifiers: &[u16]) -> Option<Vec<StreamId>> {
         let handle =
             |&identifier: &u16| (identifier < self.handles.count).then_some(identifier as StreamId);
         identifiers.iter().map(handle).collect()
     }
 
-    /// Notes that a handle has left its unit before that was full.
+    /// Notes that a handle left its reclaim unit before the unit was full.
     pub fn left(&self, handle: StreamId, now: [u8; 8]) {
         self.note(kind::NOT_FULL, handle.into(), handle, now);
     }
 
-    /// Notes an event of a host, if such events of its handle are kept.
+    /// Notes a host event, if events of this type are kept for the handle.
     fn note(&self, kind: u8, identifier: u16, handle: StreamId, time: [u8; 8]) {
         let mut state = lock(&self.state);
         let kept = state.kept.get(usize::from(handle));
@@ -111,7 +116,7 @@ impl Fdp {
         }
         let event = Event {
             kind,
-            // The identifier, the namespace and the place are valid.
+            // The fields identifier, namespace and location are valid.
             flags: 0b111,
             identifier: identifier.into(),
             time,
@@ -122,8 +127,9 @@ impl Fdp {
         keep(&mut state.host, event);
     }
 
-    /// Notes what the drive has moved until now: an event for each unit. It knows neither which handles the
-    /// data are of nor how many were in each unit, so every event has their mean.
+    /// Notes how much the drive has moved so far, with an event for each reclaim unit. The counts
+    /// do not say how many blocks were in each unit or to which handle they belong, so every event
+    /// has the mean number.
     pub fn look(&self, moved: Moved, now: [u8; 8]) {
         let mut state = lock(&self.state);
         let units = moved.units.saturating_sub(state.moved.units);
@@ -140,22 +146,22 @@ impl Fdp {
         }
     }
 
-    /// Returns the events that hosts caused, or those of the drive: the oldest first.
+    /// Returns the host events, or the drive events, the oldest first.
     pub fn events(&self, of_host: bool) -> Vec<Event> {
         let state = lock(&self.state);
         let events = if of_host { &state.host } else { &state.drive };
         events.iter().copied().collect()
     }
 
-    /// Returns the types of events, each with `true` if those of a handle are kept; `None` without such a
-    /// handle.
+    /// Returns the types of events, each with `true` if such events of the handle are kept; `None`
+    /// if there is no such handle.
     pub fn kept(&self, handle: u16) -> Option<[(u8, bool); kind::ALL.len()]> {
         let kept = *lock(&self.state).kept.get(usize::from(handle))?;
         Some(std::array::from_fn(|place| (kind::ALL[place], kept[place])))
     }
 
-    /// Keeps events of these types of a handle from now on, or no more. Returns `false` without such a handle
-    /// or type.
+    /// Sets whether events of these types are kept for a handle from now on. Returns `false` if
+    /// there is no such handle or type.
     pub fn keep(&self, handle: u16, types: &[u8], is_kept: bool) -> bool {
         let mut state = lock(&self.state);
         let Some(kept) = state.kept.get_mut(usize::from(handle)) else { return false };
@@ -174,7 +180,7 @@ fn is_kept(kept: &[bool; kind::ALL.len()], kind: u8) -> bool {
     kind::ALL.iter().zip(kept).any(|(known, is_kept)| *known == kind && *is_kept)
 }
 
-/// Adds an event, and forgets the oldest one if there are too many.
+/// Adds an event, and drops the oldest one if there are too many.
 fn keep(events: &mut VecDeque<Event>, event: Event) {
     if events.len() == EVENTS {
         events.pop_front();

@@ -1,4 +1,4 @@
-//! Commands of flexible data placement: I/O Management, the features 1Dh and 1Eh, and its logs.
+//! The commands of flexible data placement: I/O Management, the features 1Dh and 1Eh, and the logs.
 //!
 //! # Source
 //! NVM Express Base Specification 2.1, I/O Management, features 1Dh and 1Eh, log pages 20h to 23h.
@@ -14,13 +14,14 @@ use super::{LARGEST, NAMESPACE, fdp_logs};
 use crate::health::Written;
 use flashgc_device::failure::Failure;
 
-/// Operations of I/O Management: none, and status or update of handles.
+/// Operations of I/O Management: no operation; and to read the status of handles (Receive) or to
+/// update handles (Send).
 const NOTHING: u32 = 0;
 const HANDLES: u32 = 1;
-/// The most bytes of a list of types of events.
+/// The most bytes of a list of event types.
 const LIST: usize = 256;
 
-/// Returns the data that an I/O Management moves.
+/// Returns how many bytes of data an I/O Management command moves.
 pub fn need(entry: &Entry) -> Result<Need, Status> {
     let (operation, specific) = (entry.dword(10) & 0xff, entry.dword(10) >> 16);
     match (entry.opcode, operation) {
@@ -39,7 +40,7 @@ pub fn need(entry: &Entry) -> Result<Need, Status> {
     }
 }
 
-/// Executes an I/O Management Receive for `bytes` bytes: the status of all handles.
+/// Executes an I/O Management Receive: returns `bytes` bytes of the status of all handles.
 pub fn receive(subsystem: &Subsystem, fdp: &Fdp, bytes: usize) -> Vec<u8> {
     if bytes == 0 {
         return vec![];
@@ -49,8 +50,8 @@ pub fn receive(subsystem: &Subsystem, fdp: &Fdp, bytes: usize) -> Vec<u8> {
     data
 }
 
-/// Executes an I/O Management Send with the identifiers of handles, each of which gets another unit. If one of them
-/// names no handle, none does.
+/// Executes an I/O Management Send: the handle of each placement identifier in `data` gets another
+/// reclaim unit. If an identifier names no handle, nothing is done.
 pub fn send(link: &Link, fdp: &Fdp, entry: &Entry, data: &[u8]) -> Result<u64, Status> {
     if entry.dword(10) & 0xff == NOTHING {
         return Ok(0);
@@ -59,7 +60,7 @@ pub fn send(link: &Link, fdp: &Fdp, entry: &Entry, data: &[u8]) -> Result<u64, S
     let identifiers: Vec<u16> =
         data.as_chunks().0.iter().map(|bytes| u16::from_le_bytes(*bytes)).collect();
     let handles = fdp.named(&identifiers).ok_or(Status::INVALID_FIELD)?;
-    // The simulated drive that gives the times of answers would go on in the old units.
+    // With a pace this is refused: the simulated drive would go on in the old units.
     if subsystem.queue.paced().is_some() {
         return Err(Status::INVALID_FIELD);
     }
@@ -77,7 +78,7 @@ pub fn send(link: &Link, fdp: &Fdp, entry: &Entry, data: &[u8]) -> Result<u64, S
     Ok(0)
 }
 
-/// Returns the data of a feature's command that come from the host, or that go there.
+/// Returns how many bytes of data a command for a feature moves.
 pub fn feature_need(entry: &Entry) -> Need {
     let types = usize::from((entry.dword(11) >> 16) as u8);
     if entry.opcode == opcode::GET_FEATURES {
@@ -86,10 +87,10 @@ pub fn feature_need(entry: &Entry) -> Need {
     Need { taken: entry.described(types, LIST), ..Need::default() }
 }
 
-/// Returns the value of a feature, the current or the default one, and its data.
+/// Returns the value of a feature and its data, the current ones or the defaults.
 pub fn get_feature(fdp: &Fdp, entry: &Entry, is_current: bool) -> Result<(u64, Vec<u8>), Status> {
     if entry.dword(10) as u8 == feature::FDP {
-        // The one configuration has number 0, and is enabled.
+        // The only configuration has number 0, and is enabled.
         return if entry.dword(11) & 0xffff == GROUP {
             Ok((1, vec![]))
         } else {
@@ -110,11 +111,11 @@ pub fn get_feature(fdp: &Fdp, entry: &Entry, is_current: bool) -> Result<(u64, V
     Ok((count as u64, data))
 }
 
-/// Sets a feature. The mode is that with which the drive was made.
+/// Sets a feature. FDP itself cannot be switched, as the drive was made with it.
 pub fn set_feature(fdp: &Fdp, entry: &Entry, data: &[u8]) -> Result<u64, Status> {
     if entry.dword(10) as u8 == feature::FDP {
         let is_group = entry.dword(11) & 0xffff == GROUP;
-        // It cannot change while there is a namespace.
+        // The mode cannot change while there is a namespace.
         return Err(if is_group { Status::SEQUENCE } else { Status::INVALID_FIELD });
     }
     if !matches!(entry.nsid.get(), NAMESPACE | u32::MAX) {
@@ -129,7 +130,7 @@ pub fn set_feature(fdp: &Fdp, entry: &Entry, data: &[u8]) -> Result<u64, Status>
     if is_done { Ok(0) } else { Err(Status::INVALID_FIELD) }
 }
 
-/// Returns a log.
+/// Returns the content of a log page.
 pub fn log(link: &Link, fdp: &Fdp, entry: &Entry) -> Result<Vec<u8>, Status> {
     if entry.dword(11) >> 16 != GROUP {
         return Err(Status::INVALID_FIELD);

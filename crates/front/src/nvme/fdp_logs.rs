@@ -1,5 +1,5 @@
-//! The logs and structures of flexible data placement: configurations (20h), usage of handles (21h), statistics
-//! (22h), events (23h), status of handles.
+//! The logs and structures of flexible data placement: configurations (20h), usage of handles
+//! (21h), statistics (22h), events (23h); and the status of handles.
 //!
 //! # Source
 //! NVM Express Base Specification 2.1, log pages 20h to 23h, I/O Management Receive.
@@ -21,12 +21,14 @@ pub struct ConfigurationsHead {
     pub reserved_8: [u8; 8],
 }
 
-/// A configuration. A descriptor of 4 bytes for each handle follows, which begins with its isolation.
+/// A configuration. A descriptor of 4 bytes for each handle follows; its first byte is the
+/// isolation.
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Configuration {
     pub bytes: U16,
-    /// Bits 3:0: the bits of an identifier that name a group; bit 4: a volatile write cache; bit 7: valid.
+    /// Bits 3:0: the number of identifier bits that name a group; bit 4: a volatile write cache;
+    /// bit 7: valid.
     pub attributes: u8,
     pub vendor_bytes: u8,
     pub groups: U32,
@@ -70,12 +72,13 @@ pub struct EventsHead {
 #[repr(C)]
 pub struct Event {
     pub kind: u8,
-    /// The valid fields: bit 0: the identifier; bit 1: the namespace; bit 2: group and handle.
+    /// The fields that are valid: bit 0: the identifier; bit 1: the namespace; bit 2: group and
+    /// handle.
     pub flags: u8,
     pub identifier: U16,
     pub time: [u8; 8],
     pub namespace: U32,
-    /// The data that were moved: flags, and from byte 2 on the number of logical blocks.
+    /// For data that were moved: flags, and from byte 2 on the number of logical blocks.
     pub own: [u8; 16],
     pub group: U16,
     pub handle: u8,
@@ -98,12 +101,13 @@ pub struct HandleStatus {
     pub identifier: U16,
     pub handle: U16,
     pub time_left: U32,
-    /// The room left in its unit, in logical blocks.
+    /// The room left in the handle's reclaim unit, in logical blocks.
     pub room: U64,
     pub reserved_16: [u8; 16],
 }
 
-/// Returns the log of configurations: one, with the isolation of each handle, and units of `unit` bytes.
+/// Returns the log of configurations. It has one configuration. `isolations` is `true` for each
+/// handle that is persistently isolated; `unit` is the size of a reclaim unit in bytes.
 pub fn configurations(isolations: &[bool], unit: u64) -> Vec<u8> {
     let own = size_of::<Configuration>() + isolations.len() * 4;
     let bytes = own.next_multiple_of(8);
@@ -128,7 +132,7 @@ pub fn configurations(isolations: &[bool], unit: u64) -> Vec<u8> {
     log
 }
 
-/// Returns the log of usage: the namespace has all handles.
+/// Returns the log of usage. The namespace uses all handles.
 pub fn usage(handles: u16) -> Vec<u8> {
     let head = UsageHead { handles: handles.into(), ..UsageHead::new_zeroed() };
     let mut log = head.as_bytes().to_vec();
@@ -155,7 +159,7 @@ pub fn events(events: &[Event]) -> Vec<u8> {
     [head.as_bytes(), events.as_bytes()].concat()
 }
 
-/// Returns the status of handles, each with the room left in its unit.
+/// Returns the status of handles, each with the room left in its reclaim unit, in logical blocks.
 pub fn status(rooms: &[u64]) -> Vec<u8> {
     let head = StatusHead { count: (rooms.len() as u16).into(), ..StatusHead::new_zeroed() };
     let mut all = head.as_bytes().to_vec();

@@ -1,4 +1,4 @@
-//! Features of a controller: settings that a host reads and changes.
+//! Features of a controller: settings that a host can read and change.
 //!
 //! # Source
 //! NVM Express Base Specification 2.0, section 5.27.
@@ -25,7 +25,8 @@ pub mod feature {
     pub const HOST: u8 = 0x81;
 }
 
-/// The features whose value is a number that a controller keeps: their numbers and defaults.
+/// The features that are stored as a number for each controller: the feature's identifier and its
+/// default.
 const NUMBERS: [(u8, u32); 6] = [
     (feature::ARBITRATION, 0),
     (feature::POWER, 0),
@@ -35,10 +36,11 @@ const NUMBERS: [(u8, u32); 6] = [
     (feature::EVENTS, 0),
 ];
 
-/// The settings of a controller.
+/// The values of a controller's features.
 pub struct Features {
     numbers: [u32; NUMBERS.len()],
-    /// The clock that a host has set, in milliseconds since 1970, and when it did.
+    /// The clock as a host has set it, in milliseconds since 1970, and the time at which it was
+    /// set.
     clock: Option<(u64, Instant)>,
 }
 
@@ -47,16 +49,16 @@ impl Features {
         Self { numbers: NUMBERS.map(|(_, default)| default), clock: None }
     }
 
-    /// Returns the value of a feature that is a number.
+    /// Returns the value of a feature that is stored as a number; `None` for other features.
     pub fn number(&self, id: u8) -> Option<u32> {
         Some(self.numbers[place(id)?])
     }
 
-    /// Sets a feature that is a number.
+    /// Sets a feature that is stored as a number.
     pub fn set_number(&mut self, id: u8, value: u32) -> Result<(), Status> {
         let place = place(id).ok_or(Status::INVALID_FIELD)?;
         match id {
-            // There is one power state, and no limit of the time for retries.
+            // There is only power state 0, and no time limit for retries.
             feature::POWER if value & 0x1f != 0 => Err(Status::INVALID_FIELD),
             feature::RECOVERY if value != 0 => Err(Status::NOT_CHANGEABLE),
             _ => {
@@ -66,7 +68,8 @@ impl Features {
         }
     }
 
-    /// Returns the bytes of the timestamp: 48 bits of milliseconds since 1970, and 2 if a host has set it.
+    /// Returns the bytes of the timestamp: 48 bits of milliseconds since 1970; then a byte that is
+    /// 2 if a host has set the clock.
     pub fn timestamp(&self) -> [u8; 8] {
         let (now, origin) = match self.clock {
             Some((at, since)) => (at + since.elapsed().as_millis() as u64, 1 << 1),
@@ -91,12 +94,13 @@ fn place(id: u8) -> Option<usize> {
     NUMBERS.iter().position(|(known, _)| *known == id)
 }
 
-/// Returns the default value of a feature that is a number.
+/// Returns the default of a feature that is stored as a number.
 pub fn default(id: u8) -> Option<u32> {
     Some(NUMBERS[place(id)?].1)
 }
 
-/// Returns the number of queues of I/O, less one, for submissions and for completions.
+/// Returns the value of Number of Queues: the number of I/O queues minus one, for submission and
+/// for completion queues.
 pub fn queues() -> u32 {
     let most = u32::from(QUEUES) - 1;
     most << 16 | most

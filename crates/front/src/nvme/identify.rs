@@ -1,4 +1,4 @@
-//! The data of Identify: what a controller and its namespace are.
+//! The data of Identify, which describe a controller and its namespace.
 //!
 //! # Source
 //! NVM Express Base Specification 2.0, section 5.17; NVM Command Set Specification 1.0, section 4.1.5.
@@ -13,10 +13,10 @@ use super::{
     RANGES, SOURCES, VERSION,
 };
 
-/// The bytes of every answer to Identify.
+/// The size of every answer to Identify in bytes.
 pub const BYTES: usize = 4096;
 
-/// The controller as a part of its subsystem: bytes 0 to 255.
+/// Bytes 0 to 255: the controller and its subsystem.
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct General {
@@ -27,9 +27,9 @@ pub struct General {
     pub firmware: [u8; 8],
     pub arbitration_burst: u8,
     pub ieee: [u8; 3],
-    /// Bit 1: more than one controller.
+    /// Bit 1: the subsystem can have more than one controller.
     pub sharing: u8,
-    /// The most bytes of a command: a power of two, in units of 4096.
+    /// The most bytes of a command, as the logarithm of a number of 4096-byte pages.
     pub transfer_shift: u8,
     pub controller: U16,
     pub version: U32,
@@ -42,7 +42,7 @@ pub struct General {
     pub reserved_112: [u8; 144],
 }
 
-/// Admin commands and abilities: bytes 256 to 511.
+/// Bytes 256 to 511: admin commands and abilities.
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Admin {
@@ -63,7 +63,7 @@ pub struct Admin {
     pub reserved_342: [u8; 170],
 }
 
-/// Commands of I/O: bytes 512 to 1791.
+/// Bytes 512 to 1791: I/O commands.
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Io {
@@ -74,12 +74,12 @@ pub struct Io {
     pub commands: U16,
     pub fused: U16,
     pub format: u8,
-    /// Bit 0: a volatile write cache; bits 2:1: 3 if a flush may name all namespaces.
+    /// Bit 0: there is a volatile write cache; bits 2:1: 3 if a flush may name all namespaces.
     pub write_cache: u8,
     pub atomic_write: U16,
     pub atomic_write_power: U16,
     pub reserved_530: [u8; 4],
-    /// The formats of ranges of Copy.
+    /// The supported formats of Copy's ranges, one bit each.
     pub copy_formats: U16,
     pub descriptors: U32,
     pub most_namespaces: U32,
@@ -88,11 +88,11 @@ pub struct Io {
     pub reserved_1024: [u8; 768],
 }
 
-/// The transport: bytes 1792 to 2047.
+/// Bytes 1792 to 2047: the transport.
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Fabrics {
-    /// The bytes of a command with its data in the capsule, in units of 16.
+    /// The largest command capsule with its data, in units of 16 bytes.
     pub command_capsule: U32,
     pub response_capsule: U32,
     pub data_offset: U16,
@@ -114,7 +114,7 @@ pub struct ControllerData {
     pub vendor_specific: [u8; 1024],
 }
 
-/// The most that Copy takes.
+/// The limits of Copy.
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct CopyLimits {
@@ -122,7 +122,7 @@ pub struct CopyLimits {
     pub range: U16,
     /// The most blocks of all ranges.
     pub blocks: U32,
-    /// The most ranges, less one.
+    /// The most ranges, minus one.
     pub ranges: u8,
 }
 
@@ -163,7 +163,8 @@ pub struct NamespaceData {
     pub endurance_group: U16,
     pub nguid: [u8; 16],
     pub eui64: [u8; 8],
-    /// Each format: metadata bytes, the logarithm of the block's bytes, relative performance.
+    /// For each format: the bytes of metadata (2), the logarithm of the block size in bytes (1),
+    /// the relative performance (1).
     pub block_formats: [[u8; 4]; 64],
     pub vendor_specific: [u8; 3712],
 }
@@ -209,14 +210,14 @@ pub fn controller(subsystem: &Subsystem, id: u16, kind: ControllerKind) -> Contr
         transfer_shift: LARGEST_SHIFT,
         controller: id.into(),
         version: VERSION.into(),
-        // 128-bit names of hosts; endurance groups; any command counts as a sign of life.
+        // Host identifiers of 128 bits; endurance groups; any command keeps the controller alive.
         attributes: (1 << 0 | u32::from(is_drive) << 4 | 1 << 6).into(),
         kind: if is_drive { 1 } else { 2 },
         ..General::new_zeroed()
     };
     let admin = Admin {
         event_limit: EVENTS as u8 - 1,
-        // Parts of logs; of a drive, the effects of commands.
+        // Logs can be read in parts; a drive also has the log of command effects.
         log_attributes: 1 << 2 | u8::from(is_drive) << 1,
         error_entries: super::log_pages::ERRORS as u8 - 1,
         keep_alive: 10.into(),
@@ -224,7 +225,7 @@ pub fn controller(subsystem: &Subsystem, id: u16, kind: ControllerKind) -> Contr
     };
     let io = Io {
         most_commands: ADMIN_ENTRIES.into(),
-        // Descriptors of any alignment, in a capsule by offset.
+        // SGLs are supported at any alignment, and by offset in a capsule.
         descriptors: (1 << 0 | 1 << 20).into(),
         subsystem: terminated(subsystem.name_of(kind)),
         ..Io::new_zeroed()
@@ -237,7 +238,7 @@ pub fn controller(subsystem: &Subsystem, id: u16, kind: ControllerKind) -> Contr
             data.admin.admin_commands = (1 << 5).into();
         }
         data.admin.abort_limit = 3;
-        // One slot, which cannot be written.
+        // One firmware slot, which is read-only.
         data.admin.firmware_slots = 1 << 1 | 1;
         data.admin.capacity = u128::from(subsystem.queue.size()).into();
         data.admin.endurance_groups = 1.into();
@@ -263,19 +264,19 @@ pub fn controller(subsystem: &Subsystem, id: u16, kind: ControllerKind) -> Contr
     data
 }
 
-/// Returns the data of Identify Namespace, of which `used` blocks have data.
+/// Returns the data of Identify Namespace. `used` is the number of blocks with data.
 pub fn namespace(subsystem: &Subsystem, used: u64) -> NamespaceData {
     let blocks = subsystem.blocks();
-    // Blocks of a page, less one: a page is written as a whole or not at all.
+    // The number of blocks of a page, minus one. A page is written as a whole or not at all.
     let page = subsystem.blocks_per_page() as u16 - 1;
     let mut data = NamespaceData {
         size: blocks.into(),
         capacity: blocks.into(),
         used: used.into(),
-        // Atomic writes, and best sizes of writes, of its own.
+        // The namespace has its own values for atomic writes and for preferred write sizes.
         features: 1 << 1 | 1 << 4,
         sharing: 1,
-        // Discarded blocks read as zeros, also those that Write Zeroes discards.
+        // Discarded blocks read as zeros, and Write Zeroes can discard.
         deallocate: 1 | 1 << 3,
         atomic_write: page.into(),
         atomic_write_power: page.into(),
@@ -300,7 +301,8 @@ pub fn namespace(subsystem: &Subsystem, used: u64) -> NamespaceData {
     data
 }
 
-/// Returns the answer to an Identify that needs no count of the drive; `None` for Identify Namespace.
+/// Returns the answer to an Identify that does not need the drive; `None` for Identify Namespace,
+/// which does.
 pub fn data(
     subsystem: &Subsystem,
     controller_id: u16,
@@ -339,7 +341,7 @@ pub fn data(
         }
         0x03 => {
             known()?;
-            // Type and length of each name: NGUID, UUID, command set.
+            // Each identifier has a type, a length and its bytes: NGUID, UUID, command set.
             let mut list = [[2, 16, 0, 0].as_slice(), &subsystem.uuid].concat();
             list.extend([[3, 16, 0, 0].as_slice(), &subsystem.uuid].concat());
             list.extend([4, 1, 0, 0, 0]);
@@ -382,15 +384,15 @@ pub fn data(
 
 /// The fields of an Identify.
 pub struct Identify {
-    /// The structure that is asked for (CNS).
+    /// The structure to return (CNS).
     pub structure: u8,
     pub namespace: u32,
-    /// The first controller of a list.
+    /// The number of the first controller in a list.
     pub controller: u16,
     pub command_set: u8,
 }
 
-/// Returns the list of the controllers from `first` on.
+/// Returns the list of the controllers with numbers from `first` on.
 fn controllers(subsystem: &Subsystem, first: u16) -> Vec<u8> {
     let mut ids = subsystem.controllers();
     ids.retain(|id| *id >= first);

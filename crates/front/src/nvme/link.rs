@@ -1,4 +1,4 @@
-//! A queue of a host: what its commands need until they are answered.
+//! A queue of a host, with everything that its commands need until they are answered.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,38 +17,39 @@ use crate::command::{Answer, Command};
 use crate::queue::Queue;
 use crate::window::Window;
 
-/// The terms of a queue.
+/// The properties of a queue.
 pub struct Line {
     /// The number of the queue: 0 is the admin queue.
     pub queue: u16,
-    /// The number of its entries.
+    /// The number of the queue's entries.
     pub entries: u16,
-    /// `true` if completions say how far the queue was read.
+    /// `true` if completions tell the head of the submission queue.
     pub has_flow_control: bool,
-    /// The terms of the connection.
+    /// The terms agreed on for the connection.
     pub terms: Terms,
-    /// The address of this end of the connection.
+    /// The local address of the connection.
     pub address: Option<SocketAddr>,
     /// The number of commands that are not answered.
     pub under_way: AtomicUsize,
 }
 
-/// The data that a command moves, in bytes.
+/// The memory that a command needs for data, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Need {
-    /// From the host.
+    /// Data from the host.
     pub taken: usize,
-    /// To the host.
+    /// Data to the host.
     pub given: usize,
-    /// In memory only, until the command is done.
+    /// Other memory until the command is done.
     pub held: usize,
 }
 
-/// A PDU on its way to the host.
+/// A PDU to send to the host.
 pub enum Reply {
-    /// The answer to a command; `cost` bytes go back to the window.
+    /// The answer to a command. Then `cost` bytes are given back to the window.
     Done { cid: U16, status: Status, result: u64, cost: usize },
-    /// The data of a command that has succeeded, and its result; `cost` bytes go back to the window.
+    /// The data of a command that has succeeded, and its result. Then `cost` bytes are given back
+    /// to the window.
     Data { cid: U16, data: Vec<u8>, result: u64, cost: usize },
     /// The request for the data of a command.
     Grant { cid: U16, tag: u16, bytes: u32 },
@@ -56,9 +57,9 @@ pub enum Reply {
     End(Fatal, Vec<u8>),
 }
 
-/// See the module's text.
+/// A queue of a host.
 pub struct Link {
-    /// The queue to the drive for the commands of this host's queue.
+    /// The drive's queue, which takes the commands of this host's queue.
     pub queue: Queue,
     pub subsystem: Arc<Subsystem>,
     pub controller: Arc<Controller>,
@@ -79,12 +80,12 @@ impl Link {
         Self { queue, subsystem, controller, line, replies }
     }
 
-    /// Sends a PDU. A host that is gone needs none.
+    /// Sends a PDU. If the host is gone, the PDU is dropped.
     pub fn send(&self, reply: Reply) {
         let _ = self.replies.send(reply);
     }
 
-    /// Submits a command of the drive, for a command of the host that was admitted with `cost` bytes.
+    /// Submits a command of the drive, for a host's command for which `cost` bytes were reserved.
     pub fn submit(
         &self,
         command: Command,
@@ -114,7 +115,7 @@ impl Line {
         self.under_way.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Notes a command. Returns `false` if the queue has no room for it.
+    /// Counts a command. Returns `false` if the queue has no entry for it.
     pub fn asked(&self) -> bool {
         self.under_way.fetch_add(1, Ordering::Relaxed) < usize::from(self.entries)
     }

@@ -14,27 +14,27 @@ use super::{LARGEST, RANGES, SOURCES};
 use crate::command::Command;
 use flashgc_device::PAGE;
 
-/// The bit of dword 11 with which Dataset Management discards (AD).
+/// The bit of dword 11 which says that Dataset Management discards (AD).
 const DISCARDS: u32 = 1 << 2;
-/// The bit of a range's attributes that says that it will be written soon (WP).
+/// The attribute bit of a range which says that it will be written soon (WP).
 const WRITE_SOON: u32 = 1 << 10;
 
-/// Returns the number of ranges of a command, which dword `number` has in its first byte.
+/// Returns the number of ranges of a command, from the first byte of dword `number`.
 fn count(entry: &Entry, number: usize) -> usize {
     usize::from(entry.dword(number) as u8) + 1
 }
 
-/// Returns the data that Dataset Management moves.
+/// Returns the memory that Dataset Management needs for data.
 pub fn need_of_dataset(entry: &Entry) -> Need {
     let wanted = count(entry, 10) * size_of::<Range>();
     let taken = entry.described(wanted, RANGES * size_of::<Range>());
-    // A hint holds the pages of its slice.
+    // A hint holds the list of the pages of its slice in memory.
     let hint = Command::Hint { at: 0, bytes: u64::MAX, moment: None };
     let is_hint = entry.dword(11) & DISCARDS == 0;
     Need { taken, held: if is_hint { hint.cost().memory } else { 0 }, ..Need::default() }
 }
 
-/// Returns the data that Copy moves, or the status of one that is not possible.
+/// Returns the memory that Copy needs for data, or the status if the command is not possible.
 pub fn need_of_copy(entry: &Entry) -> Result<Need, Status> {
     let (ranges, format) = (count(entry, 12), entry.dword(12) >> 8 & 15);
     if format != 0 {
@@ -45,12 +45,12 @@ pub fn need_of_copy(entry: &Entry) -> Result<Need, Status> {
     }
     let taken =
         entry.described(ranges * size_of::<CopySource>(), SOURCES * size_of::<CopySource>());
-    // The data, which are gathered range by range, and the list of the ranges.
+    // Memory for the data, which are gathered range by range, and for the list of ranges.
     let list = SOURCES * size_of::<(u64, usize)>();
     Ok(Need { taken, held: 2 * (LARGEST + ranges * PAGE) + list, ..Need::default() })
 }
 
-/// Executes Copy: the drive reads and writes, and no data pass to the host.
+/// Executes Copy: the drive reads and writes, and no data move to the host.
 pub fn copy(link: &Arc<Link>, entry: Entry, data: &[u8], cost: usize) {
     let Link { subsystem, .. } = &**link;
     let most = LARGEST as u64 >> subsystem.block_shift;
@@ -79,8 +79,8 @@ pub fn copy(link: &Arc<Link>, entry: Entry, data: &[u8], cost: usize) {
     });
 }
 
-/// Executes Dataset Management. It discards the ranges, or notes those that will be written soon: their present data
-/// will die. Other hints on access change nothing.
+/// Executes Dataset Management. It discards the ranges, or gives hints for those that will be
+/// written soon. Other attributes have no effect.
 pub fn dataset(link: &Arc<Link>, entry: Entry, data: &[u8], cost: usize) {
     let Link { subsystem, .. } = &**link;
     let ranges = <[Range]>::ref_from_bytes(data).unwrap_or_default();

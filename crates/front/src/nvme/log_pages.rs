@@ -12,11 +12,11 @@ use super::structures::{opcode, padded, terminated};
 use super::{ADMIN_ENTRIES, FIRMWARE};
 use crate::health::{Health, SPARE_THRESHOLD};
 
-/// The number of errors that a controller remembers.
+/// The number of errors that the log of a controller keeps.
 pub const ERRORS: usize = 16;
 /// The address type of TCP in the discovery log.
 const TCP: u8 = 3;
-/// The name of the log of OCP, in the order of its bytes.
+/// The GUID of the log of OCP, in the order of bytes in the log.
 const OCP: [u8; 16] = [
     0xc5, 0xaf, 0x10, 0x28, 0xea, 0xbf, 0xf2, 0xa4, 0x9c, 0x4f, 0x6f, 0x7c, 0xc9, 0x14, 0xd5, 0xaf,
 ];
@@ -35,9 +35,9 @@ pub mod page {
     pub const FDP_EVENTS: u8 = 0x23;
     pub const DISCOVERY: u8 = 0x70;
     pub const OCP: u8 = 0xc0;
-    /// The pages of a drive's controller.
+    /// The log pages of a drive's controller.
     pub const OF_DRIVE: [u8; 7] = [SUPPORTED, ERROR, HEALTH, FIRMWARE, EFFECTS, ENDURANCE, OCP];
-    /// The pages that a drive with placement handles has in addition.
+    /// The log pages that a drive with placement handles has in addition.
     pub const OF_FDP: [u8; 4] = [FDP_CONFIGURATIONS, FDP_USAGE, FDP_STATISTICS, FDP_EVENTS];
 }
 
@@ -172,14 +172,14 @@ pub struct DiscoveryEntry {
     pub specific: [u8; 256],
 }
 
-/// Returns the pages that a controller has (00h).
+/// Returns the log of supported log pages (00h).
 pub fn supported(pages: &[u8]) -> Vec<u8> {
     let mut all = [U32::ZERO; 256];
     pages.iter().for_each(|page| all[usize::from(*page)] = 1.into());
     all.as_bytes().to_vec()
 }
 
-/// Returns the SMART log (02h). No temperature is simulated: it is 0.
+/// Returns the SMART log (02h). The temperature is 0, since it is not simulated.
 pub fn health(health: &Health, errors: u64) -> Vec<u8> {
     let wide = |number: u64| U128::new(number.into());
     SmartLog {
@@ -204,7 +204,7 @@ pub fn health(health: &Health, errors: u64) -> Vec<u8> {
     .to_vec()
 }
 
-/// Returns the log of firmware (03h): the version of this program, in slot 1.
+/// Returns the firmware log (03h): slot 1 has the version of this program.
 pub fn firmware() -> Vec<u8> {
     let mut log = vec![0; 512];
     log[0] = 1;
@@ -212,8 +212,8 @@ pub fn firmware() -> Vec<u8> {
     log
 }
 
-/// Returns the commands and their effects (05h), those of flexible data placement among them if the drive has
-/// it.
+/// Returns the log of supported commands and their effects (05h). With `has_fdp` it includes the
+/// commands of flexible data placement.
 pub fn effects(has_fdp: bool) -> Vec<u8> {
     let mut effects = [U32::ZERO; 1024];
     let (admin, io) = effects.split_at_mut(256);
@@ -232,7 +232,7 @@ pub fn effects(has_fdp: bool) -> Vec<u8> {
         io[usize::from(code)] = 1.into();
     }
     for code in [opcode::WRITE, opcode::WRITE_ZEROES, opcode::DATASET, opcode::COPY] {
-        // It changes data.
+        // Supported, and the command changes data.
         io[usize::from(code)] = (1 | 1 << 1).into();
     }
     if has_fdp {
@@ -244,7 +244,8 @@ pub fn effects(has_fdp: bool) -> Vec<u8> {
     effects.as_bytes().to_vec()
 }
 
-/// Returns the log of the drive's only endurance group (09h). Its units are 10^9 bytes.
+/// Returns the log of the drive's only endurance group (09h). It counts data in units of 10^9
+/// bytes.
 pub fn endurance(health: &Health, errors: u64, size: u64) -> Vec<u8> {
     let wide = |number: u64| U128::new(number.into());
     let units = |bytes: u64| wide(bytes.div_ceil(1_000_000_000));
@@ -291,7 +292,8 @@ pub fn ocp(health: &Health, used: u64) -> Vec<u8> {
     .to_vec()
 }
 
-/// Returns the discovery log (70h): one drive, at the address at which the host has found it.
+/// Returns the discovery log (70h). It lists one drive, at the address to which the host has
+/// connected.
 pub fn discovery(subsystem: &str, address: Option<SocketAddr>) -> Vec<u8> {
     let Some(address) = address else {
         return DiscoveryHead { generation: 1.into(), ..DiscoveryHead::new_zeroed() }
@@ -303,8 +305,8 @@ pub fn discovery(subsystem: &str, address: Option<SocketAddr>) -> Vec<u8> {
     let entry = DiscoveryEntry {
         transport: TCP,
         family: if address.is_ipv4() { 1 } else { 2 },
-        // A subsystem of NVMe, which needs no flow control of queues. Programs know no word for that together with
-        // "needs no secure channel".
+        // An NVM subsystem that can disable flow control. Programs cannot show this together with
+        // "needs no secure channel", so only one of the two is set.
         kind: 2,
         requirements: 1 << 2,
         port: 1.into(),
@@ -322,7 +324,7 @@ pub fn discovery(subsystem: &str, address: Option<SocketAddr>) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// Figures that differ from each other, so that none can stand in the place of another.
+    /// All figures differ from each other, so that a swap of two is noticed.
     #[test]
     fn each_figure_is_in_its_place() {
         let figures = Health {

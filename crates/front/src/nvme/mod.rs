@@ -1,13 +1,14 @@
 //! A target of NVMe over TCP: the drive as a controller with one namespace, and a discovery controller.
 //!
-//! Each connection is a queue of a host: a thread reads commands ([`connection`]), and one writes answers
-//! ([`replies`]). The queues of one host share a [`controller`], which ends with its admin queue or when the host
-//! breaks its promise to be heard of in time (keep alive). A flush covers what was completed on every queue.
-//! [`Limits`] bound what hosts take; there is no authentication and no encryption.
+//! Each connection is a queue of a host: a thread reads commands ([`connection`]), and one writes
+//! answers ([`replies`]). The queues of one host share a [`controller`]. It ends with its admin
+//! queue, or if the host sends nothing for the keep alive time. A flush covers the commands
+//! completed on every queue. [`Limits`] bound the resources that hosts use; there is no
+//! authentication and no encryption.
 //!
-//! A drive that takes the streams of writes has flexible data placement ([`fdp`]).
+//! A drive that takes streams from the host has flexible data placement ([`fdp`]).
 //!
-//! Not here: reservations, several namespaces, protection information, fused commands, TLS.
+//! Not supported: reservations, several namespaces, protection information, fused commands, TLS.
 //!
 //! # Source
 //! NVM Express Base Specification 2.0, NVM Command Set Specification 1.0, TCP Transport Specification 1.0.
@@ -61,40 +62,41 @@ const DISCOVERY: &str = "nqn.2014-08.org.nvmexpress.discovery";
 const VERSION: u32 = 0x0002_0000;
 /// The version of this program.
 const FIRMWARE: &str = env!("CARGO_PKG_VERSION");
-/// The number of the only namespace, which is the number of namespaces, too.
+/// The number of the only namespace. It is also the number of namespaces.
 const NAMESPACE: u32 = 1;
 /// The most entries of a queue.
 const QUEUE_ENTRIES: u16 = 128;
-/// The entries of an admin queue that the discovery log recommends.
+/// The number of entries of an admin queue that the discovery log recommends.
 const ADMIN_ENTRIES: u16 = 32;
-/// The most queues of I/O of a controller.
+/// The most I/O queues of a controller.
 const QUEUES: u16 = 16;
-/// The most requests for events that wait.
+/// The most Asynchronous Event Requests that can wait.
 const EVENTS: usize = 4;
 /// The most ranges of Dataset Management.
 const RANGES: usize = 256;
 /// The most ranges of Copy.
 const SOURCES: usize = 128;
-/// The logarithm of the most pages that a command moves.
+/// The logarithm of the most pages of 4096 bytes that a command moves.
 const LARGEST_SHIFT: u8 = 8;
 /// The most bytes that a command moves.
 const LARGEST: usize = 4096 << LARGEST_SHIFT;
-/// The most data in the PDU of a command of the admin queue; the transport prescribes it.
+/// The most bytes of data in the PDU of a command of the admin queue, as the transport prescribes.
 const ADMIN_CAPSULE: usize = 8192;
-/// The most data in the PDU of a command of a queue of I/O.
+/// The most bytes of data in the PDU of a command of an I/O queue.
 const CAPSULE: usize = 16 << 10;
-/// The most data in a PDU of data of the host.
+/// The most bytes of data in a data PDU of the host.
 const DATA: usize = 128 << 10;
-/// The time in which a controller is ready, in units of 500 ms.
+/// The time within which a controller becomes ready, in units of 500 ms.
 const READY_LIMIT: u64 = 20;
-/// The property CAP: entries of queues, contiguous queues, time to be ready, the command set of NVM and the choice of
-/// sets, and a controller that is ready with its media.
+/// The property CAP: the most entries of a queue minus one; contiguous queues required; the time to
+/// be ready; the NVM command set, and sets can be selected; the controller is ready together with
+/// its media.
 const CAPABILITIES: u64 =
     (QUEUE_ENTRIES as u64 - 1) | 1 << 16 | READY_LIMIT << 24 | 1 << 37 | 1 << 43 | 1 << 59;
 
-/// The time between two looks for hosts that were not heard of in time.
+/// The time between two checks for hosts that have exceeded their keep alive time.
 const LOOK: Duration = Duration::from_millis(200);
-/// The time in which a host takes the reason why its connection ends, and closes it.
+/// The time that a host gets to read why its connection ends, and to close it.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Sizes of a logical block.
@@ -119,13 +121,15 @@ impl Block {
 /// The drive as hosts see it.
 #[derive(Clone, Debug, Default)]
 pub struct NvmeExport {
-    /// The drive's UUID: its name, its serial number and the identifiers of its namespace follow from it.
+    /// The drive's UUID. Its name, its serial number and the identifiers of its namespace are made
+    /// from it.
     pub uuid: [u8; 16],
     /// The size of a logical block.
     pub block: Block,
     /// `true` if writes are refused.
     pub read_only: bool,
-    /// The placement handles of the drive. They count only if it takes the streams of writes from its host.
+    /// The placement handles of the drive. They are used only if the drive takes streams from the
+    /// host.
     pub handles: Option<Handles>,
 }
 
@@ -136,13 +140,13 @@ impl NvmeExport {
     }
 }
 
-/// Returns a UUID as people write it.
+/// Returns a UUID as text with hyphens.
 pub fn uuid_text(uuid: [u8; 16]) -> String {
     let hex: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
-/// A target with its threads. Dropped, it stops as [`NvmeServer::stop`] does.
+/// A target with its threads. When it is dropped, it stops as [`NvmeServer::stop`] does.
 pub struct NvmeServer {
     address: NvmeAddress,
     clients: Clients,
@@ -150,7 +154,7 @@ pub struct NvmeServer {
     hosts: Hosts,
 }
 
-/// The hosts of a target, for whoever looks. The target may have ended.
+/// A view of the hosts of a target, which may have ended.
 #[derive(Clone)]
 pub struct Hosts(Weak<Subsystem>);
 
@@ -161,14 +165,15 @@ pub struct Connected {
     pub host: String,
     /// The number of its controller.
     pub controller: u16,
-    /// `true` if it only asks what can be connected to.
+    /// `true` if it is connected to a discovery controller.
     pub discovers: bool,
-    /// The queues: the number of each, and of its commands under way. Queue 0 is the admin queue.
+    /// The queues: the number of each queue, and the number of its commands under way. Queue 0 is
+    /// the admin queue.
     pub queues: Vec<(u16, usize)>,
 }
 
 impl Hosts {
-    /// Returns the hosts, in the order of their controllers.
+    /// Returns the connected hosts, in the order of their controllers.
     pub fn connected(&self) -> Vec<Connected> {
         self.0.upgrade().map_or_else(Vec::new, |subsystem| subsystem.connected())
     }
@@ -191,7 +196,7 @@ impl NvmeServer {
         Listener::tcp(&address.resolved()?)
     }
 
-    /// Serves as [`NvmeServer::start`] does, with a listener that is there already, and these limits.
+    /// Serves as [`NvmeServer::start`] does, with an existing listener, and with these limits.
     ///
     /// # Errors
     /// No thread can be started.
@@ -216,12 +221,13 @@ impl NvmeServer {
         Ok(Self { address, clients, keeper, hosts })
     }
 
-    /// Returns the address at which it listens. For port 0 it has the port that the system chose.
+    /// Returns the address at which the target listens. For port 0 it has the port that the system
+    /// chose.
     pub fn address(&self) -> &NvmeAddress {
         &self.address
     }
 
-    /// Returns a look at the hosts.
+    /// Returns a view of the hosts.
     pub fn hosts(&self) -> Hosts {
         self.hosts.clone()
     }
@@ -233,7 +239,8 @@ impl NvmeServer {
     }
 }
 
-/// The thread that ends controllers whose hosts were not heard of in time. Dropped, it stops.
+/// The thread that ends controllers whose hosts have exceeded their keep alive time. It stops when
+/// this value is dropped.
 struct Keeper {
     stop: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -314,12 +321,13 @@ fn transmit(client: &Connection, subsystem: &Arc<Subsystem>, joined: Joined) -> 
             Err(End::Gone(error)) => Err(error),
             Ok(()) => Ok(false),
         }
-        // The thread of answers ends when the last of them is written.
+        // The thread that writes answers ends when the last one is written.
     });
     if ended? { part(socket) } else { Ok(()) }
 }
 
-/// Lets the host take what it was sent before the connection is closed: data that nobody has read would reset it.
+/// Waits until the host has read the last PDU and closes, since closing with unread input would
+/// reset the connection.
 fn part(socket: &Socket) -> io::Result<()> {
     socket.finish();
     let mut rest = Until { socket, deadline: Instant::now() + FAREWELL };
@@ -327,8 +335,8 @@ fn part(socket: &Socket) -> io::Result<()> {
     Ok(())
 }
 
-/// Serves the bytes that a host may have sent, without a connection, and returns what it would get. For tests that send
-/// garbage.
+/// Serves `input`, the bytes from a host, without a connection, and returns the bytes that the host
+/// would get. For tests that send garbage.
 #[doc(hidden)]
 pub fn answers(queue: &Queue, export: &NvmeExport, input: &[u8]) -> Vec<u8> {
     struct Both<'a>(&'a [u8], Vec<u8>);

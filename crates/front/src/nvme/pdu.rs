@@ -15,9 +15,9 @@ use super::structures::{Completion, Entry};
 
 /// The bytes of a digest.
 const DIGEST: usize = 4;
-/// The largest header of a PDU that a host sends after the first one.
+/// The size of the largest PDU header that a host sends after its first PDU, in bytes.
 pub const LONGEST_HEADER: usize = size_of::<Capsule>();
-/// The most bytes of a bad header that go back to the host.
+/// The most bytes of a wrong header that are sent back to the host.
 const SHOWN: usize = 128;
 
 /// Types of PDUs.
@@ -39,7 +39,7 @@ pub mod flag {
     pub const HEADER_DIGEST: u8 = 1 << 0;
     /// The data have a digest.
     pub const DATA_DIGEST: u8 = 1 << 1;
-    /// The last data of a transfer.
+    /// The PDU has the last data of a transfer.
     pub const LAST: u8 = 1 << 2;
     /// The command has succeeded, and no response follows.
     pub const SUCCESS: u8 = 1 << 3;
@@ -53,11 +53,11 @@ pub mod flag {
 pub struct Common {
     pub kind: u8,
     pub flags: u8,
-    /// The bytes of the header, without its digest.
+    /// The size of the header in bytes, without its digest.
     pub header: u8,
-    /// The place of the data in the PDU; 0 without data.
+    /// The offset of the data in the PDU in bytes; 0 without data.
     pub data_at: u8,
-    /// The bytes of the whole PDU.
+    /// The size of the whole PDU in bytes.
     pub length: U32,
 }
 
@@ -70,17 +70,17 @@ pub struct Initialize {
     pub common: Common,
     /// The version of the format, 0.
     pub format: U16,
-    /// The alignment of data that this side wants, in units of 4 bytes, less one.
+    /// The alignment of data that this side wants, in units of 4 bytes, minus one.
     pub alignment: u8,
     /// Bit 0: digests of headers; bit 1: digests of data.
     pub digests: u8,
-    /// In a host's PDU, the most R2Ts of a command under way, less one. In the controller's, the most bytes in a PDU of
-    /// data.
+    /// In a host's PDU, the most R2Ts under way for a command, minus one. In the controller's, the
+    /// most bytes of data in a data PDU.
     pub most: U32,
     pub reserved: [u8; 112],
 }
 
-/// CapsuleCmd, of the host.
+/// CapsuleCmd, which a host sends.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -90,7 +90,7 @@ pub struct Capsule {
     pub entry: Entry,
 }
 
-/// CapsuleResp, of the controller.
+/// CapsuleResp, which the controller sends.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -111,7 +111,7 @@ pub struct Transfer {
     pub cid: U16,
     /// The controller's number of the transfer.
     pub tag: U16,
-    /// The place of the first byte in the data of the command.
+    /// The offset of the first byte in the data of the command.
     pub offset: U32,
     /// The number of bytes.
     pub bytes: U32,
@@ -130,25 +130,26 @@ pub struct Terminate {
     pub reserved: [u8; 10],
 }
 
-/// Errors that end a connection (FES), with the place or the digest that shows them (FEI).
+/// Errors that end a connection (FES). The number in some variants is the additional information
+/// (FEI).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fatal {
-    /// A field of the header has a wrong value: its place.
+    /// A field of the header has a wrong value. The number is its offset.
     Field(u32),
-    /// A PDU that may not come now.
+    /// A PDU that is not allowed at this time.
     Sequence,
-    /// The digest of the header is wrong: the digest that came.
+    /// The digest of the header is wrong. The number is the received digest.
     Digest(u32),
-    /// Data beyond the range that was asked for.
+    /// Data outside the requested range.
     OutOfRange,
-    /// More data in a PDU than agreed on.
+    /// A PDU with more data than agreed on.
     TooMuch,
-    /// A parameter that is not supported: its place.
+    /// A parameter that is not supported. The number is its offset.
     Parameter(u32),
 }
 
 impl Fatal {
-    /// Returns the number of the error and the information on it.
+    /// Returns the number of the error (FES) and the additional information (FEI).
     pub fn numbers(self) -> (u16, u32) {
         match self {
             Self::Field(place) => (1, place),
@@ -166,7 +167,7 @@ impl Fatal {
 pub enum End {
     /// The host is gone, or too slow.
     Gone(io::Error),
-    /// The host sent what it may not: the error, and the header in which it is.
+    /// The host broke the protocol: the error, and the header with the error.
     Fatal(Fatal, Vec<u8>),
 }
 
@@ -183,7 +184,7 @@ pub struct Terms {
     pub header_digests: bool,
     /// `true` if data have digests.
     pub data_digests: bool,
-    /// The alignment of data that the host wants, in units of 4 bytes, less one.
+    /// The alignment of data that the host wants, in units of 4 bytes, minus one.
     pub alignment: u8,
 }
 
@@ -192,18 +193,18 @@ pub struct Terms {
 pub struct Most {
     /// In a command's own PDU.
     pub capsule: usize,
-    /// In a PDU of data.
+    /// In a data PDU.
     pub data: usize,
 }
 
-/// The header of a PDU that came, and the number of bytes of data that follow.
+/// The header of a received PDU, and the number of bytes of data that follow.
 #[derive(Clone, Copy, Debug)]
 pub struct Incoming {
     pub head: Head,
     pub bytes: usize,
 }
 
-/// The headers that a host sends after the first one.
+/// The headers of the PDUs that a host sends after its first PDU.
 #[derive(Clone, Copy, Debug)]
 pub enum Head {
     Command(Entry),
@@ -261,7 +262,7 @@ impl Initialize {
 }
 
 impl Incoming {
-    /// Reads the header of a PDU, and checks all of it that needs no knowledge of commands.
+    /// Reads the header of a PDU, and checks everything that can be checked without the commands.
     pub fn receive(input: &mut impl Read, terms: Terms, most: Most) -> Result<Self, End> {
         let mut bytes = [0; LONGEST_HEADER];
         let (first, rest) = bytes.split_at_mut(size_of::<Common>());
@@ -335,7 +336,7 @@ impl Incoming {
     }
 }
 
-/// Reads the data of a PDU. Returns `true` if their digest is right, or none was agreed on.
+/// Reads the data of a PDU. Returns `true` if the digest is right, or if data have no digests.
 pub fn receive_data(input: &mut impl Read, into: &mut [u8], terms: Terms) -> io::Result<bool> {
     input.read_exact(into)?;
     if !terms.data_digests || into.is_empty() {
@@ -394,7 +395,7 @@ pub fn respond(out: &mut impl Write, completion: Completion, terms: Terms) -> io
     send(out, Response { common: common(kind::RESPONSE, 0), completion }, &[], terms)
 }
 
-/// Sends the data of a command. With `succeeds` they are its response, too.
+/// Sends the data of a command. With `succeeds` they also stand for its response.
 pub fn send_data(
     out: &mut impl Write,
     cid: U16,
@@ -408,14 +409,14 @@ pub fn send_data(
     send(out, Transfer { common, cid, bytes, ..Transfer::new_zeroed() }, data, terms)
 }
 
-/// Asks for all data of a command (R2T).
+/// Asks the host for all data of a command (R2T).
 pub fn grant(out: &mut impl Write, cid: U16, tag: u16, bytes: u32, terms: Terms) -> io::Result<()> {
     let (tag, bytes) = (tag.into(), bytes.into());
     let common = common(kind::GRANT, 0);
     send(out, Transfer { common, cid, tag, bytes, ..Transfer::new_zeroed() }, &[], terms)
 }
 
-/// Tells the host why its connection ends (C2HTermReq), with the header that is the reason.
+/// Tells the host why its connection ends (C2HTermReq), and sends the wrong header back.
 pub fn terminate(out: &mut impl Write, fatal: Fatal, header: &[u8]) -> io::Result<()> {
     let header = &header[..header.len().min(SHOWN)];
     let (fatal, information) = fatal.numbers();

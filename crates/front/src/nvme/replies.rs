@@ -10,29 +10,29 @@ use crate::clients;
 use crate::socket::Socket;
 use crate::window::Window;
 
-/// Writes PDUs until nobody is left to send one.
+/// Writes PDUs until all senders are dropped.
 pub fn write(socket: &Socket, replies: &Receiver<Reply>, window: &Window, line: &Line) {
-    // The Connect was the first command.
+    // The queue's first command was Connect.
     let mut head = 1;
     let encode = |out: &mut _, reply: &Reply| encode(out, reply, line, &mut head);
     clients::reply(socket, window, replies, encode, |reply| answered(reply, window, line));
 }
 
-/// Gives the room of a command back that was answered.
+/// Gives back the room of an answered command.
 pub fn answered(reply: &Reply, window: &Window, line: &Line) {
     if let Reply::Done { cost, .. } | Reply::Data { cost, .. } = *reply {
-        // To its host, a command without an answer is under way for ever.
+        // A command without an answer stays under way for its host.
         if !matches!(reply, Reply::Done { status: Status::UNANSWERED, .. }) {
             line.answered();
         }
-        // A command that was refused at once has taken none.
+        // A command that was refused at once has taken no room.
         if cost > 0 {
             window.free(cost);
         }
     }
 }
 
-/// Writes a PDU. `head` is the place up to which the queue was read.
+/// Writes a PDU. `head` is the head of the submission queue.
 pub fn encode(out: &mut impl Write, reply: &Reply, line: &Line, head: &mut u16) -> io::Result<()> {
     let terms = line.terms;
     match *reply {
@@ -49,7 +49,7 @@ pub fn encode(out: &mut impl Write, reply: &Reply, line: &Line, head: &mut u16) 
             pdu::respond(out, completion, terms)
         }
         Reply::Data { cid, ref data, result, .. } => {
-            // Without flow control the data are the answer, too, unless there is a result.
+            // Without flow control the data also stand for the response, unless there is a result.
             let is_answer = !line.has_flow_control && result == 0;
             pdu::send_data(out, cid, data, is_answer, terms)?;
             if is_answer {
@@ -68,7 +68,7 @@ pub fn encode(out: &mut impl Write, reply: &Reply, line: &Line, head: &mut u16) 
     }
 }
 
-/// Returns the place in the queue behind the command that is answered.
+/// Advances the head of the submission queue and returns it; 0xffff without flow control.
 fn next(head: &mut u16, line: &Line) -> zerocopy::little_endian::U16 {
     if !line.has_flow_control {
         return 0xffff.into();

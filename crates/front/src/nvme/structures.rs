@@ -1,4 +1,4 @@
-//! Structures of NVMe that commands and answers are made of: entries of queues, statuses, numbers.
+//! The structures of NVMe commands and answers: queue entries, statuses, and opcodes.
 //!
 //! # Source
 //! NVM Express Base Specification 2.0, sections 3.3.3, 4.1 and 4.2; NVM Command Set Specification 1.0.
@@ -6,7 +6,7 @@
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// A descriptor of data (SGL): where the data of a command are.
+/// An SGL descriptor: it says where the data of a command are.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -18,9 +18,9 @@ pub struct Descriptor {
     pub kind: u8,
 }
 
-/// The data are behind the command in its capsule, from `address` on.
+/// A descriptor type: the data are in the capsule behind the command, from offset `address` on.
 pub const IN_CAPSULE: u8 = 0x01;
-/// The data come in PDUs of their own.
+/// A descriptor type: the data are in PDUs of their own.
 pub const IN_PDUS: u8 = 0x5a;
 
 /// An entry of a submission queue: a command.
@@ -30,11 +30,11 @@ pub const IN_PDUS: u8 = 0x5a;
 #[repr(C)]
 pub struct Entry {
     pub opcode: u8,
-    /// Bits 1:0: a part of a fused command; bits 7:6: 1 if data are described by a descriptor.
+    /// Bits 1:0: the part of a fused command; bits 7:6: 1 if an SGL descriptor describes the data.
     pub flags: u8,
     /// The host's number of the command.
     pub cid: U16,
-    /// The namespace; of a Fabrics command the type, in its first byte.
+    /// The namespace. In a Fabrics command, the first byte is the type.
     pub nsid: U32,
     pub dword2: U32,
     pub dword3: U32,
@@ -50,13 +50,13 @@ impl Entry {
         self.own[number - 10].get()
     }
 
-    /// Returns the number in two dwords, of which `number` is the lower one.
+    /// Returns the 64-bit number in the dwords `number` (the lower half) and `number + 1`.
     pub fn quadword(&self, number: usize) -> u64 {
         u64::from(self.dword(number)) | u64::from(self.dword(number + 1)) << 32
     }
 
-    /// Returns the bytes of a list of which `wanted` count. Hosts may send more, up to `most`: Linux and
-    /// nvme-cli always send whole lists.
+    /// Returns the number of bytes that the host sends for a list of `wanted` bytes. Hosts may send
+    /// more, up to `most`: Linux and nvme-cli always send lists of the full size.
     pub fn described(&self, wanted: usize, most: usize) -> usize {
         let described = self.data.bytes.get() as usize;
         if (wanted..=most).contains(&described) { described } else { wanted }
@@ -84,17 +84,18 @@ pub struct Completion {
     pub head: U16,
     pub queue: U16,
     pub cid: U16,
-    /// The status, from bit 1 on.
+    /// The status in bits 15:1.
     pub status: U16,
 }
 
-/// The status of a command: code type, code, and a bit that says that a retry cannot help.
+/// The status of a command: the status code, its type, and a bit which says that a retry cannot
+/// help (DNR).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status(u16);
 
 impl Status {
     pub const SUCCESS: Self = Self(0);
-    /// No status of the specification: the host gets no answer.
+    /// Not a status of the specification: the host gets no answer.
     pub const UNANSWERED: Self = Self(0x7fff);
     pub const INVALID_OPCODE: Self = Self::lasting(0x001);
     pub const INVALID_FIELD: Self = Self::lasting(0x002);
@@ -129,7 +130,7 @@ impl Status {
         Self(code | 1 << 14)
     }
 
-    /// Returns the field of a completion.
+    /// Returns the status as the field of a completion.
     pub fn field(self) -> U16 {
         (self.0 << 1).into()
     }
@@ -138,7 +139,7 @@ impl Status {
 /// Commands.
 pub mod opcode {
     pub const FABRICS: u8 = 0x7f;
-    // Of the admin queue.
+    // Commands of the admin queue.
     pub const GET_LOG: u8 = 0x02;
     pub const IDENTIFY: u8 = 0x06;
     pub const ABORT: u8 = 0x08;
@@ -148,7 +149,7 @@ pub mod opcode {
     pub const KEEP_ALIVE: u8 = 0x18;
     pub const DIRECTIVE_SEND: u8 = 0x19;
     pub const DIRECTIVE_RECEIVE: u8 = 0x1a;
-    // Of the queues of I/O.
+    // Commands of I/O queues.
     pub const FLUSH: u8 = 0x00;
     pub const WRITE: u8 = 0x01;
     pub const READ: u8 = 0x02;
@@ -200,21 +201,21 @@ pub struct Range {
 pub struct CopySource {
     pub reserved_0: U64,
     pub first: U64,
-    /// The number of blocks, less one.
+    /// The number of blocks, minus one.
     pub last: U16,
     pub reserved_18: [u8; 6],
     pub tag: U32,
     pub application_tag: [u8; 4],
 }
 
-/// Returns a field with a text and spaces behind it.
+/// Returns a field with `text`, filled up with spaces.
 pub fn padded<const N: usize>(text: &str) -> [u8; N] {
     let mut field = [b' '; N];
     field.iter_mut().zip(text.bytes()).for_each(|(field, byte)| *field = byte);
     field
 }
 
-/// Returns a field with a text and zeros behind it.
+/// Returns a field with `text`, filled up with zeros.
 pub fn terminated<const N: usize>(text: &str) -> [u8; N] {
     let mut field = [0; N];
     field.iter_mut().zip(text.bytes()).for_each(|(field, byte)| *field = byte);

@@ -20,7 +20,7 @@ const CONTROLLERS: usize = 64;
 /// The largest number of a controller.
 const LARGEST: u16 = 0xffef;
 
-/// See the module's text.
+/// The drive as an NVM subsystem.
 pub struct Subsystem {
     pub queue: Queue,
     /// The NVMe qualified name.
@@ -28,7 +28,7 @@ pub struct Subsystem {
     pub uuid: [u8; 16],
     pub serial: String,
     pub read_only: bool,
-    /// The logarithm of the bytes of a logical block.
+    /// The logarithm of the size of a logical block in bytes.
     pub block_shift: u8,
     /// `false` if hosts have disabled the write cache: every write is durable when it is answered.
     pub write_cache: AtomicBool,
@@ -40,7 +40,7 @@ pub struct Subsystem {
 #[derive(Default)]
 struct Controllers {
     all: HashMap<u16, Arc<Controller>>,
-    /// The number of the controller that was made last.
+    /// The number of the newest controller.
     last: u16,
 }
 
@@ -82,8 +82,8 @@ impl Subsystem {
         PAGE as u64 >> self.block_shift
     }
 
-    /// Calls `with` with the drive, between two commands. A drive of tests is none, and neither is one that has
-    /// stopped.
+    /// Calls `with` with the stored drive, between two commands. Returns `None` for another kind of
+    /// drive, or if the drive has stopped.
     pub fn drive<T: Send + 'static>(
         &self,
         with: impl FnOnce(&mut Drive) -> T + Send + 'static,
@@ -91,7 +91,7 @@ impl Subsystem {
         self.queue.visit(move |drive, _| drive.as_drive().map(with)).ok().flatten()
     }
 
-    /// Returns how much the drive has moved.
+    /// Returns how much data the drive has moved.
     pub fn moved(&self) -> Moved {
         let blocks_per_page = self.blocks_per_page();
         let moved = self.drive(move |drive| {
@@ -102,13 +102,14 @@ impl Subsystem {
         moved.unwrap_or_default()
     }
 
-    /// Returns the bytes of a reclaim unit.
+    /// Returns the size of a reclaim unit in bytes.
     pub fn unit(&self) -> u64 {
         let pages = self.drive(|drive| drive.stat().geometry.pages_per_block());
         u64::from(pages.unwrap_or_default()) * PAGE as u64
     }
 
-    /// Returns the room left in the unit of each of `count` handles, in logical blocks.
+    /// Returns the room left in the reclaim unit of each of the first `count` handles, in logical
+    /// blocks.
     pub fn rooms(&self, count: u16) -> Vec<u64> {
         let handles = 0..count as StreamId;
         let rooms = self.drive(move |drive| handles.map(|handle| drive.room_of(handle)).collect());
@@ -116,7 +117,8 @@ impl Subsystem {
         pages.iter().map(|pages| u64::from(*pages) * self.blocks_per_page()).collect()
     }
 
-    /// Returns the drive's health and the number of its pages with data. A drive of tests has every page.
+    /// Returns the drive's health and the number of its pages with data. A drive that is not stored
+    /// counts as full.
     pub fn health(&self) -> (Health, u64) {
         let report = |drive: &mut Drive| {
             let report = drive.stat();
@@ -132,8 +134,8 @@ impl Subsystem {
         (health, pages)
     }
 
-    /// Makes a controller for a host. If there are too many, the most useless one gives way. Returns `None` if all are
-    /// of use.
+    /// Makes a controller for a host. If there are too many, it removes the most useless one.
+    /// Returns `None` if all are in use.
     pub fn make(
         &self,
         kind: ControllerKind,
@@ -172,7 +174,7 @@ impl Subsystem {
 
     /// Removes a controller, and ends the connections of its queues.
     pub fn remove(&self, controller: &Controller) {
-        // Another one may have its number now.
+        // Another controller may have its number by now.
         let mut controllers = lock(&self.controllers);
         if controllers
             .all
@@ -186,7 +188,7 @@ impl Subsystem {
         controller.end(0);
     }
 
-    /// Removes the controllers whose hosts have sent nothing for the time that they promised.
+    /// Removes the controllers whose hosts have exceeded their keep alive time.
     pub fn remove_lost(&self) {
         let all: Vec<_> = lock(&self.controllers).all.values().cloned().collect();
         all.iter()
@@ -215,7 +217,7 @@ impl Subsystem {
         all.iter().map(seen).collect()
     }
 
-    /// Tells all hosts that the drive has become read-only.
+    /// Reports to all hosts that the drive has become read-only.
     pub fn warn(&self) {
         let all: Vec<_> = lock(&self.controllers).all.values().cloned().collect();
         all.iter().for_each(|controller| controller.warn());

@@ -1,4 +1,5 @@
-//! Sizes and places of all structures, as public headers have them, and PDUs on their way there and back.
+//! The sizes and field offsets of all structures agree with public headers; and PDUs are read back
+//! as they were sent.
 
 use std::mem::offset_of;
 
@@ -18,7 +19,7 @@ use super::pdu::{
 };
 use super::structures::{Completion, ConnectData, CopySource, Descriptor, Entry, Range, Status};
 
-/// Compares the size of a structure, and the places of its fields, with those of a header.
+/// Compares the size of a structure and the offsets of its fields with those in a header.
 macro_rules! layout {
     ($structure:ty, $size:expr, [$($($field:ident).+ = $place:expr,)*]) => {
         assert_eq!(size_of::<$structure>(), $size, stringify!($structure));
@@ -326,7 +327,7 @@ fn structures_of_placement_lie_as_in_the_headers() {
     );
     layout!(StatusHead, 16, [count = 14,]);
     layout!(HandleStatus, 32, [identifier = 0, handle = 2, time_left = 4, room = 8,]);
-    // 4 bytes for each handle of a configuration, 8 in the usage, 32 in the status.
+    // A handle takes 4 bytes in a configuration, 8 in the usage, 32 in the status.
     assert_eq!(configurations(&[false; 4], 1).len(), 16 + 64 + 16);
     assert_eq!(usage(4).len(), 8 + 32);
     assert_eq!(status(&[1; 4]).len(), 16 + 128);
@@ -399,7 +400,8 @@ proptest! {
         prop_assert!(input.is_empty());
     }
 
-    /// Every wrong byte of a command with digests is found: by its digest, or before.
+    /// Every changed byte of a command with digests is detected, by its digest or by an earlier
+    /// check.
     #[test]
     fn no_changed_byte_passes_the_digests(
         data in vec(any::<u8>(), 4..200),
@@ -428,7 +430,7 @@ proptest! {
     }
 }
 
-/// The header of a command without data, and the errors that each change of it makes.
+/// Changes to the header of a command without data, and the error for each.
 #[test]
 fn a_malformed_header_is_named_by_its_field() {
     let none = Terms::default();
@@ -464,12 +466,12 @@ fn a_malformed_header_is_named_by_its_field() {
     assert_eq!(error(digests, |wire| wire[1] = 0), Some(Fatal::Field(1)));
 }
 
-/// C2HTermReq: `FES` at byte 8, `FEI` at byte 10, then the header that is the reason.
+/// C2HTermReq: `FES` at byte 8, `FEI` at byte 10, then the wrong header.
 #[test]
 fn the_end_of_a_connection_has_its_reason() {
     let mut wire = Vec::new();
     terminate(&mut wire, Fatal::Digest(0x1234_5678), &[0xab; 200]).unwrap();
-    // 24 bytes, and 128 of the header at most.
+    // 24 bytes, and at most 128 bytes of the wrong header.
     assert_eq!(wire.len(), 152);
     assert_eq!(wire[..8], [3, 0, 24, 0, 152, 0, 0, 0]);
     assert_eq!(wire[8..14], [3, 0, 0x78, 0x56, 0x34, 0x12]);
@@ -497,7 +499,7 @@ fn answers_are_the_bytes_of_the_specification() {
     let completion =
         Completion { result: 5.into(), head: 2.into(), queue: 3.into(), cid: 4.into(), status };
     respond(&mut wire, completion, none).unwrap();
-    // Status 80h with DNR (bit 14), from bit 1 on.
+    // Status 80h with DNR (bit 14), shifted by one bit.
     let bytes = [5, 0, 24, 0, 24, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 2, 0, 3, 0, 4, 0, 0, 0x81];
     assert_eq!(wire, bytes);
     wire.clear();
