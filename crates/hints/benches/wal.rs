@@ -1,8 +1,10 @@
-//! Megabytes of PostgreSQL's log a second of processor time, on one core.
+//! Measures the decoder of PostgreSQL's log: megabytes of log per second of processor time, on one
+//! core.
 //!
-//! `cargo bench -p flashgc-hints --bench wal [-- SECONDS]`; without `--bench`, as in `cargo test
-//! --benches`, a smoke run. `FLASHGC_WAL` names a file of a real log, as `pg_wal` has them, or several
-//! that follow each other, joined. Each figure is the fastest of several repetitions.
+//! `cargo bench -p flashgc-hints --bench wal [-- SECONDS]` runs it; without `--bench`, as in `cargo
+//! test --benches`, it is a smoke run. `FLASHGC_WAL` can name a file of a real log, as in `pg_wal`,
+//! or several consecutive ones joined into one file. Each figure is that of the fastest of several
+//! repetitions.
 
 use std::time::Duration;
 
@@ -14,7 +16,7 @@ use builder::{Block, Content, Log, plain};
 use flashgc_hints::wal::Decoder;
 use rustix::time::{ClockId, clock_gettime};
 
-/// The bytes that a client of replication takes from its socket at once.
+/// The number of bytes in a chunk, as a replication client reads them from its socket.
 const CHUNK: usize = 128 << 10;
 
 fn main() {
@@ -56,7 +58,7 @@ fn synthetic(size: usize, images: &[Option<(u16, u8)>]) -> (u64, Vec<u8>) {
     (log.start, log.bytes)
 }
 
-/// Decodes a log again and again, as often as the time allows.
+/// Decodes a log repeatedly until `time` has passed, and prints the figures.
 fn measure(name: &str, (start, bytes): &(u64, Vec<u8>), time: Duration) {
     let (begin, mut best) = (processor(), Duration::MAX);
     loop {

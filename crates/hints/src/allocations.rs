@@ -1,13 +1,14 @@
-//! Follows which blocks of a device a file system gives to which file, and which it takes back.
+//! Follows which blocks of a device a file system allocates to which file, and which blocks it
+//! frees.
 //!
 //! | | ext4 | xfs |
 //! |---|---|---|
 //! | a file gets blocks | `ext4_allocate_blocks` | `xfs_iext_insert`, `xfs_bmap_post_update` |
 //! | blocks are free | `ext4_free_blocks` | `xfs_free_extent` |
-//! | an inode is used again | `ext4_allocate_inode`, when it is | `xfs_iunlink` and `xfs_iunlink_remove`, when it is free |
+//! | an inode is used again | `ext4_allocate_inode`, when it is used again | `xfs_iunlink` and `xfs_iunlink_remove`, when it becomes free |
 //!
-//! Times are those of the monotonic clock, in nanoseconds. A file is known by the number of its inode, which the
-//! file system uses again when the file is gone.
+//! Times are those of the monotonic clock, in nanoseconds. A file is identified by the number of
+//! its inode. The file system uses this number again after the file is removed.
 
 mod superblock;
 
@@ -23,13 +24,13 @@ use superblock::Superblock;
 /// A change of the file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// The number of an inode belongs to the next file from now on: on ext4 that file is made, on xfs the one before
-    /// is gone.
+    /// From now on the inode number belongs to another file: on ext4 a new file was made, on xfs
+    /// the old file is gone.
     Next {
         /// The number of the inode.
         inode: u64,
     },
-    /// Blocks get an owner.
+    /// Blocks were allocated to an inode.
     Allocated {
         /// The number of the inode.
         inode: u64,
@@ -37,11 +38,11 @@ pub enum Event {
         block: u64,
         /// The number of blocks.
         count: u64,
-        /// `true` if they hold the bytes of a file, `false` if they hold a directory, or say where bytes lie. On xfs a
-        /// directory's blocks are those of a file.
+        /// `true` if the blocks hold the bytes of a file; `false` if they hold a directory, or
+        /// metadata of a file's extents. On xfs it is also `true` for the blocks of a directory.
         is_data: bool,
     },
-    /// Blocks are free.
+    /// Blocks were freed.
     Freed {
         /// The first block on the device.
         block: u64,
@@ -59,7 +60,7 @@ enum Note {
     Change(Event),
     /// An inode of xfs has no name any more.
     Unlinked(u64),
-    /// An inode of xfs leaves the list of those without a name. Some kernels say so twice.
+    /// An inode of xfs leaves the list of inodes without a name. Some kernels report this twice.
     Freed(u64),
 }
 
@@ -94,14 +95,14 @@ const EXT4: [Wanted<Means>; 3] = [
     },
 ];
 
-/// The flag of an extent of xfs that is in the fork of attributes.
+/// The flag of an xfs extent that belongs to the attribute fork.
 const ATTRIBUTES: u64 = 1 << 8;
 
 /// The fields of the extents of xfs.
 const EXTENT: &[&str] = &["ino", "startblock", "blockcount", "bmap_state"];
 
-/// Returns the event of an extent of xfs, or `None` if no blocks are allocated for it yet. It may have grown: then
-/// its first blocks had this owner before.
+/// Returns the event of an extent of xfs, or `None` if no blocks are allocated for it yet. If the
+/// extent has grown, its first blocks belonged to this inode before.
 fn extent(&[inode, start, count, state, _]: &[u64; FIELDS], of: &Superblock) -> Option<Note> {
     let block = of.block(start)?;
     Some(Note::Change(Event::Allocated { inode, block, count, is_data: state & ATTRIBUTES == 0 }))
@@ -150,7 +151,7 @@ impl Decode for Events {
     }
 }
 
-/// The bytes of the device that [`ExtentFollower::follow`] needs.
+/// The number of bytes from the begin of the device that [`ExtentFollower::follow`] needs.
 pub const HEAD: usize = 128;
 
 /// Returns the tracepoints of a file system.
@@ -167,7 +168,7 @@ fn of_device(number: u64) -> String {
     format!("dev == {number}")
 }
 
-/// Returns the number that the kernel has in events for the block device at `path`.
+/// Returns the number by which kernel events name the block device at `path`.
 ///
 /// # Errors
 /// No such file, or no block device.
@@ -175,7 +176,7 @@ pub fn number_of(path: &Path) -> Result<u64, FollowError> {
     Ok(Device::of(path)?.number())
 }
 
-/// ExtentFollower of the allocations on one device.
+/// Follows the allocations on one device.
 pub struct ExtentFollower {
     events: Events,
     rings: Rings<Note>,
@@ -183,12 +184,12 @@ pub struct ExtentFollower {
     unlinked: Unlinked,
 }
 
-/// The inodes of an xfs without a name that are not free yet.
+/// The inodes of an xfs that have no name but are not free yet.
 #[derive(Debug, Default)]
 struct Unlinked(HashSet<u64>);
 
 impl Unlinked {
-    /// Returns the change that the event is, if it is one.
+    /// Returns the change that the kernel's event means, if there is one.
     fn change(&mut self, note: Note) -> Option<Event> {
         match note {
             Note::Change(event) => Some(event),
@@ -202,7 +203,8 @@ impl Unlinked {
 }
 
 impl ExtentFollower {
-    /// Follows the file system on the block device at `device`. A ring has `ring_bytes`, rounded up to a power of two.
+    /// Follows the file system on the block device at `device`. Each ring has `ring_bytes` bytes,
+    /// rounded up to a power of two.
     ///
     /// # Errors
     /// [`FollowError`] if it is no block device, or the kernel does not report the events.
@@ -223,7 +225,7 @@ impl ExtentFollower {
         self.events.superblock.journal()
     }
 
-    /// Returns a follower to which nothing comes until it [follows](Self::follow) a device.
+    /// Returns a follower that gets no events until it [follows](Self::follow) a device.
     ///
     /// # Errors
     /// The errors of [`ExtentFollower::open`].
@@ -233,9 +235,9 @@ impl ExtentFollower {
         Ok(Self { events, rings, bytes: 0, unlinked: Unlinked::default() })
     }
 
-    /// Follows the file system on the block device with this number, which the kernel has for it in events.
-    /// The device begins with the bytes `head`, at least [`HEAD`] of them. A process that has given its rights
-    /// away may do this.
+    /// Follows the file system on the block device that kernel events name by `number`. `head` has
+    /// at least the first [`HEAD`] bytes of the device. A process that has dropped its privileges
+    /// may call this.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -245,8 +247,9 @@ impl ExtentFollower {
         self.rings.narrow(&filters.into_iter().map(|filter| filter.filter).collect::<Vec<_>>())
     }
 
-    /// Returns all events so far with their times, the youngest among them. An event of another CPU with an
-    /// earlier time may still be missing, but none that has ended before this call.
+    /// Returns all events so far with their times, including the most recent ones. Events of other
+    /// CPUs with earlier times may still be missing, but no event that was complete before this
+    /// call.
     pub fn now(&mut self) -> Vec<(u64, Event)> {
         let notes = self.rings.drain_now(&self.events, &mut self.bytes);
         self.changes(notes)
@@ -257,8 +260,8 @@ impl ExtentFollower {
         notes.into_iter().filter_map(change).collect()
     }
 
-    /// Waits for `timeout`, or until a ring is half full or a signal comes, and returns the events so far with
-    /// their times. Those of the last 200 µs wait for the next call.
+    /// Waits for `timeout`, or until a ring is half full or a signal comes, and returns the events
+    /// so far with their times. Events of the last 200 µs are returned by the next call.
     ///
     /// # Errors
     /// [`FollowError::Io`] if waiting for the rings fails.
@@ -281,7 +284,8 @@ mod tests {
         assert_eq!(events, [None, None, Some(Event::Next { inode: 7 }), None]);
     }
 
-    /// `EXT4_MB_HINT_DATA` of Linux is 0x20. Blocks of a directory and of a file's extents come without it.
+    /// `EXT4_MB_HINT_DATA` of Linux is 0x20. Events for blocks of a directory, or of a file's
+    /// extent tree, do not have this flag.
     #[test]
     fn only_the_bytes_of_a_regular_file_are_data_on_ext4() {
         let [_, allocated, _] = &EXT4;

@@ -1,4 +1,4 @@
-//! Extents of a file on the device below it, as its file system reports them (FIEMAP).
+//! The extents of a file on its device, as the file system reports them (FIEMAP).
 
 use std::fs::File;
 use std::io;
@@ -41,13 +41,13 @@ struct Request {
 
 /// The flag of the file's last extent.
 const LAST: u32 = 0x1;
-/// Flags of extents whose bytes do not lie on the device as the file has them: place unknown, not yet
+/// The flags of extents whose data do not lie on the device in plain form: place unknown, not yet
 /// allocated, encoded, encrypted, within metadata, packed with other files.
 const ELSEWHERE: u32 = 0x2 | 0x4 | 0x8 | 0x80 | 0x200 | 0x400;
 /// The flag of an extent that is allocated but was never written. It reads as zeros.
 const UNWRITTEN: u32 = 0x800;
 
-/// Bytes of a file that follow one another on the device.
+/// Consecutive bytes of a file that are also consecutive on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// The first byte in the file.
@@ -58,13 +58,13 @@ pub struct Extent {
     pub length: u64,
 }
 
-/// The extents of a file that hold its data on the device, in order. Parts that have no place there yet,
-/// or were never written, are left out.
+/// The extents of a file, in order. Parts of the file that have no place on the device yet, or were
+/// never written, are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extents(Vec<Extent>);
 
 impl Extents {
-    /// Returns the present extents of `file`. Nothing is written out first.
+    /// Returns the present extents of `file`. Dirty pages are not written out first.
     ///
     /// # Errors
     /// The file system does not support FIEMAP, or the call fails.
@@ -110,8 +110,8 @@ impl Extents {
         Self(extents)
     }
 
-    /// Returns the pieces of the device that hold `length` bytes of the file from `at` on, or `None` if
-    /// some of these bytes have no place. A piece is its first byte and its length.
+    /// Returns the pieces of the device that hold `length` bytes of the file from `at` on, or
+    /// `None` if some of these bytes have no place. Each piece is a first byte and a length.
     pub fn locate(&self, at: u64, length: u64) -> Option<Pieces<'_>> {
         let end = at.checked_add(length)?;
         let first = self.0.partition_point(|extent| extent.logical + extent.length <= at);

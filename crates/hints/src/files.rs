@@ -1,45 +1,49 @@
-//! The streams of writes to a file system, by the files whose pages they write.
+//! Finds the stream of a write to a file system, from the file whose pages it writes.
 //!
-//! The kernel says which blocks a file gets before it writes them, so whoever is asked to write a page can know
-//! its file. Somebody else says which stream a file has, since names are not among the kernel's events here.
+//! The kernel reports which blocks a file gets before it writes them. So when the drive has to
+//! write a page, the page's file is known. Another program says which stream a file has, since the
+//! kernel's events have no file names.
 //!
-//! A block is a page of the drive. A file keeps its stream as long as its inode lives; pages keep their file until
-//! their blocks are freed or given to another one.
+//! A block is a page of the drive. A file keeps its stream until its inode is freed. A page keeps
+//! its file until its block is freed or allocated to another file.
 
 use std::collections::HashMap;
 
-/// Stands for no stream.
+/// The number that stands for no stream.
 pub const NO_STREAM: u8 = u8::MAX;
 
-/// Stands for no file in the table of pages.
+/// The number that stands for no file in the table of pages.
 const NO_FILE: u32 = u32::MAX;
 
-/// A file: the number of its inode, and how many files had that inode before, since this was followed.
+/// A file, identified by the number of its inode and by the number of files that had the inode
+/// before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct File {
     /// The number of the inode.
     pub inode: u64,
-    /// The number of files that had the inode before.
+    /// The number of files that had the inode before, since the file system was followed.
     pub life: u32,
 }
 
-/// The files and faults so far.
+/// The numbers of files and faults so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileCounts {
-    /// The files with a stream.
+    /// The number of files with a stream.
     pub files: u64,
-    /// The files whose streams were not told in time. Their pages were written without one until they were.
+    /// The number of files whose streams were not known in time. Until then their pages were
+    /// written without a stream.
     pub late: u64,
-    /// The events that the kernel lost. Pages may have had the stream of another file since.
+    /// The number of events that the kernel lost. Since then pages may have been written in the
+    /// stream of a wrong file.
     pub lost: u64,
 }
 
-/// The knowledge of a file's stream.
+/// What is known of a file's stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Known {
-    /// It was not told yet.
+    /// The stream is not known yet.
     NotYet,
-    /// It was waited for and did not come.
+    /// A write has waited for the stream, and it did not become known in time.
     Late,
     Stream(u8),
 }
@@ -47,20 +51,23 @@ enum Known {
 /// The files of the pages of a drive.
 #[derive(Debug)]
 pub struct Files {
-    /// The file of each page by its number in `files`, and the time since when it has the page.
+    /// For each page, the index of its file in `files`, and the time since which the file has the
+    /// page.
     owners: Vec<(u32, u64)>,
     files: Vec<Known>,
     numbers: HashMap<File, u32>,
     /// The number of files that each inode had.
     lives: HashMap<u64, u32>,
-    /// `true` if files are followed from the moment when they are made. Then older ones are known to nobody.
+    /// `true` if the count of an inode's files goes on when a file is made. Then files from before
+    /// the start have no identity.
     from_making: bool,
     lost: u64,
 }
 
 impl Files {
-    /// Returns those of a drive of `pages` pages, none of which has a file. With `from_making` an inode's number
-    /// [goes on](Self::next) when a file is made, as on ext4, and otherwise when the one before is gone, as on xfs.
+    /// Returns the table for a drive of `pages` pages, none of which has a file. With
+    /// `from_making`, [`Files::next`] is called when a file is made, as on ext4; otherwise when the
+    /// file before is gone, as on xfs.
     pub fn new(pages: usize, from_making: bool) -> Self {
         Self {
             owners: vec![(NO_FILE, 0); pages],
@@ -79,18 +86,18 @@ impl Files {
         })
     }
 
-    /// Notes the stream of a file; [`NO_STREAM`] is none.
+    /// Sets the stream of a file; [`NO_STREAM`] for none.
     pub fn told(&mut self, file: File, stream: u8) {
         let number = self.number(file);
         self.files[number as usize] = Known::Stream(stream);
     }
 
-    /// The number of an inode belongs to the next file from now on.
+    /// Notes that the inode number belongs to another file from now on.
     pub fn next(&mut self, inode: u64) {
         *self.lives.entry(inode).or_default() += 1;
     }
 
-    /// An inode has these blocks since `time`.
+    /// Notes that an inode has these blocks since `time`.
     pub fn allocated(&mut self, time: u64, inode: u64, (block, count): (u64, u64)) {
         let lives = self.lives.get(&inode).copied().unwrap_or_default();
         let life = if self.from_making { lives.checked_sub(1) } else { Some(lives) };
@@ -98,17 +105,18 @@ impl Files {
         self.give(time, (block, count), number);
     }
 
-    /// These blocks are no file's since `time`.
+    /// Notes that these blocks belong to no file since `time`.
     pub fn freed(&mut self, time: u64, blocks: (u64, u64)) {
         self.give(time, blocks, NO_FILE);
     }
 
-    /// Events were lost.
+    /// Notes that events were lost.
     pub fn lost(&mut self, events: u64) {
         self.lost += events;
     }
 
-    /// Events of two CPUs may come in the wrong order: the later one holds.
+    /// Gives blocks to a file. Events of two CPUs may arrive in the wrong order; the one with the
+    /// later time counts.
     fn give(&mut self, time: u64, (block, count): (u64, u64), number: u32) {
         let end = block.saturating_add(count).min(self.owners.len() as u64);
         let blocks = self.owners.get_mut(block.min(end) as usize..end as usize);
@@ -117,8 +125,9 @@ impl Files {
         }
     }
 
-    /// Returns the streams of `count` pages from `page` on: none if no page has one, one if it is that of all
-    /// pages, or that of each. `None` if the stream of a file among them was not told yet.
+    /// Returns the streams of `count` pages from `page` on: an empty list if no page has a stream,
+    /// one stream if all pages have the same, otherwise one for each page. Returns `None` if the
+    /// stream of one of the files is not known yet.
     pub fn streams(&self, page: u64, count: u64) -> Option<Vec<u8>> {
         let mut streams = Vec::with_capacity(count as usize);
         for at in page..page + count {
@@ -141,7 +150,8 @@ impl Files {
         self.files.get(number as usize).copied()
     }
 
-    /// Waits no longer for the streams of these pages' files. They may still be told.
+    /// Marks the unknown streams of these pages' files as late, so that writes wait for them no
+    /// more. They may still become known.
     pub fn give_up(&mut self, page: u64, count: u64) {
         for at in page..page + count {
             let Some(&(number, _)) = self.owners.get(at as usize) else { continue };
@@ -175,13 +185,15 @@ mod live {
     use crate::allocations::{Event, ExtentFollower, FileSystem};
     use crate::tracing::FollowError;
 
-    /// The longest time that a write waits for the stream of a new file. It is waited for once a file.
+    /// The longest time that a write waits for the stream of a new file. Only the first write of a
+    /// file waits.
     const PATIENCE: Duration = Duration::from_millis(500);
 
-    /// The bytes of a ring. Rings are read with every write, and the kernel locks their memory.
+    /// The size of a ring in bytes. It can be small, since rings are read at every write; and the
+    /// kernel locks their memory.
     const RING_BYTES: usize = 256 << 10;
 
-    /// The files of a drive in use, as the kernel's events say.
+    /// The files of a drive in use, followed through the kernel's events.
     pub struct Live {
         from_making: bool,
         state: Mutex<State>,
@@ -194,10 +206,10 @@ mod live {
     }
 
     impl Live {
-        /// Opens the kernel's rings for a file system, to which nothing comes yet.
+        /// Opens the kernel's rings for a file system. They get no events yet.
         ///
         /// # Errors
-        /// The kernel refuses: it wants root.
+        /// The kernel refuses, since only root may do this.
         pub fn prepare(kind: FileSystem) -> Result<Self, FollowError> {
             let follower = ExtentFollower::prepare(kind, RING_BYTES)?;
             let state = Mutex::new(State { follower, files: None });
@@ -208,8 +220,8 @@ mod live {
             self.state.lock().unwrap_or_else(PoisonError::into_inner)
         }
 
-        /// Follows the file system on the block device with this number, whose drive has `pages` pages and begins
-        /// with the bytes `head`.
+        /// Follows the file system on the block device with this number. Its drive has `pages`
+        /// pages, and `head` has its first bytes.
         ///
         /// # Errors
         /// The kernel refuses.
@@ -219,7 +231,7 @@ mod live {
             state.follower.follow(number, head)
         }
 
-        /// Notes the streams of files.
+        /// Sets the streams of files.
         pub fn told(&self, files: impl Iterator<Item = (File, u8)>) {
             if let Some(known) = &mut self.lock().files {
                 files.for_each(|(file, stream)| known.told(file, stream));
@@ -227,8 +239,9 @@ mod live {
             self.is_known.notify_all();
         }
 
-        /// Returns the streams of `count` pages from `page` on, as [`Files::streams`] does. The blocks of these
-        /// pages were given to their files before this is called.
+        /// Returns the streams of `count` pages from `page` on, as [`Files::streams`] does. It
+        /// waits for unknown streams. The kernel has allocated the blocks of these pages to their
+        /// files before it writes them.
         pub fn streams(&self, page: u64, count: u64) -> Vec<u8> {
             let until = Instant::now() + PATIENCE;
             let mut state = self.lock();
@@ -260,7 +273,7 @@ mod live {
             }
         }
 
-        /// Returns the files and faults so far; `None` while nothing is followed.
+        /// Returns the numbers of files and faults so far; `None` while nothing is followed.
         pub fn found(&self) -> Option<FileCounts> {
             self.lock().files.as_ref().map(Files::found)
         }
@@ -334,7 +347,7 @@ mod tests {
         assert_eq!(files.found(), FileCounts { files: 1, late: 0, lost: 0 });
     }
 
-    /// Files that were there before have no life that anybody could name, where files are followed from their making.
+    /// With `from_making`, files from before the start cannot be identified.
     #[test]
     fn files_from_before_have_no_stream() {
         let mut files = Files::new(8, true);

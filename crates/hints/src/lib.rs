@@ -1,9 +1,11 @@
-//! Hints of imminent overwrites, taken from living software: the blocks that PostgreSQL's log names, the
-//! pages that are dirty in Linux's page cache, and the places of files on a device. And what programs hand to a
-//! file system to write, and where it puts that.
+//! Finds pages that will soon be overwritten, by following running software: the blocks that
+//! PostgreSQL's log names, the dirty pages of Linux's page cache, and the places of files on a
+//! device. It also follows the bytes that programs write to a file system, and the blocks that it
+//! allocates.
 //!
 //! # Not here
-//! No drive and no connection: the program that follows a host sends the hints on.
+//! There is no drive and no connection in this crate: the program that uses it sends the hints to
+//! the drive.
 
 #[cfg(target_os = "linux")]
 pub mod allocations;

@@ -16,7 +16,8 @@ pub fn touched(at: u64, length: u64) -> std::ops::Range<u64> {
 pub struct Changes {
     /// Pages that the host will soon write.
     pub dirtied: Vec<Run>,
-    /// Pages that the host will not soon write any more, though it has not written them.
+    /// Pages that were reported as dirtied and were not written, but that the host will not soon
+    /// write any more.
     pub cancelled: Vec<Run>,
 }
 

@@ -4,9 +4,9 @@
 //! cargo run --release -p flashgc-server --example serve -- drive.flash --nbd 127.0.0.1:10809 --nvme-tcp 127.0.0.1:4420
 //! ```
 //!
-//! `flashgc device create` makes the file; with `--blocks N` this program makes one of greedy victims where there is
-//! none. `--control PATH` is the control socket, and `--record FILE` a trace of all requests. At the end the drive's
-//! state is printed as JSON.
+//! `flashgc device create` makes the file. With `--blocks N` this program makes it if there is
+//! none, with the policy `greedy`. `--control PATH` is the control socket, and `--record FILE`
+//! records all requests as a trace. At the end it prints the drive's state as JSON.
 
 use std::error::Error;
 use std::io::Read;
@@ -64,7 +64,7 @@ fn serve(mut arguments: impl Iterator<Item = String>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes a drive of this many blocks of 64 pages in a new file, a tenth of them spare.
+/// Makes a drive of `blocks` blocks of 64 pages in a new file, with a spare factor of 0.1.
 fn create(path: &Path, blocks: u32) -> Result<(), Failure> {
     let geometry = Geometry::with_spare(blocks, 64, 0.1)?;
     let settings = Settings {

@@ -1,4 +1,5 @@
-//! The crash campaign: its two levels in memory as JSON, and a drive whose commands are logged.
+//! The crash campaign: the results of its two levels in memory as JSON, and a drive whose commands
+//! are logged.
 
 use std::fs::File;
 use std::path::Path;
@@ -20,7 +21,7 @@ fn outcome(counts: Value, broken: Option<Broken>) -> Value {
     json!({ "counts": counts, "broken": broken })
 }
 
-/// Opens drives from `images` images of what crashes leave, and returns the counts.
+/// Opens drives from `images` images that crashes may leave, and returns the counts.
 pub fn sweep(seed: u64, images: u64, pace: &Pace) -> Value {
     let Outcome { tally, broken } = campaign::sweep(seed, images, pace);
     let counts = json!({
@@ -41,7 +42,7 @@ pub fn sweep(seed: u64, images: u64, pace: &Pace) -> Value {
     outcome(counts, broken)
 }
 
-/// Does `operations` steps of random scripts, and returns the counts.
+/// Runs `operations` steps of random scripts, and returns the counts.
 pub fn fuzz(seed: u64, operations: u64, pace: &Pace) -> Value {
     let Outcome { tally, broken } = campaign::fuzz::run(seed, operations, pace);
     let counts = json!({
@@ -67,8 +68,9 @@ pub fn fuzz(seed: u64, operations: u64, pace: &Pace) -> Value {
 pub struct RecordedDrive(Mutex<Option<(Engine<Recorder<Drive>>, Mount)>>);
 
 impl RecordedDrive {
-    /// Opens the drive in the file at `path`, logs its commands into a new file, and mounts it in `folder`. With
-    /// `uncached`, both files are read and written past the page cache where that can be.
+    /// Opens the drive in the file at `path`, logs its commands into a new file, and mounts it in
+    /// `folder`. With `uncached`, both files are read and written past the page cache, if the file
+    /// system can do that.
     ///
     /// # Errors
     /// Fails if a file cannot be opened, or the kernel does not mount.
@@ -90,7 +92,7 @@ impl RecordedDrive {
         Ok(Self(Mutex::new(Some((engine, mount)))))
     }
 
-    /// Unmounts the drive, and closes it. While it is in use it stays open.
+    /// Unmounts the drive and closes it. If the mount is in use, the drive stays open.
     ///
     /// # Errors
     /// Fails if the mount is in use, or a file cannot be written.

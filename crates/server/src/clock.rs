@@ -1,4 +1,5 @@
-//! A drive with a clock beside the stored drive: it says when answers leave.
+//! A timed drive beside the stored drive, called a drive with a clock. It gives the times at which
+//! answers are sent.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -18,28 +19,29 @@ use flashgc_workload::trace::{DeviceNumbers, ReadOptions, TraceReader};
 
 use crate::ServerError;
 
-/// The past of a drive with a clock when its clock starts.
+/// The past that a drive with a clock has when its clock starts.
 #[derive(Clone, Debug)]
 pub enum Past {
-    /// It has written its data anew, at random, this many times.
+    /// Its data were overwritten at random this many times.
     Times(f64),
-    /// It has executed the requests of this recording.
+    /// The requests of this recording were executed.
     Recorded(PathBuf),
 }
 
-/// The clock of a drive that answers at simulated times, and its first state.
+/// The configuration of a drive with a clock, and its past.
 pub struct Clock {
     config: RunConfig,
-    /// The factor by which it is slower than the wall clock.
+    /// The factor by which the clock is slower than the wall clock.
     slower: f64,
     past: Past,
-    /// The way in which hints come to it; `None` is at once.
+    /// The way in which hints reach the drive; `None` stands for at once.
     hints: Option<HintsSpec>,
 }
 
 impl Clock {
-    /// Returns the clock of the drive that `config`, a configuration of the engine as JSON, describes. It is slower than
-    /// the wall clock by the factor `slower`, and hints come to it in the way `hints`.
+    /// Returns a clock. `config` is a configuration of the engine as JSON, which describes the
+    /// drive. The clock is slower than the wall clock by the factor `slower`, and hints reach the
+    /// drive in the way `hints`.
     ///
     /// # Errors
     /// Fails if a value makes no sense.
@@ -67,27 +69,28 @@ impl Clock {
         Ok(Self { config, slower, past, hints: hints.map(HintsSpec::parse).transpose()? })
     }
 
-    /// Returns the drive with a clock for the stored drive of these settings; empty.
+    /// Returns an empty drive with a clock for a stored drive with these settings.
     pub(crate) fn drive(&self, settings: &Settings) -> Result<Live, ServerError> {
         let geometry = settings.layout.geometry;
         let bytes = u64::from(geometry.logical_pages()) * PAGE as u64;
         let physical = geometry.physical_pages() * PAGE as u64;
         let streams = settings.streams.clone();
         live(&self.config, self.hints.as_ref(), streams, bytes, physical).map_err(|error| {
-            // The options of a clock are typed: flashgc device serve has them.
+            // Errors name the options of `flashgc device serve`.
             let typed = Places::new([("drive.device".into(), "--device".into())].into());
             ServerError::Engine(error, typed)
         })
     }
 
-    /// Starts the pace of `live`, whose slowest requests go to `slowest`.
+    /// Starts the pace with the timed drive `live`. Its slowest requests are put into `slowest`.
     pub(crate) fn start(&self, live: Live, slowest: &Slowest) -> std::io::Result<Pace> {
         let timed = Timed { live, done: Vec::new(), slowest: Arc::clone(slowest), changes: 0 };
         Pace::start(Box::new(timed), self.slower)
     }
 }
 
-/// Gives a drive its past, and data to the pages that have some on the stored drive.
+/// Gives the timed drive its past, and gives data to those of its pages that have data on the
+/// stored drive.
 pub(crate) fn fill(live: &mut Live, clock: &Clock, drive: &mut Drive) -> Result<(), DeviceError> {
     let full = |error: FtlError| DeviceError::NoSpace(error.to_string());
     if let Past::Recorded(trace) = &clock.past {
@@ -133,19 +136,19 @@ fn repeat(live: &mut Live, trace: &Path) -> Result<(), DeviceError> {
     Ok(())
 }
 
-/// Operations of a slowest request that are shown at most.
+/// The most operations shown of one of the slowest requests.
 const MOST_SHOWN: usize = 256;
 
 /// The slowest request of each kind so far.
 pub(crate) type Slowest = Arc<Mutex<Vec<Worst>>>;
 
-/// A drive with a clock as the front ends see it.
+/// A drive with a clock, as the pace uses it.
 struct Timed {
     live: Live,
     done: Vec<Done>,
-    /// The slowest requests, for others to read while the drive goes on.
+    /// The slowest requests, which other threads can read while the drive goes on.
     slowest: Slowest,
-    /// The number of changes of the slowest requests when they were put there.
+    /// The number of changes of the slowest requests when they were last put into `slowest`.
     changes: u64,
 }
 
@@ -205,8 +208,8 @@ impl Simulated for Timed {
     }
 }
 
-/// Returns `worst` with the latest operations of its die alone: the drive's state is asked for often, and
-/// answers wait while this is done.
+/// Returns `worst` with only the last [`MOST_SHOWN`] operations of its die. The drive's state is
+/// read often, and answers wait meanwhile.
 fn cut(worst: &Worst) -> Worst {
     let many = worst.operations.len().saturating_sub(MOST_SHOWN);
     Worst {

@@ -35,19 +35,20 @@ use crate::state::{Connections, State};
 pub struct Opening {
     /// The path of the file.
     pub path: PathBuf,
-    /// The policies that are no part of flashgc.
+    /// The policies that are written in Python.
     pub outside: Outside,
-    /// Another durability than the file's.
+    /// The durability to use instead of the file's.
     pub durability: Option<Durability>,
     /// The clock of a drive that answers at simulated times.
     pub clock: Option<Clock>,
     /// The file, if it is open already.
     pub held: Option<File>,
-    /// The kernel's rings by which the files behind the drive's pages are known.
+    /// The files of the drive's pages, as the kernel's rings report them.
     pub files: Option<Arc<Live>>,
 }
 
-/// A listener or a mount that was made before the drive that it will serve, by somebody with the rights for it.
+/// A listener or a mount that was made, with the privileges for it, before the drive that it will
+/// serve.
 pub struct Reserved<T>(Mutex<Option<T>>);
 
 impl<T> Reserved<T> {
@@ -88,7 +89,7 @@ fn bound(
     Ok(Reserved::new(listener))
 }
 
-/// Mounts in `folder`, for root alone.
+/// Mounts in `folder`; only root has access.
 ///
 /// # Errors
 /// Fails if the kernel does not mount.
@@ -99,8 +100,8 @@ pub fn mount(folder: &Path) -> Result<Reserved<Prepared>, ServerError> {
 
 const CANNOT_MOUNT: &str = "cannot be mounted";
 
-/// Locks the open file of a drive, which errors call `name`. With `uncached` the page cache has nothing of it, where the
-/// file system can do that.
+/// Locks the open file of a drive. Errors call it `name`. With `uncached` the page cache is
+/// bypassed, if the file system can do that.
 ///
 /// # Errors
 /// Fails if somebody else has the lock.
@@ -108,12 +109,12 @@ pub fn lock_file(file: &File, name: &Path, uncached: bool) -> Result<(), ServerE
     if uncached {
         let _ = bypass_page_cache(file);
     }
-    // The lock is that of the open file, so it stays.
+    // The lock belongs to the open file, so it stays when the clone is dropped.
     let locked = file.try_clone().and_then(FileMedia::opened);
     locked.map(drop).map_err(|error| ServerError::of_file(name)(error.into()))
 }
 
-/// Returns the error of a front end at `place`.
+/// Returns a function that makes the error of a front end at `place`.
 fn refusal(place: &dyn Display, reason: &str) -> impl Fn(io::Error) -> ServerError {
     let text = format!("{place}: {reason}");
     move |error| ServerError::Drive(format!("{text}: {error}"))
@@ -127,7 +128,7 @@ fn parse_nvme(address: &str) -> Result<NvmeAddress, ServerError> {
     address.parse().map_err(|error| ServerError::Config(format!("NVMe/TCP: {error}")))
 }
 
-/// Refuses an address that other machines reach. One that stands for nothing is refused later.
+/// Refuses an address that other machines can reach. An invalid name is refused later.
 fn check_local(
     protocol: &str,
     address: &dyn Display,
@@ -160,10 +161,11 @@ struct Open {
 }
 
 impl StoredDrive {
-    /// Opens a drive; after a crash it recovers.
+    /// Opens a drive, and recovers it after a crash.
     ///
     /// # Errors
-    /// Fails if the file has no drive, the drive is damaged, or there is no such drive with a clock.
+    /// Fails if the file has no drive, the drive is damaged, or a drive with such a clock is not
+    /// possible.
     pub fn open(opening: Opening) -> Result<Self, ServerError> {
         let Opening { path, outside, durability, clock, held, files } = opening;
         let failed = ServerError::of_file(&path);
@@ -218,12 +220,12 @@ impl StoredDrive {
         Ok(Self { state: Arc::new(state), open: Mutex::new(Some(open)) })
     }
 
-    /// Returns all that is seen of the drive.
+    /// Returns the state of the drive, as it can be shown.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// Returns the bytes of the drive.
+    /// Returns the size of the drive in bytes.
     pub fn size(&self) -> u64 {
         self.state.queue.size()
     }
@@ -273,7 +275,7 @@ impl StoredDrive {
         self.call(Command::Write { at, data, fua, streams }).map(drop)
     }
 
-    /// Ends the phase that goes on and begins one called `name`. Returns its number.
+    /// Ends the present phase and begins one called `name`. Returns the number of the new phase.
     ///
     /// # Errors
     /// Fails if there are too many phases, or the drive is closed.
@@ -281,8 +283,8 @@ impl StoredDrive {
         self.state.mark(name).map_err(ServerError::Drive)
     }
 
-    /// Records what the drive is asked into a trace at `path` from now on; without one, ends that. Returns the requests
-    /// of the recording that ended, if there was one.
+    /// Records the drive's requests into a trace at `path` from now on; `None` ends the recording.
+    /// Returns the number of requests in the recording that ended, if there was one.
     ///
     /// # Errors
     /// Fails if a trace cannot be written.
@@ -290,7 +292,8 @@ impl StoredDrive {
         self.state.record(path).map_err(ServerError::Trace)
     }
 
-    /// Sets a fault for hosts. Returns its number, or that of the connections that ended at once.
+    /// Sets a fault for hosts. Returns its number or, for an immediate disconnection, the number of
+    /// connections ended.
     ///
     /// # Errors
     /// Fails if the drive cannot have the fault now.
@@ -299,7 +302,8 @@ impl StoredDrive {
         self.state.queue.faults().inject(fault).map_err(ServerError::Drive)
     }
 
-    /// Takes a fault away, or all. Returns the number of faults taken away.
+    /// Removes the fault with this number, or all faults for `None`. Returns the number of faults
+    /// removed.
     ///
     /// # Errors
     /// Fails if there is no fault with that number.
@@ -308,7 +312,8 @@ impl StoredDrive {
         self.state.queue.faults().clear(number).map_err(ServerError::Drive)
     }
 
-    /// Mounts the drive in `folder` as a file, and returns the path of the file. `prepared` is the mount, made already.
+    /// Mounts the drive in `folder` as a file, and returns the path of the file. `prepared` is an
+    /// existing mount to use.
     ///
     /// # Errors
     /// Fails if the kernel does not mount.
@@ -331,11 +336,12 @@ impl StoredDrive {
         Ok(disk)
     }
 
-    /// Serves the drive by the NBD protocol at `address`, and returns where. `listener` listens there already.
-    /// `anywhere`: also where other machines reach it.
+    /// Serves the drive by the NBD protocol at `address`, and returns the actual address.
+    /// `listener` is an existing listener for it. Unless `anywhere`, an address that other machines
+    /// can reach is refused.
     ///
     /// # Errors
-    /// Fails if that is no address of this machine, or nobody can listen there.
+    /// Fails if that is no address of this machine, or the address cannot be used.
     pub fn serve_nbd(
         &self,
         address: &str,
@@ -365,11 +371,11 @@ impl StoredDrive {
         Ok(place)
     }
 
-    /// Serves the drive by NVMe/TCP at `address`. Returns the address and the NVMe qualified name. `listener` and
-    /// `anywhere` are those of [`StoredDrive::serve_nbd`].
+    /// Serves the drive by NVMe/TCP at `address`. Returns the address and the NVMe qualified name.
+    /// For `listener` and `anywhere` see [`StoredDrive::serve_nbd`].
     ///
     /// # Errors
-    /// Fails if that is no address of this machine, or nobody can listen there.
+    /// Fails if that is no address of this machine, or the address cannot be used.
     pub fn serve_nvme_tcp(
         &self,
         address: &str,
@@ -401,10 +407,11 @@ impl StoredDrive {
         Ok((place, name))
     }
 
-    /// Answers other processes at the control socket `path`. `listener` listens there already.
+    /// Answers other processes at the control socket `path`. `listener` is an existing listener for
+    /// it.
     ///
     /// # Errors
-    /// Fails if nobody can listen there.
+    /// Fails if the path cannot be used.
     pub fn serve_control(
         &self,
         path: &Path,
@@ -423,7 +430,7 @@ impl StoredDrive {
         Ok(())
     }
 
-    /// Ends the front ends. A mount that somebody uses stays.
+    /// Ends the front ends. A mount in use stays.
     ///
     /// # Errors
     /// Fails if a mount is in use.
@@ -441,7 +448,7 @@ impl StoredDrive {
         Ok(())
     }
 
-    /// Closes the drive: all of it is in the file. A second call does nothing.
+    /// Closes the drive; all its data are then in the file. A second call does nothing.
     ///
     /// # Errors
     /// Fails if the file or the recording cannot be written.
@@ -478,7 +485,7 @@ impl Open {
             mount.unmount()?;
             self.mounts.pop();
         }
-        // Last, so that a drive that stays mounted can still be asked.
+        // The control sockets end last, so that a drive that stays mounted can still be reached.
         self.controls.clear();
         Ok(())
     }

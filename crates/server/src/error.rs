@@ -8,22 +8,22 @@ use flashgc_device::failure::Failure;
 use flashgc_drive::error::DriveError;
 use flashgc_experiment::input::Places;
 
-/// The reasons why a server does not do what its owner asks.
+/// The errors of a server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// A value that makes no sense.
+    /// An invalid value.
     #[error("{0}")]
     Config(String),
-    /// The drive or a front end cannot do it.
+    /// The drive or a front end cannot do what was asked.
     #[error("{0}")]
     Drive(String),
     /// A recording cannot be read or written.
     #[error("{0}")]
     Trace(String),
-    /// A call that does not fit: beyond the end of the drive, or after it was closed.
+    /// A wrong call: beyond the end of the drive, or after it was closed.
     #[error("{0}")]
     Misuse(String),
-    /// The file at this path, or the drive in it.
+    /// An error of the file at this path, or of the drive in it.
     #[error("{}: {error}", path.display())]
     File {
         /// The path.
@@ -31,13 +31,14 @@ pub enum ServerError {
         /// The fault.
         error: DeviceError,
     },
-    /// A configuration that the engine refuses, with the places of its options.
+    /// A configuration that the engine refuses, with the places of its options (such as
+    /// command-line options).
     #[error("{0}")]
     Engine(DriveError, Places),
 }
 
 impl ServerError {
-    /// Returns a function that makes errors of the file at `path`.
+    /// Returns a function that turns errors into those of the file at `path`.
     pub fn of_file(path: &Path) -> impl Fn(DeviceError) -> Self {
         move |error| Self::File { path: path.into(), error }
     }

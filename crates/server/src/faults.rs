@@ -1,4 +1,4 @@
-//! Faults of a served drive in words and as JSON.
+//! Makes faults of a served drive from words, and shows them as JSON.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use flashgc_base::spec::suggest;
 use flashgc_front::faults::{Effect, Fault, FaultKind, Faults, Set};
 use serde_json::{Value, json};
 
-/// Returns the fault with the effect `word`, for the commands of `kind`, the range with this first byte and number of
-/// bytes, and the `next` commands; delays are `by` seconds.
+/// Returns the fault with the effect `word`. It meets the next `next` commands of the kind `kind`
+/// in `range`, which is a first byte and a number of bytes. A delay is `by` seconds.
 ///
 /// # Errors
-/// Fails if there is no such fault, with a line that says why.
+/// Fails if such a fault is not possible, with a line that says why.
 pub fn fault(
     word: &str,
     kind: Option<&str>,

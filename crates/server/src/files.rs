@@ -1,4 +1,5 @@
-//! Files of drives: made, described, given a past, repeated and checked.
+//! Makes, describes and checks the files of drives; gives a drive a past, or repeats a recording on
+//! it.
 
 use std::fs::File;
 use std::path::Path;
@@ -29,16 +30,17 @@ fn unwritten(error: TraceError) -> DeviceError {
     DeviceError::Media(error.to_string())
 }
 
-/// Returns the settings of the drive in a file, whose policies that are no part of flashgc are `outside`.
+/// Returns the settings of the drive in a file. `outside` has the policies that are written in
+/// Python.
 fn settings_of(media: &FileMedia, outside: Outside) -> Result<Settings, DeviceError> {
     Settings::parse(&configuration(media)?, outside)
 }
 
-/// Makes a drive in a new file at `path` and returns what it is. `config` is a configuration of the engine, of which the
-/// drive's part is taken, made of options with these `places`.
+/// Makes a drive in a new file at `path` and returns its description. `config` is a configuration
+/// of the engine, of which only the drive's part counts. Errors name its options by `places`.
 ///
 /// # Errors
-/// Fails if the options make no drive, or the file is there already or cannot be written.
+/// Fails if the options are not those of a drive, or the file exists already or cannot be written.
 pub fn create(
     path: &Path,
     config: &str,
@@ -67,7 +69,7 @@ fn settings(
     places: &Places,
 ) -> Result<Settings, ServerError> {
     let config: RunConfig = serde_json::from_str(config).map_err(refused)?;
-    // Whatever its host will write: writes have streams if the placement needs some that no address gives.
+    // If the placement needs streams and they are not given by address, the host names them.
     let named = config.host_names_streams();
     let workload = GeneratorSpec::parse(if named { "uniform:stream=0" } else { &config.workload })?;
     let resolved = Resolved::new(&config, Arc::new(workload), outside)
@@ -104,7 +106,7 @@ fn described(settings: &Settings) -> Result<Value, ServerError> {
         "physical_bytes": bytes(geometry.physical_pages()),
         "file_bytes": file_bytes,
         "journal_bytes": bytes(settings.journal_blocks),
-        // The options of a run with the same decisions.
+        // The options of a simulation that makes the same decisions.
         "policies": {
             "victim": settings.victim.to_string(),
             "frontier": layout.frontier.to_string(),
@@ -119,8 +121,9 @@ fn described(settings: &Settings) -> Result<Value, ServerError> {
     }))
 }
 
-/// Returns the configuration that the file at `path` was made from, and the names of the policies that are no part of
-/// flashgc. The file may be open elsewhere; `held` is open here.
+/// Returns the configuration from which the file at `path` was made, and the names of its policies
+/// that are written in Python. Another process may have the file open. `held` is the file if it is
+/// open here already.
 ///
 /// # Errors
 /// Fails if the file has no drive.
@@ -146,8 +149,9 @@ pub fn configured(path: &Path, held: Option<File>) -> Result<Value, ServerError>
     Ok(described)
 }
 
-/// Does on the drive in the file at `path` what the recording `trace` has: every page is written with the bytes that the
-/// file `data` has in its place, or without one with zeros that take no room.
+/// Repeats the requests of the recording `trace` on the drive in the file at `path`. Every page is
+/// written with the bytes that the file `data` has at its place; without `data`, with zeros that
+/// take no room.
 ///
 /// # Errors
 /// Fails if a file cannot be read or written.
@@ -165,9 +169,11 @@ pub fn repeat(path: &Path, trace: &Path, data: Option<&Path>) -> Result<(), Serv
     repeat().map_err(ServerError::of_file(path))
 }
 
-/// Gives the empty drive in the file at `path` a past: a `share` of its pages gets data, which a workload with a seed
-/// overwrites until then. `record` is a trace of that. `is_over` is called now and then with the page writes that are
-/// done, and with those that are due so far. Returns the work.
+/// Gives the empty drive in the file at `path` a past. A `share` of its pages gets data, which a
+/// workload with a seed then overwrites up to the end that `until` names. `record` is the path of a
+/// trace of these writes. `is_over` is called now and then with the number of page writes done and
+/// the number due so far; if it returns true, the past ends early. Returns a description of the
+/// past.
 ///
 /// # Errors
 /// Fails if the drive is not empty, or a file cannot be written.
@@ -202,7 +208,8 @@ pub fn age(
     }))
 }
 
-/// Returns the map that the out-of-band records of the closed drive at `path` give, as a count of its pages.
+/// Makes the map of the closed drive at `path` from its out-of-band records, and returns the number
+/// of pages in it.
 ///
 /// # Errors
 /// Fails if the file has no drive.
@@ -216,8 +223,9 @@ pub fn map_from_oob(path: &Path, outside: Outside) -> Result<Value, ServerError>
     Ok(json!({ "mapped": mapped, "knows_losses": map.knows_losses }))
 }
 
-/// Reads all of the closed drive at `path`, and compares its map with that of the out-of-band records. `goes_on` is
-/// called now and then with the number of logical pages that were looked at, and with all of them.
+/// Reads all of the closed drive at `path`, and compares its map with that of the out-of-band
+/// records. `goes_on` is called now and then with the number of logical pages checked, and the
+/// number of all logical pages.
 ///
 /// # Errors
 /// Fails if the file has no drive, or `goes_on` returns `false`.
@@ -242,8 +250,8 @@ pub fn check(
     }))
 }
 
-/// Executes a recording, named by owners, on a drive like that in the file at `path`. Returns where the owners' pages are
-/// then, and the blocks that their copies left.
+/// Executes a recording, whose streams are owners, on a drive like that in the file at `path`.
+/// Returns where the owners' pages are in the end, and from which blocks they were copied.
 ///
 /// # Errors
 /// Fails if a file cannot be read.

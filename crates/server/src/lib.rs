@@ -1,12 +1,15 @@
-//! The server of a stored drive: all that one process assembles around a drive's file.
+//! The server of a stored drive: it puts the drive's file, the engine and the front ends together
+//! in one process.
 //!
-//! [`StoredDrive`] opens the file, puts the queue of the front ends before the drive, and starts and ends front ends.
-//! With a [`Clock`], a drive with a clock stands beside it, and the pace holds answers back until that drive would give
-//! them. [`State`] has all that is seen of a drive: its state as JSON with the names of the standards, phases, recordings
-//! and connections. The control socket asks it, too. [`files`] makes, checks and describes the files of drives, and
-//! [`campaign`] is the crash campaign with a drive that is recorded.
+//! [`StoredDrive`] opens the file, puts the queue of the front ends before the drive, and starts
+//! and ends front ends. With a [`Clock`] there is a timed drive beside it, and the pace delays each
+//! answer until the timed drive has completed the request. [`State`] has the parts of a drive that
+//! can be shown: its state as JSON with the names of the standards, phases, recordings and
+//! connections. The control socket uses it, too. [`files`] makes, checks and describes the files of
+//! drives. [`campaign`] runs the crash campaign, and has a drive whose commands are logged.
 //!
-//! `examples/serve.rs` serves a drive with this crate alone. Python converts what it is given and what it returns.
+//! `examples/serve.rs` serves a drive with this crate alone. The Python module converts arguments
+//! and results.
 #![cfg(target_os = "linux")]
 
 pub mod campaign;

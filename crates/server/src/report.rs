@@ -11,7 +11,7 @@ use flashgc_ftl::{Counters, Handles, ZombieCounts};
 use flashgc_timed::{Worst, WorstResult};
 use serde_json::{Map, Value, json};
 
-/// Returns latencies of one kind, in microseconds.
+/// Returns the latencies of one kind of commands as JSON, in microseconds.
 pub(crate) fn latency(latencies: &Latencies) -> Value {
     let Latencies { count, mean, p50, p90, p99, p999, max } = latencies;
     json!({
@@ -19,14 +19,14 @@ pub(crate) fn latency(latencies: &Latencies) -> Value {
     })
 }
 
-/// Returns latencies by the names of their kinds.
+/// Returns latencies as JSON, by the names of their kinds.
 pub(crate) fn by_kind(all: &[Latencies; 4]) -> Value {
     let named =
         LatencyKind::ALL.map(|(name, kind)| (name.to_string(), latency(&all[kind as usize])));
     Value::Object(named.into_iter().collect())
 }
 
-/// Returns the measurements of a drive with a clock; `slowest` are its slowest requests.
+/// Returns the measurements of a drive with a clock as JSON. `slowest` are its slowest requests.
 pub(crate) fn of_pace(paced: &Paced, slowest: &[Worst]) -> Value {
     let Paced { slower, lateness, at_once, failed, is_valid, comes_first, .. } = paced;
     let Paced { simulated, measured, work, .. } = paced;
@@ -60,7 +60,7 @@ pub(crate) fn of_pace(paced: &Paced, slowest: &[Worst]) -> Value {
     })
 }
 
-/// Returns a report with the names of the standards: the SMART log (02h) and the OCP log (C0h).
+/// Returns a drive's report as JSON, with names from the SMART log (02h) and the OCP log (C0h).
 pub(crate) fn of_drive(
     report: &Report,
     handles: Option<Handles>,
@@ -147,7 +147,7 @@ pub fn counts() -> Value {
     json!(all.iter().map(count).collect::<Vec<_>>())
 }
 
-/// Returns counts under the names that the state of a drive has for them.
+/// Returns counts with the names that they have in the state of a drive.
 fn named<T: Listed>(counts: &T) -> impl Iterator<Item = (String, Value)> {
     T::list().into_iter().zip(counts.numbers()).map(|(count, number)| {
         let value = if count.unit == "ns" { json!(number as f64 / 1e9) } else { json!(number) };

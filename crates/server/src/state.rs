@@ -1,4 +1,5 @@
-//! The parts of a drive that others see: its state, its blocks, its phases, its recordings.
+//! The parts of a served drive that can be shown: its state, its blocks, its phases and its
+//! recordings.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +25,7 @@ use serde_json::{Map, Value, json};
 use crate::clock::Slowest;
 use crate::{faults, report};
 
-/// The streams of writes, by the files on the drive.
+/// Names the streams of writes by the files that they belong to.
 struct Names(Arc<Live>);
 
 impl Namer for Names {
@@ -33,28 +34,28 @@ impl Namer for Names {
     }
 }
 
-/// The parts of a drive that can be seen, from this process and through its control socket.
+/// The parts of a served drive that can be shown, in this process and through its control socket.
 pub struct State {
     pub(crate) path: PathBuf,
     pub(crate) queue: Queue,
     pub(crate) since: Instant,
     pub(crate) victim: String,
     pub(crate) placement: String,
-    /// The front ends, in words.
+    /// Descriptions of the front ends.
     pub(crate) serving: Mutex<Vec<String>>,
-    /// The front ends with connections, each in the words that it has in `serving`.
+    /// The front ends with connections, each with its description in `serving`.
     pub(crate) connections: Mutex<Vec<(String, Connections)>>,
-    /// The drive with a clock that says when answers leave; null without one.
+    /// The description of the drive with a clock; null without one.
     pub(crate) clock: Value,
-    /// The slowest requests of that drive.
+    /// The slowest requests of the drive with a clock.
     pub(crate) slowest: Slowest,
-    /// The moment from which the times of the recording that goes on are counted.
+    /// The moment from which the times of the present recording are counted.
     pub(crate) recorded_since: Mutex<Option<Instant>>,
-    /// The phases that somebody has marked, in their order.
+    /// The marked phases, in their order.
     pub(crate) phases: Mutex<Vec<Phase>>,
     /// The files behind the drive's pages, if the kernel's rings were opened for them.
     pub(crate) files: Option<Arc<Live>>,
-    /// `true` if somebody asked for the end.
+    /// `true` if a client asked the server to stop.
     pub(crate) stopping: AtomicBool,
 }
 
@@ -93,34 +94,34 @@ impl Connections {
 /// The largest number of phases.
 const PHASES: usize = 1000;
 
-/// A part of the time in which the drive is served, from one mark to the next.
+/// A phase: the part of the time in which the drive is served from one mark to the next.
 pub(crate) struct Phase {
     name: String,
     began: Instant,
-    /// The counts when it began.
+    /// The counts when the phase began.
     counters: Map<String, Value>,
-    /// The latencies in it, in microseconds; `None` while it goes on.
+    /// The latencies in the phase, in microseconds; `None` while it goes on.
     latencies: Option<[Latencies; 4]>,
 }
 
 impl State {
-    /// Returns the front ends, in words.
+    /// Returns the descriptions of the front ends.
     pub fn serving(&self) -> Vec<String> {
         lock(&self.serving).clone()
     }
 
-    /// Adds a front end in words.
+    /// Adds the description of a front end.
     pub fn serves(&self, words: String) {
         lock(&self.serving).push(words);
     }
 
-    /// Adds a front end with connections in words.
+    /// Adds a front end with its description and its connections.
     pub(crate) fn connects(&self, words: String, connections: Connections) {
         lock(&self.connections).push((words.clone(), connections));
         self.serves(words);
     }
 
-    /// Returns `true` if somebody asked for the end through the control socket.
+    /// Returns `true` if a client of the control socket asked the server to stop.
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
     }
@@ -140,7 +141,7 @@ impl State {
         self.visit(|drive, _| drive.stat().uuid)
     }
 
-    /// Lets `strangers` reach the drive from now on, which its file remembers.
+    /// Notes in the drive's file that `strangers` can reach the drive from now on.
     pub(crate) fn let_in(&self, strangers: Strangers) -> Result<(), Failure> {
         Ok(self.visit(move |drive, _| drive.let_in(strangers))??)
     }
@@ -152,9 +153,9 @@ impl State {
         Some(nvme::Handles { count, persistent })
     }
 
-    /// Takes all faults away, so that no answer is late and no client waits for one.
+    /// Removes all faults, so that no answer is delayed any more.
     pub(crate) fn no_faults(&self) {
-        // Without a number there is nothing to miss.
+        // To clear all faults cannot fail.
         let _ = self.queue.faults().clear(None);
     }
 
@@ -196,7 +197,7 @@ impl State {
             let slowest = lock(&self.slowest).clone();
             let mut realtime = report::of_pace(&paced, &slowest);
             realtime["drive"] = self.clock.clone();
-            // What hosts wait for is the answer, and not its data.
+            // The latency that hosts see is the time until the answer, which the clock delays.
             stat["latency_us"] = realtime["measured_us"].take();
             stat["realtime"] = realtime;
         }
@@ -213,7 +214,7 @@ impl State {
         })
     }
 
-    /// Ends the phase that goes on, and begins one called `name`. Returns its number.
+    /// Ends the present phase and begins one called `name`. Returns the number of the new phase.
     pub fn mark(&self, name: &str) -> Result<usize, String> {
         let mut phases = lock(&self.phases);
         if phases.len() == PHASES {
@@ -235,7 +236,8 @@ impl State {
         Ok(phases.len())
     }
 
-    /// Returns the blocks, a column each: state, class, valid pages, zombies and erases, little endian.
+    /// Returns the blocks as five columns: state, class, valid pages, zombies and erases. Numbers
+    /// are little endian.
     pub fn blocks(&self) -> Result<[Vec<u8>; 5], Failure> {
         self.visit(|drive, _| {
             let mut columns: [Vec<u8>; 5] = Default::default();
@@ -250,7 +252,8 @@ impl State {
         })
     }
 
-    /// Begins a recording, or ends the one that goes on: how many requests that one has.
+    /// Begins a recording at `path`; `None` ends the present one. Returns the number of requests in
+    /// the recording that ended.
     pub fn record(&self, path: Option<&Path>) -> Result<Option<u64>, String> {
         let (pages, streams) = (self.queue.size() / PAGE as u64, self.queue.takes_streams());
         let begun = path.map(|path| Recording::begin(path, pages, streams)).transpose();
@@ -314,16 +317,17 @@ impl Keeper for State {
     }
 }
 
-/// Returns a moment in nanoseconds of the monotonic clock.
+/// Converts a moment to nanoseconds of the monotonic clock.
 fn monotonic(moment: Instant) -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     let now = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
     now - moment.elapsed().as_nanos() as u64
 }
 
-/// Splits the answer of the control socket on blocks, which has the columns one behind the other.
+/// Splits the answer to BLOCKS of the control socket into its columns, which lie one behind the
+/// other.
 pub fn columns(bytes: &[u8]) -> [&[u8]; 5] {
-    /// Bytes of a block.
+    /// The number of bytes of a block in all columns.
     const BLOCK: usize = 10;
     let blocks = bytes.len() / BLOCK;
     let (state, rest) = bytes.split_at(blocks);

@@ -1,4 +1,4 @@
-//! All tests of the crate as one program, with the hosts of the front ends' tests.
+//! All tests of the crate as one program. The hosts are those of the front ends' tests.
 #![cfg(target_os = "linux")]
 
 #[path = "../../front/tests/client/mod.rs"]

@@ -1,4 +1,4 @@
-//! The example, as its hosts see it: a drive that is served without Python.
+//! Tests of the example `serve` with hosts: it serves a drive without Python.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -11,17 +11,17 @@ use flashgc_server::{Clock, Opening, Past, ServerError, StoredDrive};
 
 const PAGE: usize = 4096;
 
-/// The example. Dropped, it is killed.
+/// The process of the example. When this value is dropped, it is killed.
 struct Server {
     child: Child,
     lines: BufReader<std::process::ChildStdout>,
-    /// The address and the name of NVMe/TCP.
+    /// The address and the NVMe qualified name of NVMe/TCP.
     nvme: (String, String),
 }
 
 impl Server {
     fn start(file: &Path, socket: &Path) -> Self {
-        // The suite is in `deps`, beside the folder of examples.
+        // The test program is in `deps`, beside the folder of examples.
         let suite = std::env::current_exe().unwrap();
         let program = suite.ancestors().nth(2).unwrap().join("examples/serve");
         let mut child = Command::new(program)
@@ -56,7 +56,7 @@ impl Server {
         Host { admin, queues: vec![queue] }
     }
 
-    /// Lets it close the drive. Returns the drive's state.
+    /// Lets the server close the drive. Returns the drive's state.
     fn end(mut self) -> String {
         drop(self.child.stdin.take());
         let mut state = String::new();

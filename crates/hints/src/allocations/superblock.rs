@@ -1,4 +1,5 @@
-//! The superblock of an xfs, as far as it says where blocks and inodes are (`struct xfs_dsb` of Linux).
+//! The part of the superblock of an xfs that says where blocks and inodes are (`struct xfs_dsb` of
+//! Linux).
 
 use std::fs::File;
 use std::io::Read;
@@ -9,17 +10,18 @@ use crate::tracing::FollowError;
 /// The bytes that a superblock begins with.
 const MAGIC: &[u8; 4] = b"XFSB";
 
-/// The first number of a block that stands for none: of an extent whose blocks are not allocated yet.
+/// Block numbers from this one on stand for no block: the extent's blocks are not allocated yet.
 const NO_BLOCK: u64 = ((1 << 35) - 1) << 17;
 
-/// See the module's text. The default is that of a file system whose events have blocks of the device.
+/// The superblock of an xfs. The default is for file systems whose events already name blocks of
+/// the device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Superblock {
     /// The number of blocks in an allocation group.
     group_blocks: u64,
-    /// The bits of a block's number that count the blocks of its group.
+    /// The number of low bits of a block number that give the block in its group.
     group_bits: u32,
-    /// The bits of an inode's number that count the inodes of its block.
+    /// The number of low bits of an inode number that give the inode in its block.
     inode_bits: u32,
     /// The number of the journal's first block, and the number of its blocks.
     log: (u64, u64),
@@ -40,7 +42,7 @@ impl Superblock {
         })
     }
 
-    /// Returns the superblock that these bytes are, if they are one.
+    /// Parses the first bytes of a device; `None` if they are no superblock of xfs.
     pub(super) fn parse(bytes: &[u8; 128]) -> Option<Self> {
         let number = |at: usize, len: usize| {
             bytes[at..at + len].iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte))
@@ -53,18 +55,19 @@ impl Superblock {
         })
     }
 
-    /// Returns the block on the device with the number `start`; `None` if that stands for none.
+    /// Converts the block number `start` of xfs to a block of the device; `None` if it stands for
+    /// no block.
     pub(super) fn block(&self, start: u64) -> Option<u64> {
         let in_group = start & ((1 << self.group_bits) - 1);
         (start < NO_BLOCK).then(|| self.block_of_group(start >> self.group_bits, in_group))
     }
 
-    /// Returns the block on the device that is number `block` of its group.
+    /// Returns the block of the device that is number `block` in its group.
     pub(super) fn block_of_group(&self, group: u64, block: u64) -> u64 {
         group * self.group_blocks + block
     }
 
-    /// Returns the number of the inode that is number `inode` of its group.
+    /// Returns the number of the inode that is number `inode` in its group.
     pub(super) fn inode(&self, group: u64, inode: u64) -> u64 {
         group << (self.group_bits + self.inode_bits) | inode
     }
@@ -95,7 +98,7 @@ mod tests {
         assert_eq!(superblock.journal(), Some((51206, 16384)));
         assert_eq!(superblock.block_of_group(3, 7), 3 * 25600 + 7);
         assert_eq!(superblock.inode(1, 131), 262_144 + 131);
-        // An extent of a delayed allocation, a hole.
+        // The numbers of an extent with delayed allocation, and of a hole.
         assert_eq!(superblock.block(NO_BLOCK | 5), None);
         assert_eq!(superblock.block(u64::MAX - 1), None);
         assert_eq!(Superblock::parse(&[0; 128]), None);

@@ -1,4 +1,4 @@
-//! The device that is followed: its number, its size, and the shape of the file system on it.
+//! The followed device: its number, its size, and the sizes of the file system on it.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -14,12 +14,13 @@ pub enum FileSystem {
     Ext4,
     /// xfs on one device.
     Xfs,
-    /// None: programs write to the file of the device itself, through its page cache.
+    /// No file system: programs write to the device file itself, through its page cache.
     Raw,
 }
 
 impl FileSystem {
-    /// Returns the file system that `/proc/mounts` calls `name`; `raw` is a device without one.
+    /// Returns the file system that `/proc/mounts` calls `name`; `raw` stands for a device without
+    /// a file system.
     ///
     /// # Errors
     /// [`FollowError::FileSystem`] for every name but `ext4`, `xfs` and `raw`.
@@ -33,10 +34,10 @@ impl FileSystem {
     }
 }
 
-/// The device of a file system, with the sizes that its superblock names.
+/// A device, with the sizes from the superblock of its file system.
 #[derive(Debug)]
 pub(super) struct Place {
-    /// The device, as the kernel's events number it.
+    /// The number by which the kernel's events name the device.
     pub(super) number: u64,
     /// The number of pages of the device.
     pub(super) pages: u32,
@@ -60,8 +61,8 @@ impl Place {
         };
         let followed = Device::of(device)?;
         let system = format!("/sys/dev/block/{}:{}", followed.major, followed.minor);
-        // Events of writes count sectors from the start of the disk, the others from the start of the
-        // partition.
+        // Events of writes count sectors from the start of the disk, other events from the start of
+        // the partition.
         if Path::new(&system).join("partition").exists() {
             return Err(refused("a partition".into(), "a whole device"));
         }

@@ -1,5 +1,5 @@
-//! The set of dirty pages: one byte a page, one bit a sector. Pages that were never dirty take no
-//! memory.
+//! The set of dirty pages, with one byte for each page and one bit for each sector. Ranges of pages
+//! that were never dirty take no memory.
 
 use std::ops::Range;
 
@@ -13,11 +13,12 @@ pub(super) struct Dirty {
     sectors: Vec<u8>,
     /// The number of pages with a dirty sector.
     count: u64,
-    /// Pages to report as dirty if they still are at the next report.
+    /// Pages to report as dirty if they are still dirty at the next report.
     fresh: Vec<u32>,
     /// Pages to report as cancelled if they are not dirty at the next report.
     freed: Vec<u32>,
-    /// Pages that writes reached since the last report: the first page, and one after the last.
+    /// Ranges of pages that were written since the last report: the first page, and the page behind
+    /// the last.
     written: Vec<(u32, u32)>,
 }
 
@@ -43,7 +44,7 @@ impl Dirty {
         true
     }
 
-    /// Marks `bytes` as clean, because their write is on its way to the drive. Returns the number of
+    /// Marks `bytes` as clean, because their write was handed to the drive. Returns the number of
     /// pages that became clean. A later write of the host makes them dirty again.
     pub(super) fn queued(&mut self, bytes: Range<u64>) -> u64 {
         let before = self.count;
@@ -111,8 +112,8 @@ impl Dirty {
         }
     }
 
-    /// Forgets all pages. Pages due to be reported as dirty go into `dirtied`, and freed ones stay in
-    /// the next report, as cancelled.
+    /// Forgets all pages. Pages due to be reported as dirty go into `dirtied`. Freed pages will be
+    /// in the next report, as cancelled.
     pub(super) fn forget(&mut self, dirtied: &mut Vec<u32>) {
         let mut cancelled = Vec::new();
         self.changes(dirtied, &mut cancelled);
@@ -130,7 +131,7 @@ impl Dirty {
     }
 }
 
-/// Returns `true` if one of `ranges`, which are sorted and apart, holds `page`.
+/// Returns `true` if one of `ranges`, which are sorted and disjoint, contains `page`.
 fn holds(ranges: &[(u32, u32)], page: u32) -> bool {
     let until = ranges.partition_point(|&(first, _)| first <= page);
     ranges[..until].last().is_some_and(|&(_, end)| page < end)
@@ -181,13 +182,13 @@ mod tests {
         })
     }
 
-    /// The reference: a host with a set of dirty sectors, and a drive that keeps the pages it takes for
-    /// dirty and the time when it was given each.
+    /// The reference: a host with a set of dirty sectors; and a drive with the set of hinted pages,
+    /// and with the time of each page's last write.
     #[derive(Default)]
     struct Naive {
         sectors: BTreeSet<u64>,
         hinted: BTreeSet<u32>,
-        /// The number of reports that came before the last write of each page.
+        /// For each page, the number of reports before its last write.
         given: BTreeMap<u32, u32>,
         reports: u32,
     }
@@ -215,8 +216,8 @@ mod tests {
             }
         }
 
-        /// Returns `true` if a hint on `page` would be late, as the drive judges it: the page was
-        /// written after the report before.
+        /// Returns `true` if the drive would take a hint on `page` as late: the page was written
+        /// after the last report.
         fn is_late(&self, page: u32) -> bool {
             self.given.get(&page) == Some(&self.reports)
         }
@@ -227,9 +228,9 @@ mod tests {
     }
 
     proptest! {
-        /// The set agrees with the reference's sectors, and no hint comes too late. Once nothing happens
-        /// any more, the drive takes exactly the dirty pages for zombies, beside those that it is given
-        /// later.
+        /// The set agrees with the reference's sectors, and no hint is late. At the end, when
+        /// nothing more happens, the drive has hints exactly on the dirty pages, apart from pages
+        /// that it will be given later.
         #[test]
         fn the_drive_knows_what_is_dirty(steps in prop::collection::vec(step(), 1..80)) {
             let (mut dirty, mut naive) = (Dirty::new(PAGES), Naive::default());
@@ -237,7 +238,7 @@ mod tests {
                 match step.clone() {
                     Step::Dirtied(bytes) => prop_assert!(dirty.dirtied(bytes)),
                     Step::Queued(bytes) => {
-                        // The drive gets what is on its way; nothing else happens to it before.
+                        // A handed-over write reaches the drive at once, with nothing in between.
                         dirty.queued(bytes.clone());
                         dirty.written(bytes.clone());
                         naive.take(&step);

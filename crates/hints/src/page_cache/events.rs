@@ -1,4 +1,4 @@
-//! The tracepoints that are followed, and what their events mean.
+//! The followed tracepoints, and the meaning of their events.
 
 use std::ops::Range;
 
@@ -8,10 +8,10 @@ use crate::tracing::{Decode, FIELDS, FollowError, Format, Points, Subscription, 
 
 const SECTOR: u64 = 512;
 
-/// A change that an event of the kernel reports. Bytes are those of the device.
+/// A change that an event of the kernel reports. Ranges are in bytes of the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Event {
-    /// Bytes become dirty in memory. They lie beyond the device if they have no place yet.
+    /// Bytes became dirty in memory. The range lies beyond the device if they have no place yet.
     Dirtied(Range<u64>),
     /// A write or a discard of the bytes was handed to the device.
     Queued(Range<u64>),
@@ -21,9 +21,9 @@ pub(super) enum Event {
     Freed(Range<u64>),
     /// A thread begins to write to a file on xfs, in bytes of the file.
     Write { thread: u64, offset: u64, count: u64 },
-    /// A thread takes up the next part of a file on xfs.
+    /// A thread begins the next part of a file on xfs.
     Step(Step),
-    /// The extent of the part that a thread took up.
+    /// The extent of the part that a thread has begun.
     Map(Map),
     /// The number of events that were lost at this point.
     Lost(u64),
@@ -32,7 +32,8 @@ pub(super) enum Event {
 /// A function that turns the values of an event's fields into an event.
 type Means = fn(&[u64; FIELDS], &Shape) -> Event;
 
-/// Sizes of the file system and values of the kernel's flags, which the meaning of an event depends on.
+/// The sizes of the file system and the values of the kernel's flags, which are needed to decode
+/// events.
 #[derive(Debug, Default)]
 struct Shape {
     block_bytes: u64,
@@ -40,12 +41,12 @@ struct Shape {
     write: u64,
     fault: u64,
     zero: u64,
-    /// Flags of steps that make nothing dirty in place.
+    /// The flags of parts that make no existing blocks dirty.
     other: u64,
     mapped: u64,
 }
 
-/// The filter that keeps writes and discards: both end what is dirty.
+/// A filter that accepts writes and discards. Both make pages clean.
 const NO_READ: &str = " && !(rwbs ~ \"R*\")";
 
 const WRITES: [Wanted<Means>; 2] = [
@@ -66,7 +67,7 @@ const WRITES: [Wanted<Means>; 2] = [
 const DIRTIED: Wanted<Means> = Wanted {
     name: "block/block_dirty_buffer",
     filter: "",
-    // The sector counts blocks of that size.
+    // The field `sector` counts blocks of `size` bytes.
     fields: &["sector", "size"],
     means: |&[block, size, ..], _| Event::Dirtied(scaled(block, 1, size)),
 };
@@ -96,7 +97,7 @@ const XFS: [Wanted<Means>; 4] = [
     Wanted {
         name: ITER,
         filter: "",
-        // In kernels without the field `status`, the position is that of the part before.
+        // In kernels without the field `status`, `pos` is the position of the part before.
         fields: &["common_pid", "pos", "flags", "status"],
         means: |&[thread, position, flags, ..], shape| {
             Event::Step(Step { thread, position, work: shape.work(flags) })
@@ -148,8 +149,8 @@ impl Shape {
     }
 }
 
-/// Returns the bytes of `count` units of `unit` bytes from number `first` on. The result lies beyond
-/// every device where the file system gave no place.
+/// Returns the range in bytes of `count` units of `unit` bytes, from unit `first` on. If the file
+/// system gave no place, the result lies beyond the end of every device.
 fn scaled(first: u64, count: u64, unit: u64) -> Range<u64> {
     let end = first.saturating_add(count);
     first.saturating_mul(unit)..end.saturating_mul(unit)

@@ -1,39 +1,42 @@
-//! Follows Linux's page cache: which pages of a block device will soon be overwritten, because a file
-//! system on it has them dirty in memory.
+//! Follows Linux's page cache. It finds the pages of a block device that will soon be overwritten,
+//! because the page cache has newer, dirty data for them.
 //!
 //! # Source of the events
-//! The kernel's tracepoints name addresses on the device, so files and their extents are not looked up.
+//! The kernel's tracepoints name addresses on the device, so no files or extents need be looked up.
 //!
 //! | a page | ext4 | xfs |
 //! |---|---|---|
 //! | becomes dirty | `block_dirty_buffer`: data and metadata | `iomap_iter` and its map: data |
-//! | is on its way to the drive, or discarded | `block_bio_queue` | the same |
+//! | is handed to the drive to write or discard | `block_bio_queue` | the same |
 //! | has reached the drive | `block_rq_complete` | the same |
 //! | is freed: it will not be written | `ext4_free_blocks` | `xfs_free_extent` |
 //!
-//! A device without a file system, whose own file programs write to, has the events of ext4 but for the last.
+//! For a device without a file system, to whose device file programs write, the events are those of
+//! ext4 without the last one.
 //!
-//! A page counts as dirty while any of its sectors is. Sectors matter where blocks of the file system
-//! are smaller than a page: one part of a page may be written while another is dirty.
+//! A page counts as dirty while any of its sectors is dirty. Sectors matter if blocks of the file
+//! system are smaller than a page: then one part of a page may be written while another part is
+//! dirty.
 //!
 //! # Blocks without an address
-//! Blocks that are allocated when they are written (delayed allocation: appends, holes, copies of shared
-//! extents on xfs) have no place yet, hence no old copy. They are counted and not reported. Unwritten
+//! With delayed allocation (appends, holes, copies of shared extents on xfs), dirty pages have no
+//! place on the device yet, and so no old copy there. They are counted but not reported. Unwritten
 //! extents have a place, and are followed.
 //!
 //! # Pages that are missed
-//! - Metadata of xfs: its buffers are no page cache. Metadata of ext4 from the commit of their
-//!   transaction on, when they become dirty for the page cache.
+//! - Metadata of xfs, whose buffers are not in the page cache. Metadata of ext4 until the commit of
+//!   their transaction, since they become dirty in the page cache only then.
 //! - On ext4 mounted with `nodelalloc`: writes through `mmap` to blocks that have a place.
 //! - Dirty pages that `fallocate` turns into zeroes without freeing them (`ZERO_RANGE`): they stay in the
 //!   set until they are written, freed or discarded.
-//! - A page that becomes dirty again in the microseconds between the moment when the kernel takes it for
-//!   clean and the hand-over of its write: it is known when it is dirtied next.
+//! - A page that becomes dirty again in the microseconds between the moment at which the kernel
+//!   marks it clean and the moment at which its write is handed to the drive. It is noticed the
+//!   next time it becomes dirty.
 //! - Events of a CPU that comes online later.
-//! - A write to xfs that fails half-way (an unreadable buffer): all of it is taken for dirty.
+//! - A write to xfs that fails half-way (an unreadable buffer): all its pages count as dirty.
 //!
-//! After lost events the set differs from the kernel's. Everything is forgotten, and pages that become
-//! dirty from then on are known again.
+//! After lost events the set may differ from the kernel's. So it is emptied, and only pages that
+//! become dirty later are known.
 
 mod device;
 mod dirty;
@@ -64,11 +67,11 @@ pub struct DirtyCounts {
     pub lost: u64,
     /// The bytes that were read from the rings.
     pub bytes: u64,
-    /// The number of events of blocks without a place on the device.
+    /// The number of events for blocks without a place on the device.
     pub without_address: u64,
     /// The number of pages that are dirty now.
     pub dirty: u64,
-    /// The number of pages reported as dirty, each as often as it was reported.
+    /// The number of pages reported as dirty. A page counts each time.
     pub hinted: u64,
     /// The number of dirty pages that a write or a discard made clean.
     pub ended: u64,
@@ -76,14 +79,14 @@ pub struct DirtyCounts {
     pub cancelled: u64,
 }
 
-/// DirtyFollower of the dirty pages of one device.
+/// Follows the dirty pages of one device.
 pub struct DirtyFollower {
     events: Events,
     rings: Rings<Event>,
     known: Known,
 }
 
-/// The dirty pages that the events so far imply, with their counters.
+/// The dirty pages according to the events so far, and the counters.
 struct Known {
     threads: Threads,
     dirty: Dirty,
@@ -91,8 +94,8 @@ struct Known {
 }
 
 impl DirtyFollower {
-    /// Follows the block device at `device`, on which a file system is mounted. A ring has `ring_bytes`,
-    /// rounded up to a power of two; [`RING_BYTES`] is usual.
+    /// Follows the block device at `device`, on which a file system is mounted. Each ring has
+    /// `ring_bytes` bytes, rounded up to a power of two; [`RING_BYTES`] is usual.
     ///
     /// # Errors
     /// [`FollowError`] if the device is not a whole block device, holds another file system, or the
@@ -106,8 +109,8 @@ impl DirtyFollower {
 
     /// Waits for `timeout`, or until a ring is half full or a signal comes, and returns what changed.
     ///
-    /// A page that was written and became dirty again within one poll is reported by the next poll. A
-    /// hint dated before this poll would reach the drive too late.
+    /// A page that was written and became dirty again between two polls is reported by the poll
+    /// after that, since the drive would take a hint with an earlier moment as late.
     ///
     /// # Errors
     /// [`FollowError::Io`] if waiting for the rings fails.
@@ -137,7 +140,7 @@ impl Known {
         }
     }
 
-    /// Takes the events of one poll, and returns the pages to report.
+    /// Processes the events of one poll, and returns the pages to report.
     fn changes(&mut self, events: Vec<Event>) -> Changes {
         let (mut dirtied, mut cancelled) = (Vec::new(), Vec::new());
         for event in events {
@@ -227,7 +230,7 @@ mod tests {
         let write = Event::Write { thread: 9, offset: 0, count: 2 * PAGE };
         let changes = known.changes(vec![write, Event::Step(step), Event::Map(map)]);
         assert_eq!(changes.dirtied, in_runs(vec![3, 4]));
-        // A fault makes pages dirty with the step behind it: page 6 of the device alone.
+        // A fault makes a page dirty when the next step arrives: here only page 6 of the device.
         let fault = |position| Event::Step(Step { thread: 9, position, work: Work::Fault });
         let changes = known.changes(vec![fault(3 * PAGE), Event::Map(map), fault(4 * PAGE)]);
         assert_eq!(changes.dirtied, in_runs(vec![6]));

@@ -1,18 +1,18 @@
 //! Buffered writes of threads to files on xfs, turned into the bytes of the device that they make dirty.
 //!
-//! A thread takes a file part by part. Each part is two events: its beginning in the file, then its
-//! extent on the device. The thread's next event tells how far it got. The end of a write is known in
-//! advance, so its bytes count as dirty at once: a long write is written back while it goes on. Faults
-//! and zeroing are short, and count when they are done.
+//! A thread goes through a file in parts. Each part has two events: its first byte in the file,
+//! then its extent on the device. The thread's next event shows how far it got. The end of a write
+//! is known in advance, so its bytes count as dirty at once, since a long write is written back
+//! while it goes on. Faults and zeroing are short, and count when they are done.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// The largest number of threads that are remembered. One more, and all are forgotten: their current
-/// writes are missed.
+/// The most threads that are remembered. With one more, all are forgotten, and their current writes
+/// are missed.
 const MOST: usize = 1 << 16;
 
-/// The purpose for which a thread goes through a file.
+/// The reason why a thread goes through a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
     /// A write through the page cache.
@@ -25,7 +25,7 @@ pub(super) enum Work {
     Other,
 }
 
-/// The beginning of a part, in bytes of the file.
+/// The begin of a part, in bytes of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) thread: u64,
@@ -33,15 +33,15 @@ pub(super) struct Step {
     pub(super) work: Work,
 }
 
-/// An extent: `length` bytes of the file from `offset` on lie from `address` on the device. Without a
-/// place the address is 2^64 - 1.
+/// An extent: `length` bytes of the file from `offset` on lie on the device from `address` on. If
+/// they have no place, the address is 2^64 - 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Map {
     pub(super) thread: u64,
     pub(super) address: u64,
     pub(super) offset: u64,
     pub(super) length: u64,
-    /// `true` if the extent holds data. An unwritten extent does not, and reads as zeroes.
+    /// `true` if the extent has data, `false` if it is unwritten and reads as zeroes.
     pub(super) is_written: bool,
 }
 
@@ -66,7 +66,7 @@ impl Threads {
         Self { block_bytes, threads: HashMap::new() }
     }
 
-    /// Begins a write of `count` bytes from `offset` by a thread.
+    /// Notes that a thread begins to write `count` bytes from `offset` on.
     pub(super) fn writes(&mut self, thread: u64, offset: u64, count: u64) {
         if self.threads.len() == MOST {
             self.forget();
@@ -75,8 +75,8 @@ impl Threads {
         self.threads.insert(thread, Thread { end, ..Thread::default() });
     }
 
-    /// Takes up the next part of a thread, or its end. Returns the bytes of the device that the part
-    /// before made dirty.
+    /// Notes that a thread begins its next part, or ends. Returns the bytes of the device that the
+    /// part before has made dirty.
     pub(super) fn steps(&mut self, step: Step) -> Option<Range<u64>> {
         if step.work == Work::Other && !self.threads.contains_key(&step.thread) {
             return None;
@@ -91,8 +91,8 @@ impl Threads {
         self.place(from..step.position, &map)
     }
 
-    /// Takes the extent of the part that a thread took up. Returns the bytes of the device that it makes
-    /// dirty at once.
+    /// Notes the extent of the part that a thread has begun. Returns the bytes of the device that
+    /// become dirty at once.
     pub(super) fn maps(&mut self, map: Map) -> Option<Range<u64>> {
         let thread = self.threads.get_mut(&map.thread)?;
         let step = thread.step.take()?;
@@ -102,15 +102,15 @@ impl Threads {
                 return self.place(step.position..end, &map);
             }
             Work::Fault => thread.part = Some((step.position, map)),
-            // Zeroes stay zeroes without a write.
+            // In an unwritten extent, zeroes need no write.
             Work::Zero if map.is_written => thread.part = Some((step.position, map)),
             Work::Zero | Work::Other => {}
         }
         None
     }
 
-    /// Returns the place of bytes of a file on the device, in whole blocks and as far as the extent
-    /// goes.
+    /// Returns the place on the device of a range of bytes of a file, in whole blocks and within
+    /// the extent.
     fn place(&self, bytes: Range<u64>, map: &Map) -> Option<Range<u64>> {
         let block = self.block_bytes;
         let start = (bytes.start / block * block).max(map.offset);

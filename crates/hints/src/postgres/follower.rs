@@ -1,4 +1,4 @@
-//! The pages that a server has changed in its memory and not yet written.
+//! Follows the pages that a server has changed in its memory and not yet written.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Instant;
@@ -10,29 +10,30 @@ use crate::wal::{BlockReference, Decoder, Fork, Record, Relation, WalError, What
 /// Counters of a follower.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogCounts {
-    /// The bytes of the log that were taken.
+    /// The number of bytes of the log read.
     pub bytes: u64,
     /// The number of records.
     pub records: u64,
     /// The number of references to blocks in records.
     pub references: u64,
-    /// The number of references to blocks without a place: these are new, and have no old version.
+    /// The number of references to blocks without a place on the device. They are new, so there is
+    /// no old version.
     pub nowhere: u64,
     /// The number of references to blocks on other devices.
     pub elsewhere: u64,
     /// The number of references to blocks of files that are gone.
     pub gone: u64,
-    /// The number of pages reported as dirtied, each as often as it was reported.
+    /// The number of pages reported as dirtied. A page counts each time.
     pub dirtied: u64,
     /// The number of pages reported as cancelled.
     pub cancelled: u64,
     /// The number of checkpoints that were completed.
     pub checkpoints: u64,
-    /// The number of lookups of a file's places.
+    /// The number of lookups of a file's extents.
     pub looks: u64,
 }
 
-/// LogFollower of one server's log. See the crate's module [`postgres`](crate::postgres).
+/// Follows one server's log; see [`postgres`](crate::postgres).
 pub struct LogFollower {
     decoder: Decoder,
     state: State,
@@ -40,7 +41,7 @@ pub struct LogFollower {
 
 struct State {
     places: Places,
-    /// Pages reported as dirtied, each with the place in the log of its last change.
+    /// The pages reported as dirtied, each with the place in the log of its last change.
     changed: HashMap<u64, u64>,
     dirtied: BTreeSet<u64>,
     cancelled: BTreeSet<u64>,
@@ -48,7 +49,8 @@ struct State {
 }
 
 impl LogFollower {
-    /// Makes a follower of the log of `cluster` from `start` on, where a page of the log begins.
+    /// Makes a follower of the log of `cluster` from `start` on. A page of the log must begin
+    /// there.
     #[must_use]
     pub fn new(cluster: Cluster, start: u64) -> Self {
         let state = State {
@@ -61,7 +63,7 @@ impl LogFollower {
         Self { decoder: Decoder::new(start), state }
     }
 
-    /// Goes on at `start`. The log in between was missed, so everything known is forgotten.
+    /// Goes on at `start`. The log in between was missed, so all known pages are forgotten.
     pub fn restart(&mut self, start: u64) {
         self.decoder = Decoder::new(start);
         self.state.places.forget_all();
@@ -76,10 +78,10 @@ impl LogFollower {
         self.decoder.next()
     }
 
-    /// Takes the bytes of the log at `at`.
+    /// Reads bytes of the log, which lie at `at`.
     ///
     /// # Errors
-    /// The bytes are no log. Nothing more is taken until [`LogFollower::restart`].
+    /// The bytes are no log. Nothing more is read until [`LogFollower::restart`].
     pub fn feed(&mut self, at: u64, bytes: &[u8]) -> Result<(), WalError> {
         let now = Instant::now();
         self.state.counts.bytes += bytes.len() as u64;
@@ -87,7 +89,7 @@ impl LogFollower {
         self.decoder.feed(at, bytes, &mut |record| state.take(record, now))
     }
 
-    /// Marks a block as dirty in the server's memory on another source's word. The log need not name it.
+    /// Marks a block as dirty in the server's memory, as known from another source than the log.
     pub fn dirty(&mut self, relation: Relation, fork: Fork, block: u32) {
         let at = self.decoder.next();
         self.state.change(relation, fork, block, at, Instant::now());

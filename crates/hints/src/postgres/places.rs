@@ -11,10 +11,11 @@ use crate::extents::Extents;
 use crate::pages::touched;
 use crate::wal::{BLOCK, Fork, Relation, SEGMENT_BLOCKS};
 
-/// The time for which the extents of a file are trusted. Files are cut, go and come again.
+/// The time for which the extents of a file are trusted. Files can be truncated, removed and made
+/// again.
 const BELIEVED: Duration = Duration::from_millis(200);
-/// The time for which a missing place is trusted. A block that has none may get one, and a missing file
-/// may appear: a standby sends the log before it has applied it.
+/// The shorter time for which a missing place is trusted. A block without a place may get one, and
+/// a missing file may appear, since a standby sends the log before it has applied it.
 const SOON: Duration = Duration::from_millis(20);
 
 /// A server's data directory and device.
@@ -24,20 +25,20 @@ pub struct Cluster {
     pub folder: PathBuf,
     /// The name of the server's folder in every tablespace, such as `PG_15_202209061`.
     pub version: String,
-    /// The device that is followed, in the encoding of `st_dev`. Files on other devices have no place.
+    /// The followed device, as `st_dev` encodes it. Files on other devices have no place.
     pub device: u64,
 }
 
 /// The place of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Pages of the device, in runs in the order of the block's bytes.
+    /// The block lies in these runs of pages of the device, in the order of its bytes.
     Pages(Vec<std::ops::Range<u64>>),
-    /// No place yet: the file is new there, and has no old version.
+    /// The block has no place yet: it is new, and there is no old version.
     Nowhere,
-    /// A place on another device.
+    /// The block lies on another device.
     Elsewhere,
-    /// No such file, any more or yet.
+    /// The file does not exist, or not any more, or not yet.
     Gone,
 }
 
@@ -59,8 +60,8 @@ struct Held {
     state: State,
 }
 
-/// Cache of the places of files. A file is looked up when one of its blocks is located, and again when
-/// the last lookup is too old.
+/// A cache of the extents of files. A file is looked up when one of its blocks is located, unless
+/// the last lookup is recent.
 pub struct Places {
     cluster: Cluster,
     files: HashMap<Name, Held>,
@@ -68,7 +69,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// Makes an empty cache of the places in `cluster`.
+    /// Makes an empty cache for the files of `cluster`.
     #[must_use]
     pub fn new(cluster: Cluster) -> Self {
         Self { cluster, files: HashMap::new(), looks: 0 }
@@ -80,7 +81,7 @@ impl Places {
         self.looks
     }
 
-    /// Returns the place of a block at `now`, or shortly before.
+    /// Returns the place that a block has at `now`, or had shortly before.
     pub fn locate(&mut self, relation: Relation, fork: Fork, block: u32, now: Instant) -> Place {
         let name = Name { relation, fork, segment: block / SEGMENT_BLOCKS };
         let at = u64::from(block % SEGMENT_BLOCKS) * BLOCK;
@@ -131,8 +132,8 @@ impl Held {
     }
 }
 
-/// Looks up the file at `path` now. The file is not kept open: if it were removed, it would keep its
-/// space.
+/// Looks up the file at `path`. The file is not kept open, since a removed file keeps its space
+/// while it is open.
 fn look(path: &std::path::Path, device: u64) -> State {
     let state = File::open(path).and_then(|file| {
         if file.metadata()?.dev() == device {

@@ -1,4 +1,4 @@
-//! The block device whose events are followed.
+//! The major and minor number of a followed block device.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -35,8 +35,8 @@ impl Device {
         Ok(Self { major: rustix::fs::major(number), minor: rustix::fs::minor(number) })
     }
 
-    /// Returns the number that the kernel has for it in events: 20 bits for the minor number, the major
-    /// number above them.
+    /// Returns the number by which kernel events name the device: the lower 20 bits are the minor
+    /// number, the bits above the major number.
     pub(crate) fn number(self) -> u64 {
         u64::from(self.major) << 20 | u64::from(self.minor)
     }

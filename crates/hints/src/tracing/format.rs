@@ -1,5 +1,5 @@
-//! The kernel's description of a tracepoint: its number, the place of its fields, and the values of its
-//! flags.
+//! The kernel's description of a tracepoint: its number, the offsets of its fields, and the values
+//! of its flags.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ pub(crate) struct Format {
     text: String,
 }
 
-/// The place of a number in the bytes of an event.
+/// The offset and the size of a number in an event, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field {
     offset: usize,
@@ -40,8 +40,9 @@ impl Format {
         }
     }
 
-    /// Returns the place of the field `field`, or an error if there is none or it is a number longer than 8
-    /// bytes. Of a text such as `rwbs[10]`, which is named without its length, the first 8 bytes are taken.
+    /// Returns the place of the field `field`. It is an error if there is no such field, or if it
+    /// is a number of more than 8 bytes. A text such as `rwbs[10]` is named without its length, and
+    /// only its first 8 bytes are read.
     pub(crate) fn field(&self, field: &'static str) -> Result<Field, FollowError> {
         let entry = self.text.lines().find_map(|line| {
             let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);

@@ -1,4 +1,4 @@
-//! Events of the kernel's tracepoints, read as they happen: the formats that this kernel has, and the
+//! Reads events of the kernel's tracepoints as they happen: the formats of this kernel, and the
 //! rings into which it writes.
 
 mod device;
@@ -20,13 +20,14 @@ pub fn has_tracepoint(name: &str) -> Result<bool, FollowError> {
     Ok(tracefs::root()?.join("events").join(name).exists())
 }
 
-/// The usual size of a ring in bytes, one ring a CPU. It holds some 25000 events between two polls.
+/// The usual size of a ring in bytes. There is one ring for each CPU, which holds about 25000
+/// events between two polls.
 pub const RING_BYTES: usize = 2 << 20;
 
 /// The reason why a device cannot be followed.
 #[derive(Debug, thiserror::Error)]
 pub enum FollowError {
-    /// A file system whose overwrites cannot be seen.
+    /// The file system is not supported, since its overwrites cannot be followed.
     #[error(
         "found {0}, expected ext4 or xfs; hint: a file system that copies on write (btrfs, zfs, f2fs) \
          overwrites elsewhere, so it has nothing to hint"

@@ -1,11 +1,12 @@
-//! Tracepoints that are followed: their numbers and fields in this kernel, and what they mean.
+//! The followed tracepoints: their numbers and fields in this kernel, and the meaning of their
+//! events.
 
 use super::{Field, FollowError, Format};
 
 /// The largest number of fields of an event.
 pub(crate) const FIELDS: usize = 5;
 
-/// A tracepoint that is wanted. `M` says what its events mean.
+/// A tracepoint to follow. `means` turns its events into those of the reader.
 pub(crate) struct Wanted<M> {
     pub(crate) name: &'static str,
     /// The condition on an event, for the kernel's filter.
@@ -19,11 +20,11 @@ pub(crate) struct Wanted<M> {
 pub(crate) struct Subscription {
     pub(crate) name: &'static str,
     pub(crate) id: u16,
-    /// The filter; empty if it is named later.
+    /// The filter; empty if it is set later.
     pub(crate) filter: String,
 }
 
-/// The tracepoints that are followed, in the formats of this kernel.
+/// The followed tracepoints, in the formats of this kernel.
 #[derive(Debug)]
 pub(crate) struct Points<M>(Vec<Point<M>>);
 
@@ -37,7 +38,7 @@ struct Point<M> {
 }
 
 impl<M: Copy + 'static> Points<M> {
-    /// Returns all that are `wanted`.
+    /// Looks up the `wanted` tracepoints in this kernel.
     pub(crate) fn of<'a>(
         wanted: impl IntoIterator<Item = &'a Wanted<M>>,
     ) -> Result<Self, FollowError> {
@@ -52,7 +53,8 @@ impl<M: Copy + 'static> Points<M> {
         has
     }
 
-    /// Returns the subscriptions. `whole` makes a filter of the condition that a tracepoint has.
+    /// Returns a subscription for each tracepoint. `whole` makes the filter from the tracepoint's
+    /// condition.
     pub(crate) fn subscriptions(&self, whole: impl Fn(&str) -> String) -> Vec<Subscription> {
         let subscription = |point: &Point<M>| Subscription {
             name: point.name,
@@ -62,7 +64,7 @@ impl<M: Copy + 'static> Points<M> {
         self.0.iter().map(subscription).collect()
     }
 
-    /// Returns the values of an event's raw bytes and what says their meaning, or `None` if its
+    /// Returns the `means` of an event's tracepoint and the values of its fields, or `None` if the
     /// tracepoint is not followed.
     pub(crate) fn read(&self, raw: &[u8]) -> Option<(M, [u64; FIELDS])> {
         let id = u16::from_le_bytes([*raw.first()?, *raw.get(1)?]);
@@ -79,7 +81,7 @@ impl<M: Copy> Point<M> {
     fn of(wanted: &Wanted<M>) -> Result<Self, FollowError> {
         let &Wanted { name, filter, fields, means } = wanted;
         let format = Format::read(name)?;
-        // Events are told apart by their first field.
+        // Every event begins with this field, which is the number of its tracepoint.
         format.field("common_type")?;
         let fields = fields.iter().map(|&field| format.field(field)).collect::<Result<_, _>>()?;
         Ok(Self { name, id: format.id, filter, fields, means })

@@ -1,7 +1,8 @@
-//! The kernel's rings: one a CPU, which receives the events of all followed tracepoints.
+//! The kernel's rings. There is one for each CPU, which receives the events of all followed
+//! tracepoints.
 //!
-//! Rings belong to their file descriptors. Nobody else's tracing is touched, and nothing is left when
-//! this process ends, however it ends.
+//! A ring lives as long as its file descriptors. So the tracing of other programs is not affected,
+//! and nothing is left when this process ends, however it ends.
 
 use std::ffi::CString;
 use std::fs;
@@ -17,33 +18,33 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::{FollowError, Subscription};
 
-/// Nanoseconds after which an event is surely in its ring. Younger events wait for the next reading, so
-/// that no older event of another CPU is missed.
+/// The time after which an event is surely in its ring, in nanoseconds. Younger events are held
+/// back until the next read, so that events of all CPUs are returned in order.
 const SETTLING: u64 = 200_000;
 
-/// The meaning of raw events.
+/// Turns raw events into events of the reader.
 pub(crate) trait Decode {
-    /// An event that means something to the reader.
+    /// The reader's type of events.
     type Event;
 
-    /// Returns the meaning of an event's raw bytes, or `None` if its tracepoint is not followed.
+    /// Decodes the raw bytes of an event; `None` if its tracepoint is not followed.
     fn decode(&self, raw: &[u8]) -> Option<Self::Event>;
 
     /// Returns the event which says that `events` events were lost.
     fn lost(&self, events: u64) -> Self::Event;
 }
 
-/// The rings of all CPUs, of whose bytes come events of type `E`.
+/// The rings of all CPUs. Their events are decoded to the type `E`.
 pub(crate) struct Rings<E> {
     rings: Vec<Ring>,
-    /// Events that are too young to be handed out, with their times in nanoseconds.
+    /// Events that are too young to be returned, with their times in nanoseconds.
     young: Vec<(u64, E)>,
 }
 
 struct Ring {
     sampler: Sampler,
-    /// Counters of further tracepoints, which put their events into the first one's ring and end with
-    /// it.
+    /// The counters of the other tracepoints. They put their events into the ring of the first one,
+    /// and end with it.
     others: Vec<Counter>,
 }
 
@@ -54,7 +55,7 @@ impl<E> Rings<E> {
         Ok(rings)
     }
 
-    /// Opens rings that receive nothing before they are enabled; without filters, before they are
+    /// Opens rings that receive no events until they are enabled or, if they have no filters yet,
     /// [narrowed](Self::narrow).
     pub(crate) fn prepare(wanted: &[Subscription], bytes: usize) -> Result<Self, FollowError> {
         let online = fs::read_to_string("/sys/devices/system/cpu/online");
@@ -72,8 +73,8 @@ impl<E> Rings<E> {
         rings.try_for_each(Ring::enable).map_err(|source| refused("the tracepoints".into(), source))
     }
 
-    /// Lets events come that pass these filters, one for each tracepoint that was wanted. A process that has
-    /// given its rights away may do this.
+    /// Sets these filters, one for each wanted tracepoint, and lets events that pass them arrive. A
+    /// process that has dropped its privileges may call this.
     pub(crate) fn narrow(&mut self, filters: &[String]) -> Result<(), FollowError> {
         for ring in &self.rings {
             let counters = std::iter::once(ring.sampler.as_raw_fd());
@@ -86,8 +87,8 @@ impl<E> Rings<E> {
         self.enable()
     }
 
-    /// Takes all events of all CPUs, those that just came among them, with their times. One of another CPU
-    /// with an earlier time may still be missing.
+    /// Takes all events of all CPUs with their times, including the most recent ones. Events of
+    /// other CPUs with earlier times may still be missing.
     pub(crate) fn drain_now(
         &mut self,
         events: &impl Decode<Event = E>,
@@ -121,7 +122,8 @@ impl<E> Rings<E> {
         self.drain_timed(events, bytes).into_iter().map(|(_, event)| event).collect()
     }
 
-    /// Does what [`Rings::drain`] does, and returns the times as well, in nanoseconds of the monotonic clock.
+    /// Does the same as [`Rings::drain`], and also returns the times, in nanoseconds of the
+    /// monotonic clock.
     pub(crate) fn drain_timed(
         &mut self,
         events: &impl Decode<Event = E>,
@@ -133,7 +135,7 @@ impl<E> Rings<E> {
         for ring in &mut self.rings {
             ring.drain(events, bytes, &mut read);
         }
-        // Stable: events of one CPU stay in their order.
+        // The sort is stable, so that events of one CPU stay in their order.
         read.sort_by_key(|&(time, _)| time);
         self.young = read.split_off(read.partition_point(|&(time, _)| time <= settled));
         read
@@ -196,14 +198,14 @@ fn counter(subscription: &Subscription, cpu: usize, bytes: usize) -> io::Result<
     builder.sample_period(1).sample(SampleFlag::TIME | SampleFlag::RAW).sample_id_all(true);
     builder.clockid(Clock::MONOTONIC).wakeup_watermark(bytes / 2);
     let counter = builder.build()?;
-    // A counter takes one filter in its life.
+    // The filter of a counter can be set only once.
     if !subscription.filter.is_empty() {
         narrow(counter.as_raw_fd(), &subscription.filter)?;
     }
     Ok(counter)
 }
 
-/// Lets those events come to the counter `counter` that pass a filter.
+/// Lets only events that pass `filter` reach the counter `counter`.
 fn narrow(counter: RawFd, filter: &str) -> io::Result<()> {
     let filter = CString::new(filter)?;
     // SAFETY: the descriptor belongs to a counter, and the kernel copies the filter, which ends with 0.

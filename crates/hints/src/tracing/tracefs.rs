@@ -1,4 +1,4 @@
-//! The kernel's file system of tracepoints, tracefs.
+//! The folder of tracefs, the kernel's file system of tracepoints.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -9,13 +9,13 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, 
 
 use super::FollowError;
 
-/// The mount points of tracefs. The second is that of older systems.
+/// The usual mount points of tracefs. Older systems use the second one.
 const MOUNTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// A mount of our own, in no folder: it goes with this process.
+/// A private mount that is in no folder. It ends with this process.
 static PRIVATE: OnceLock<OwnedFd> = OnceLock::new();
 
-/// Returns the folder of tracefs: where it is mounted, or a private mount that nobody else sees.
+/// Returns the folder of tracefs: its mount point, or a private mount if it is not mounted.
 pub(super) fn root() -> Result<PathBuf, FollowError> {
     let mounted = MOUNTS.iter().find(|root| Path::new(root).join("events").exists());
     if let Some(root) = mounted {
@@ -27,10 +27,10 @@ pub(super) fn root() -> Result<PathBuf, FollowError> {
             source,
             hint: "mount -t tracefs nodev /sys/kernel/tracing, as root",
         })?;
-        // Another thread's mount serves as well.
+        // If another thread has mounted it meanwhile, its mount is used.
         let _ = PRIVATE.set(mounted);
     }
-    // A folder that is opened by way of a descriptor needs no place in the tree.
+    // The path goes through the file descriptor, since the mount has no path of its own.
     Ok(format!("/proc/self/fd/{}", PRIVATE.get().map_or(-1, AsRawFd::as_raw_fd)).into())
 }
 

@@ -1,4 +1,4 @@
-//! Decoder of a stream of log bytes: pages, records that cross them, and the places of both.
+//! Decodes a stream of log bytes: pages, records that cross page borders, and the places of both.
 
 use super::error::{Fault, WalError};
 use super::page::{self, LONG, PAGE, Pages, SHORT, SMALLEST_SEGMENT};
@@ -8,18 +8,18 @@ use super::what::{self, What};
 /// The alignment of records in bytes.
 const ALIGNMENT: u64 = 8;
 
-/// The bytes of memory kept between two records that came in pieces.
+/// The most bytes of memory kept after a record that arrived in pieces.
 const KEPT: usize = 1 << 20;
 
 /// The kind of bytes that follow a page header.
 enum State {
-    /// Bytes before the first page border, where the start of a record cannot be told.
+    /// Bytes before the first page border, where it is not known where a record begins.
     Before,
     /// The rest of a record that began before the first page, with the number of bytes still to come.
     Rest(usize),
     /// Records, whole or in part.
     Records,
-    /// The bytes behind a segment switch, which carry nothing.
+    /// The bytes behind a segment switch, which have no meaning.
     Switched,
 }
 
@@ -35,10 +35,11 @@ pub struct Decoder {
     next: u64,
     state: State,
     pages: Pages,
-    /// The header of this page as far as it has come, followed by its length.
+    /// The part of this page's header that has arrived, and in `header_length` the length of the
+    /// whole header.
     header: [u8; LONG],
     header_length: usize,
-    /// The record that has come in part, followed by its place.
+    /// The part of a record that has arrived, and in `begun` the place of the record.
     partial: Vec<u8>,
     begun: u64,
     first_page: u64,
@@ -49,9 +50,10 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Makes a decoder of the log from `start` on, in bytes since the log began. Bytes before the first
-    /// page border are passed over, and so is the rest of a record that crosses it. To miss no record,
-    /// begin at the border at or before the first one, at a multiple of [`PAGE`].
+    /// Makes a decoder of the log from `start` on, in bytes since the log began. Bytes before the
+    /// first page border are skipped, and so is the rest of a record that crosses it. To miss no
+    /// record, `start` must be the page border at or before the first wanted record, a multiple of
+    /// [`PAGE`].
     #[must_use]
     pub fn new(start: u64) -> Self {
         Self {
@@ -75,8 +77,9 @@ impl Decoder {
         self.next
     }
 
-    /// Takes any number of bytes of the log that lie at `at`, and passes every whole record to `visit`.
-    /// After an error nothing more is decoded, and each further call returns the same error.
+    /// Decodes bytes of the log, which lie at `at`, in chunks of any length. Passes every complete
+    /// record to `visit`. After an error nothing more is decoded, and each further call returns the
+    /// same error.
     pub fn feed(
         &mut self,
         at: u64,
@@ -121,7 +124,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Takes the available bytes of a page header. Returns the number of bytes used, like
+    /// Takes available bytes of a page header. Returns the number of bytes used, like
     /// [`Decoder::take_body`].
     fn take_header(&mut self, within: usize, bytes: &[u8]) -> Result<usize, WalError> {
         let used = bytes.len().min(self.header_length - within);
@@ -136,7 +139,7 @@ impl Decoder {
         Ok(used)
     }
 
-    /// Checks a whole page header at `at` and begins its page.
+    /// Checks the complete page header at `at` and begins its page.
     fn begin_page(&mut self, at: u64) -> Result<(), WalError> {
         if matches!(self.state, State::Switched) {
             let empty = self.header[..SHORT].iter().all(|&byte| byte == 0);
@@ -176,7 +179,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Returns the number of bytes that the record in part still lacks.
+    /// Returns the number of bytes that the incomplete record still lacks.
     fn missing(&self) -> usize {
         let length = self.partial.first_chunk().and_then(|first| record::length(*first).ok());
         length.map_or(0, |length| length - self.partial.len())
@@ -203,7 +206,7 @@ impl Decoder {
         }
     }
 
-    /// Begins a record, or passes over the bytes that align it.
+    /// Begins a record, or skips the bytes that align it.
     fn begin(
         &mut self,
         bytes: &[u8],
@@ -226,7 +229,7 @@ impl Decoder {
         Ok(bytes.len())
     }
 
-    /// Continues a record that has come in part.
+    /// Continues an incomplete record.
     fn go_on(
         &mut self,
         bytes: &[u8],
@@ -235,7 +238,7 @@ impl Decoder {
         let at = self.begun;
         let length = match self.partial.first_chunk() {
             Some(first) => record::length(*first).map_err(|fault| WalError { at, fault })?,
-            None => 4, // First of all its length.
+            None => 4, // The length of the record comes first.
         };
         let used = bytes.len().min(length - self.partial.len());
         self.partial.extend_from_slice(&bytes[..used]);
@@ -249,7 +252,7 @@ impl Decoder {
         Ok(used)
     }
 
-    /// Checks a whole record that ends at `end` and passes it to `visit`.
+    /// Checks a complete record, which ends at `end`, and passes it to `visit`.
     fn show(
         &mut self,
         at: u64,

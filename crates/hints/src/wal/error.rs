@@ -6,7 +6,7 @@ use std::fmt;
 pub const MAGICS: [(u16, u8); 6] =
     [(0xD106, 13), (0xD10D, 14), (0xD110, 15), (0xD113, 16), (0xD116, 17), (0xD118, 18)];
 
-/// A place in the log, displayed as PostgreSQL writes it: `16/B374D848`.
+/// A place in the log (log sequence number), displayed as PostgreSQL does: `16/B374D848`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lsn(pub u64);
 
@@ -40,7 +40,7 @@ pub enum Fault {
         /// The place of the chunk's first byte.
         found: u64,
     },
-    /// Bytes beyond the last place that a log can have.
+    /// Bytes beyond the largest place that a log can have.
     #[error("{length} bytes lie there, expected fewer than would end a log of 2^64 bytes")]
     TooFar {
         /// The length of the chunk.
@@ -67,7 +67,7 @@ pub enum Fault {
         /// The value that the field must have.
         expected: u64,
     },
-    /// A value in a page header that no page has.
+    /// An impossible value in a page header.
     #[error("the page header's {field} is {found}, expected {expected}")]
     Header {
         /// The name of the field.
@@ -77,7 +77,7 @@ pub enum Fault {
         /// The values that the field may have.
         expected: &'static str,
     },
-    /// A record of no bytes, which marks the end of a log.
+    /// A record of length 0, which marks the end of a log.
     #[error(
         "there is no record but zeros, expected a record; hint: the log ends here, take no more than \
          the server has flushed"
@@ -97,7 +97,8 @@ pub enum Fault {
         /// The place of the record seen before it.
         expected: u64,
     },
-    /// A first record whose predecessor lies on or after the first page and was not seen.
+    /// The first record names a predecessor at or behind the begin of the first page, but there was
+    /// none.
     #[error(
         "the first record follows one at {}, expected one before the page at {}; hint: the log is \
          damaged",

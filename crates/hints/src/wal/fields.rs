@@ -1,6 +1,6 @@
-//! Little-endian numbers read from unaligned bytes.
+//! Reads little-endian numbers from unaligned bytes.
 
-/// The unread rest of a row of fields.
+/// The bytes that were not read yet.
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'a>(pub(super) &'a [u8]);
 

@@ -1,20 +1,22 @@
-//! PostgreSQL's write-ahead log, decoded from its bytes: the blocks that each record changes, and the
-//! files that come, shrink and go.
+//! Decodes PostgreSQL's write-ahead log: the blocks that each record changes, and the files that
+//! are made, truncated and removed.
 //!
-//! The log is a stream of pages of 8 KiB. A page begins with a header (`page.rs`); records lie behind
-//! it, aligned to 8 bytes, and go on behind the header of the next page. [`Decoder`] takes the stream
-//! in chunks of any length and shows each [`Record`] once it is whole and its check sum agrees.
+//! The log is a stream of pages of 8 KiB. A page begins with a header (`page.rs`). Behind it lie
+//! records, aligned to 8 bytes; a record can continue behind the header of the next page.
+//! [`Decoder`] takes the stream in chunks of any length, and passes on each [`Record`] when it is
+//! complete and its check sum is right.
 //!
 //! # Checks
-//! Every byte of a record is under its CRC32C, and each record names the one before it. Of a page
-//! header everything is checked but these bytes, which change no record: the flag for removable
-//! backup blocks (0x0004), the four bytes of padding, and a timeline, a system identifier or a length
-//! of segments that no other page contradicts. The bytes that align records and those behind a
-//! segment switch carry nothing, and those of a record that began before the first page are not seen.
+//! The CRC32C of a record covers all of its bytes, and each record names the one before it. In a
+//! page header everything is checked except bytes that change no record: the flag for removable
+//! backup blocks (0x0004), the four bytes of padding, and a timeline, a system identifier or a
+//! segment size that no other page contradicts. Not checked are the bytes that align records, the
+//! bytes behind a segment switch, and the rest of a record that began before the first page.
 //!
 //! # Not here
-//! No connection, no files, and no meaning of a block's contents. Values are little endian, blocks and
-//! log pages have 8 KiB, as PostgreSQL has them unless it was built otherwise.
+//! This module opens no connection and no file, and does not interpret the contents of blocks. It
+//! assumes little-endian values, and blocks and log pages of 8 KiB, which are PostgreSQL's
+//! defaults.
 //!
 //! Source: PostgreSQL's `access/xlog_internal.h` and `access/xlogrecord.h`, versions 13 to 18.
 

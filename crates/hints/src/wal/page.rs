@@ -5,13 +5,13 @@ use super::error::{Fault, MAGICS, WalError};
 /// The size of a page of the log in bytes.
 pub const PAGE: u64 = 8192;
 
-/// The bytes of most pages' headers, with padding.
+/// The size of a normal page header in bytes, with padding.
 pub(super) const SHORT: usize = 24;
 
-/// The bytes of the header of a segment's first page.
+/// The size of the header of a segment's first page in bytes.
 pub(super) const LONG: usize = 40;
 
-/// The smallest segment in bytes. Every segment is a power of two.
+/// The size of the smallest segment in bytes. Sizes of segments are powers of two.
 pub(super) const SMALLEST_SEGMENT: u64 = 1 << 20;
 
 const LARGEST_SEGMENT: u64 = 1 << 30;
@@ -23,13 +23,14 @@ const ALL_FLAGS: u16 = 0x000F;
 
 /// The part of a page header that concerns records.
 pub(super) struct Header {
-    /// The bytes left of the record that the page continues; 0 if the page begins with a record.
+    /// The number of bytes left of the record that continues on this page; 0 if the page begins
+    /// with a record.
     pub(super) left: u32,
-    /// `true` if the record before was given up: the server crashed before its end was written.
+    /// `true` if the record before is incomplete: the server crashed before it had written its end.
     pub(super) overwrites: bool,
 }
 
-/// Returns `true` if `header` is a long one, by its flags.
+/// Returns `true` if the flags say that `header` is a long one.
 pub(super) fn is_long(header: &[u8; LONG]) -> bool {
     u16::from_le_bytes([header[2], header[3]]) & IS_LONG != 0
 }
@@ -39,7 +40,7 @@ pub(super) fn is_long(header: &[u8; LONG]) -> bool {
 pub(super) struct Pages {
     version: Option<(u16, u8)>,
     timeline: u32,
-    /// The system identifier and the bytes of a segment, once a long header has named them.
+    /// The system identifier and the segment size in bytes; `None` before the first long header.
     cluster: Option<(u64, u64)>,
 }
 

@@ -5,7 +5,7 @@ use super::fields::Fields;
 use super::relation::{BLOCK, Fork, Relation};
 use super::what::What;
 
-/// The bytes of the header of every record.
+/// The size of a record's header in bytes.
 pub(super) const HEADER: usize = 24;
 
 /// The length of the longest record that PostgreSQL writes, in bytes.
@@ -35,9 +35,9 @@ pub struct BlockReference {
     pub fork: Fork,
     /// The number of the block, in units of 8 KiB, over all segments of the file.
     pub block: u32,
-    /// `true` if the record makes the block anew: its old contents do not matter.
+    /// `true` if the record initializes the block, so that its old contents do not matter.
     pub will_init: bool,
-    /// `true` if the record has an image of the whole block, which replaces it.
+    /// `true` if the record has an image of the whole block.
     pub image: bool,
 }
 
@@ -46,12 +46,12 @@ pub struct BlockReference {
 pub struct Record<'a> {
     /// The place of the record, in bytes since the log began.
     pub at: u64,
-    /// The earliest place of the next record. Behind a segment switch the next record is in the next
-    /// segment.
+    /// The earliest place of the next record. (After a segment switch the next record is in the
+    /// next segment.)
     pub end: u64,
     /// The part of PostgreSQL that wrote the record. [`resource_manager`] has their names.
     pub resource_manager: u8,
-    /// The kind of record within that part, and flags.
+    /// The kind of record within that resource manager, and flags.
     pub info: u8,
     /// The transaction that wrote the record; 0 if there is none.
     pub transaction: u32,
@@ -100,14 +100,14 @@ pub(super) fn length(first: [u8; 4]) -> Result<usize, Fault> {
     }
 }
 
-/// Returns the check sum that a whole record names, and that of its bytes.
+/// Returns the check sum stored in a record, and the check sum of its bytes.
 pub(super) fn check_sums(record: &[u8; HEADER], rest: &[u8]) -> (u32, u32) {
     let [.., a, b, c, d] = *record;
     let begun = crc32c::crc32c(rest);
     (u32::from_le_bytes([a, b, c, d]), crc32c::crc32c_append(begun, &record[..HEADER - 4]))
 }
 
-/// A buffer for the blocks of one record, reused for the next.
+/// A buffer for the blocks of one record. It is used again for the next record.
 pub(super) struct Blocks {
     blocks: [BlockReference; MOST_BLOCKS],
     count: usize,
@@ -120,18 +120,19 @@ impl Default for Blocks {
 }
 
 impl Blocks {
-    /// Returns the blocks that were read last.
+    /// Returns the blocks of the last record read.
     pub(super) fn get(&self) -> &[BlockReference] {
         &self.blocks[..self.count]
     }
 
-    /// Reads the bytes behind the header of a record of this major version. Returns its main data.
+    /// Reads the bytes behind the header of a record of major version `major`. Returns the record's
+    /// main data.
     pub(super) fn read<'a>(&mut self, major: u8, record: &'a [u8]) -> Result<&'a [u8], Fault> {
         self.count = 0;
         let mut fields = Fields(record);
         let mut reading = Reading { major, relation: None, last: None, data: 0 };
         let main = self.parts(&mut fields, &mut reading);
-        // A part that is cut off and parts that promise another length are the same fault.
+        // If a part is cut off, the fault is the same as if the lengths of the parts are wrong.
         let main = main?.unwrap_or(usize::MAX);
         if Some(fields.0.len()) != reading.data.checked_add(main) {
             let expected = "that of its parts";
@@ -140,8 +141,8 @@ impl Blocks {
         Ok(&fields.0[reading.data..])
     }
 
-    /// Reads the heads of all parts. Returns the length of the main data, or `None` if a head is cut
-    /// off.
+    /// Reads the heads of all parts of a record. Returns the length of the main data, or `None` if
+    /// a head is cut off.
     fn parts(
         &mut self,
         fields: &mut Fields<'_>,
@@ -179,7 +180,7 @@ struct Reading {
     relation: Option<Relation>,
     /// The number of the last block.
     last: Option<u8>,
-    /// The bytes of images and data that follow the heads.
+    /// The number of bytes of images and data that follow the heads.
     data: usize,
 }
 
@@ -214,7 +215,7 @@ impl Reading {
         Ok(fields.u32().map(reference))
     }
 
-    /// Passes over the head of an image. Returns `true` if the head is whole.
+    /// Skips the head of an image. Returns `true` if the head is complete.
     fn image(&mut self, fields: &mut Fields<'_>) -> Result<bool, Fault> {
         let (Some(length), Some(_hole), Some(info)) = (fields.u16(), fields.u16(), fields.u8())
         else {
@@ -224,7 +225,8 @@ impl Reading {
             return Err(odd("image's length", length, "at most that of a block"));
         }
         self.data += usize::from(length);
-        // One bit until version 14; since then one for each of pglz, lz4 and zstd.
+        // Until version 14 there is one bit for compression. Later there is one for each of pglz,
+        // lz4 and zstd.
         let compressed = if self.major < 15 { 0x02 } else { 0x04 | 0x08 | 0x10 };
         let has_hole_length = info & compressed != 0 && info & IMAGE_HAS_HOLE != 0;
         Ok(!has_hole_length || fields.u16().is_some())

@@ -14,7 +14,8 @@ const DEFAULT: u32 = 1663;
 /// The oid of the tablespace `pg_global`.
 const GLOBAL: u32 = 1664;
 
-/// The log's name of a relation: its relfilenode. A table that is rewritten gets another one.
+/// A relation as the log names it (relfilenode). A table that is rewritten gets another
+/// relfilenode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Relation {
     /// The oid of the relation's tablespace.
@@ -65,9 +66,9 @@ impl Relation {
         Some(Self { tablespace, database, number })
     }
 
-    /// Returns the file that holds `block`, relative to the data directory. `version` is the name of the
-    /// cluster's folder in every tablespace that was created, such as `PG_15_202209061`. The block lies
-    /// at `block % SEGMENT_BLOCKS * BLOCK` in the file.
+    /// Returns the path of the file that holds `block`, relative to the data directory. `version`
+    /// is the name of the cluster's folder in tablespaces, such as `PG_15_202209061`. The block
+    /// lies at byte `block % SEGMENT_BLOCKS * BLOCK` of the file.
     #[must_use]
     pub fn path(&self, fork: Fork, block: u32, version: &str) -> String {
         let Self { tablespace, database, number } = self;

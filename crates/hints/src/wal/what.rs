@@ -1,9 +1,9 @@
-//! Records that change files: they are made, cut and removed.
+//! Records that make, truncate and remove files.
 
 use super::fields::Fields;
 use super::relation::{Fork, Relation};
 
-/// The bytes of a relation in the log.
+/// The size of a relation in the log, in bytes.
 const RELATION: usize = 12;
 
 const XLOG: u8 = 0;
@@ -17,14 +17,14 @@ const TABLESPACE: u8 = 5;
 pub enum What<'a> {
     /// No change of files.
     Blocks,
-    /// A completed checkpoint: all that was dirty before `redo` has been written.
+    /// A checkpoint was completed: all blocks changed before `redo` have been written.
     Checkpoint {
         /// The place from which on recovery needs the log.
         redo: u64,
         /// `true` if the server has stopped.
         shutdown: bool,
     },
-    /// A segment switch: the rest of the segment is empty.
+    /// A segment switch: the rest of the segment is unused.
     Switch,
     /// A file of a relation was made.
     Create {
@@ -33,31 +33,32 @@ pub enum What<'a> {
         /// The fork whose file was made.
         fork: Fork,
     },
-    /// Files of a relation were cut.
+    /// Files of a relation were truncated.
     Truncate {
         /// The relation.
         relation: Relation,
-        /// The number of blocks that the main fork keeps. The maps keep what these blocks need.
+        /// The number of blocks that the main fork keeps. The maps keep their parts for these
+        /// blocks.
         blocks: u32,
-        /// `true` if the main fork was cut.
+        /// `true` if the main fork was truncated.
         main: bool,
-        /// `true` if the visibility map was cut.
+        /// `true` if the visibility map was truncated.
         visibility: bool,
-        /// `true` if the map of free space was cut.
+        /// `true` if the map of free space was truncated.
         free_space: bool,
     },
-    /// Relations whose files go with the end of a transaction.
+    /// A transaction ended, and the files of these relations are removed.
     Drop {
         /// The relations.
         relations: Relations<'a>,
     },
     /// A folder of a database was made.
     CreateDatabase {
-        /// The oid of the tablespace that it is in.
+        /// The oid of the tablespace with the folder.
         tablespace: u32,
         /// The oid of the database.
         database: u32,
-        /// `true` if its files were copied without records of their blocks.
+        /// `true` if the database's files were copied without records of their blocks.
         copied: bool,
     },
     /// Folders of a database were removed, with all their files.
@@ -101,11 +102,11 @@ impl Tablespaces<'_> {
     }
 }
 
-/// Reads a record's main data. Returns `None` if they are too short for a record of its kind.
+/// Reads a record's main data. Returns `None` if they are too short for this kind of record.
 pub(super) fn read(major: u8, resource_manager: u8, info: u8, data: &[u8]) -> Option<What<'_>> {
     let mut fields = Fields(data);
     let fields = &mut fields;
-    // The low bits belong to the log itself.
+    // The low bits are flags of the log itself.
     let what = match (resource_manager, info & 0xF0) {
         (XLOG, kind @ (0x00 | 0x10)) => {
             What::Checkpoint { redo: fields.u64()?, shutdown: kind == 0x00 }
@@ -130,7 +131,7 @@ pub(super) fn read(major: u8, resource_manager: u8, info: u8, data: &[u8]) -> Op
     Some(what)
 }
 
-/// Reads the relations that go with a commit or an abort: `xl_xact_commit`, `xl_xact_abort`.
+/// Reads the relations whose files a commit or an abort removes: `xl_xact_commit`, `xl_xact_abort`.
 fn dropped<'a>(has_flags: bool, fields: &mut Fields<'a>) -> Option<What<'a>> {
     let _time = fields.u64()?;
     let flags = if has_flags { fields.u32()? } else { 0 };
@@ -149,8 +150,8 @@ fn dropped<'a>(has_flags: bool, fields: &mut Fields<'a>) -> Option<What<'a>> {
     Some(What::Drop { relations: Relations(fields.bytes(relations.checked_mul(RELATION)?)?) })
 }
 
-/// Reads a record of a database. Until version 14 all files are copied, since then mostly block by
-/// block.
+/// Reads a record of a database. Until version 14 a new database's files are always copied. Later
+/// they are mostly written block by block.
 fn database<'a>(major: u8, kind: u8, fields: &mut Fields<'a>) -> Option<What<'a>> {
     let drop = if major < 15 { 0x10 } else { 0x20 };
     match kind {

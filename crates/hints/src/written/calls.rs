@@ -1,21 +1,21 @@
-//! The last call of each thread, which explains the folios that become dirty behind it.
+//! Remembers the last call of each thread, to explain which folios become dirty by it.
 
 use std::collections::HashMap;
 
 use crate::pages::PAGE;
 
-/// The most pages of a folio, as the page cache has them.
+/// The most pages of a folio in the page cache.
 const FOLIO: u64 = 512;
 
 /// The last call of a thread on a file.
 #[derive(Debug, Clone, Copy)]
 struct Call {
     inode: u64,
-    /// The first page and the last one that it may make dirty.
+    /// The first and the last page that the call may make dirty.
     pages: (u64, u64),
-    /// The first byte that it wrote.
+    /// The first byte that the call wrote.
     offset: u64,
-    /// The bytes of a copy that was cut short, which the kernel takes or copies anew.
+    /// The bytes of a short copy. The kernel either keeps these bytes or copies them again.
     short: u64,
 }
 
@@ -24,13 +24,13 @@ pub(super) struct Calls {
     /// The inode of the device itself, whose pages are metadata.
     device: u64,
     last: HashMap<u64, Call>,
-    /// File and offset of the direct I/O that each thread has begun. An entry is removed when the first part of the
-    /// request is seen.
+    /// The file and the offset of the direct I/O that each thread has begun. An entry is removed at
+    /// the first part of the request.
     begun: HashMap<u64, (u64, u64)>,
-    /// The bytes of each file up to the last one that a call wrote; of a file that a call made longer without writing,
-    /// those of the longest folio at least.
+    /// The known length of each file: the end of the last byte that a call wrote. If a call may
+    /// have made the file longer without writing, it is at least the size of the longest folio.
     ends: HashMap<u64, u64>,
-    /// The requests of direct I/O under way, by file and offset: `true` if they write.
+    /// The direct I/O requests under way, by file and offset; `true` if the request writes.
     direct: HashMap<(u64, u64), bool>,
 }
 
@@ -40,8 +40,8 @@ impl Calls {
         Self { device, last, begun, ends: HashMap::new(), direct: HashMap::new() }
     }
 
-    /// Notes that a thread wrote `count` bytes of a file. Returns the bytes of its copy before, if that was cut
-    /// short and this one goes on behind it: the kernel took them.
+    /// Notes that a thread wrote `count` bytes of a file. If the thread's copy before was short and
+    /// this one continues behind it, returns the bytes of that copy, which the kernel has kept.
     pub(super) fn writes(&mut self, thread: u64, inode: u64, offset: u64, count: u64) -> u64 {
         let last = offset.saturating_add(count.max(1) - 1) / PAGE;
         let call = Call { inode, pages: (offset / PAGE, last), offset, short: 0 };
@@ -52,20 +52,21 @@ impl Calls {
         before.filter(|call| !is_anew(call)).map_or(0, |call| call.short)
     }
 
-    /// Notes that the last copy of a thread, of `count` bytes, was cut short.
+    /// Notes that the last copy of a thread was short, with only `count` bytes.
     pub(super) fn is_short(&mut self, thread: u64, count: u64) {
         if let Some(call) = self.last.get_mut(&thread) {
             call.short = count;
         }
     }
 
-    /// Returns the bytes of copies that were cut short and nothing has followed yet.
+    /// Returns the bytes of short copies that no other call has followed yet.
     pub(super) fn short(&self) -> u64 {
         self.last.values().map(|call| call.short).sum()
     }
 
-    /// Returns the most bytes of a folio of the file at `page`: those of the file, as far as calls have written it, and
-    /// those of the longest folio if the page lies behind that.
+    /// Returns the most bytes that a folio of the file at `page` can have: at most the known length
+    /// of the file, and at most the size of the longest folio. If the page lies behind the known
+    /// length, only the latter counts.
     pub(super) fn most_of(&self, inode: u64, page: u64) -> u64 {
         let end = self.ends.get(&inode).map_or(0, |end| end.next_multiple_of(PAGE));
         if page * PAGE < end { end.min(FOLIO * PAGE) } else { FOLIO * PAGE }
@@ -79,27 +80,29 @@ impl Calls {
         *end = (*end).max(FOLIO * PAGE);
     }
 
-    /// Notes that a thread reads or writes a file around the page cache, from `offset` on.
+    /// Notes that a thread begins direct I/O on a file, from `offset` on.
     pub(super) fn begins_direct(&mut self, thread: u64, inode: u64, offset: u64) {
         self.begun.insert(thread, (inode, offset));
     }
 
-    /// Notes that a thread takes up a part of its request around the page cache, which `writes` or reads.
+    /// Notes that a thread begins a part of its direct I/O request. `writes` is true if the part
+    /// writes.
     pub(super) fn takes_up(&mut self, thread: u64, writes: bool) {
         if let Some(place) = self.begun.remove(&thread) {
             self.direct.insert(place, writes);
         }
     }
 
-    /// Notes the end of a request around the page cache that has `moved` bytes, up to `end`. Returns those that it
-    /// wrote. A request that was begun and had to be begun again ends once.
+    /// Notes the end of a direct I/O request that has moved `moved` bytes, up to the position
+    /// `end`. Returns the number of bytes written. A request that the kernel began twice ends only
+    /// once.
     pub(super) fn ends_direct(&mut self, inode: u64, end: u64, moved: u64) -> u64 {
         let writes = self.direct.remove(&(inode, end.wrapping_sub(moved)));
         if writes == Some(true) { moved } else { 0 }
     }
 
-    /// Returns `true` if the folio from `page` on that a thread made dirty was stored to, and not
-    /// written by a call. A call makes a folio dirty once.
+    /// Returns `true` if a store, and not a call, has made the folio from `page` on dirty. A call
+    /// makes a folio dirty only once.
     pub(super) fn is_store(&mut self, thread: u64, inode: u64, page: u64) -> bool {
         if inode == self.device {
             return false;
@@ -108,14 +111,14 @@ impl Calls {
         let (first, last) = call.pages;
         let explains = call.inode == inode && page <= last && page.saturating_add(FOLIO) > first;
         if explains {
-            // Folios become dirty in their order.
+            // A call makes folios dirty in order, so this one does not count again.
             call.pages.0 = page.saturating_add(FOLIO);
         }
         !explains
     }
 
-    /// Forgets all calls, because some were not seen. A folio of a thread whose call is unknown counts as
-    /// stored to.
+    /// Forgets all calls after lost events. If a thread has no known call, its folios count as
+    /// dirtied by stores.
     pub(super) fn forget(&mut self) {
         self.last.clear();
         self.begun.clear();
@@ -152,7 +155,7 @@ mod tests {
         calls.takes_up(2, true);
         calls.takes_up(1, true);
         calls.takes_up(1, false);
-        // It ends in another thread, and has written less than it was asked for.
+        // The request ends in another thread, and has written less than requested.
         assert_eq!(calls.ends_direct(12, 12_288, 4096), 4096);
         assert_eq!(calls.ends_direct(12, 12_288, 4096), 0, "it ends once");
         calls.begins_direct(1, 12, 0);

@@ -1,24 +1,26 @@
-//! The tracepoints that are followed, and what their events mean.
+//! The followed tracepoints, and the meaning of their events.
 
 use crate::page_cache::FileSystem;
 use crate::tracing::{Decode, Device, FIELDS, FollowError, Format, Points, Subscription, Wanted};
 
-/// An event that says what was written.
+/// An event about bytes that are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
-    /// A thread copied `count` bytes of a file into the page cache, of `length`. It may have to copy those anew.
+    /// A thread copied `count` bytes of the requested `length` into the page cache. If `count` is
+    /// less, it may have to copy them again.
     Written { thread: u64, inode: u64, offset: u64, length: u64, count: u64 },
-    /// A thread begins to read or write bytes around the page cache.
+    /// A thread begins direct I/O.
     DirectBegun { thread: u64, inode: u64, offset: u64 },
-    /// Such a request is over, and the position in the file is behind the bytes that it moved.
+    /// A direct I/O request has ended. `end` is the position in the file behind the bytes that it
+    /// moved.
     DirectEnded { inode: u64, end: u64, moved: u64 },
-    /// A thread takes up a part of such a request.
+    /// A thread begins a part of a direct I/O request.
     Part { thread: u64, flags: u64 },
-    /// A thread changes a file without a write.
+    /// A thread truncates, zeroes or allocates in a file.
     Changed { thread: u64, inode: u64 },
-    /// A thread made a folio dirty, which begins at this page of the file.
+    /// A thread made a folio dirty. The folio begins at this page of the file.
     Dirtied { thread: u64, inode: u64, page: u64 },
-    /// A program stores into a mapped page of a file for the first time.
+    /// A program stored into a clean mapped page of a file.
     Stored { inode: u64 },
     /// The number of events that were lost at this point.
     Lost(u64),
@@ -35,8 +37,8 @@ const fn wanted(
     Wanted { name, filter: DEVICE, fields, means }
 }
 
-/// Filters: by the number of the device, by the name of its queue, and by the device for parts of requests
-/// around the page cache.
+/// The kinds of filters: by the number of the device, by the name of its queue, and by the device
+/// for parts of direct I/O.
 const DEVICE: &str = "dev";
 const QUEUE: &str = "name";
 const AROUND: &str = "direct";
@@ -52,7 +54,7 @@ fn changed(&[thread, inode, ..]: &[u64; FIELDS]) -> Option<Event> {
 const COPIED: &[&str] = &["common_pid", "ino", "pos", "len", "copied"];
 
 const EXT4: [Wanted<Means>; 3] = [
-    // Delayed allocation, and without it.
+    // Writes with delayed allocation, and without it.
     wanted("ext4/ext4_da_write_end", COPIED, written),
     wanted("ext4/ext4_write_end", COPIED, written),
     Wanted {
@@ -83,7 +85,8 @@ const XFS: [Wanted<Means>; 1] = [wanted(
     },
 )];
 
-/// Since Linux 6.13; before that the event has another name and the flag.
+/// The event has the first name since Linux 6.13. Earlier it has the second name, and a flag for
+/// writes.
 const XFS_FAULT: [Wanted<Means>; 2] = [
     wanted("xfs/xfs_write_fault", &["ino"], |&[inode, ..]| Some(Event::Stored { inode })),
     wanted("xfs/xfs_filemap_fault", &["ino", "write_fault"], |&[inode, is_write, ..]| {
@@ -93,8 +96,8 @@ const XFS_FAULT: [Wanted<Means>; 2] = [
 
 const PART: &str = "iomap/iomap_iter";
 
-/// Requests around the page cache, since Linux 6.6. Their events do not say which of them write. Their first part
-/// does.
+/// Direct I/O requests, since Linux 6.6. The event of a request does not say if it writes; the
+/// event of its first part does.
 const DIRECT: [Wanted<Means>; 3] = [
     wanted(
         "iomap/iomap_dio_rw_begin",
@@ -102,7 +105,7 @@ const DIRECT: [Wanted<Means>; 3] = [
         |&[thread, inode, offset, ..]| Some(Event::DirectBegun { thread, inode, offset }),
     ),
     wanted("iomap/iomap_dio_complete", &["ino", "pos", "ret"], |&[inode, end, moved, ..]| {
-        // A negative number is an error, and moves nothing.
+        // A negative number is an error, so no bytes were moved.
         let moved = i64::from_ne_bytes(moved.to_ne_bytes()).max(0).unsigned_abs();
         Some(Event::DirectEnded { inode, end, moved })
     }),
@@ -117,9 +120,9 @@ const DIRECT: [Wanted<Means>; 3] = [
 #[derive(Debug)]
 pub(super) struct Events {
     points: Points<Means>,
-    /// `true` if this kernel tells what is written around the page cache.
+    /// `true` if this kernel reports direct I/O.
     pub(super) tells_direct: bool,
-    /// The flags of a part that writes, and of one around the page cache.
+    /// The flag of a part that writes, and the flag of direct I/O.
     write: u64,
     direct: u64,
 }

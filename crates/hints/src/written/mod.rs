@@ -1,27 +1,28 @@
-//! Counts the bytes that programs hand to a file system to write, whoever they are: daemons, asynchronous
-//! I/O and the kernel's workers among them.
+//! Counts the bytes that all programs write to a file system, including daemons, asynchronous I/O
+//! and the kernel's own threads.
 //!
 //! # Source of the events
 //! The tracepoints of the file system, for the device under it.
 //!
 //! | bytes | ext4 | xfs |
 //! |---|---|---|
-//! | written through the page cache | `ext4_da_write_end` and its kin: those copied | `xfs_file_buffered_write`: those asked for |
-//! | written around it | `iomap_dio_complete` of a request whose first part writes: those written | the same |
+//! | written through the page cache | `ext4_da_write_end` and similar ones: bytes copied | `xfs_file_buffered_write`: bytes requested |
+//! | written by direct I/O | `iomap_dio_complete` of a request whose first part writes: bytes written | the same |
 //! | stored into a mapped page | `writeback_dirty_folio` without a write | `xfs_write_fault` |
 //!
 //! # Stored bytes
-//! A processor stores into a mapped page without the kernel. The kernel sees the first store after the
-//! page was clean, and neither the later ones nor their length. So stores are counted by the folios that
-//! they make dirty. Their bytes have a bound: no folio is longer than 2 MiB, nor longer than its file, where that is no
-//! longer than what calls have written of it.
+//! A program stores into a mapped page without a call to the kernel. The kernel notices only the
+//! first store into a clean page, not later ones, and not their length. So the folios that become
+//! dirty by stores are counted. The number of stored bytes has an upper bound: a folio has at most
+//! 2 MiB, and is not longer than its file, as far as calls have written the file.
 //!
-//! On ext4 a folio that becomes dirty belongs to the last call of its thread, if that wrote to these
-//! bytes of the file, or truncated, zeroed or allocated in it. Otherwise it was stored to. A store into a
-//! page that a call of the same program has just made dirty is not seen.
+//! On ext4 a dirty folio is attributed to the last call of the thread, if that call wrote these
+//! bytes of the file, or truncated, zeroed or allocated in the file. Otherwise it counts as dirtied
+//! by a store. A store into a page that a call has just made dirty is not noticed.
 //!
 //! # What is not counted
-//! Metadata: names, sizes, directories. On xfs a write through the page cache that fails half-way counts as whole.
+//! Metadata are not counted: names, sizes, directories. On xfs a write through the page cache that
+//! fails half-way counts with its full length.
 
 mod calls;
 mod events;
@@ -41,12 +42,12 @@ pub use crate::tracing::{FollowError, RING_BYTES};
 pub struct WriteCounts {
     /// The bytes written through the page cache.
     pub cached_bytes: u64,
-    /// The bytes written without the page cache (direct I/O); `None` if this kernel does not report them.
+    /// The bytes written by direct I/O; `None` if this kernel does not report them.
     pub direct_bytes: Option<u64>,
     /// The number of times that a store into a mapped page made a folio dirty.
     pub stores: u64,
-    /// The most bytes of these folios: none is longer than what calls have written of its file, or than 2 MiB where
-    /// the file was longer than that.
+    /// An upper bound of the bytes in these folios: for each, the known length of its file, or 2
+    /// MiB if that is less or unknown.
     pub stored_most: u64,
     /// The number of events that were read.
     pub events: u64,
@@ -54,7 +55,7 @@ pub struct WriteCounts {
     pub lost: u64,
 }
 
-/// CallFollower of the writes to one file system.
+/// Follows the writes to one file system.
 pub struct CallFollower {
     events: Events,
     rings: Rings<Event>,
@@ -64,8 +65,8 @@ pub struct CallFollower {
 }
 
 impl CallFollower {
-    /// Follows the file system `kind` on the block device at `device`. A ring has `ring_bytes`, rounded up
-    /// to a power of two.
+    /// Follows the file system `kind` on the block device at `device`. Each ring has `ring_bytes`
+    /// bytes, rounded up to a power of two.
     ///
     /// # Errors
     /// [`FollowError`] if it is no block device, or the kernel does not report the events.
@@ -77,13 +78,13 @@ impl CallFollower {
             direct_bytes: events.tells_direct.then_some(0),
             ..WriteCounts::default()
         };
-        // The kernel numbers the inode of a device as it numbers the device: that one has metadata.
+        // The inode of a block device has the same number as the device. Its pages are metadata.
         let calls = Calls::new(device.number());
         Ok(Self { events, rings, calls, counts, bytes: 0 })
     }
 
-    /// Waits for `timeout`, or until a ring is half full or a signal comes, and takes the events so far.
-    /// Events of the last 200 µs wait for the next call.
+    /// Waits for `timeout`, or until a ring is half full or a signal comes, and counts the events
+    /// so far. Events of the last 200 µs are counted by the next call.
     ///
     /// # Errors
     /// [`FollowError::Io`] if waiting for the rings fails.

@@ -1,4 +1,4 @@
-//! A writer of logs by hand: the counterpart of the decoder, and its only other description here.
+//! Writes logs for tests: the counterpart of the decoder, which shares no code with it.
 
 /// A block reference to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub struct Block {
     pub fork: u8,
     pub block: u32,
     pub will_init: bool,
-    /// The bytes of the block's data.
+    /// The number of bytes of the block's data.
     pub data: u16,
     /// The image: its length, and its flags as in the log.
     pub image: Option<(u16, u8)>,
@@ -31,11 +31,11 @@ pub struct Content {
     pub main: Vec<u8>,
 }
 
-/// A log from one place on.
+/// A log that begins at the place `start`.
 pub struct Log {
     pub bytes: Vec<u8>,
     pub start: u64,
-    /// The bytes that align records, by their index in `bytes`.
+    /// The indices in `bytes` of the bytes that align records.
     pub padding: Vec<usize>,
     /// The magic of the pages.
     pub magic: u16,
@@ -45,7 +45,7 @@ pub struct Log {
 pub const PAGE: u64 = 8192;
 pub const SEGMENT: u64 = 1 << 20;
 
-/// Returns `true` if the length of an image's hole follows, as it does since version 15.
+/// Returns `true` if the length of an image's hole follows, by the flags of version 15 and later.
 fn has_hole_length(flags: u8) -> bool {
     flags & 1 != 0 && flags & 0x1C != 0
 }
@@ -77,8 +77,8 @@ impl Log {
         }
     }
 
-    /// Begins the page that is due, if one is. `left` bytes of the record that goes on there are
-    /// missing.
+    /// Begins a new page if the log is at a page border. `left` is the number of missing bytes of
+    /// the record that continues there.
     fn page(&mut self, left: u32) {
         if self.end().is_multiple_of(PAGE) {
             self.header(u16::from(left > 0), left);
@@ -101,8 +101,8 @@ impl Log {
         self.record_with(content, has_hole_length)
     }
 
-    /// Writes a record like [`record`](Self::record). `has_hole` says for an image's flags if the length
-    /// of its hole follows.
+    /// Writes a record like [`record`](Self::record). `has_hole` gets an image's flags, and returns
+    /// true if the length of its hole follows.
     pub fn record_with(&mut self, content: &Content, has_hole: impl Fn(u8) -> bool) -> u64 {
         self.sealed(content, &encode(content, has_hole))
     }
@@ -134,8 +134,8 @@ impl Log {
         at
     }
 
-    /// Writes a record only up to the next page border, and begins that page as the server does when it
-    /// could not read further.
+    /// Writes a record only up to the next page border. Then it begins the next page as the server
+    /// does after a crash.
     pub fn torn(&mut self, content: &Content) -> u64 {
         let at = self.begin();
         let bytes = seal(content, self.previous, &encode(content, has_hole_length));

@@ -8,11 +8,11 @@ use super::{any_content, decode, records};
 
 const START: u64 = 16 * SEGMENT - 2 * PAGE;
 
-/// The bytes of the record that the first page continues.
+/// The number of bytes of the record that continues on the first page.
 const REST: u8 = 100;
 
-/// Makes a log of four pages and a part of one. A segment begins with the third page. The first page
-/// continues a record.
+/// Makes a log of four pages and a part of a fifth. A segment begins with the third page. A record
+/// from before continues on the first page.
 fn log() -> Log {
     let mut log = Log::new(0xD110, START);
     log.spread(&[9; REST as usize]);
@@ -27,18 +27,18 @@ fn log() -> Log {
     log
 }
 
-/// Returns `true` if a flip may pass unnoticed, in a log with one segment start. It lists all such bits.
+/// Returns `true` if a flipped byte may go unnoticed in this log. All such bytes are listed here.
 fn is_harmless(log: &Log, at: usize, flip: u8) -> bool {
     let (page, within) = (at as u64 / PAGE, at as u64 % PAGE);
     let has_long_header = page == 2;
     match within {
         2 => flip == 0x04,            // Backup blocks that may be removed.
-        24..128 if page == 0 => true, // The rest of a record that nobody saw begin.
+        24..128 if page == 0 => true, // The rest of a record whose begin was not decoded.
         16 if page == 0 => (REST ^ flip).next_multiple_of(8) == REST.next_multiple_of(8),
-        20..24 => true,                    // Aligns the header.
-        24..32 if has_long_header => true, // The system, where no other page names it.
-        // The length of a segment, if a segment of that length may begin here, as no other page names
-        // it.
+        20..24 => true,                    // Padding of the header.
+        24..32 if has_long_header => true, // The system identifier, which no other page names.
+        // The segment size, which no other page names, if a segment of the changed size may begin
+        // here.
         32..36 if has_long_header => {
             let length = SEGMENT ^ u64::from(flip) << ((within - 32) * 8);
             length.is_power_of_two() && (SEGMENT..=16 * SEGMENT).contains(&length)
@@ -51,7 +51,7 @@ fn is_harmless(log: &Log, at: usize, flip: u8) -> bool {
 fn every_flipped_byte_is_refused_or_harmless() {
     let mut log = log();
     let whole = records(&log);
-    // A wrong length is found by the header of the next page.
+    // The header of the next page shows if a record's length is wrong.
     for at in 0..4 * PAGE as usize {
         let header = at as u64 % PAGE < 40;
         let flips = if header { (1..=255).collect() } else { vec![1 << (at % 8), 0xFF] };
@@ -83,7 +83,7 @@ proptest! {
         let (shown, ended) = decode(log.start, &log.bytes, &[chunk]);
         prop_assert!(shown.len() <= whole.len());
         prop_assert_eq!(&shown[..], &whole[..shown.len()]);
-        // Without an error only the last record can be missing: its length is longer now.
+        // Without an error only the last record can be missing, if its length became larger.
         prop_assert!(ended.is_err() || shown.len() + 1 >= whole.len());
     }
 

@@ -1,4 +1,4 @@
-//! The decoder of PostgreSQL's log against logs that are written by hand.
+//! Tests of the decoder of PostgreSQL's log, with logs that the tests write.
 
 mod builder;
 mod damage;
@@ -35,7 +35,7 @@ impl Shown {
     }
 }
 
-/// Decodes a log that comes in chunks of these lengths, in turn. Returns the records and the outcome.
+/// Decodes a log in chunks of these lengths, in turn. Returns the records and the outcome.
 fn decode(start: u64, bytes: &[u8], lengths: &[usize]) -> (Vec<Shown>, Result<(), WalError>) {
     let (mut decoder, mut shown, mut at) = (Decoder::new(start), Vec::new(), 0);
     for length in lengths.iter().cycle() {
@@ -57,13 +57,13 @@ fn records(log: &Log) -> Vec<Shown> {
     shown
 }
 
-/// Returns the error at the end of a log, as people read it.
+/// Returns the text of the error at the end of a log.
 fn refusal(log: &Log) -> String {
     let (_, ended) = decode(log.start, &log.bytes, &[usize::MAX >> 1]);
     ended.expect_err("a fault").to_string()
 }
 
-/// Returns the reference that the decoder must show for a block.
+/// Returns the reference that the decoder must return for a block.
 fn reference(block: &Block) -> BlockReference {
     let (tablespace, database, number) = block.relation;
     BlockReference {

@@ -1,4 +1,4 @@
-//! The log as a stream: chunks, beginnings, switches and torn records.
+//! The log as a stream: chunks, starts at any place, segment switches and torn records.
 
 use flashgc_hints::wal::{Decoder, Lsn};
 use proptest::prelude::*;
@@ -78,7 +78,7 @@ fn a_gap_is_refused_with_both_places() {
     let error = decoder.feed(START + 99, &log.bytes[99..], &mut |_| ()).expect_err("a gap");
     let expected = "write-ahead log at 0/1000064: the next bytes are those at 0/1000063, expected";
     assert!(error.to_string().starts_with(expected), "{error}");
-    // Nothing comes after an error.
+    // After an error nothing is decoded.
     let again = decoder.feed(START + 100, &log.bytes[100..], &mut |_| panic!("a record"));
     assert_eq!(again, Err(error));
 }
@@ -110,7 +110,7 @@ fn the_end_of_the_log_is_named() {
 #[test]
 fn behind_a_switch_the_next_segment_follows() {
     for before in [0, 3] {
-        // With and without a page that names the length of a segment.
+        // With and without an earlier page that names the segment size.
         let mut log = Log::new(0xD110, START - SEGMENT + before * PAGE);
         log.record(&short(1));
         let switch = log.switch();
@@ -120,7 +120,7 @@ fn behind_a_switch_the_next_segment_follows() {
         assert_eq!(shown.iter().map(|record| record.at).collect::<Vec<_>>()[1..], [switch, next]);
         assert_eq!(shown[1].what, "Switch");
         assert_eq!(shown, decode(log.start, &log.bytes, &[1000]).0);
-        // The page that follows is no other, and is not left out.
+        // The page that follows must be the expected one, and must not be skipped.
         let at = (START - log.start) as usize;
         for damaged in [0, 2, 8, 32] {
             log.bytes[at + damaged] ^= 0x55;
@@ -176,7 +176,7 @@ fn segments_agree_with_each_other() {
 #[test]
 fn a_switch_that_fills_its_segment_needs_no_rest() {
     let mut log = Log::new(0xD110, START - PAGE);
-    // The page has 8168 bytes; the switch has the last 24 of them.
+    // The page has room for 8168 bytes; the switch takes the last 24 of them.
     log.record(&long(8168 - 24 - 24 - 5));
     log.switch();
     let next = log.record(&short(2));
@@ -195,7 +195,7 @@ fn a_torn_record_is_not_shown() {
         assert_eq!(ended, Ok(()));
         assert_eq!(shown.iter().map(|record| record.at).collect::<Vec<_>>(), [START + 40, next]);
     }
-    // The same log from the page on where the end should have been.
+    // The same log, decoded from the page on which the record should have ended.
     let (shown, ended) = decode(START + PAGE, &log.bytes[PAGE as usize..], &[100]);
     assert_eq!((shown.len(), ended), (1, Ok(())));
     // Nothing was torn: the flag is wrong.

@@ -1,4 +1,4 @@
-//! Each structure of the log is understood, in each version.
+//! The decoder reads each structure of the log in each version.
 
 use flashgc_hints::wal::{Fork, MAGICS, Relation};
 
@@ -57,7 +57,8 @@ fn every_version_has_its_magic() {
 
 #[test]
 fn compression_has_other_flags_since_version_15() {
-    // `true` if two bytes with the length of the hole follow, for each flags of an image with a hole.
+    // For each version: flags of an image with a hole for which two bytes with the length of the
+    // hole follow, and flags for which they do not.
     let cases: [(u16, &[u8], &[u8]); 6] = [
         (0xD106, &[0x02, 0x06], &[0x00, 0x04]),
         (0xD10D, &[0x02, 0x06], &[0x00, 0x04]),
@@ -164,7 +165,7 @@ fn transactions_take_relations_with_them() {
         said(0xD110, 1, info, &words(&[&[1, 2], flags, rest].concat()))
     };
     let relations = [2, 1663, 5, 70, 1700, 5, 71];
-    // Commit, abort, and both of prepared transactions; without and with database and children.
+    // Commit and abort, also of prepared transactions; with and without database and children.
     for info in [0x80, 0xA0, 0xB0, 0xC0] {
         for (flags, before) in
             [(4, vec![]), (5, vec![5, 1663]), (7, vec![5, 1663, 2, 8, 9]), (6, vec![1, 8])]
@@ -262,7 +263,7 @@ fn a_record_that_contradicts_itself_is_refused() {
         let begin = "write-ahead log at 0/1000028: the record's ";
         assert!(said.starts_with(&format!("{begin}{expected}")), "{said}");
     }
-    // The transaction above came with version 14.
+    // Part 252 exists only since version 14.
     let mut log = Log::new(0xD106, START);
     log.sealed(&Content::default(), &[252, 1, 0, 0, 0]);
     assert!(refusal(&log).contains("part is 252"), "{}", refusal(&log));
