@@ -1,13 +1,15 @@
-//! The cost of a random read or write of 4 KiB through NBD and NVMe/TCP, from user space, 32 at a time.
+//! Measures the cost of random reads and writes of 4 KiB through NBD and NVMe/TCP, with 32 commands
+//! under way.
 //!
-//! Server and client are one process, so the time of the processor has the client's share in it. The client is the
-//! same loop for both protocols: it sends what it may and then takes the answers that are there. The drives are one
-//! that stores nothing, the stored drive in its steady state on a file in memory (durability `process`), and one that
-//! does not hand answered writes over to the system, as all did once: the price of that is the difference. All
-//! connections take turns, and a ratio is the median of the rounds' ratios.
+//! Server and client are one process, so the processor time includes the client's share. The client
+//! is the same loop for both protocols: it sends as many commands as allowed, and then takes the
+//! answers that have arrived. There are three drives: one that stores nothing; the stored drive in
+//! its steady state on a file in memory (durability `process`); and a stored drive that does not
+//! hand answered writes over to the system. The difference between the last two is the cost of
+//! that. All connections take turns, and a ratio is the median of the rounds' ratios.
 //!
-//! `cargo bench -p flashgc-front --bench fronts` runs it; `-- --smoke` runs a size that takes a second, and
-//! `-- --depth 1` has one command under way.
+//! `cargo bench -p flashgc-front --bench fronts` runs it; `-- --smoke` runs a size that takes one
+//! second, and `-- --depth 1` has one command under way.
 
 #[path = "../tests/client/mod.rs"]
 #[allow(unreachable_pub)]
@@ -29,11 +31,12 @@ use flashgc_front::queue::Engine;
 use flashgc_front::{nbd, nvme};
 use initiator::{Queue, Wanted};
 
-/// The commands that a host has under way, on all its connections, unless `--depth` says otherwise.
+/// The number of commands that a host has under way on all its connections together; `--depth`
+/// overrides it.
 const DEPTH: usize = 32;
 const ROUNDS: usize = 9;
 
-/// A drive that stores nothing: reads find zeros.
+/// A drive that stores nothing. All reads return zeros.
 struct Null(u64);
 
 impl Backend for Null {
@@ -80,8 +83,8 @@ impl Backend for Null {
     }
 }
 
-/// A stored drive whose answered writes stay in the memory of its process until a flush: the price of
-/// [`Backend::hand_over`] is the difference.
+/// A stored drive without [`Backend::hand_over`]: answered writes stay in the memory of its process
+/// until a flush.
 struct Forgetful(Drive);
 
 impl Backend for Forgetful {
@@ -134,13 +137,13 @@ enum Kind {
     Write,
 }
 
-/// A connection: it knows the bytes of a command, and where an answer ends.
+/// A connection, with the bytes of a command and the parser of an answer.
 trait Line: Send {
     fn stream(&self) -> TcpStream;
 
     fn command(&mut self, kind: Kind, page: u64, into: &mut Vec<u8>);
 
-    /// Takes what comes next. Returns `true` if a command was answered.
+    /// Reads the next part of the answers. Returns `true` if a command was answered.
     fn take(&mut self, kind: Kind, from: &mut BufReader<TcpStream>) -> bool;
 }
 
@@ -157,7 +160,7 @@ impl Nbd {
         stream.set_nodelay(true).expect("a socket");
         let mut greeting = [0; 18];
         stream.read_exact(&mut greeting).expect("a greeting");
-        // No zeroes; the option EXPORT_NAME, without a name.
+        // The flags FIXED_NEWSTYLE and NO_ZEROES; then the option EXPORT_NAME with an empty name.
         let mut option = 3_u32.to_be_bytes().to_vec();
         option.extend(client::IHAVEOPT.to_be_bytes());
         option.extend([0, 0, 0, 1, 0, 0, 0, 0]);
@@ -264,13 +267,13 @@ fn pump(line: &mut dyn Line, kind: Kind, pages: u64, depth: usize, count: usize,
     }
 }
 
-/// A way to the drive: its name, and its connections.
+/// A way to the drive: the name of the protocol, and the connections.
 struct Way {
     name: &'static str,
     lines: Vec<Box<dyn Line>>,
 }
 
-/// Microseconds of a command: of the clock, and of the processor.
+/// The time of a command in microseconds: elapsed time and processor time.
 #[derive(Clone, Copy)]
 struct Cost {
     wall: f64,
@@ -311,7 +314,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// The servers of a drive, and the ways to it: NBD first, then NVMe/TCP.
+/// The servers of a drive, and the ways to it: NBD, then NVMe/TCP.
 struct Ways<S> {
     ways: Vec<Way>,
     pages: u64,
@@ -387,7 +390,8 @@ fn main() {
         for round in 0..=rounds {
             for (drive, (ways, pages)) in drives.iter_mut().enumerate() {
                 for (number, way) in ways.iter_mut().enumerate() {
-                    // Pages that were just written in the same order would need no copies.
+                    // Each round has its own seed: pages overwritten in the same order as before
+                    // would need no copies.
                     let seed = (round * 8 + number) as u64;
                     let cost = measure(way, kind, *pages, (depth, count), seed);
                     // The first round warms up.

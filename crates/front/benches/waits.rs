@@ -1,9 +1,11 @@
-//! The longest wait of a host for one page, while another host gives the drive its longest commands one after the other.
+//! Measures the longest wait of a host for one page while another host sends the longest commands,
+//! one after the other.
 //!
-//! Both are at the NBD port of one server, on a stored drive of 4 GiB in memory. The first row has no other host.
+//! Both hosts use NBD, on a stored drive of 4 GiB in memory. The first row is without the other
+//! host.
 //!
-//! `cargo bench -p flashgc-front --bench waits` runs it, and fails above 100 ms: the machine must be idle. `-- --smoke`
-//! runs a size that takes a second, without the limit.
+//! `cargo bench -p flashgc-front --bench waits` runs it, and fails above 100 ms: the machine must
+//! be idle. `-- --smoke` runs a size that takes one second, without the limit.
 
 #[path = "../tests/client/mod.rs"]
 #[allow(unreachable_pub)]
@@ -20,7 +22,7 @@ use flashgc_device::{Backend, PAGE};
 use flashgc_front::nbd;
 use flashgc_front::queue::Engine;
 
-/// The longest wait that is promised, on an idle machine.
+/// The longest wait that is allowed on an idle machine.
 const PROMISED: Duration = Duration::from_millis(100);
 
 /// The largest read or write, in bytes.
@@ -36,7 +38,7 @@ const LONG: [(&str, u16, u16, u32); 6] = [
     ("largest write", WRITE, 0, LARGEST),
 ];
 
-/// Returns the waits of a host that reads pages at random, one after the other, for some time.
+/// Returns the waits of a host that reads random pages, one after the other, for the time `long`.
 fn waits(address: &nbd::NbdAddress, pages: u32, long: Duration) -> Vec<Duration> {
     let mut client = Client::ready(address, false);
     let mut rng = Stream::new(1, "pages");

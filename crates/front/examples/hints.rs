@@ -1,19 +1,20 @@
-//! The cost of a hint: random writes in the steady state of a stored drive with the policies `zgc-gd`,
-//! each hinted before it is made, in every way that a hint can take.
+//! Measures the cost of a hint: random writes in the steady state of a stored drive with the
+//! policies `zgc-gd`, each hinted before it is made. Every way by which hints can reach the drive
+//! is measured.
 //!
 //! ```sh
 //! cargo run --release -p flashgc-device --example hints [WRITES [PAGES]]
 //! ```
 //!
-//! A round has `WRITES` writes of `PAGES` pages each (5000 of 1). A write is hinted [`BURST`] to 2
-//! [`BURST`] writes ahead in every way: so few pages are hinted at a time that they spare the drive
-//! next to no copies. A hint with a moment names one of [`BURST`] writes ago or more, so that the drive
-//! looks up when its pages were written.
+//! A round has `WRITES` writes of `PAGES` pages each (by default 5000 of 1). A hint is given
+//! [`BURST`] to 2 [`BURST`] writes before its write. So few pages have a hint at a time, and hints
+//! save the drive almost no copies. A hint with a moment names a moment at least [`BURST`] writes
+//! ago, so that the drive has to look up when its pages were written.
 //!
-//! For each way, run in turns with writes without hints, it prints: writes a second, their ratio to
-//! those without, microseconds of processor time that a hint adds (both sides of mount and socket are
-//! this process), bytes of a hint with its answer, microseconds that it takes inside the drive, write
-//! amplification.
+//! The ways take turns with writes without hints. For each it prints: writes per second; their
+//! ratio to those without hints; microseconds of processor time that a hint adds (this process has
+//! both sides of mount and socket); bytes of a hint with its answer; microseconds that a hint takes
+//! inside the drive; write amplification.
 
 #[path = "../tests/machine/mod.rs"]
 mod machine;
@@ -34,13 +35,13 @@ use flashgc_front::fuse::ioctl::{HINT, Hint, MAGIC};
 use flashgc_front::queue::{Engine, Queue};
 use flashgc_ftl::{Fill, Frontier, Geometry, Layout, PlacementSpec, Victim, VictimSpec};
 
-/// The pages of the drive: 256 MiB.
+/// The number of pages of the drive: 256 MiB.
 const PAGES: u64 = 64 << 10;
-/// The number of writes that are drawn ahead.
+/// The number of writes that are drawn in advance.
 const BURST: usize = 1000;
-/// The number of rounds, taken in turns, of which each figure is the median.
+/// The number of rounds. The ways take turns, and each figure is the median of its rounds.
 const ROUNDS: usize = 7;
-/// The bytes of a frame of the control socket beside its body.
+/// The bytes of a frame of the control socket besides its body.
 const FRAME: usize = 8;
 
 /// The way in which hints reach the drive.
@@ -48,7 +49,7 @@ const FRAME: usize = 8;
 enum Way {
     /// No hints.
     None,
-    /// By a call, from the drive's owner.
+    /// By a function call of the drive's owner.
     Call,
     /// By an `ioctl` for each hint.
     Ioctl,
@@ -88,10 +89,10 @@ impl Way {
 /// A host that writes to a drive.
 trait Host {
     fn write(&mut self, page: u64, data: &[u8]);
-    /// Returns the pages that the host has written, and those that the drive has copied.
+    /// Returns the number of pages that the host has written, and that the drive has copied.
     fn counters(&mut self) -> (u64, u64);
     fn moment(&mut self) -> u64;
-    /// Hints ranges of `count` pages.
+    /// Gives hints on ranges of `count` pages that begin at the pages `first`.
     fn hint(&mut self, way: Way, first: &[u64], count: u64, moment: Option<u64>);
 }
 
@@ -117,7 +118,7 @@ impl Host for Drive {
     }
 }
 
-/// A process with the drive's file, as FUSE shows it, and a connection to its control socket.
+/// A host with the drive's file in a FUSE mount, and with a connection to the control socket.
 struct Process {
     file: File,
     client: ControlClient,
@@ -144,7 +145,8 @@ impl Host for Process {
                 let (at, bytes) = (page * PAGE as u64, count * PAGE as u64);
                 let moment = moment.unwrap_or(u64::MAX);
                 let mut hint = Hint { magic: MAGIC, moment, first: at, bytes, ..Hint::default() };
-                // SAFETY: the kernel reads and writes one `Hint`, which is the size in the number.
+                // SAFETY: the kernel reads and writes one `Hint`, whose size is part of the `ioctl`
+                // number.
                 unsafe {
                     let call = rustix::ioctl::Updater::<HINT, Hint>::new(&mut hint);
                     rustix::ioctl::ioctl(&self.file, call).expect("a hint");
@@ -157,7 +159,7 @@ impl Host for Process {
     }
 }
 
-/// A keeper for clients that ask for nothing but hints.
+/// A keeper for clients that only give hints.
 struct Silent;
 
 impl Keeper for Silent {
@@ -184,19 +186,19 @@ impl Keeper for Silent {
     fn stop(&self) {}
 }
 
-/// Returns the seconds that the processors worked for this process.
+/// Returns the processor time of this process in seconds.
 fn cpu() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux");
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
 
-/// The figures of the rounds of one way, each one and all together.
+/// The figures of all rounds of one way.
 #[derive(Default)]
 struct Rounds {
     rates: Vec<f64>,
     cpu: f64,
-    /// The seconds that hints took.
+    /// The time that hints took, in seconds.
     hinting: f64,
     written: u64,
     copied: u64,
@@ -241,7 +243,7 @@ impl Writes {
         let after = host.counters();
         rounds.written += after.0 - before.0;
         rounds.copied += after.1 - before.1;
-        // Every page that was hinted is written.
+        // In the end every page with a hint is written.
         now.iter().for_each(|&page| host.write(page, &self.data));
     }
 

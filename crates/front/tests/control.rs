@@ -1,4 +1,4 @@
-//! The control socket: the effect of every request, and the faults that a server bears.
+//! The control socket: the effect of every request, and wrong clients that a server must survive.
 
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -20,11 +20,10 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 const PAGES: u64 = 20_000;
-/// A time longer than a working client needs on a slow machine, and shorter than anyone likes to
-/// wait.
+/// The server's patience in these tests: longer than a correct client needs on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A keeper that logs its calls. Its map has more bytes than a socket keeps.
+/// A keeper that logs its calls. Its map is larger than the buffer of a socket.
 #[derive(Default)]
 struct Told {
     recorded: Mutex<Vec<Option<PathBuf>>>,
@@ -93,7 +92,7 @@ impl Setup {
         assert_eq!(self.engine.queue().call(write), Ok(Answer::Done));
     }
 
-    /// Returns a connection that does not know the protocol.
+    /// Returns a bare connection, for bytes that may break the protocol.
     fn raw(&self) -> UnixStream {
         let socket = UnixStream::connect(&self.path).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -148,7 +147,7 @@ fn hints_hold_from_a_moment_and_are_taken_back() {
     let moment = client.moment().unwrap();
     assert_eq!(moment, 4);
     setup.write(5, 4);
-    // Pages 5 to 8 were written since.
+    // Pages 5 to 8 were written after the moment.
     let ranges = [pages(0, 6), pages(7, 1), pages(8, 2)];
     assert_eq!(client.hint(Some(moment), &ranges).unwrap(), 3);
     assert_eq!(setup.counts.hinted.load(SeqCst), 6);
@@ -160,7 +159,7 @@ fn hints_hold_from_a_moment_and_are_taken_back() {
     assert!(text.contains("moment 9 is later than the drive's present moment, 8"), "{text}");
 }
 
-/// A list longer than a request and a range longer than the drive's step.
+/// A list that is longer than a request can be, and a range that is longer than the server's step.
 #[test]
 fn long_requests_are_done_in_parts() {
     let setup = Setup::new();
@@ -188,7 +187,7 @@ fn a_flush_flushes_and_the_keeper_is_asked_for_the_rest() {
     let here = std::path::absolute("a.trace").unwrap();
     assert_eq!(*setup.keeper.recorded.lock().unwrap(), [Some(here), Some("/bad".into())]);
     client.stop().unwrap();
-    // The keeper hears of it after the answer.
+    // The keeper is called after the answer.
     client.moment().unwrap();
     assert!(setup.keeper.stopped.load(SeqCst));
     // A keeper that panics.
@@ -206,7 +205,7 @@ fn pages_beyond_the_drive_are_refused_before_anything_is_done() {
         assert_eq!(status(client.cancel(&ranges)).0, ControlStatus::OutOfRange);
         assert_eq!(status(client.trim(&ranges)).0, ControlStatus::OutOfRange);
     }
-    // Nor can one request be the work of many drives.
+    // The ranges of one request must not have more pages than the drive.
     assert_eq!(status(client.trim(&[pages(0, PAGES), pages(0, 1)])).0, ControlStatus::OutOfRange);
     client.trim(&[pages(PAGES, 0)]).unwrap();
     assert_eq!(setup.counts.hinted.load(SeqCst) + setup.counts.trimmed.load(SeqCst), 0);
@@ -226,12 +225,12 @@ fn what_is_no_request_is_answered_once_and_the_connection_closed() {
     let setup = Setup::new();
     let greeted = |bytes: Vec<u8>| ([hello(), bytes, whole(2, &[])].concat(), vec![0, 1]);
     let cases = [
-        // No HELLO at first, a wrong name, another version.
+        // A first request that is not HELLO, a wrong name, another version.
         (whole(2, &[]), vec![1]),
         (whole(1, b"flashgcX\x01\0\0\0"), vec![1]),
         ([whole(1, b"flashgc\0\x02\0\0\0"), whole(2, &[])].concat(), vec![2]),
         (b"GET / HTTP/1.1\r\n\r\n".to_vec(), vec![1]),
-        // Unknown kinds, lengths that are none, numbers that must be 0.
+        // Unknown kinds, wrong lengths, and nonzero bytes that must be 0.
         greeted(whole(0, &[])),
         greeted(whole(12, &[])),
         greeted(whole(2, b"x")),
@@ -249,7 +248,7 @@ fn what_is_no_request_is_answered_once_and_the_connection_closed() {
         let mut socket = setup.raw();
         let _ = socket.write_all(&bytes); // the server may have closed it already
         let found = answers(socket);
-        // Bytes that a server leaves unread may take its last answer along.
+        // If the server closes with unread bytes, its last answer may be lost.
         assert!(found == expected || found.len() < expected.len(), "{bytes:?}: {found:?}");
     }
     setup.client().flush().unwrap();
@@ -264,7 +263,7 @@ fn half_a_frame_is_given_up_and_holds_up_nobody() {
     half.write_all(&hello()[..3]).unwrap();
     let mut body = setup.raw();
     body.write_all(&[hello(), frame(16, 4, 0, &[1; 8])].concat()).unwrap();
-    // A client that sends a byte now and then would be as good as one that hangs.
+    // A client that sends a byte now and then must be closed like one that hangs.
     let mut drop_by_drop = setup.raw();
     let started = Instant::now();
     let begun = std::thread::spawn(move || {
@@ -282,7 +281,7 @@ fn half_a_frame_is_given_up_and_holds_up_nobody() {
     begun.join().unwrap();
     let waited = started.elapsed();
     assert!(waited >= PATIENCE && waited < PATIENCE * 10, "{waited:?}");
-    // A client that has said HELLO may be silent for as long as it likes.
+    // A client that has sent HELLO may be silent as long as it likes.
     idle.flush().unwrap();
 }
 
@@ -307,7 +306,8 @@ fn a_client_that_goes_in_the_middle_leaves_nothing() {
         let bytes = [hello(), whole(8, &[]), whole(3, &[0; 24])].concat();
         socket.write_all(&bytes[..length]).unwrap();
     }
-    // 64 connections may be there at a time: those have gone, or go soon.
+    // The number of connections is limited. Those of the clients before have ended, or will end
+    // soon.
     let until = Instant::now() + PATIENCE * 10;
     let connected = || {
         let mut tries = std::iter::repeat_with(|| ControlClient::connect(&setup.path));
@@ -341,14 +341,15 @@ fn the_socket_is_its_owners_and_has_one_server() {
     assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse);
     assert!(error.to_string().contains("is in use; hint:"), "{error}");
     setup.client().flush().unwrap();
-    // Another server where someone has removed the file: the first leaves it alone.
+    // If the file was removed and another server made a new one, the first server must not remove
+    // that.
     std::fs::remove_file(&setup.path).unwrap();
     let second = again().unwrap();
     drop(setup.server);
     ControlClient::connect(second.path()).unwrap().flush().unwrap();
     drop(second);
     assert!(!setup.path.exists());
-    // A file that is no socket stays, and a name may be too long; a path may not.
+    // A file that is no socket stays. A file name can be too long, but a path cannot.
     std::fs::write(&setup.path, "mine").unwrap();
     let start =
         |path: &Path| ControlServer::start(setup.engine.queue(), path, setup.keeper.clone());
@@ -366,14 +367,14 @@ fn the_socket_is_its_owners_and_has_one_server() {
     assert!(!deep.join("s").exists());
 }
 
-/// Several servers find the same abandoned socket at once: one takes its place.
+/// Several servers find the same abandoned socket at once. Only one of them replaces it.
 #[test]
 fn an_abandoned_socket_is_replaced_by_one_server() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s");
     let engine = Engine::start(Ram::new(1)).unwrap();
     for _ in 0..50 {
-        drop(UnixListener::bind(&path).unwrap()); // leaves its file behind
+        drop(UnixListener::bind(&path).unwrap()); // the file of the socket stays
         let start = Barrier::new(4);
         let servers: Vec<_> = std::thread::scope(|scope| {
             let server = || {
@@ -388,7 +389,7 @@ fn an_abandoned_socket_is_replaced_by_one_server() {
     }
 }
 
-/// Draws bytes that are nearly requests.
+/// Draws bytes that are almost requests.
 fn garbage() -> impl Strategy<Value = Vec<u8>> {
     let body = prop_oneof![
         vec(any::<u8>(), 0..100),
@@ -396,7 +397,7 @@ fn garbage() -> impl Strategy<Value = Vec<u8>> {
     ];
     let near = (0..14_u16, body, prop_oneof![9 => Just(0_i64), 1 => -9..9_i64], 0..20_u16);
     let framed = near.prop_map(|(kind, body, wrong, zero)| {
-        // STOP and RECORD would be the keeper's.
+        // Skips STOP and RECORD, which would call the keeper.
         let kind = if kind >= 9 { kind + 2 } else { kind };
         frame((body.len() as i64 + wrong) as u32, kind, zero / 19, &body)
     });
@@ -441,7 +442,7 @@ fn files_have_streams() {
     let setup = Setup::new();
     let mut client = setup.client();
     let file = |inode| FileStream { inode, life: 3, stream: 1 };
-    // More than one request can have.
+    // More files than fit into one request.
     let many: Vec<FileStream> = (0..5000).map(file).collect();
     client.files(7 << 20, &many).unwrap();
     client.files(7 << 20, &[]).unwrap();
@@ -459,7 +460,7 @@ fn faults_are_for_hosts_and_set_and_cleared_by_any_client() {
     let mut clients = [setup.client(), setup.client()];
     let all = Fault { effect: Effect::Fail, kind: None, range: None, next: Some(1) };
     assert_eq!(clients[0].inject(&all).unwrap(), 1);
-    // The socket meets none.
+    // Requests of the control socket meet no fault.
     clients[0].flush().unwrap();
     clients[1].trim(&[pages(0, 1)]).unwrap();
     setup.engine.queue().call(Command::Flush).unwrap_err();

@@ -1,4 +1,5 @@
-//! Every command declares at least the memory that it takes, from its submission until its answer is gone.
+//! Every command declares at least the memory that it takes from its submission until its answer is
+//! dropped.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -7,14 +8,14 @@ use flashgc_device::{Backend, DeviceError, Hinted, WriteStreams};
 use flashgc_front::command::{Command, SHORT};
 use flashgc_front::queue::Engine;
 
-/// The system's allocator, with the most bytes that a thread had at a time.
+/// The system's allocator, which counts for each thread the bytes allocated and their peak.
 struct Counting;
 
 thread_local! {
     static OUT: Cell<(i64, i64)> = const { Cell::new((0, 0)) };
 }
 
-/// Counts bytes; a thread that ends has no count any more.
+/// Adds to the count of this thread. A thread that is ending has no count any more.
 fn count(bytes: i64) {
     let _ = OUT.try_with(|out| {
         let now = out.get().0 + bytes;
@@ -25,7 +26,7 @@ fn count(bytes: i64) {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-// SAFETY: every call goes to the system's allocator as it came; only numbers are kept beside.
+// SAFETY: every call is passed to the system's allocator unchanged; only counters are added.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, request: Layout) -> *mut u8 {
         count(request.size() as i64);
@@ -40,7 +41,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// A drive that keeps nothing. Every other page has data.
+/// A drive that stores nothing. Every other page counts as having data.
 struct Empty;
 
 impl Backend for Empty {
@@ -87,7 +88,7 @@ impl Backend for Empty {
 /// The number of kinds of commands.
 const KINDS: usize = 13;
 
-/// Returns the number of the kind of a command. A new kind does not compile without one.
+/// Returns the number of a command's kind. The `match` makes sure that a new kind gets a number.
 fn kind(command: &Command) -> usize {
     match command {
         Command::Read { .. } => 0,
@@ -106,7 +107,8 @@ fn kind(command: &Command) -> usize {
     }
 }
 
-/// Every kind of a command, over `pages` pages that begin and end within a page.
+/// Returns a command of every kind. Their ranges touch `pages` pages, and begin and end within a
+/// page.
 fn commands(pages: u64) -> Vec<Command> {
     let (at, bytes) = (4095, pages * 4096 - 4094);
     let size = bytes as usize;
@@ -129,7 +131,7 @@ fn commands(pages: u64) -> Vec<Command> {
     ]
 }
 
-/// Bytes for a command and its answer beside data: boxes, the channel of the answer.
+/// The bytes that a command and its answer take besides data: boxes, and the channel of the answer.
 const AROUND: i64 = 2048;
 
 #[test]
@@ -139,7 +141,7 @@ fn every_command_declares_its_memory() {
         for command in commands(pages) {
             met[kind(&command)] = true;
             let (name, cost) = (format!("{command:?}"), command.cost());
-            // The command's own data are counted, too.
+            // The data of the command itself count, too.
             let data = match &command {
                 Command::Write { data, streams, .. } => data.len() + streams.len(),
                 Command::Compare { data, .. } => data.len(),
@@ -147,11 +149,11 @@ fn every_command_declares_its_memory() {
             };
             let engine = Engine::start(Empty).unwrap();
             let queue = engine.queue();
-            // The first call sets up what stays.
+            // The first call allocates memory that stays.
             drop(queue.call(Command::Moment));
             let before = OUT.get().0;
             OUT.set((before, before));
-            // It is executed by this thread, unless it must be durable.
+            // This thread executes the command, unless it must be durable.
             drop(queue.call(command));
             let most = OUT.get().1 - before + data as i64;
             let name = &name[..name.len().min(60)];

@@ -1,4 +1,5 @@
-//! Faults of a served drive, whatever the front end: the commands that they meet, and what they leave alone.
+//! Faults of a served drive, for all front ends: the commands that they meet, and the commands that
+//! they do not affect.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
@@ -14,7 +15,7 @@ use flashgc_front::ram::{Counts, Ram};
 const PAGES: u64 = 100;
 const SIZE: u64 = PAGES * 4096;
 
-/// Returns a fault that meets every kind of commands, everywhere and always.
+/// Returns a fault that meets every command.
 pub fn fault(effect: Effect) -> Fault {
     Fault { effect, kind: None, range: None, next: None }
 }
@@ -24,7 +25,7 @@ pub fn fail(kind: FaultKind, next: u64) -> Fault {
     Fault { kind: Some(kind), next: Some(next), ..fault(Effect::Fail) }
 }
 
-/// Returns pages that are unreadable.
+/// Returns a fault that makes `count` pages from `first` on unreadable.
 pub fn unreadable(first: u64, count: u64) -> Fault {
     Fault { range: Some(first * 4096..(first + count) * 4096), ..fault(Effect::Unreadable) }
 }
@@ -80,7 +81,7 @@ fn the_next_commands_of_a_kind_fail_and_are_not_executed() {
     for (kind, command) in commands {
         let number = queue.faults().inject(fail(kind, 2)).unwrap();
         for (other, another) in commands {
-            // Other kinds do not meet it, nor do the questions that nobody waits for.
+            // Commands of other kinds do not meet it, and neither does a command without a kind.
             assert!(other == kind || !is_injected(queue.call(another())), "{kind:?} {other:?}");
         }
         queue.call(Command::Moment).unwrap();
@@ -117,7 +118,7 @@ fn a_range_meets_the_commands_that_touch_it() {
         (write(12288, 10), false),
         (write(8000, 193), true),
         (trim(0, SIZE), true),
-        // A flush has no place.
+        // A flush has no range.
         (Command::Flush, false),
     ] {
         let text = format!("{command:?}");
@@ -224,7 +225,7 @@ fn a_late_answer_leaves_when_the_faults_are_cleared_and_holds_up_nobody() {
         let tell = tell.clone();
         queue.submit(write(page * 4096, 4096), move |outcome| drop(tell.send(outcome)));
     }
-    // The third is not late, though the others still are.
+    // The third command is not delayed, though the answers to the others still wait.
     assert_eq!(
         queue.call(read(0, 1)),
         Ok(Answer::Data(vec![7])),
@@ -236,7 +237,7 @@ fn a_late_answer_leaves_when_the_faults_are_cleared_and_holds_up_nobody() {
     for _ in 0..2 {
         assert_eq!(told.recv_timeout(Duration::from_secs(5)).unwrap(), Ok(Answer::Done));
     }
-    // The end of the drive clears them as well.
+    // When the drive stops, the faults are cleared as well.
     queue.faults().inject(fault(Effect::Delay(LONGEST))).unwrap();
     queue.submit(Command::Flush, move |outcome| drop(tell.send(outcome)));
     engine.stop().1.unwrap();

@@ -65,7 +65,7 @@ fn a_mount_has_the_errors_of_the_system() {
     assert!(refused.starts_with("drop: the drive is mounted"), "{refused}");
     drop((file, mount));
     faults.inject(drop_next).unwrap();
-    // One that is mounted afterwards answers all the same.
+    // If the drive is mounted after the fault was set, requests are answered all the same.
     let mount = Mount::new(engine.queue(), folder.path()).unwrap();
     let file = OpenOptions::new().read(true).write(true).open(mount.disk()).unwrap();
     assert_eq!(file.read_at(&mut page, 0).map_err(number), Err(Errno::IO.raw_os_error()));

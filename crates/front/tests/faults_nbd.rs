@@ -1,4 +1,4 @@
-//! Faults as hosts of NBD see them.
+//! Faults as NBD hosts see them.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
@@ -87,7 +87,8 @@ fn a_late_answer_lets_others_pass() {
 fn a_dropped_command_has_no_reply_and_takes_no_room() {
     let setup = serve();
     let mut client = setup.client(true);
-    // 20 requests of 32 MiB: more than the room of one connection, and than that of all.
+    // 20 requests of 32 MiB are more than the room of one connection, and of all connections
+    // together.
     setup
         .faults
         .inject(Fault { kind: Some(FaultKind::Read), next: Some(20), ..fault(Effect::Drop) })
@@ -106,7 +107,7 @@ fn a_dropped_command_has_no_reply_and_takes_no_room() {
         .unwrap();
     client.send_request(WRITE, FUA, 0, 4096, &[9; 4096]);
     assert_eq!(client.read(0, 4096), Ok(vec![0; 4096]), "what gets no answer is not executed");
-    // The client may go, and the server with it.
+    // The client can disconnect, and the server can stop.
     client.send_request(DISC, 0, 0, 0, &[]);
     assert!(client.is_closed());
     setup.server.stop();
@@ -119,7 +120,7 @@ fn connections_end_at_once_or_after_some_commands() {
     clients.iter_mut().for_each(|client| drop(client.request(FLUSH, 0, 0, 0, &[]).unwrap()));
     assert_eq!(setup.faults.inject(fault(Effect::Disconnect)), Ok(2));
     assert!(clients.iter_mut().all(Client::is_closed));
-    // Others come, and go on for two commands.
+    // New connections work for two more commands.
     let mut clients = [setup.client(false), setup.client(true)];
     setup.faults.inject(Fault { next: Some(2), ..fault(Effect::Disconnect) }).unwrap();
     clients[0].write(0, &[1; 4096]).unwrap();
@@ -135,7 +136,7 @@ fn connections_end_at_once_or_after_some_commands() {
     faults.inject(fault(Effect::Disconnect)).unwrap_err();
 }
 
-/// Connections end while others begin and end: nobody waits for anybody.
+/// A fault ends connections while others begin and the server stops, without a deadlock.
 #[test]
 fn connections_may_end_while_the_server_stops() {
     for _ in 0..20 {

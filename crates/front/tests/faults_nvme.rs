@@ -1,4 +1,4 @@
-//! Faults as hosts of NVMe/TCP see them.
+//! Faults as NVMe/TCP hosts see them.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
@@ -36,7 +36,7 @@ fn commands_that_fail_have_the_status_of_the_specification() {
     assert_eq!(queue.call(compare()).status, UNRECOVERED);
     assert_eq!(queue.ask(io(0x0c, 0, 1, 0)).status, UNRECOVERED, "verify");
     assert_eq!(queue.call(compare()).status, 0);
-    // A host may try a write and a flush again.
+    // The statuses of a write and a flush allow a retry.
     faults.inject(fail(FaultKind::Write, 2)).unwrap();
     assert_eq!(queue.write(5, 1, &page, 0).status, 0x280);
     assert_eq!(queue.ask(io(8, 5, 1, 0)).status, 0x280, "zeros");
@@ -54,7 +54,7 @@ fn commands_that_fail_have_the_status_of_the_specification() {
     assert_eq!(counts.trimmed.load(SeqCst), 0);
     assert_eq!(queue.call(discard(&ranges, 2)).status, 0);
     assert_eq!(counts.trimmed.load(SeqCst), 2);
-    // A copy reads and writes, and meets faults of both.
+    // A copy reads and writes, so it meets faults of both kinds.
     let copy = |first: u8, to: u32| {
         let mut source = vec![0; 32];
         source[8] = first;
@@ -67,7 +67,7 @@ fn commands_that_fail_have_the_status_of_the_specification() {
         assert_eq!((call(), call()), (UNRECOVERED, 0));
     }
     assert_eq!(counts.written.load(SeqCst), 3);
-    // The error log has them.
+    // The error log has all these failures.
     let log = host.admin.log(0x01, 0, 64).ok();
     assert_eq!(u64::from_le_bytes(log[..8].try_into().unwrap()), 9, "errors");
 }
@@ -147,7 +147,7 @@ fn a_dropped_command_stays_under_way_to_its_host_and_takes_no_room() {
     queue.submit(discard(&range, 1));
     queue.read(0, 1, 4096).ok();
     assert_eq!((counts.written.load(SeqCst), counts.trimmed.load(SeqCst)), (0, 0));
-    // Three of four entries are under way for ever; the error log knows of none.
+    // Three of four queue entries stay under way, and the error log has none of these commands.
     let log = host.admin.log(0x01, 0, 64).ok();
     assert_eq!(log[..8], [0; 8]);
     faults.inject(dropped(FaultKind::Flush, 1)).unwrap();
@@ -156,7 +156,7 @@ fn a_dropped_command_stays_under_way_to_its_host_and_takes_no_room() {
     queue.submit(Sent { entry: entry(0, 1, &[]), data: &[], in_capsule: false });
     assert!(queue.is_closed(), "a command more than the queue has entries");
     drop(host);
-    // 100 commands of 1 MiB: more than the room of a connection.
+    // 100 commands of 1 MiB are more than the room of a connection.
     faults.inject(dropped(FaultKind::Read, 100)).unwrap();
     let mut host = setup.host();
     let queue = &mut host.queues[0];

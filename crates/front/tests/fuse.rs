@@ -1,4 +1,4 @@
-//! The mount: every operation of its file, and a file system on a loop device on it.
+//! The FUSE mount: every operation of its file, and a file system on a loop device on that file.
 #![cfg(target_os = "linux")]
 
 use std::fs::{File, OpenOptions};
@@ -22,8 +22,8 @@ use rustix::mount::UnmountFlags;
 const PAGES: u64 = 64;
 const SIZE: u64 = PAGES * 4096;
 
-/// A drive that is mounted. Fields are dropped from the first to the last: the mount goes before
-/// the drive and the folder.
+/// A mounted drive. Fields are dropped in order, so that the mount ends before the drive and the
+/// folder.
 struct Setup<S: Backend + 'static> {
     mount: Mount,
     engine: Engine<S>,
@@ -51,8 +51,9 @@ fn errno<T>(result: io::Result<T>) -> Option<i32> {
     result.err().and_then(|error| error.raw_os_error())
 }
 
-/// Unmounts the drive. A process that another test starts has a copy of every open file until it
-/// executes its program, and a loop device goes a moment after the request.
+/// Unmounts the drive, and tries again while it is in use. A process that another test starts has a
+/// copy of every open file until it executes its program, and a loop device is released a moment
+/// after the request.
 fn unmount(mount: &mut Mount) {
     let until = Instant::now() + Duration::from_secs(5);
     while let Err(error) = mount.unmount() {
@@ -81,11 +82,11 @@ fn the_file_is_the_drive() {
     let file = open(&setup.mount.disk());
     file.write_all_at(b"across pages", 4090).unwrap();
     assert_eq!(read(&file, 4089, 14), b"\0across pages\0");
-    // Another host's writes are read at once, since the kernel keeps nothing.
+    // Writes of another host are read at once, since the kernel does not cache the file.
     let write = Command::Write { at: 4090, data: b"by others".into(), fua: false, streams: vec![] };
     assert_eq!(setup.engine.queue().call(write), Ok(Answer::Done));
     assert_eq!(read(&file, 4090, 12), b"by othersges");
-    // So are whole reads, by requests larger than the kernel's.
+    // A read that is larger than a request of the kernel works, too.
     let all: Vec<u8> = (0..SIZE).map(|byte| (byte % 251) as u8).collect();
     file.write_all_at(&all, 0).unwrap();
     assert_eq!(std::fs::read(setup.mount.disk()).unwrap(), all);
@@ -204,7 +205,7 @@ fn seeking_finds_data_and_holes() {
     assert_eq!(data(1 << 62), Err(Errno::NXIO));
 }
 
-/// A drive on which each page has a fault of its own.
+/// A drive on which each page gives another error.
 struct Faulty;
 
 impl Backend for Faulty {
@@ -282,7 +283,7 @@ fn a_mount_in_use_stays_and_one_that_is_dropped_goes_when_it_can() {
     file.write_all_at(b"still here", 0).unwrap();
     drop(setup.mount);
     assert!(!is_mounted(&folder));
-    // A process that has the file open may go on.
+    // The process that has the file open can still read it.
     assert_eq!(read(&file, 0, 10), b"still here");
     drop(file);
 
@@ -291,7 +292,7 @@ fn a_mount_in_use_stays_and_one_that_is_dropped_goes_when_it_can() {
     unmount(&mut again);
     again.unmount().unwrap();
     assert!(!is_mounted(&folder));
-    // Unmounted by hand, at once and while someone has the file open.
+    // The mount is unmounted by hand, without and with the file open.
     for flags in [UnmountFlags::empty(), UnmountFlags::DETACH] {
         let mut again = Mount::new(setup.engine.queue(), &folder).unwrap();
         let file = open(&again.disk());
@@ -311,7 +312,7 @@ fn a_folder_that_is_not_there_is_an_error() {
     assert_eq!(missing.err().unwrap().kind(), io::ErrorKind::NotFound);
 }
 
-/// A copy of this crate's sources survives detaching, a new loop device and a new mount.
+/// A copy of this crate's sources survives a new loop device and a new mount.
 #[test]
 fn a_file_system_lives_on_it() {
     let test = "a_file_system_lives_on_it";
@@ -337,7 +338,7 @@ fn a_file_system_lives_on_it() {
     rustix::fs::sync();
     let trimmed = counts.trimmed.load(SeqCst);
     run(Process::new("fstrim").arg(files.path()));
-    // The file that is gone had 2048 pages.
+    // The removed file had 2048 pages.
     assert!(counts.trimmed.load(SeqCst) - trimmed >= 2048);
     drop(mounted);
     drop(device);

@@ -17,7 +17,7 @@ const SIZE: u64 = PAGES * 4096;
 
 /// Calls `ioctl` on a file, with a structure that it reads and writes.
 fn ioctl<const NUMBER: u32, T>(file: &File, data: &mut T) -> Result<(), Errno> {
-    // SAFETY: the number says that the kernel reads and writes no more than the structure.
+    // SAFETY: by its number, the `ioctl` reads and writes only as many bytes as the structure has.
     unsafe {
         assert_eq!((NUMBER >> 16) as usize & 0x3fff, size_of::<T>());
         rustix::ioctl::ioctl(file, rustix::ioctl::Updater::<NUMBER, T>::new(data))
@@ -29,7 +29,7 @@ fn hints_come_by_ioctl() {
     if !has_fuse("hints_come_by_ioctl") {
         return;
     }
-    // The numbers that C's macros make.
+    // The numbers as the macros of C compute them.
     assert_eq!((MOMENT, HINT, MAGIC), (0x8008_fc01, 0xc028_fc02, 0x4843_4746));
     let drive = Ram::new(PAGES);
     let counts = drive.counts();

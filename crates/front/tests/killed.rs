@@ -1,4 +1,5 @@
-//! A server that is killed under a file system on a loop device, and one that takes over.
+//! A server is killed while a file system is mounted on a loop device on its drive, and another
+//! server takes over.
 #![cfg(target_os = "linux")]
 
 use std::io::{BufRead, BufReader};
@@ -23,7 +24,7 @@ fn settings() -> Settings {
     Settings { layout, journal_blocks: 256, durability: Durability::Process, ..small }
 }
 
-/// Serves a drive in the other process. It is not a test by itself.
+/// Serves a drive in the child process. It is not a test by itself.
 #[test]
 fn serve_until_killed() {
     let Some(file) = std::env::var_os(FILE) else { return };
@@ -38,7 +39,7 @@ fn serve_until_killed() {
     }
 }
 
-/// The other process. Dropped, it is killed.
+/// The child process. When this value is dropped, it is killed.
 struct Server(Child);
 
 impl Server {
@@ -79,7 +80,7 @@ fn a_file_system_survives_the_kill_of_its_server() {
         if round == 0 {
             run(Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&device.device));
         } else {
-            // Replays the journal of the file system, which has nothing else to mend.
+            // Replays the journal of the file system. Nothing else must need a repair.
             let status = Command::new("e2fsck").arg("-p").arg(&device.device).output().unwrap();
             assert!(matches!(status.status.code(), Some(0 | 1)), "{status:?}");
             run(Command::new("e2fsck").args(["-f", "-n"]).arg(&device.device));
@@ -94,7 +95,7 @@ fn a_file_system_survives_the_kill_of_its_server() {
         std::fs::write(&synced, vec![round + 1; 3_000_000]).unwrap();
         std::fs::File::open(&synced).unwrap().sync_all().unwrap();
         std::fs::write(place.path().join("not synced"), vec![99; 5_000_000]).unwrap();
-        drop(server); // in the middle of whatever the system is writing back
+        drop(server); // killed while the system is writing back
         let late = std::fs::File::create(place.path().join("late"));
         let late = late.and_then(|file| file.sync_all());
         assert!(late.is_err(), "nobody is there to take it");

@@ -1,4 +1,4 @@
-//! All tests of the crate as one program: a module for each file, and what they share.
+//! All tests of the crate as one program: a module for each file, and modules that they share.
 
 #[path = "../../device/tests/common/mod.rs"]
 mod common;

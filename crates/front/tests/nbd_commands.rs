@@ -1,4 +1,4 @@
-//! Every command of the transmission and its errors.
+//! Every command of NBD's transmission phase, and its errors.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -38,7 +38,7 @@ fn flushes(counts: &Counts) -> u64 {
     counts.flushes.load(Ordering::SeqCst)
 }
 
-/// Returns a client for each kind of replies.
+/// Returns two clients, one with simple and one with structured replies.
 fn clients<S: Backend>(setup: &Setup<S>) -> [Client; 2] {
     [false, true].map(|structured| Client::ready(setup.server.address(), structured))
 }
@@ -92,7 +92,7 @@ fn flush_and_fua_flush_the_drive() {
             assert_eq!(client.request(kind, flags, 0, bytes, data), Ok(vec![]));
             assert_eq!(flushes(&counts), index * 4 + done);
         }
-        // Nothing to make durable.
+        // A read with FUA has nothing to make durable.
         assert_eq!(client.request(READ, FUA, 0, 1, &[]), Ok(vec![0]));
         assert_eq!(flushes(&counts), index * 4 + 4);
     }
@@ -132,7 +132,7 @@ fn block_status_is_of_the_range_asked_for() {
     assert_eq!(client.status(REQ_ONE, 4095, 3), Ok(vec![(1, true)]));
     assert_eq!(client.status(0, 0, 0), Err(EINVAL));
     assert_eq!(client.status(0, SIZE, 1), Err(EINVAL));
-    // Without the context, and without structure.
+    // A client without structured replies, and so without the context.
     let mut simple = Client::ready(setup.server.address(), false);
     assert_eq!(simple.request(BLOCK_STATUS, 0, 0, 1, &[]), Err(EINVAL));
 }
@@ -146,7 +146,7 @@ fn what_cannot_be_done_is_refused_and_the_connection_goes_on() {
         let long = 32 * MIB + 1;
         let payload = vec![1; long as usize];
         let whole = vec![1; SIZE as usize + 1];
-        // Command, flags, first byte, bytes, data; the error.
+        // A case: command, flags, first byte, number of bytes, data; the expected error.
         let cases: [Case; 18] = [
             (READ, 0, SIZE, 1, &[], EINVAL),
             (READ, 0, u64::MAX, 2, &[], EINVAL),
@@ -189,7 +189,7 @@ fn a_read_only_export_refuses_writes_alone() {
     }
 }
 
-/// A drive on which each page has a fault of its own.
+/// A drive on which each page gives another error.
 struct Faulty;
 
 impl Backend for Faulty {
@@ -276,7 +276,7 @@ fn requests_before_a_disconnect_are_answered() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Random commands over two connections, against bytes in memory.
+    /// Random commands over two connections, compared with a vector of bytes.
     #[test]
     fn a_served_drive_is_a_vector_of_bytes(
         ops in vec((0..4_u16, 0..9 * 4096_u64, 0..3 * 4096_u32, 1..=u8::MAX, any::<bool>()), 1..40)

@@ -1,4 +1,5 @@
-//! Clients that go, that read nothing or that send garbage; connections and their addresses.
+//! Clients that disconnect, that read nothing or that send garbage; limits of connections;
+//! addresses.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -53,7 +54,7 @@ fn clients_that_go_in_the_middle_cost_nothing() {
     whole.write(0, b"whole").unwrap();
     for length in [0, 1, 4095] {
         let mut client = Client::ready(setup.server.address(), true);
-        // A write of which the data do not all come is not executed.
+        // A write whose data do not arrive completely is not executed.
         client.send_request(WRITE, 0, 0, 4096, &vec![9; length]);
     }
     for _ in 0..20 {
@@ -68,7 +69,7 @@ fn clients_that_go_in_the_middle_cost_nothing() {
     assert_eq!(whole.read(0, 6), Ok(b"whole\0".to_vec()));
 }
 
-/// A client asks for much and reads nothing: others are served, and the server can stop.
+/// A client sends many requests and reads no reply. Others are served, and the server can stop.
 #[test]
 fn a_client_that_reads_no_replies_holds_up_nobody() {
     let mut drive = Ram::new(32 << 8);
@@ -94,7 +95,7 @@ fn a_client_that_reads_no_replies_holds_up_nobody() {
         other.write(0, &[1; 4096]).unwrap();
         other.read(0, 4096).unwrap();
     }
-    // The server reads no more for it than may be under way.
+    // The drive is read only for the requests that may be under way.
     let read = || counts.read.load(Ordering::SeqCst);
     let until = Instant::now() + Duration::from_secs(5);
     while read() < 32 << 8 && Instant::now() < until {
@@ -133,10 +134,10 @@ fn a_unix_socket_is_taken_over_from_the_dead_alone() {
     assert_eq!(start().err().unwrap().kind(), std::io::ErrorKind::AddrInUse);
     server.stop();
     assert!(!folder.path().join("s").exists());
-    // A killed server leaves its socket.
+    // A killed server leaves the file of its socket.
     drop(std::os::unix::net::UnixListener::bind(folder.path().join("s")).unwrap());
     drop(start().unwrap());
-    // A file is nobody's to take.
+    // A file that is no socket is not replaced.
     std::fs::write(folder.path().join("s"), "data").unwrap();
     start().err().unwrap();
     assert_eq!(std::fs::read(folder.path().join("s")).unwrap(), b"data");
@@ -156,7 +157,7 @@ fn more_connections_than_are_served_are_closed_and_those_that_end_make_room() {
     }
 }
 
-/// Each byte comes in time, and the whole does not.
+/// Each byte arrives in time, but the whole negotiation takes too long.
 #[test]
 fn a_negotiation_that_trickles_ends() {
     let setup = serve_with(Ram::new(PAGES), Limits { negotiation: ms(300), ..Limits::default() });
@@ -180,7 +181,7 @@ fn clients_that_never_asked_give_their_places_to_new_ones() {
     let limits = Limits { connections: 4, newcomer: ms(100), idle: ms(100), ..Limits::default() };
     let setup = serve_with(Ram::new(PAGES), limits);
     let address = setup.server.address();
-    // It has been silent for longest, but has asked for something.
+    // This client has been silent for the longest time, but it has sent a request.
     let mut user = Client::ready(address, true);
     user.read(0, 1).unwrap();
     std::thread::sleep(ms(20));
@@ -219,7 +220,7 @@ fn of_clients_that_asked_the_longest_idle_gives_its_place() {
     assert!(all[0].read(0, 1).is_ok() && all[2].read(0, 1).is_ok());
 }
 
-/// Nobody needs its place, so it keeps it, however long it is silent.
+/// A silent client keeps its place while no other client needs it.
 #[test]
 fn an_idle_client_stays_while_there_is_room() {
     let limits = Limits { patience: ms(50), idle: ms(50), newcomer: ms(50), ..Limits::default() };
@@ -252,14 +253,14 @@ fn a_client_that_takes_nothing_or_sends_half_a_request_is_closed() {
     let after = Instant::now();
     assert!(trickle.is_closed() && after.elapsed() < ms(200), "closed while it trickled");
     for mut client in [deaf, head, body] {
-        // Bytes that the kernel holds already still come.
+        // Bytes that are in the kernel's buffers still arrive.
         assert!(client.is_closed());
     }
     assert!(before.elapsed() < ms(3000));
     assert_eq!(Client::ready(address, false).read(0, 1), Ok(vec![1]));
 }
 
-/// Slow readers hold what they may hold, and the others are served.
+/// Slow readers hold as much room as they are allowed to, and other clients are served.
 #[test]
 fn slow_readers_fill_their_room_alone() {
     const SHARED: u64 = 12;
@@ -269,7 +270,7 @@ fn slow_readers_fill_their_room_alone() {
     let counts = drive.counts();
     let limits = Limits {
         own: (OWN as usize) << 20,
-        // Full to less than a request of the other client.
+        // Beyond the slow readers' share, the room is less than a request of the other client.
         shared: ((SHARED as usize) << 20) + (128 << 10),
         stalled: Duration::from_secs(60),
         ..Limits::default()
@@ -287,7 +288,7 @@ fn slow_readers_fill_their_room_alone() {
         .collect();
     std::thread::sleep(ms(500));
     let read = || counts.read.load(Ordering::SeqCst) >> 8;
-    // The kernel takes some of what was read: 4 MiB and a little of a socket.
+    // The kernel buffers some of the read data: a little more than 4 MiB for each socket.
     let most = SHARED + SLOW * (OWN + 8);
     assert!((SHARED / 2..=most).contains(&read()), "{} MiB read, expected {most}", read());
     for _ in 0..50 {
@@ -300,7 +301,7 @@ fn slow_readers_fill_their_room_alone() {
     drop(slow);
 }
 
-/// A large request needs the room that slow readers hold: they are closed after a moment.
+/// A large request needs the room that slow readers hold, so these are closed after a while.
 #[test]
 fn slow_readers_give_way_where_their_room_is_needed() {
     let limits = Limits { shared: 8 << 20, stalled: ms(200), ..Limits::default() };
@@ -326,7 +327,8 @@ fn slow_readers_give_way_where_their_room_is_needed() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Any bytes in place of options or requests: the connection ends, the server does not.
+    /// If a client sends any other bytes as options or requests, the connection ends, but the
+    /// server goes on.
     #[test]
     fn garbage_is_answered_or_closed(
         bytes in vec(any::<u8>(), 0..200), magic in any::<bool>(), ready in any::<bool>()

@@ -1,4 +1,4 @@
-//! Every option of the negotiation, and bytes that are no option.
+//! Every option of NBD's negotiation, and bytes that are no option.
 
 use crate::client;
 use crate::client::{Client, contexts, go};
@@ -145,7 +145,7 @@ fn contexts_are_listed_and_chosen() {
 fn options_that_are_not_supported_are_refused_and_the_negotiation_goes_on() {
     let served = served(false);
     let mut client = served.client();
-    // TLS, extended headers, an old one, none.
+    // TLS, extended headers, an old option, and two unknown numbers.
     for option in [5, 11, 4, 0, u32::MAX] {
         assert_eq!(kinds(&client.option(option, b"data")), [UNSUP]);
     }
@@ -181,7 +181,7 @@ fn what_is_not_nbd_is_closed() {
         client.send(garbage);
         assert!(client.is_closed());
     }
-    // A client that sends half of a message and goes.
+    // Clients that send a part of a message and disconnect.
     for length in 0..long.len() {
         served.client().send(&long[..length]);
     }

@@ -1,4 +1,5 @@
-//! Programs of others as clients of the server; each is skipped where it is not installed.
+//! Other NBD programs as clients of the server. Each test is skipped if its program is not
+//! installed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +11,7 @@ use flashgc_front::nbd::{NbdAddress, NbdExport, NbdServer};
 use flashgc_front::queue::Engine;
 use flashgc_front::ram::{Counts, Ram};
 
-/// The pages of the drive: 16 MiB.
+/// The number of pages of the drive: 16 MiB.
 const PAGES: u64 = 4 << 10;
 const SIZE: usize = 16 << 20;
 
@@ -156,7 +157,7 @@ fn qemu_io_discards_and_writes_zeroes() {
         .args(commands.iter().flat_map(|command| ["-c", command]))
         .arg(setup.uri()));
     assert!(!told.contains("fail"), "{told}");
-    // The discard and the zeroes that may be holes: 16 pages each.
+    // The discard, and the zeroes that may become holes, have 16 pages each.
     assert_eq!(setup.counts.trimmed.load(SeqCst), 32);
 }
 

@@ -26,18 +26,18 @@ fn discovery_names_the_drive_at_the_address_that_the_host_found() {
     let controller = queue.identify(1, 0).ok();
     assert_eq!(controller[111], 2, "a discovery controller");
     assert_eq!(text(&controller[768..1024]), DISCOVERY);
-    // First the head, then all of it, as nvme-cli does.
+    // Reads first the head of the log and then the rest, as nvme-cli does.
     let head = queue.log(0x70, 0, 1024).ok();
     assert_eq!(number(&head[8..16]), 1);
     let entry = queue.log(0x70, 1024, 1024).ok();
     assert_eq!(entry[3], 0b100, "no flow control is needed");
-    // TCP, IPv4, a subsystem, and any controller.
+    // TCP, IPv4, an NVM subsystem, and any controller.
     assert_eq!((entry[0], entry[1], entry[2]), (3, 1, 2));
     assert_eq!(entry[6..8], [0xff, 0xff]);
     let found = format!("{}:{}", text(&entry[512..768]), text(&entry[32..64]));
     assert_eq!(found, setup.address());
     assert_eq!(text(&entry[256..512]), setup.name);
-    // It has no namespaces, no health and no queues of I/O.
+    // A discovery controller has no namespaces, no health log and no I/O queues.
     assert_eq!(queue.identify(0, 1).status, DNR | 0x02);
     assert_eq!(queue.log(0x02, 0, 512).status, DNR | 0x109);
     let wanted = Wanted::default();
@@ -53,7 +53,7 @@ fn connecting_with_wrong_parameters_is_refused_at_their_place() {
     let connect = |subsystem: &str, wanted: &Wanted, queue, controller| {
         Queue::connect(&address, subsystem, wanted, queue, controller).err()
     };
-    // The place, and bit 16 for one in the data.
+    // The result is the offset of the parameter, with bit 16 set if it is in the data.
     let in_data = |place: u64| Some((DNR | 0x182, place | 1 << 16));
     assert_eq!(connect("nqn.2014-08.org.nvmexpress:other", &wanted, 0, 0xffff), in_data(256));
     assert_eq!(connect(&name, &wanted, 0, 1), in_data(16));
@@ -65,7 +65,7 @@ fn connecting_with_wrong_parameters_is_refused_at_their_place() {
     assert_eq!(connect(&name, &short, 0, 0xffff), Some((DNR | 0x182, 44)));
     let mut admin = Queue::connect(&address, &name, &wanted, 0, 0xffff).unwrap();
     let id = admin.controller;
-    // Queues of I/O come when the controller is ready.
+    // I/O queues are possible only when the controller is ready.
     assert_eq!(connect(&name, &wanted, 1, id), Some((DNR | 0x0c, 0)));
     admin.enable();
     assert_eq!(connect(&name, &wanted, 17, id), Some((DNR | 0x182, 42)));
@@ -90,7 +90,7 @@ fn a_controller_is_enabled_reset_and_shut_down() {
     let mut host = setup.host_with(&Wanted::default(), 2);
     let admin = &mut host.admin;
     let capabilities = admin.property(0, 1).result;
-    // 128 entries, contiguous, 10 s, the command set of NVM.
+    // CAP: 128 entries, contiguous queues, 10 s, the NVM command set.
     assert_eq!(capabilities & 0xffff, 127);
     assert_eq!(capabilities >> 24 & 0xff, 20);
     assert_ne!(capabilities & 1 << 37, 0);
@@ -108,12 +108,12 @@ fn a_controller_is_enabled_reset_and_shut_down() {
         assert!(Instant::now() < until, "the shutdown does not end");
     }
     assert_eq!(counts.flushes.load(Ordering::SeqCst), flushes + 1);
-    // A reset ends the queues of I/O, and then commands are refused.
+    // A reset ends the I/O queues; then commands are refused.
     admin.set_property(0x14, 0).ok();
     assert_eq!(admin.property(0x1c, 0).result, 0);
     assert!(host.queues.iter_mut().all(Queue::is_closed));
     assert_eq!(admin.identify(1, 0).status, DNR | 0x0c);
-    // Page sizes and entries that do not exist.
+    // A page size and an entry size that are not supported.
     assert_eq!(admin.set_property(0x14, 6 << 16 | 4 << 20 | 1 << 7 | 1).status, DNR | 0x02);
     assert_eq!(admin.set_property(0x14, 6 << 16 | 5 << 20 | 1).status, DNR | 0x02);
     admin.enable();
@@ -179,7 +179,7 @@ fn sectors_of_512_bytes_say_that_a_page_is_atomic() {
     let namespace = host.admin.identify(0, 1).ok();
     assert_eq!(number(&namespace[..8]), PAGES * 8);
     assert_eq!(namespace[130], 9);
-    // NAWUN, NABSN and NPWG are of 8 blocks: 7.
+    // NAWUN, NABSN and NPWG are 8 blocks, stored as 7.
     assert_eq!((namespace[34], namespace[40], namespace[64]), (7, 7, 7));
     let queue = &mut host.queues[0];
     queue.write(0, 8, &[1; 4096], 0).ok();
@@ -215,7 +215,7 @@ fn logs_are_read_whole_and_in_parts() {
     assert_eq!(number(&ocp[494..496]), 3);
     assert_eq!(ocp[496..500], [0xc5, 0xaf, 0x10, 0x28]);
     assert_eq!(admin.log(0x0c, 0, 512).status, DNR | 0x109);
-    // More than a command may move.
+    // More bytes than a command may move.
     let dwords = [0x02 | 0xffff << 16, 0xffff];
     assert_eq!(admin.get(entry(2, 0xffff_ffff, &dwords), 512).status, DNR | 0x02);
     // The error log has the commands that failed, the latest first.
@@ -284,11 +284,11 @@ fn requests_for_events_wait_and_are_aborted() {
     admin.set_property(0x14, 0).ok();
     assert_eq!(admin.wait(waiting[0]).status, 0x07);
     assert_eq!(admin.wait(waiting[3]).status, 0x07);
-    // Commands of PCIe, and of nobody.
+    // A command that only PCIe has, and one that does not exist.
     admin.enable();
     assert_eq!(admin.ask(entry(0x05, 0, &[])).status, DNR | 0x01);
     assert_eq!(admin.ask(entry(0xc5, 0, &[])).status, DNR | 0x01);
-    // With data, too: a firmware.
+    // An unsupported command with data: a firmware download.
     let firmware = Sent { entry: entry(0x11, 0, &[0, 0]), data: &[0; 512], in_capsule: true };
     assert_eq!(admin.call(firmware).status, DNR | 0x01);
 }
@@ -300,7 +300,7 @@ fn a_host_that_is_not_heard_of_in_time_is_gone() {
     let mut lost = setup.host_with(&silent, 1);
     let mut heard = setup.host_with(&Wanted { host_id: 9, ..silent }, 1);
     let began = Instant::now();
-    // Any command keeps a controller alive, on any queue.
+    // Any command on any queue keeps a controller alive.
     while began.elapsed() < Duration::from_millis(1800) {
         heard.queues[0].read(0, 1, 4096).ok();
         std::thread::sleep(Duration::from_millis(100));

@@ -18,7 +18,7 @@ fn pattern(bytes: usize, seed: u8) -> Vec<u8> {
     (0..bytes).map(|at| (at as u8).wrapping_mul(31) ^ (at >> 8) as u8 ^ seed).collect()
 }
 
-/// All terms of a connection: digests, alignment, flow control.
+/// Returns all combinations of the terms of a connection: digests, alignment, flow control.
 fn all_terms() -> impl Iterator<Item = Wanted> {
     (0..16).map(|bits: u8| Wanted {
         header_digests: bits & 1 != 0,
@@ -35,7 +35,7 @@ fn data_come_back_under_all_terms() {
     for (seed, wanted) in (0..).zip(all_terms()) {
         let mut host = setup.host_with(&wanted, 1);
         let queue = &mut host.queues[0];
-        // In the capsule, in one PDU, and in several: the largest has 1 MiB.
+        // Data in the capsule, in one PDU, and in several; the largest command has 1 MiB.
         for (first, blocks) in [(0, 1), (10, 2), (20, 16), (100, 256)] {
             let data = pattern(blocks as usize * 4096, seed);
             queue.write(first, blocks, &data, 0).ok();
@@ -50,7 +50,7 @@ fn answers_say_how_far_the_queue_was_read() {
     let setup = serve(Ram::new(PAGES));
     let mut host = setup.host_with(&Wanted { entries: 4, ..Wanted::default() }, 1);
     let heads: Vec<_> = (0..5).map(|_| host.queues[0].ask(entry(0, 1, &[])).head).collect();
-    // The Connect was the first command.
+    // The queue's first command was Connect.
     assert_eq!(heads, [2, 3, 0, 1, 2]);
     let mut host = setup.host_with(&Wanted { flow_control: false, ..Wanted::default() }, 1);
     assert_eq!(host.queues[0].ask(entry(0, 1, &[])).head, 0xffff);
@@ -80,7 +80,7 @@ fn each_command_does_what_it_says() {
     assert_eq!(compare(&pattern(4096, 2)), DNR | 0x285);
     // Verify.
     queue.ask(io(0x0c, 0, 256, 0)).ok();
-    // Write Zeroes writes; with its flag it discards, and then the range may be large.
+    // Write Zeroes writes. With the flag DEAC it discards, and then the range may be large.
     let before = written();
     queue.ask(io(8, 5, 1, 0)).ok();
     assert_eq!(written(), before + 1);
@@ -113,7 +113,7 @@ fn discards_are_of_many_ranges_or_of_none() {
         queue.call(Sent { entry, data: &ranges(all), in_capsule: true }).status
     };
     let trimmed = || counts.trimmed.load(Ordering::SeqCst);
-    // The hints alone do nothing.
+    // Attributes without the flag to discard have no effect.
     assert_eq!(discard(queue, &[(100, 0)], 3), 0);
     assert_eq!(trimmed(), 0);
     assert_eq!(discard(queue, &[(3, 0), (0, 50), (4, 100)], 4), 0);
@@ -121,7 +121,8 @@ fn discards_are_of_many_ranges_or_of_none() {
     let all: Vec<_> = (0..256).map(|index| (1, 200 + index)).collect();
     assert_eq!(discard(queue, &all, 4), 0);
     assert_eq!(trimmed(), 263);
-    // Linux sends room for 256 ranges with every discard; those behind the number of ranges do not count.
+    // Linux sends a list of 256 ranges with every discard. Entries behind the given number of
+    // ranges do not count.
     let mut long = ranges(&[(1, 500), (1, 502)]);
     long.resize(4096, 0);
     let one = Sent { entry: entry(9, 1, &[0, 4]), data: &long, in_capsule: true };
@@ -129,7 +130,7 @@ fn discards_are_of_many_ranges_or_of_none() {
     assert_eq!(trimmed(), 264);
     let short = Sent { entry: entry(9, 1, &[1, 4]), data: &long[..16], in_capsule: true };
     assert_eq!(queue.call(short).status, DNR | 0x0f);
-    // One range beyond the end refuses all.
+    // If one range lies beyond the end, the command is refused and nothing is discarded.
     assert_eq!(discard(queue, &[(1, 0), (1, PAGES)], 4), DNR | 0x80);
     assert_eq!(discard(queue, &[(u32::MAX, u64::MAX - 5)], 4), DNR | 0x80);
     assert_eq!(trimmed(), 264);
@@ -137,7 +138,7 @@ fn discards_are_of_many_ranges_or_of_none() {
     assert_eq!(queue.read(3, 1, 4096).ok(), [1; 4096]);
 }
 
-/// Ranges of Copy, each with its number of blocks and its first one.
+/// Returns ranges for Copy, each given by its number of blocks and its first block.
 fn sources(all: &[(u16, u64)]) -> Vec<u8> {
     let one = |&(blocks, first): &(u16, u64)| {
         let mut range = vec![0; 32];
@@ -162,29 +163,29 @@ fn the_drive_copies_ranges_by_itself() {
     let queue = &mut host.queues[0];
     let data = pattern(10 * 4096, 1);
     queue.write(0, 10, &data, 0).ok();
-    // Three ranges, not in order, one of them twice.
+    // Three ranges out of order, two of them equal.
     assert_eq!(copy(queue, 100, &[(2, 5), (1, 0), (2, 5)], 0), 0);
     let page = |number: usize| &data[number * 4096..][..4096];
     let expected = [page(5), page(6), page(0), page(5), page(6)].concat();
     assert_eq!(queue.read(100, 5, expected.len()).ok(), expected);
-    // Onto itself: all is read before anything is written.
+    // A copy that overlaps its source: everything is read before anything is written.
     assert_eq!(copy(queue, 1, &[(9, 0)], 0), 0);
     assert_eq!(queue.read(0, 10, data.len()).ok(), [page(0), &data[..9 * 4096]].concat());
     let flushes = || counts.flushes.load(Ordering::SeqCst);
     assert_eq!(flushes(), 0);
     assert_eq!(copy(queue, 200, &[(1, 0)], FUA), 0);
     assert_eq!(flushes(), 1);
-    // The most, and more than that: of blocks, and of ranges.
+    // The most blocks and one more; the most ranges and one more.
     assert_eq!(copy(queue, 1000, &[(256, 0)], 0), 0);
     assert_eq!(copy(queue, 1000, &[(255, 0), (2, 0)], 0), DNR | 0x183);
     assert_eq!(copy(queue, 1000, &[(1, 0); 128], 0), 0);
     assert_eq!(copy(queue, 1000, &[(1, 0); 129], 0), DNR | 0x183);
-    // Beyond the end: nothing is written.
+    // If a range lies beyond the end, nothing is written.
     let before = counts.written.load(Ordering::SeqCst);
     assert_eq!(copy(queue, 300, &[(1, 0), (1, PAGES)], 0), DNR | 0x80);
     assert_eq!(copy(queue, PAGES - 1, &[(2, 0)], 0), DNR | 0x80);
     assert_eq!(copy(queue, u64::MAX, &[(1, 0)], 0), DNR | 0x80);
-    // Another format, a directive.
+    // An unsupported format, and an unsupported directive.
     assert_eq!(copy(queue, 300, &[(1, 0)], 1 << 8), DNR | 0x02);
     assert_eq!(copy(queue, 300, &[(1, 0)], 1 << 20), DNR | 0x02);
     assert_eq!(counts.written.load(Ordering::SeqCst), before);
@@ -204,10 +205,10 @@ fn ranges_that_will_be_written_soon_are_hints() {
         queue.call(Sent { entry: entry(9, 1, &[1, flags]), data: &data, in_capsule: true }).status
     };
     let hinted = || counts.hinted.load(Ordering::SeqCst);
-    // Read often, and sequentially: that says nothing of the data's end.
+    // The attributes for frequent and sequential reads are no hints.
     assert_eq!(manage(1 << 8 | 4, 1), 0);
     assert_eq!(hinted(), 0);
-    // Write prepare, of the first of two ranges.
+    // Write Prepare for the first of two ranges.
     assert_eq!(manage(1 << 10, 2), 0);
     assert_eq!(hinted(), 3);
     // A discard is no hint.
@@ -236,7 +237,7 @@ fn wrong_commands_get_the_status_of_the_specification() {
     assert_eq!(queue.ask(with_nsid(u32::MAX)).status, DNR | 0x0b);
     // More than 1 MiB.
     assert_eq!(queue.read(0, 257, 257 * 4096).status, DNR | 0x02);
-    // Lengths that do not fit, and descriptors that do not exist.
+    // Lengths of data that do not fit the command, and an unknown descriptor type.
     assert_eq!(queue.read(0, 2, 4096).status, DNR | 0x0f);
     assert_eq!(queue.write(0, 2, &page, 0).status, DNR | 0x0f);
     let mut odd = moves(io(2, 0, 1, 0), 4096);
@@ -252,7 +253,7 @@ fn wrong_commands_get_the_status_of_the_specification() {
     away[24] = 8;
     let sent = Sent { entry: away, data: &page, in_capsule: true };
     assert_eq!(queue.call(sent).status, DNR | 0x16, "an offset in the capsule");
-    // The queue goes on.
+    // The queue still works.
     assert_eq!(queue.read(0, 1, 4096).ok(), [0; 4096]);
 }
 
@@ -273,13 +274,13 @@ fn a_stopped_drive_says_so_and_the_target_still_stops() {
     let setup = serve(Ram::new(PAGES));
     let mut host = setup.host();
     setup.engine.stop().1.unwrap();
-    // Not ready: the host may try again.
+    // The status is "not ready", so the host may try again.
     assert_eq!(host.queues[0].read(0, 1, 4096).status, 0x82);
     setup.server.stop();
     assert!(host.queues[0].is_closed());
 }
 
-/// Data whose digest is wrong are not written; the queue goes on, and the host may try again.
+/// Data with a wrong digest are not written. The queue still works, and the host may try again.
 #[test]
 fn damaged_data_are_not_written() {
     let setup = serve(Ram::new(PAGES));
@@ -295,13 +296,13 @@ fn damaged_data_are_not_written() {
         }
         entry
     };
-    // In a capsule.
+    // Damaged data in a capsule.
     let entry = write(500, true);
     let mut bytes = queue.pdu(4, 0, &entry, &pattern(16384, 2));
     *bytes.last_mut().unwrap() ^= 1;
     std::io::Write::write_all(&mut queue.stream, &bytes).unwrap();
     assert_eq!(queue.wait(500).status, 0x22);
-    // In PDUs of their own: the first of two is damaged.
+    // Data in two PDUs of their own, of which the first is damaged.
     let entry = write(501, false);
     queue.send(4, 0, &entry, &[]);
     let grant = queue.receive().unwrap();
@@ -314,7 +315,7 @@ fn damaged_data_are_not_written() {
     assert_eq!(queue.read(0, 4, 16384).ok(), pattern(16384, 1));
 }
 
-/// Four queues of one host, each with 32 commands under way, and a page that each command has to itself.
+/// Four queues of one host, each with 32 commands under way. Each command has a page of its own.
 #[test]
 fn four_queues_with_32_commands_each() {
     let setup = serve(Ram::new(PAGES));
@@ -363,7 +364,7 @@ fn two_hosts_see_one_drive() {
     assert_ne!(first.admin.controller, second.admin.controller);
     first.queues[0].write(3, 1, &[3; 4096], 0).ok();
     assert_eq!(second.queues[1].read(3, 1, 4096).ok(), [3; 4096]);
-    // The end of one is none of the other.
+    // The end of one host does not affect the other.
     drop(second);
     first.queues[0].write(3, 1, &[4; 4096], 0).ok();
     assert_eq!(first.queues[0].read(3, 1, 4096).ok(), [4; 4096]);
@@ -426,7 +427,8 @@ proptest! {
                     queue.ask(io(8, first, blocks, if discard { DEAC } else { 0 })).ok();
                     naive[range(first, blocks)].fill(0);
                 }
-                // Blocks of parts of pages keep their data.
+                // Discarded parts of pages would keep their data, so there are no discards with
+                // small blocks.
                 Step::Discard(first, blocks) if !is_of_sectors => {
                     let entry = entry(9, 1, &[0, 4]);
                     let data = ranges(&[(blocks, first)]);

@@ -1,4 +1,4 @@
-//! NVMe/TCP: hosts that go, that send garbage, or that take more than is theirs.
+//! NVMe/TCP: hosts that disconnect, that send garbage, or that exceed their limits.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -33,7 +33,7 @@ fn malformed_pdus_end_the_connection_with_their_reason() {
         let queue = &mut host.queues[0];
         send(queue);
         let end = queue.end();
-        // The controller lives on.
+        // The controller still works.
         host.admin.identify(1, 0).ok();
         end
     };
@@ -41,14 +41,15 @@ fn malformed_pdus_end_the_connection_with_their_reason() {
     assert_eq!(end(|queue| queue.send(5, 0, &[0; 16], &[])), (1, 0));
     assert_eq!(end(|queue| queue.send(0, 0, &[0; 120], &[])), (2, 0));
     assert_eq!(end(|queue| queue.send(4, 0, &[0; 60], &[])), (1, 2));
-    // A header digest that is wrong is shown.
+    // A wrong header digest is sent back.
     let wrong = end(|queue| {
         let mut bytes = queue.pdu(4, 0, &[0; 64], &[]);
         bytes[72..76].copy_from_slice(&[1, 2, 3, 4]);
         queue.stream.write_all(&bytes).unwrap();
     });
     assert_eq!(wrong, (3, 0x0403_0201));
-    // Data that nobody asked for, of another command, out of order, too many, and not marked as the last.
+    // Data that were not requested, data for another command, out of order, too many, and without
+    // the mark of the last PDU.
     assert_eq!(end(|queue| queue.send(6, 4, &transfer(1, 0, 0, 512), &[0; 512])), (1, 10));
     fn granted(queue: &mut Queue) -> (u16, u16) {
         let entry = moves(io(1, 0, 2, 0), 8192);
@@ -115,7 +116,7 @@ fn more_commands_than_the_queue_has_entries_end_the_connection() {
     let setup = serve(Ram::new(PAGES));
     let mut host = setup.host_with(&Wanted { entries: 4, ..Wanted::default() }, 1);
     let queue = &mut host.queues[0];
-    // Their data never come, so none of them ends.
+    // The host never sends their data, so none of these commands ends.
     for _ in 0..5 {
         let entry = moves(io(1, 0, 2, 0), 8192);
         queue.submit(Sent { entry, data: &[], in_capsule: false });
@@ -138,7 +139,7 @@ fn hosts_that_go_with_writes_under_way_cost_nothing() {
                 let entry = moves(io(1, 0, 2, 0), 8192);
                 let cid = queue.submit(Sent { entry, data: &[], in_capsule: false });
                 let grant = queue.receive().unwrap();
-                // A write of which the data do not all come is not executed.
+                // A write whose data do not arrive completely is not executed.
                 queue.send(6, 0, &transfer(cid, grant.u16(10), 0, 4096), &[1; 4096]);
             }
             for _ in 0..16 {
@@ -147,7 +148,7 @@ fn hosts_that_go_with_writes_under_way_cost_nothing() {
             }
         }
     }
-    // The last of their controllers has gone.
+    // Waits until the last of their controllers is removed.
     let until = Instant::now() + ms(5000);
     while whole.admin.identify(0x13, 0).ok()[0] != 1 {
         assert!(Instant::now() < until, "controllers stay");
@@ -159,7 +160,7 @@ fn hosts_that_go_with_writes_under_way_cost_nothing() {
     setup.engine.stop().1.unwrap();
 }
 
-/// The end of the admin queue is the end of its controller: its other queues are closed.
+/// The controller ends with its admin queue, and its other queues are closed.
 #[test]
 fn queues_end_with_their_admin_queue_and_by_disconnect() {
     let setup = serve(Ram::new(PAGES));
@@ -169,7 +170,7 @@ fn queues_end_with_their_admin_queue_and_by_disconnect() {
     host.queues[0].ask(disconnect).ok();
     assert!(host.queues[0].is_closed());
     host.queues[1].read(0, 1, 4096).ok();
-    // Its number is free again.
+    // After Disconnect, the number of the queue is free again.
     let until = Instant::now() + ms(5000);
     loop {
         let wanted = Wanted::default();
@@ -183,7 +184,8 @@ fn queues_end_with_their_admin_queue_and_by_disconnect() {
     assert!(host.queues[1].is_closed() && host.queues[2].is_closed());
 }
 
-/// A host asks for much and reads nothing: others are served, and no more is read than may be under way.
+/// A host sends many commands and reads no answer. Others are served, and the drive is read only
+/// for the commands that may be under way.
 #[test]
 fn a_host_that_takes_no_answers_holds_up_nobody() {
     let mut drive = Ram::new(PAGES);
@@ -202,7 +204,7 @@ fn a_host_that_takes_no_answers_holds_up_nobody() {
         other.queues[0].read(0, 1, 4096).ok();
     }
     std::thread::sleep(ms(200));
-    // What is under way, and what the buffers of the system have taken.
+    // The data under way, and the data in the system's buffers.
     let read = counts.read.load(Ordering::SeqCst);
     assert!(read < 60 * 256, "{read} pages");
     let before = Instant::now();
@@ -210,7 +212,8 @@ fn a_host_that_takes_no_answers_holds_up_nobody() {
     assert!(before.elapsed() < ms(5000));
 }
 
-/// Writes whose data come late take only as much memory as there is for them; the rest waits, and goes on.
+/// Writes whose data arrive late take only as much memory as the limits allow. The other writes
+/// wait, and are done later.
 #[test]
 fn large_writes_wait_for_room_and_all_end() {
     let drive = Ram::new(PAGES);
@@ -223,7 +226,7 @@ fn large_writes_wait_for_room_and_all_end() {
     for index in 0..12 {
         let entry = io(1, index * 256, 256, 0);
         all.push(queue.submit(Sent { entry, data: &data, in_capsule: false }));
-        // A read between them must not stop the data of the writes.
+        // A read between the writes must not block their data.
         let entry = moves(io(2, index * 256, 256, 0), 1 << 20);
         all.push(queue.submit(Sent { entry, data: &[], in_capsule: false }));
     }
@@ -244,7 +247,7 @@ fn hosts_that_are_too_slow_are_closed() {
     assert_eq!(std::io::Read::read_to_end(&mut silent, &mut rest).unwrap(), 0);
     assert!(half.is_closed(), "it never asks to connect");
     assert!(began.elapsed() < ms(3000));
-    // A host that is connected may be silent, but not within a command, nor while it owes data.
+    // A connected host may be silent, but not within a command, and not while it has to send data.
     let mut host = setup.host_with(&Wanted::default(), 3);
     host.queues[0].stream.write_all(&[4, 0, 72]).unwrap();
     let entry = moves(io(1, 0, 2, 0), 8192);
@@ -252,7 +255,7 @@ fn hosts_that_are_too_slow_are_closed() {
     assert_eq!(host.queues[1].receive().unwrap().kind, 9);
     let began = Instant::now();
     while began.elapsed() < ms(900) {
-        // Other commands do not make up for the data.
+        // Other commands do not count instead of the missing data.
         host.queues[1].submit(Sent { entry: entry_of_flush(), data: &[], in_capsule: false });
         std::thread::sleep(ms(50));
     }
@@ -288,7 +291,7 @@ fn silent_hosts_give_their_controllers_to_new_ones() {
         let silent: Vec<Queue> = (0..63).map(|_| connect(name).unwrap()).collect();
         assert!(connect(name).is_err(), "nobody was silent for long");
         std::thread::sleep(ms(2200));
-        // A host that has asked for something a moment ago keeps its controller.
+        // A host that has just sent a command keeps its controller.
         busy.queues[0].read(0, 1, 4096).ok();
         let hosts: Vec<Host> = (0..63).map(|_| setup.host()).collect();
         busy.queues[0].read(1, 1, 4096).ok();
@@ -299,9 +302,9 @@ fn silent_hosts_give_their_controllers_to_new_ones() {
     }
 }
 
-/// Returns the bytes that a host sends: it connects, and executes some commands.
+/// Returns the bytes of a host that connects and sends some commands.
 fn stream(header_digests: bool, data_digests: bool) -> Vec<u8> {
-    // A queue that is connected to nobody, for its PDUs.
+    // A queue without a server, only to build its PDUs.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let wanted = Wanted { header_digests, data_digests, ..Wanted::default() };
@@ -335,7 +338,7 @@ fn stream(header_digests: bool, data_digests: bool) -> Vec<u8> {
     bytes
 }
 
-/// A whole stream is answered, and its answers show that it reaches the commands.
+/// The unchanged stream is answered, so that mutated ones reach the commands, too.
 #[test]
 fn the_stream_that_is_mutated_is_a_right_one() {
     let engine = Engine::start(Ram::new(64)).unwrap();
@@ -346,7 +349,8 @@ fn the_stream_that_is_mutated_is_a_right_one() {
         let length = u32::from_le_bytes(length[..4].try_into().unwrap());
         rest = &rest[length as usize..];
     }
-    // ICResp, three answers, two with data, an R2T, and two more: the request for an event waits.
+    // The kinds of PDUs: 1 is ICResp, 5 an answer, 7 data, 9 an R2T. The request for an event is
+    // not answered.
     assert_eq!(kinds, [1, 5, 5, 5, 7, 5, 7, 5, 9, 5, 5]);
 }
 
@@ -374,7 +378,8 @@ proptest! {
     }
 }
 
-/// Streams with changed, lost and repeated bytes: as many as `INPUTS` says. No panic, and no more memory.
+/// Runs `INPUTS` streams with changed, lost and repeated bytes. There must be no panic, and memory
+/// must not grow.
 #[test]
 #[ignore = "minutes"]
 fn many_inputs_harm_nobody() {

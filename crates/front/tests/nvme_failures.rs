@@ -14,7 +14,7 @@ const READ_ONLY: u8 = 1;
 const FULL: u8 = 2;
 const DAMAGED: u8 = 3;
 
-/// A drive in memory that fails as it is told to.
+/// A drive in memory that fails on demand.
 struct Failing(Ram, Arc<AtomicU8>);
 
 impl Failing {
@@ -93,24 +93,26 @@ fn failures_have_their_status_and_a_read_only_drive_tells_its_hosts() {
     assert_eq!(queue.ask(io(0x0c, 0, 1, 0)).status, DNR | 0x281);
     let compare = Sent { entry: io(5, 0, 1, 0), data: &page, in_capsule: true };
     assert_eq!(queue.call(compare).status, DNR | 0x281);
-    // A write may be tried again.
+    // The status of a failed write allows a retry.
     assert_eq!(queue.write(0, 1, &page, 0).status, 0x280);
     state.store(FULL, Ordering::SeqCst);
     assert_eq!(queue.write(0, 1, &page, 0).status, DNR | 0x81);
-    // A host that asked for the event of a drive that is read-only gets one, until it reads the log.
+    // A host that wants the event of a read-only drive gets it once. It gets the next one only
+    // after it has read the log.
     let event = || Sent { entry: entry(0x0c, 0, &[]), data: &[], in_capsule: false };
     let waiting = admin.submit(event());
     admin.ask(entry(0x09, 0, &[0x0b, 1 << 3])).ok();
     state.store(READ_ONLY, Ordering::SeqCst);
     assert_eq!(queue.write(0, 1, &page, 0).status, DNR | 0x20);
-    // SMART, the reliability of the drive, log 02h.
+    // The event: SMART, reliability, log 02h.
     assert_eq!(admin.wait(waiting).result, 0x02_00_01);
     let next = admin.submit(event());
     let mut ranges = vec![0; 16];
     ranges[4] = 1;
     let discard = Sent { entry: entry(9, 1, &[0, 4]), data: &ranges, in_capsule: true };
     assert_eq!(queue.call(discard).status, DNR | 0x20);
-    // Reading the log with RAE keeps the event masked; without it the next failure is told.
+    // If the log is read with RAE, the event stays masked. After a read without RAE the next
+    // failure is reported.
     admin.get(entry(0x02, 0xffff_ffff, &[0x8002 | 127 << 16]), 512).ok();
     assert_eq!(queue.write(0, 1, &page, 0).status, DNR | 0x20);
     admin.log(0x02, 0, 512).ok();

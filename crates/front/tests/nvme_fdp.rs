@@ -16,9 +16,9 @@ use flashgc_front::ram::Ram;
 use flashgc_workload::Op;
 use flashgc_workload::trace::{Asker, ReadOptions, TraceReader};
 
-/// The pages of a block of [`settings`].
+/// The number of pages in a block of [`settings`].
 const UNIT: u64 = 12;
-/// The directive that names a placement identifier.
+/// The bits of the directive that names a placement identifier.
 const PLACED: u32 = 2 << 20;
 
 fn number(bytes: &[u8]) -> u64 {
@@ -29,7 +29,7 @@ fn placed(count: u16, persistent: u16) -> Settings {
     settings("greedy", &format!("fdp:handles={count},persistent={persistent}"), "fifo")
 }
 
-/// A stored drive with handles, served.
+/// A served drive with placement handles.
 struct Placing {
     server: NvmeServer,
     engine: Engine<Drive>,
@@ -85,7 +85,7 @@ fn put(queue: &mut Queue, first: u64, data: &[u8], identifier: u32) -> u16 {
     queue.call(Sent { entry, data, in_capsule: data.len() <= 8192 }).status
 }
 
-/// Reads a log of endurance group 1; `specific` is the log's own field.
+/// Reads a log page of endurance group 1. `specific` is the log-specific field.
 fn log(queue: &mut Queue, page: u32, specific: u32, from: u32, bytes: usize) -> Answer {
     let dwords = bytes as u32 / 4 - 1;
     let low = [page | specific << 8 | dwords << 16, 1 << 16, from, 0];
@@ -122,14 +122,14 @@ fn only_a_drive_that_takes_streams_has_placement() {
         assert_eq!(put(queue, 0, &page_of(1), 1), refused(0x02));
         assert_eq!(queue.ask(at(8, 0, 1, 1, 0)).status, refused(0x02));
         assert_eq!(queue.get(entry(0x12, 1, &[1, 27]), 112).status, refused(0x01));
-        // Streams, the directive of type 1, are nowhere.
+        // The Streams directive (type 1) is not supported on any drive.
         let entry = io(1, 0, 1, 1 << 20);
         let sent = Sent { entry, data: &page_of(1), in_capsule: true };
         assert_eq!(queue.call(sent).status, DNR | 0x02);
     }
     let stat = without.stat();
     assert_eq!(stat.counters.host_pages, 0);
-    // A host that knows of no handle sees none, either.
+    // Without handles in the export, hosts see none, although the drive has some.
     let settings = placed(3, 1);
     let unknown = Placing::serve(open(new_medium(&settings), &settings), None, Block::Page);
     assert_eq!(put(&mut unknown.host(&Wanted::default()).queues[0], 0, &page_of(1), 1), DNR | 2);
@@ -142,7 +142,7 @@ fn the_configuration_is_that_with_which_the_drive_was_made() {
     let placing = Placing::with_handles(3, 1);
     let mut host = placing.host(&Wanted::default());
     let admin = &mut host.admin;
-    // First the head, and then as much as it says.
+    // Reads first the head, and then as many bytes as it says.
     let head = log(admin, 0x20, 0, 0, 16).ok();
     let bytes = number(&head[4..8]) as usize;
     assert_eq!((number(&head[..2]), head[2], bytes), (0, 0, 16 + 80));
@@ -150,7 +150,8 @@ fn the_configuration_is_that_with_which_the_drive_was_made() {
     assert_eq!(log(admin, 0x20, 0, 16, bytes - 16).ok(), whole[16..]);
     let one = &whole[16..];
     assert_eq!(number(&one[..2]), 80);
-    // No bit of a group, a volatile cache, valid; one group, three handles, their identifiers, one namespace.
+    // Attributes: no bits of a group, a volatile cache, valid. Then one group, three handles, their
+    // identifiers, one namespace.
     assert_eq!((one[2], number(&one[4..8])), (0x90, 1));
     assert_eq!((number(&one[8..10]), number(&one[10..12]), number(&one[12..16])), (3, 2, 1));
     assert_eq!(number(&one[16..24]), UNIT * PAGE as u64);
@@ -158,16 +159,16 @@ fn the_configuration_is_that_with_which_the_drive_was_made() {
     assert_eq!([one[64], one[68], one[72]], [2, 1, 1]);
     let usage = log(admin, 0x21, 0, 0, 32).ok();
     assert_eq!((number(&usage[..2]), usage[8], usage[16], usage[24]), (3, 1, 1, 1));
-    // Another endurance group, and a place beyond the end.
+    // Another endurance group, and an offset beyond the end.
     let other = entry(0x02, 0, &[0x20 | 3 << 16, 2 << 16]);
     assert_eq!(admin.get(other, 16).status, DNR | 0x02);
     assert_eq!(log(admin, 0x22, 0, 68, 4).status, DNR | 0x02);
-    // The mode: enabled, number 0; not to be changed.
+    // The mode of FDP: enabled, configuration 0; it cannot be changed.
     assert_eq!(admin.ask(entry(0x0a, 0, &[0x1d, 1])).result, 1);
     assert_eq!(admin.ask(entry(0x0a, 0, &[0x1d, 2])).status, DNR | 0x02);
     assert_eq!(admin.ask(entry(0x0a, 0, &[0x1d | 3 << 8, 1])).result, 0);
     assert_eq!(admin.ask(entry(0x09, 0, &[0x1d | 1 << 31, 1, 0])).status, DNR | 0x0c);
-    // Directives: the one that tells of others, and data placement, which stays.
+    // Directives: Identify and data placement are supported, enabled, and stay enabled.
     let parameters = admin.get(entry(0x1a, 1, &[1023, 1]), 4096).ok();
     assert_eq!([parameters[0], parameters[32], parameters[64]], [5, 5, 5]);
     assert_eq!(admin.get(entry(0x1a, 1, &[1, 1]), 8).ok(), parameters[..8]);
@@ -179,8 +180,9 @@ fn the_configuration_is_that_with_which_the_drive_was_made() {
     }
 }
 
-/// Two hosts write their parts of the drive in order, again and again: the first its smaller part more often.
-/// Returns the counts of the drive and those of the log.
+/// Two hosts overwrite their parts of the drive in order, repeatedly. The first host's part is
+/// smaller, and is written more often. With `names` they name their handles. Returns the counts of
+/// the drive and those of the log.
 fn two_writers(names: bool, path: &Path) -> (Report, [u64; 3], u64) {
     let settings = placed(2, 0);
     let mut drive = open(new_medium(&settings), &settings);
@@ -251,7 +253,8 @@ fn handles_of_two_writers_cut_copies_as_on_the_counting_drive() {
     assert!(copies[0] * 4 < copies[1], "{copies:?}");
 }
 
-/// Two hosts of one name and their queues take turns; the second to connect is the first to ask.
+/// Two hosts with the same name, and their queues, take turns. The second host to connect sends the
+/// first request.
 #[test]
 fn a_recording_has_the_host_the_queue_and_the_handle_of_each_request() {
     let folder = tempfile::tempdir().unwrap();
@@ -277,7 +280,7 @@ fn a_recording_has_the_host_the_queue_and_the_handle_of_each_request() {
         let asker = Asker { host: 2 - who as u8, queue: place as u8 + 1 };
         asked.push((op, asker, if op == Op::Write { who as u8 } else { NO_STREAM }));
     }
-    // The queue of a controller made anew, and a shutdown by the admin queue.
+    // A read on a queue of a new controller, and a shutdown by the admin queue.
     hosts[0] = placing.host(&first);
     assert_eq!(hosts[0].queues[0].read(0, 1, PAGE).status, 0);
     hosts[0].admin.set_property(0x14, 1 << 14 | 6 << 16 | 4 << 20 | 1);
@@ -293,7 +296,7 @@ fn a_recording_has_the_host_the_queue_and_the_handle_of_each_request() {
     assert_eq!(found.collect::<Result<Vec<_>, _>>().unwrap(), asked);
 }
 
-/// A write whose identifier names no handle is done, in handle 0, and is an event.
+/// A write whose identifier names no handle goes to handle 0, and makes an event.
 #[test]
 fn a_wrong_identifier_loses_no_data_and_is_an_event() {
     let placing = Placing::with_handles(2, 0);
@@ -308,14 +311,15 @@ fn a_wrong_identifier_loses_no_data_and_is_an_event() {
     let events = log(&mut host.admin, 0x23, 1, 0, 64 * 3).ok();
     assert_eq!(number(&events[..4]), 2);
     for (event, identifier) in events[64..].chunks(64).zip([2, 0xffff]) {
-        // Its type, what is valid, the identifier, the namespace; the group and the handle of the data.
+        // The event has its type, the valid fields, the identifier, the namespace, and the group
+        // and the handle of the data.
         assert_eq!((event[0], event[1], number(&event[2..4])), (0x03, 0b111, identifier));
         assert!(number(&event[4..10]) > 1_600_000_000_000, "milliseconds since 1970");
         assert_eq!((number(&event[12..16]), number(&event[32..34]), event[34]), (1, 0, 0));
     }
     assert_eq!(log(&mut host.admin, 0x23, 1, 128, 64).ok(), events[128..]);
-    // The drive counts the same pages as written in a stream without a handle, which is in the class of handle
-    // 0.
+    // The drive counts these pages in a stream without a handle. Their data are in the class of
+    // handle 0.
     let totals = placing.stat().streams.unwrap();
     let wrong: u64 = (2..NO_STREAM).map(|one| totals.streams[usize::from(one)].host_pages).sum();
     assert_eq!((totals.streams[1].host_pages, wrong), (1, 2));
@@ -324,7 +328,7 @@ fn a_wrong_identifier_loses_no_data_and_is_an_event() {
         blocks.map(|block| (block.class, block.valid)).collect::<Vec<_>>()
     });
     assert_eq!(open, [(1, 1), (0, 2)]);
-    // No more than 63 are kept, the latest.
+    // Only the last 63 events are kept.
     for identifier in 100..200 {
         assert_eq!(put(&mut host.queues[0], 3, &page_of(3), identifier), 0);
     }
@@ -333,7 +337,7 @@ fn a_wrong_identifier_loses_no_data_and_is_an_event() {
     assert_eq!((number(&events[66..68]), number(&events[4034..4036])), (137, 199));
 }
 
-/// The logs of a drive that copies, against its counters.
+/// The logs of a drive that copies pages agree with its counters.
 #[test]
 fn logs_of_wear_and_media_are_those_of_the_counters() {
     let placing = Placing::with_handles(2, 0);
@@ -394,7 +398,7 @@ fn data_that_the_drive_moves_are_events_of_the_drive() {
 #[test]
 fn events_are_kept_for_the_handles_that_want_them() {
     let placing = Placing::with_handles(2, 0);
-    // Without flow control, an answer with data and a result is two PDUs all the same.
+    // An answer with data and a result has two PDUs, with and without flow control.
     for flow_control in [true, false] {
         let mut host = placing.host(&Wanted { flow_control, ..Wanted::default() });
         let kept = |admin: &mut Queue, handle: u32, most: u32| {
@@ -412,7 +416,7 @@ fn events_are_kept_for_the_handles_that_want_them() {
         assert_eq!(kept(admin, 0, 4), (0, 3, vec![0, 1, 3, 1, 0x80, 1, 0, 0]));
         assert_eq!(kept(admin, 1, 1), (0, 1, vec![0, 1]));
         assert_eq!(kept(admin, 2, 2).0, DNR | 0x02);
-        // nvme-cli sends 255 bytes, whatever number of types there is.
+        // nvme-cli always sends 255 bytes, whatever the number of types.
         assert_eq!(keep(admin, 0, &[3], 0, 255), 0);
         assert_eq!(kept(admin, 0, 3), (0, 3, vec![0, 1, 3, 0, 0x80, 1]));
         assert_eq!(kept(admin, 1, 3), (0, 3, vec![0, 1, 3, 1, 0x80, 1]));
@@ -437,7 +441,8 @@ fn zeros_that_are_kept_and_parts_of_pages_belong_to_a_handle() {
     let placing = Placing::serve(drive, handles, Block::Sector);
     let mut host = placing.host(&Wanted::default());
     let queue = &mut host.queues[0];
-    // Page 0 by its middle, pages 1 to 4 by zeros, page 5 by a discard that names a handle.
+    // The middle of page 0 is written, pages 1 to 4 by Write Zeroes, and page 5 is discarded with a
+    // handle named.
     let entry = at(1, 3, 2, 2, 0);
     assert_eq!(queue.call(Sent { entry, data: &[7; 1024], in_capsule: true }).status, 0);
     assert_eq!(queue.ask(at(8, 8, 32, 1, 0)).status, 0);
@@ -466,7 +471,7 @@ fn a_copy_belongs_to_the_handle_that_it_names() {
         queue.call(Sent { entry, data: &source, in_capsule: true }).status
     };
     assert_eq!((copy(10, 2, 2 << 20), copy(20, 2, 0)), (0, 0));
-    // A handle that does not exist: to handle 0, and an event.
+    // If the handle does not exist, the copy goes to handle 0, and makes an event.
     assert_eq!(copy(30, 9, 2 << 20), 0);
     let streams =
         placing.drive(|drive| [0, 10, 12, 20, 30].map(|page| drive.stream_of(page)).to_vec());
@@ -476,7 +481,7 @@ fn a_copy_belongs_to_the_handle_that_it_names() {
         assert_eq!(host.queues[0].read(place, 3, 3 * PAGE).ok(), expected);
     }
     assert_eq!(number(&log(&mut host.admin, 0x23, 1, 0, 64).ok()[..4]), 1);
-    // The media program the copy: it is a write of the host.
+    // The copied pages are programmed, and count as writes of the host.
     assert_eq!(placing.stat().counters.host_pages, 3 + 9);
 }
 
@@ -493,7 +498,7 @@ fn the_status_of_handles_has_the_room_in_their_units() {
     };
     let head = status(queue, 16).ok();
     assert_eq!(number(&head[14..16]), 3);
-    // Linux asks for 126 of them.
+    // Linux asks for the status of 126 handles.
     let all = status(queue, 16 + 126 * 32).ok();
     for (handle, room) in [(0, UNIT), (1, UNIT - 5), (2, UNIT)] {
         let one = &all[16 + 32 * handle..][..32];
@@ -501,33 +506,34 @@ fn the_status_of_handles_has_the_room_in_their_units() {
         assert_eq!((number(&one[4..8]), number(&one[8..16])), (0, room));
     }
     assert!(all[16 + 96..].iter().all(|byte| *byte == 0));
-    // A full unit has no room; the next write begins another one.
+    // A full unit has no room; the next write begins another unit.
     for page in 5..UNIT {
         assert_eq!(put(queue, page, &page_of(page), 1), 0);
     }
     assert_eq!(number(&status(queue, 112).ok()[56..64]), 0);
     assert_eq!(put(queue, UNIT, &page_of(UNIT), 1), 0);
     assert_eq!(number(&status(queue, 112).ok()[56..64]), UNIT - 1);
-    // Nothing to do, and what there is not: another operation, another namespace.
+    // The operation that does nothing; then an unknown operation and an unknown namespace.
     assert_eq!(queue.ask(entry(0x12, 1, &[0, 0])).status, 0);
     assert_eq!(queue.get(entry(0x12, 1, &[2, 3]), 16).status, DNR | 0x02);
     assert_eq!(queue.get(entry(0x12, 2, &[1, 3]), 16).status, DNR | 0x0b);
     assert_eq!(queue.ask(entry(0x1d, 1, &[0])).status, 0);
     let other = Sent { entry: entry(0x1d, 1, &[2]), data: &[0; 2], in_capsule: true };
     assert_eq!(queue.call(other).status, DNR | 0x02);
-    // Pages that were written over have taken room all the same.
+    // Overwritten pages still take room in the unit.
     assert_eq!(put(queue, UNIT, &page_of(1), 1), 0);
     assert_eq!(number(&status(queue, 112).ok()[56..64]), UNIT - 2);
 }
 
-/// Asks for another unit for the handle of each of these placement identifiers.
+/// Changes the reclaim unit of the handle of each of these placement identifiers. Returns the
+/// status.
 fn update(queue: &mut Queue, identifiers: &[u16]) -> u16 {
     let data: Vec<u8> = identifiers.iter().flat_map(|one| one.to_le_bytes()).collect();
     let entry = entry(0x1d, 1, &[1 | (identifiers.len() as u32 - 1) << 16]);
     queue.call(Sent { entry, data: &data, in_capsule: data.len() <= 8192 }).status
 }
 
-/// Returns the room in the units of the first three handles.
+/// Returns the room in the reclaim units of the first three handles, in logical blocks.
 fn rooms(queue: &mut Queue) -> [u64; 3] {
     let status = queue.get(entry(0x12, 1, &[1, 27]), 112).ok();
     [24, 56, 88].map(|place| number(&status[place..place + 8]))
@@ -545,32 +551,34 @@ fn an_update_gives_a_handle_another_unit() {
         assert_eq!(put(queue, page, &page_of(page), 2), 0);
     }
     assert_eq!(rooms(queue), [UNIT, UNIT - 5, 0]);
-    // One identifier names no handle: nothing is done.
+    // If one identifier names no handle, nothing is done.
     for identifiers in [&[1, 3][..], &[0xffff], &[0, 1, 2, 9]] {
         assert_eq!(update(queue, identifiers), DNR | 0x02);
     }
     assert_eq!(rooms(queue), [UNIT, UNIT - 5, 0]);
-    // All of them, one twice: the unit of handle 0 was erased, that of handle 2 was full.
+    // All handles, one of them twice. Handle 0 had an empty unit, and handle 2 a full one, so there
+    // is one event.
     assert_eq!(update(queue, &[0, 1, 2, 1]), 0);
     assert_eq!(rooms(queue), [UNIT; 3]);
     let events = log(&mut host.admin, 0x23, 1, 0, 128).ok();
     assert_eq!(number(&events[..4]), 1);
     let event = &events[64..];
-    // Its type, what is valid, the identifier, the namespace; the group and the handle.
+    // The event has its type, the valid fields, the identifier, the namespace, the group and the
+    // handle.
     assert_eq!((event[0], event[1], number(&event[2..4])), (0x00, 0b111, 1));
     assert!(number(&event[4..10]) > 1_600_000_000_000, "milliseconds since 1970");
     assert_eq!((number(&event[12..16]), number(&event[32..34]), event[34]), (1, 0, 1));
-    // The data stay; nothing was programmed, and the next page begins another unit.
+    // The data stay, nothing was programmed, and the next page begins another unit.
     let queue = &mut host.queues[0];
     assert_eq!(queue.read(0, 5, 5 * PAGE).ok(), (0..5).flat_map(page_of).collect::<Vec<_>>());
     assert_eq!(placing.stat().counters.programs(), 5 + UNIT);
     assert_eq!(put(queue, 0, &page_of(9), 1), 0);
     assert_eq!(rooms(queue), [UNIT, UNIT - 1, UNIT]);
-    // As many identifiers as a command can have.
+    // The most identifiers that a command can have.
     assert_eq!(update(queue, &[1; 1 << 16]), 0);
     assert_eq!(rooms(queue), [UNIT; 3]);
     assert_eq!(number(&log(&mut host.admin, 0x23, 1, 0, 64).ok()[..4]), 2);
-    // An event that the host does not want.
+    // The host does not want the event of this handle any more.
     let unwanted =
         Sent { entry: entry(0x09, 1, &[0x1e, 1 | 1 << 16, 0]), data: &[0], in_capsule: true };
     assert_eq!(host.admin.call(unwanted).status, 0);
@@ -630,7 +638,7 @@ fn an_update_that_cannot_be_is_refused() {
     let mut host = placing.host(&Wanted::default());
     let queue = &mut host.queues[0];
     assert_eq!(put(queue, 0, &page_of(1), 1), 0);
-    // Traces have no such request.
+    // During a recording it is refused, since traces have no such request.
     let recording = Recording::begin(&path, 1000, true).unwrap();
     let record = move |drive: &mut dyn Backend, _: &mut _| {
         drop(drive.as_drive().unwrap().replace_recording(Some(recording)));
@@ -641,7 +649,7 @@ fn an_update_that_cannot_be_is_refused() {
     placing.drive(|drive| drop(drive.replace_recording(None)));
     assert_eq!(update(queue, &[1]), 0);
     assert_eq!(rooms(queue)[1], UNIT);
-    // A host that may only read, and a drive whose answers have the times of another one.
+    // It is also refused on a read-only export, and on a drive with a pace.
     let settings = placed(2, 0);
     let handles = Some(Handles { count: 2, persistent: 0 });
     let export = NvmeExport { uuid: UUID, handles, ..NvmeExport::default() };

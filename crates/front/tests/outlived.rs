@@ -1,7 +1,8 @@
-//! Hosts that outlive the server: it is killed when it has answered them and they have not flushed yet, and comes back.
-//! They connect again and flush, and then everything that they were told is done must be there.
+//! Hosts that survive the server. The server is killed after it has answered writes and before the
+//! hosts have flushed, and is started again. The hosts connect again and flush. Then all
+//! acknowledged changes must be there.
 //!
-//! `FLASHGC_KILLS=10000` says how often; `TMPDIR` where the drive is.
+//! `FLASHGC_KILLS=10000` sets the number of kills, and `TMPDIR` the folder of the drive.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -19,14 +20,14 @@ use flashgc_front::{nbd, nvme};
 const FILE: &str = "FLASHGC_TEST_OUTLIVED";
 const DURABILITY: &str = "FLASHGC_TEST_DURABILITY";
 
-/// The most commands under way at once.
+/// The most commands under way at a time.
 const DEPTH: u32 = 32;
 
 fn export() -> nvme::NvmeExport {
     nvme::NvmeExport { uuid: initiator::UUID, ..nvme::NvmeExport::default() }
 }
 
-/// Serves a drive in the other process. It is not a test by itself.
+/// Serves a drive in the child process. It is not a test by itself.
 #[test]
 fn serve_until_killed() {
     let Some(file) = std::env::var_os(FILE).map(PathBuf::from) else { return };
@@ -47,7 +48,7 @@ fn serve_until_killed() {
     }
 }
 
-/// The other process. Dropped, it is killed.
+/// The child process. When this value is dropped, it is killed.
 struct Server {
     child: Child,
     /// The address of NVMe/TCP.
@@ -88,13 +89,13 @@ fn data(first: u64, count: u64, version: u64) -> Vec<u8> {
     (first..first + count).flat_map(page).collect()
 }
 
-/// A host, connected once more.
+/// A connected host.
 enum Host {
     Nbd(Client),
     Nvme(Box<initiator::Host>),
 }
 
-/// The front ends, in turn.
+/// The number of front ends, which take turns.
 const FRONTS: usize = 2;
 
 impl Host {
@@ -180,7 +181,7 @@ fn what_was_answered_before_the_end_of_the_server_is_there_at_the_next_flush() {
     drop(media);
     let pages = u64::from(settings.layout.geometry.logical_pages());
     let (mut rng, mut version) = (Stream::new(1, "a host that lives on"), 0);
-    // The version that each page must have; 0 is a page of zeros.
+    // The version that each page must have; 0 stands for a page of zeros.
     let mut held = vec![0; pages as usize];
     let mut answered = 0;
     for kill in 0..=kills {

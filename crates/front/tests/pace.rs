@@ -1,4 +1,4 @@
-//! Answers that leave at the times that a simulated drive gives.
+//! Answers that are sent at the times that a simulated drive gives.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::channel;
@@ -16,7 +16,8 @@ use flashgc_workload::Op;
 
 const MS: u64 = 1_000_000;
 
-/// A drive whose requests take 20 ms each, side by side; those at `BROKEN` end it.
+/// A simulated drive on which each request takes 20 ms, any number at a time. A request at `BROKEN`
+/// is an error that ends it.
 #[derive(Default)]
 struct Steady {
     due: VecDeque<(u64, u64)>,
@@ -25,7 +26,7 @@ struct Steady {
     asked: Asked,
 }
 
-/// The kind, the first byte and the bytes of each request.
+/// The kind, the first byte and the number of bytes of each request.
 type Asked = Arc<Mutex<Vec<(Op, u64, u64)>>>;
 
 const BROKEN: u64 = 40 * 4096;
@@ -101,7 +102,7 @@ fn answers_leave_at_their_simulated_times_and_not_before() {
         let took = began.elapsed();
         assert!(took >= Duration::from_millis(ms), "they left after {took:?}");
         assert_eq!(queue.call(Command::Flush), Ok(Answer::Done));
-        // A read gives the data written, long before that write was answered.
+        // A read returns the written data although the write is not answered yet.
         let read = Command::Read { at: 4096, bytes: 4096 };
         assert_eq!(queue.call(read), Ok(Answer::Data(vec![7; 4096])));
         let paced = queue.paced().unwrap();
@@ -144,7 +145,8 @@ fn the_simulated_drive_is_asked_for_what_the_drive_can_do() {
     let (engine, asked) = served(1.0);
     let queue = engine.queue();
     let began = Instant::now();
-    // Refused at once: beyond the end. The rest is done at once: questions, nothing to do.
+    // A read beyond the end is refused at once. Commands that need no simulated drive are done at
+    // once.
     let read = Command::Read { at: 63 * 4096, bytes: 8192 };
     assert!(matches!(queue.call(read), Err(Failure::OutOfRange { .. })));
     assert_eq!(queue.call(Command::Moment), Ok(Answer::Pages(0)));
@@ -153,7 +155,7 @@ fn the_simulated_drive_is_asked_for_what_the_drive_can_do() {
     queue.call(Command::Zero { at: 4096, bytes: 8192, keep: true, fua: true }).unwrap();
     queue.call(Command::Zero { at: 8192, bytes: 4096, keep: false, fua: false }).unwrap();
     queue.call(Command::Flush).unwrap();
-    // A copy reads and writes; one of a range beyond the end is refused.
+    // A copy reads and writes. A copy with a range beyond the end is refused.
     let copy = |from| Command::Copy { from, to: 40_960, streams: vec![], fua: false };
     let began = Instant::now();
     queue.call(copy(vec![(0, 4096), (8192, 8192)])).unwrap();
@@ -179,13 +181,13 @@ fn the_simulated_drive_hears_the_hints_that_hold_and_takes_no_time_for_them() {
     let queue = engine.queue();
     queue.call(write(3)).unwrap();
     queue.call(write(5)).unwrap();
-    // Page 5 was written behind the moment 1.
+    // Page 5 was written after the moment 1.
     let hint = Command::Hint { at: 3 * 4096, bytes: 3 * 4096, moment: Some(1) };
     let Ok(Answer::Hinted(hinted)) = queue.call(hint) else { panic!("no hint") };
     assert_eq!((hinted.late, hinted.pages), (1, vec![3..4, 4..5]));
-    // Any byte of a page stands for the page.
+    // A part of a page stands for the whole page.
     queue.call(Command::Cancel { at: 3 * 4096 + 1, bytes: 4096 }).unwrap();
-    // Refused: the moment has not come.
+    // A hint with a future moment is refused.
     let early = Command::Hint { at: 0, bytes: 4096, moment: Some(9) };
     assert!(queue.call(early).is_err());
     queue.call(write(6)).unwrap();

@@ -1,4 +1,5 @@
-//! Commands for one drive: the thread that executes them, order, group commit, failures, stopping.
+//! The queue of a drive: the threads that execute commands, their order, group commit, failures,
+//! and stopping.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -12,7 +13,7 @@ use flashgc_front::command::{Answer, Command};
 use flashgc_front::queue::{Engine, Queue};
 use flashgc_front::ram::Ram;
 
-/// A call to a [`Told`] drive.
+/// A call of the drive [`Told`].
 #[derive(Debug, PartialEq, Eq)]
 enum Call {
     Read(u64),
@@ -21,7 +22,8 @@ enum Call {
     Flush,
 }
 
-/// A drive that reports its calls. Reads of page 0 wait at the gate, so that commands queue up.
+/// A drive that reports its calls. Reads of page 0 wait at the gate, so that a test can queue
+/// commands meanwhile.
 struct Told {
     calls: Sender<Call>,
     gate: Arc<Barrier>,
@@ -45,7 +47,8 @@ impl Backend for Told {
     }
     fn read(&mut self, page: u64, _: &mut [u8]) -> Result<(), DeviceError> {
         if page == 0 {
-            // Once to say that the drive is here, and once to let it go.
+            // The first wait tells the test that the drive is here. The second one lasts until the
+            // test lets the drive go on.
             self.gate.wait();
             self.gate.wait();
         }
@@ -97,7 +100,7 @@ fn read(page: u64) -> Command {
     Command::Read { at: page * 4096, bytes: 4096 }
 }
 
-/// Returns when the drive waits at its gate, in a read of its own thread.
+/// Lets the drive's thread read page 0, and returns when the drive waits at its gate.
 fn wait_at_the_gate(queue: &Queue, gate: &Barrier) {
     let queue = queue.clone();
     std::thread::spawn(move || queue.visit(|drive, _| drive.read(0, &mut [0; 4096])));
@@ -127,14 +130,14 @@ fn one_flush_serves_all_that_wait_and_comes_after_what_was_before_them() {
     let commands =
         vec![write(1, false), Command::Flush, write(2, true), write(3, false), Command::Flush];
     let answers = batch(&engine.queue(), &gate, commands);
-    // Commands that need not be durable are answered first, then all the rest in order.
+    // Commands that need not be durable are answered first, then the others in order.
     assert_eq!(answers.iter().map(|answer| answer.0).collect::<Vec<_>>(), [0, 3, 1, 2, 4]);
     assert!(answers.iter().all(|answer| answer.1 == Ok(Answer::Done)));
     let (_, flushed) = engine.stop();
     flushed.unwrap();
     let calls: Vec<_> = calls.try_iter().collect();
     use Call::{Flush, Read, Write};
-    // The last flush is that of the stop.
+    // The last flush is done when the drive stops.
     assert_eq!(calls, [Read(0), Write(1), Write(2), Write(3), Flush, Flush]);
 }
 
@@ -241,7 +244,7 @@ fn stopping_executes_what_was_queued_and_refuses_what_comes_later() {
     assert_eq!(queue.call(write(2, false)), Err(Failure::Stopped));
 }
 
-/// Submitters that never stop, and a drive that does: each command has one answer.
+/// The drive stops while threads go on submitting commands. Each command has exactly one answer.
 #[test]
 fn every_command_is_answered_once_when_the_drive_stops() {
     for _ in 0..50 {
@@ -276,7 +279,7 @@ fn every_command_is_answered_once_when_the_drive_stops() {
 
 #[test]
 fn a_drive_that_panics_answers_all_and_says_so() {
-    // On the thread of a front end, and on the drive's.
+    // The panic is on the thread of a front end, or on the drive's thread.
     for durable in [false, true] {
         let (drive, _calls, _) = Told::new();
         let engine = Engine::start(drive).unwrap();
@@ -290,7 +293,7 @@ fn a_drive_that_panics_answers_all_and_says_so() {
     }
 }
 
-/// Submits a command. Returns the end at which its answer arrives.
+/// Submits a command. Returns the receiver of its answer.
 fn submitted(queue: &Queue, command: Command) -> Receiver<Outcome> {
     let (answer, answers) = channel();
     queue.submit(command, move |outcome| drop(answer.send(outcome)));
@@ -303,7 +306,7 @@ fn hosts_that_outlive_the_server_have_their_answers_once_the_system_has_their_ch
     let engine = Engine::start(drive).unwrap();
     let queue = engine.queue().outliving();
     let changes = [1, 2].map(|page| submitted(&queue, write(page, false)));
-    // Neither reads nor other hosts wait.
+    // Reads, and commands of other hosts, do not wait.
     assert!(matches!(submitted(&queue, read(3)).try_recv(), Ok(Ok(Answer::Data(_)))));
     assert_eq!(submitted(&engine.queue(), write(4, false)).try_recv(), Ok(Ok(Answer::Done)));
     assert!(changes.iter().all(|answer| answer.try_recv().is_err()));
@@ -367,7 +370,7 @@ fn a_change_that_waits_is_answered_when_the_drive_stops_or_panics() {
     assert_eq!(change.recv(), Ok(Ok(Answer::Done)));
     let calls: Vec<_> = calls.try_iter().collect();
     assert_eq!(calls, [Call::Write(1), Call::HandOver, Call::Flush]);
-    // On the thread of a front end, and on the drive's.
+    // The panic is on the thread of a front end, or on the drive's thread.
     for durable in [false, true] {
         let (drive, _calls, _) = Told::new();
         let engine = Engine::start(drive).unwrap();
@@ -379,7 +382,7 @@ fn a_change_that_waits_is_answered_when_the_drive_stops_or_panics() {
     }
 }
 
-/// Each front end hands over behind its change, and others may do so at that moment: no answer is left behind.
+/// Several front ends hand over at the same time, each after its change. Every answer arrives.
 #[test]
 fn changes_of_several_front_ends_are_all_answered() {
     let (engine, together) = (Engine::start(Ram::new(100)).unwrap(), Arc::new(Barrier::new(8)));
@@ -393,7 +396,7 @@ fn changes_of_several_front_ends_are_all_answered() {
                     queue.hand_over();
                     let answer = change.recv_timeout(Duration::from_secs(5));
                     if answer != Ok(Ok(Answer::Done)) {
-                        // The others would wait for this thread for ever.
+                        // A panic here would leave the other threads waiting for ever.
                         eprintln!("left behind: {answer:?}");
                         std::process::abort();
                     }

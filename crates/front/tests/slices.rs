@@ -1,4 +1,4 @@
-//! Long commands: their slices, the commands of others between them, and their end.
+//! Long commands: their slices, other commands between the slices, and their end.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};
@@ -11,13 +11,13 @@ use flashgc_front::queue::{Engine, Queue};
 use flashgc_front::window::{Room, Window};
 
 const PAGE: u64 = 4096;
-/// The pages of the drive: more than ten slices of any command.
+/// The number of pages of the drive: more than ten slices of any command.
 const PAGES: u64 = 1 << 18;
 
 /// A call to a drive: its name and its first page.
 type Call = (&'static str, u64);
 
-/// A drive that reports its calls. Its first call waits twice at the gate.
+/// A drive that reports its calls. The first call waits at the gate twice.
 struct Reporting {
     calls: Sender<Call>,
     gate: Arc<Barrier>,
@@ -93,10 +93,11 @@ fn setup() -> Setup {
     Setup { engine: Engine::start(drive).unwrap(), calls: told, gate }
 }
 
-/// The name of a command's calls, and what makes the command: durable or not.
+/// The name of the calls that a command makes, and a function that makes the command (`true`:
+/// durable).
 type Kind = (&'static str, fn(bool) -> Command);
 
-/// Every kind of a long command, over the whole drive.
+/// Returns a long command of every kind, for the whole drive.
 fn long() -> [Kind; 5] {
     const ALL: (u64, u64) = (0, PAGES * PAGE);
     [
@@ -134,13 +135,13 @@ fn a_command_of_another_waits_for_one_slice() {
         drop(engine);
         let calls: Vec<Call> = calls.iter().filter(|call| call.0 != "flush").collect();
         let place = calls.iter().position(|call| *call == ("read", 7)).unwrap();
-        // What waits for the first slice is executed before the second one begins.
+        // The read that waits during the first slice is executed before the second slice begins.
         let first = if name == "write" { 256 } else { 16 << 10 };
         let slice = calls[..place].iter().filter(|call| call.1 < first).count();
         assert_eq!(slice, place, "{name}: {:?}", &calls[..place]);
         assert!(calls[place + 1].1 >= first, "{name}");
         assert!(calls.iter().all(|call| call.0 == name || call.0 == "read"));
-        // Nothing is left out, and nothing is done twice.
+        // No slice is left out, and none is done twice.
         let pages: Vec<u64> = calls.iter().filter(|c| c.0 == name).map(|call| call.1).collect();
         assert!(pages.is_sorted_by(|one, next| one < next), "{name}");
         assert!(pages.last().unwrap() + first >= PAGES, "{name}");
@@ -160,7 +161,7 @@ fn a_long_command_ends_with_its_client() {
         for answer in answers {
             assert_eq!(answer.recv().unwrap(), Err(Failure::Stopped), "{name}");
         }
-        // The drive goes on for others.
+        // The drive still serves others.
         assert!(submit(&engine.queue(), read(1)).recv().unwrap().is_ok());
         drop(engine);
         let slice = if name == "write" { 256 } else { 16 << 10 };
@@ -175,7 +176,7 @@ fn a_drive_that_stops_ends_a_long_command_after_its_slice() {
         let answer = submit(&engine.queue(), command(false));
         gate.wait();
         let stopping = std::thread::spawn(move || drop(engine));
-        // The end is asked for while the slice goes on.
+        // The stop is requested while the first slice is executed.
         std::thread::sleep(std::time::Duration::from_millis(50));
         gate.wait();
         stopping.join().unwrap();
@@ -246,7 +247,7 @@ fn a_long_command_beyond_the_drive_changes_nothing() {
         let outcome = submit(&engine.queue(), command).recv().unwrap();
         assert!(matches!(outcome, Err(Failure::OutOfRange { .. })), "{outcome:?}");
     }
-    // The flush at the drive's end is the first call.
+    // The first call is the flush when the drive stops.
     let ending = std::thread::spawn(move || drop(engine));
     gate.wait();
     gate.wait();

@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | a file gets blocks | `ext4_allocate_blocks` | `xfs_iext_insert`, `xfs_bmap_post_update` |
 //! | blocks are free | `ext4_free_blocks` | `xfs_free_extent` |
-//! | an inode is used again | `ext4_allocate_inode`, when it is used again | `xfs_iunlink` and `xfs_iunlink_remove`, when it becomes free |
+//! | an inode is reused | `ext4_allocate_inode`, when reused | `xfs_iunlink`, `xfs_iunlink_remove`, when freed |
 //!
 //! Times are those of the monotonic clock, in nanoseconds. A file is identified by the number of
 //! its inode. The file system uses this number again after the file is removed.

@@ -38,7 +38,7 @@ pub struct FileCounts {
     pub lost: u64,
 }
 
-/// What is known of a file's stream.
+/// The present knowledge of a file's stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Known {
     /// The stream is not known yet.

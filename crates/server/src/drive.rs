@@ -66,7 +66,7 @@ impl<T> Reserved<T> {
 /// Listens for hosts of NBD at `HOST:PORT` or `unix:PATH`.
 ///
 /// # Errors
-/// Fails if that is no address, or nobody can listen there.
+/// Fails if that is no address, or the address cannot be used.
 pub fn bind_nbd(address: &str) -> Result<Reserved<Listener>, ServerError> {
     let address = parse_nbd(address)?;
     bound(&address, NbdServer::listen(&address))
@@ -75,7 +75,7 @@ pub fn bind_nbd(address: &str) -> Result<Reserved<Listener>, ServerError> {
 /// Listens for hosts of NVMe/TCP at `HOST:PORT`.
 ///
 /// # Errors
-/// Fails if that is no address, or nobody can listen there.
+/// Fails if that is no address, or the address cannot be used.
 pub fn bind_nvme_tcp(address: &str) -> Result<Reserved<Listener>, ServerError> {
     let address = parse_nvme(address)?;
     bound(&address, NvmeServer::listen(&address))

@@ -1,15 +1,15 @@
-//! The cost of the front ends: random requests of 4 KiB to a drive in memory through each of them,
-//! and to a plain file.
+//! Measures the cost of the front ends: random requests of 4 KiB to a drive in memory through each
+//! front end, and to a plain file.
 //!
 //! ```sh
 //! cargo run --release -p flashgc-device --example fronts [SECONDS [ratio]]
 //! ```
 //!
-//! At the end, or alone with `ratio`, comes the stored drive in a file next to a plain file that is
-//! passed through FUSE the same way; see [`ratio`].
+//! At the end, or with `ratio` only, it compares the stored drive with a plain file that is passed
+//! through FUSE in the same way; see [`ratio`].
 //!
-//! As many requests are under way as there are threads, each with a connection or a file of its own.
-//! Loop devices are measured for root alone.
+//! Each thread has one request under way, on a connection or a file of its own. Loop devices are
+//! measured only as root.
 
 #[path = "../../tests/client/mod.rs"]
 mod client;
@@ -30,11 +30,11 @@ use flashgc_front::nbd::{NbdAddress, NbdExport, NbdServer};
 use flashgc_front::queue::{Engine, Queue};
 use flashgc_front::ram::Ram;
 
-/// The pages of drive and file: 256 MiB.
+/// The number of pages of drive and file: 256 MiB.
 const PAGES: u64 = 64 << 10;
 const THREADS: [usize; 3] = [1, 8, 32];
 
-/// A request of one page: its number, and `true` to write it.
+/// A function that does a request of one page: the number of the page, and `true` to write it.
 type Request = Box<dyn FnMut(u64, bool) + Send>;
 
 fn main() {
@@ -55,8 +55,8 @@ fn main() {
         let mut ram = Ram::new(PAGES);
         (0..PAGES).for_each(|page| ram.write(page, &[1; 4096], false).expect("a page in memory"));
         ratio::compare("in memory", folder.path(), ram, time);
-        // So much spare space that no block is collected, and then the steady state at a usual spare
-        // factor.
+        // First with so much spare space that no block is collected, then in the steady state at a
+        // usual spare factor.
         ratio::report("not collected", folder.path(), 0.98, 0, time);
         ratio::report("steady state", folder.path(), 0.2, 4 * PAGES, time);
     }
@@ -105,7 +105,7 @@ fn report(name: &str, time: Duration, request: impl Fn() -> Request) {
     }
 }
 
-/// Returns the requests a second of all threads together.
+/// Returns the number of requests per second of all threads together.
 fn rate(threads: usize, time: Duration, write: bool, request: &impl Fn() -> Request) -> f64 {
     let requests: Vec<_> = (0..threads).map(|_| request()).collect();
     let start = Instant::now();
@@ -129,7 +129,7 @@ fn rate(threads: usize, time: Duration, write: bool, request: &impl Fn() -> Requ
     done as f64 / start.elapsed().as_secs_f64()
 }
 
-/// Memory that direct I/O takes: a page that begins at a multiple of its size.
+/// Memory for direct I/O: a page at an address that is a multiple of its size.
 #[repr(align(4096))]
 struct Aligned([u8; 4096]);
 

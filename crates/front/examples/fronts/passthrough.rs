@@ -1,5 +1,6 @@
-//! The least that a FUSE file can do: a plain file passed through, with the mount's options and
-//! threads. One thread parses requests, another reads or writes the file and answers the kernel.
+//! The simplest FUSE file, as a baseline: a plain file that is passed through, with the options and
+//! threads of the drive's mount. One thread parses requests, another reads or writes the file and
+//! answers the kernel.
 
 use std::ffi::OsStr;
 use std::fs::File;

@@ -1,7 +1,7 @@
-//! The stored drive through FUSE and a loop device, as a ratio to a plain file that is passed through
-//! the same way. This is the cost of the drive itself, before anything is collected and in the steady
-//! state. A drive in memory shows the part of the front end. The last columns are microseconds of
-//! processor time a request, which other work on the machine disturbs less.
+//! Compares the stored drive through FUSE and a loop device with a plain file that is passed
+//! through in the same way. The ratio is the cost of the drive itself, before anything is collected
+//! and in the steady state. A drive in memory shows the share of the front end. The last columns
+//! are microseconds of processor time per request, which other work on the machine disturbs less.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use flashgc_ftl::{Fill, Frontier, Geometry, Layout, Victim, VictimSpec};
 
 use super::{PAGES, direct, machine, passthrough, rate};
 
-/// The number of rounds, taken in turns, of which each figure is the median.
+/// The number of rounds. The drives take turns, and each figure is the median of its rounds.
 const ROUNDS: usize = 15;
 
-/// Returns the seconds that the processors worked for this process, on both sides of its mounts.
+/// Returns the processor time of this process in seconds. It has both sides of the mounts.
 fn cpu() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux");
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();

@@ -50,7 +50,7 @@ pub mod kind {
     pub const ALL: [u8; 3] = [NOT_FULL, INVALID, MOVED];
 }
 
-/// How much data a drive has moved.
+/// The amount of data that a drive has moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
     /// The number of reclaim units that had valid data when they were collected.

@@ -1,5 +1,5 @@
-//! A client of NBD for tests and benchmarks. It has the protocol's numbers for itself, so that a
-//! wrong number of the server's is seen.
+//! An NBD client for tests and benchmarks. It has its own copy of the protocol's numbers, so that a
+//! wrong number in the server is noticed.
 #![allow(dead_code)]
 
 use std::io::{self, Read, Write};
@@ -59,8 +59,8 @@ pub struct Client {
 pub type Outcome = Result<Vec<u8>, u32>;
 
 impl Client {
-    /// Connects and exchanges the flags. A server that hangs fails a test after 5
-    /// seconds, before the server loses its patience with a negotiation.
+    /// Connects to a server. If the server hangs, the test fails after 5 seconds, before the
+    /// server's limit for a negotiation.
     pub fn connect(address: &NbdAddress) -> Self {
         let patience = Some(Duration::from_secs(5));
         let socket: Box<dyn Both> = match address {
@@ -79,7 +79,7 @@ impl Client {
         Self { socket, structured: false, holes: vec![], cookie: 0 }
     }
 
-    /// Connects, and sends the flags `flags`.
+    /// Connects, reads the server's flags, and sends `flags`.
     pub fn greeted(address: &NbdAddress, flags: u32) -> Self {
         let mut client = Self::connect(address);
         assert_eq!(client.u64(), NBDMAGIC);
@@ -107,7 +107,7 @@ impl Client {
     }
 
     pub fn send(&mut self, data: &[u8]) {
-        // The server may have closed already, which a read will show.
+        // The server may have closed the connection already; a later read shows that.
         let _ = self.socket.write_all(data);
     }
 
@@ -129,7 +129,7 @@ impl Client {
         u64::from_be_bytes(self.bytes(8).try_into().unwrap())
     }
 
-    /// Returns `true` if the server closed the connection, after whatever else it sent.
+    /// Reads the rest of the connection. Returns `true` if the server has closed it.
     pub fn is_closed(&mut self) -> bool {
         let mut rest = Vec::new();
         match self.socket.read_to_end(&mut rest) {
@@ -138,12 +138,12 @@ impl Client {
         }
     }
 
-    /// Returns `true` if the server closed the connection before it said anything.
+    /// Returns `true` if the server closed the connection without sending anything.
     pub fn is_refused(&mut self) -> bool {
         matches!(self.socket.read(&mut [0]), Ok(0) | Err(_))
     }
 
-    /// Tells the server that nothing more will be sent.
+    /// Ends the sending side of the connection.
     pub fn end(&mut self) {
         self.socket.end();
     }
@@ -156,7 +156,7 @@ impl Client {
         self.send(&option);
     }
 
-    /// Sends an option. Returns the types and data of the replies, up to the one that ends them.
+    /// Sends an option. Returns the types and data of all replies to it.
     pub fn option(&mut self, number: u32, data: &[u8]) -> Vec<(u32, Vec<u8>)> {
         self.send_option(number, data);
         let mut replies = Vec::new();
@@ -208,8 +208,8 @@ impl Client {
         }
     }
 
-    /// Returns a part of a structured reply: `true` if it is the last, the cookie, and the outcome.
-    /// The part of a read begins at byte `at`.
+    /// Reads a chunk of a structured reply. Returns `true` if it is the last one, the cookie, and
+    /// the outcome. The data of a read begin at byte `at`.
     fn chunk(&mut self, at: u64, holes: &mut Vec<(u64, u32)>) -> (bool, u64, Outcome) {
         assert_eq!(self.u32(), 0x668e_33ef);
         let flags = self.u16();

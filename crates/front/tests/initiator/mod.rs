@@ -1,4 +1,4 @@
-//! A host of NVMe/TCP for tests. It builds PDUs byte by byte, and shares no code with the target.
+//! An NVMe/TCP host for tests. It builds PDUs byte by byte, and shares no code with the target.
 #![allow(dead_code)] // each suite uses its part
 
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ pub const DNR: u16 = 0x4000;
 
 pub const UUID: [u8; 16] = *b"\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef";
 
-/// A drive in memory, served.
+/// A served drive in memory.
 pub struct Setup {
     pub server: NvmeServer,
     pub engine: Engine<Ram>,
@@ -47,12 +47,12 @@ impl Setup {
         self.server.address().to_string()
     }
 
-    /// Connects a host with one queue of I/O.
+    /// Connects a host with one I/O queue.
     pub fn host(&self) -> Host {
         self.host_with(&Wanted::default(), 1)
     }
 
-    /// Connects a host with this many queues of I/O.
+    /// Connects a host with `queues` I/O queues.
     pub fn host_with(&self, wanted: &Wanted, queues: u16) -> Host {
         let mut admin = Queue::connect(&self.address(), &self.name, wanted, 0, 0xffff).unwrap();
         admin.enable();
@@ -63,7 +63,7 @@ impl Setup {
     }
 }
 
-/// A controller that is connected and ready.
+/// A host with its queues; its controller is ready.
 pub struct Host {
     pub admin: Queue,
     pub queues: Vec<Queue>,
@@ -74,7 +74,7 @@ pub struct Host {
 pub struct Wanted {
     pub header_digests: bool,
     pub data_digests: bool,
-    /// The alignment of data, in units of 4 bytes, less one.
+    /// The alignment of data, in units of 4 bytes, minus one.
     pub alignment: u8,
     pub flow_control: bool,
     pub entries: u16,
@@ -104,7 +104,7 @@ pub struct Answer {
     pub status: u16,
     pub result: u64,
     pub data: Vec<u8>,
-    /// The place in the queue of which the target told.
+    /// The head of the submission queue, as the target has told it.
     pub head: u16,
 }
 
@@ -153,7 +153,7 @@ pub fn entry(opcode: u8, nsid: u32, dwords: &[u32]) -> [u8; 64] {
     entry
 }
 
-/// Returns an entry that moves `bytes` of data by PDUs.
+/// Returns `entry` with an SGL descriptor for `bytes` bytes of data in PDUs of their own.
 pub fn moves(mut entry: [u8; 64], bytes: usize) -> [u8; 64] {
     entry[32..36].copy_from_slice(&(bytes as u32).to_le_bytes());
     entry[39] = 0x5a;
@@ -171,12 +171,12 @@ pub struct Queue {
     pub stream: TcpStream,
     pub wanted: Wanted,
     pub controller: u16,
-    /// The most data in a PDU of the host.
+    /// The most bytes of data in a PDU of the host.
     pub most: usize,
     pub next: u16,
     /// The data of commands that the target may ask for.
     pub owed: HashMap<u16, Vec<u8>>,
-    /// The data that came, and the answers that nobody has taken.
+    /// The data received so far, and the answers that were not taken yet, by command.
     data: HashMap<u16, Vec<u8>>,
     answers: HashMap<u16, Answer>,
 }
@@ -199,7 +199,7 @@ impl Queue {
         Self { most, ..Self::detached(stream, *wanted) }
     }
 
-    /// Returns a queue on a connection that nothing was sent on.
+    /// Returns a queue on a connection on which nothing was sent.
     pub fn detached(stream: TcpStream, wanted: Wanted) -> Self {
         let (owed, data, answers) = Default::default();
         Self { stream, wanted, controller: 0, most: 4096, next: 0, owed, data, answers }
@@ -234,7 +234,7 @@ impl Queue {
         data[16..18].copy_from_slice(&controller.to_le_bytes());
         data[256..256 + subsystem.len()].copy_from_slice(subsystem.as_bytes());
         data[512..512 + self.wanted.host.len()].copy_from_slice(self.wanted.host.as_bytes());
-        // The type of a command of Fabrics is where others have a namespace.
+        // A Fabrics command has its type at the place of the namespace.
         let entry = entry(0x7f, 1, &dwords);
         self.call(Sent { entry, data: &data, in_capsule: true })
     }
@@ -313,7 +313,7 @@ impl Queue {
         let _ = self.stream.write_all(&bytes);
     }
 
-    /// Returns the bytes of a PDU, of which `header` is behind the first 8 bytes.
+    /// Returns the bytes of a PDU. `header` is its header without the first 8 bytes.
     pub fn pdu(&self, kind: u8, flags: u8, header: &[u8], data: &[u8]) -> Vec<u8> {
         let Wanted { header_digests, data_digests, .. } = self.wanted;
         let length = 8 + header.len();
@@ -334,7 +334,7 @@ impl Queue {
         bytes
     }
 
-    /// Waits for the answer to a command, and sends data that are asked for meanwhile.
+    /// Waits for the answer to a command. Meanwhile it sends data that the target asks for.
     pub fn wait(&mut self, cid: u16) -> Answer {
         loop {
             if let Some(answer) = self.answers.remove(&cid) {
@@ -344,7 +344,7 @@ impl Queue {
         }
     }
 
-    /// Takes a PDU of the target.
+    /// Receives a PDU of the target and handles it.
     fn step(&mut self) -> io::Result<()> {
         let pdu = self.receive()?;
         let cid = pdu.u16(8);
@@ -401,7 +401,7 @@ impl Queue {
         let mut rest = vec![0; whole - length];
         self.stream.read_exact(&mut rest)?;
         let mut data = Vec::new();
-        // The end of a connection has no digests.
+        // The PDU that ends a connection has no digests.
         if kind != 3 {
             assert_eq!(flags & 1 != 0, self.wanted.header_digests);
             if flags & 1 != 0 {
@@ -421,7 +421,8 @@ impl Queue {
         Ok(Pdu { kind, flags, header, data })
     }
 
-    /// Receives the reason for which the target ends the connection: its number and the information on it.
+    /// Receives PDUs until the target ends the connection. Returns the number of the error and the
+    /// additional information.
     pub fn end(&mut self) -> (u16, u32) {
         loop {
             let pdu = self.receive().unwrap();
@@ -442,7 +443,7 @@ impl Queue {
     }
 }
 
-/// Returns the header of a PDU of data behind its first 8 bytes.
+/// Returns the header of a data PDU without its first 8 bytes.
 pub fn transfer(cid: u16, tag: u16, from: usize, bytes: usize) -> Vec<u8> {
     let mut header = cid.to_le_bytes().to_vec();
     header.extend(tag.to_le_bytes());

@@ -1,4 +1,4 @@
-//! The abilities of the machine that tests need, and the clean-up of their mounts.
+//! Checks for features of the machine that tests need, and guards that clean up mounts.
 #![allow(dead_code)]
 
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ pub fn has_loop(test: &str) -> bool {
     root && device && have(test, &["losetup", "mkfs.ext4", "e2fsck", "mount", "umount", "fstrim"])
 }
 
-/// A folder to mount in. Dropped, nothing is mounted there, whatever failed.
+/// A folder to mount in. When it is dropped, everything there is unmounted, even after a failure.
 pub struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -68,7 +68,7 @@ impl Drop for Folder {
     }
 }
 
-/// A loop device on a file. Dropped, it is detached.
+/// A loop device on a file. It is detached when this value is dropped.
 pub struct Loop {
     pub device: PathBuf,
 }
@@ -87,7 +87,7 @@ impl Drop for Loop {
     }
 }
 
-/// A file system on a device, in a [`Folder`]. Dropped, it is unmounted.
+/// A mounted file system on a device, in a [`Folder`]. It is unmounted when this value is dropped.
 pub struct Mounted {
     folder: PathBuf,
 }
