@@ -1,4 +1,5 @@
-//! A drive byte by byte (512e): hosts with smaller sectors than a page, or with none.
+//! Access to a drive byte by byte (512e), for hosts whose sectors are smaller than a page, or that
+//! have no sectors.
 //!
 //! A write that covers a part of a page reads the page, changes it and writes it whole, so a page
 //! stays the atomic unit. Every range is checked here, once for all front ends.

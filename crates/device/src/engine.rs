@@ -11,7 +11,8 @@
 //!   before any older journal block is overwritten.
 //! - R4: pages of a block are gathered and written at once, all of them before the block may be
 //!   collected. A journal record is written after the page that it names.
-//! - R5: a page read must be intact, of this logical page, and of this life of its block.
+//! - R5: a page read must be intact, must be of this logical page, and must have been programmed
+//!   since the last erase of its block.
 
 mod collect;
 mod handles;

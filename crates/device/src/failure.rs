@@ -22,7 +22,7 @@ pub enum Failure {
     /// There is no room for the data.
     #[error("{0}")]
     NoSpace(String),
-    /// The drive cannot make sense of the command.
+    /// The drive refuses the command as invalid.
     #[error("{0}")]
     Refused(String),
     /// Data are damaged, or the host's file system failed.

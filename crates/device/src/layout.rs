@@ -4,7 +4,7 @@
 //! |---|---|
 //! | superblock | 4 copies of 4 KiB |
 //! | configuration | 64 KiB: the text from which the drive was made |
-//! | checkpoints A and B | twice as much as the largest needs |
+//! | checkpoints A and B | two slots, each of the size of the largest checkpoint |
 //! | journal | a ring of 4 KiB blocks |
 //! | out-of-band records | 32 bytes for each physical page |
 //! | data | 4 KiB for each physical page |

@@ -37,7 +37,7 @@ pub(crate) struct Oob {
 /// The content of the place of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slot {
-    /// Nothing was written there, or the record was taken away.
+    /// No record was written there, or recovery has erased it.
     Blank,
     /// Bytes that are not a record of this place: torn, damaged, or written to the wrong place.
     Torn,

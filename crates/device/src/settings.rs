@@ -22,7 +22,7 @@ pub enum Durability {
     /// loss of power the file may be refused as damaged.
     #[default]
     Process,
-    /// Nothing but a clean shutdown.
+    /// No failure: data survive only a clean shutdown.
     None,
 }
 

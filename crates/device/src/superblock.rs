@@ -20,7 +20,7 @@ use crate::strangers::Strangers;
 use crate::usage::Usage;
 
 const MAGIC: [u8; 8] = *b"FLASHGC\n";
-/// The version of the whole file's format. Another one is refused.
+/// The version of the file's format. A file of another version is refused.
 const VERSION: u32 = 1;
 /// The offset of the check sum in a copy, in bytes.
 const CRC_AT: usize = 12;

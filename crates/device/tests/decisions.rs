@@ -60,7 +60,7 @@ fn decisions_are_those_of_the_counting_drive_across_clean_restarts() {
     }
 }
 
-/// The table of streams, and the stream of a page: pages 0 to 99, 100 to 299, and others.
+/// A table of streams by address: stream 1 for pages 0 to 99, stream 3 for pages 100 to 299.
 const STREAMS: &str = "0, 409600, 1\n409600, 1228800, 3\n";
 
 fn stream_of(page: u32) -> StreamId {

@@ -87,7 +87,7 @@ impl Seen {
 
     /// Ends the connections, and returns their number. New connections may follow.
     pub(super) fn end(&self) -> usize {
-        // The end of one may end others of the same host, so they are counted first.
+        // The end of one connection may end others of the same host, so they are counted first.
         let windows = self.windows();
         windows.iter().for_each(|window| window.end());
         windows.len()

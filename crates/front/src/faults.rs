@@ -115,7 +115,7 @@ impl Fault {
     /// Checks the parts of a fault that can be checked without a drive.
     ///
     /// # Errors
-    /// A line that says what is wrong.
+    /// A message that says what is wrong.
     pub fn check(&self) -> Result<(), String> {
         let word = self.effect.word();
         let (has_kind, has_range) = (self.kind.is_some(), self.range.is_some());
@@ -354,7 +354,7 @@ impl Faults {
     /// once instead; it returns the number of connections ended.
     ///
     /// # Errors
-    /// A line that says why the fault cannot be set.
+    /// A message that says why the fault cannot be set.
     pub fn inject(&self, fault: Fault) -> Result<u64, String> {
         fault.check()?;
         let word = fault.effect.word();

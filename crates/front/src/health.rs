@@ -45,9 +45,9 @@ pub struct Health {
     pub media_bytes_read: u64,
     /// The number of blocks that are worn out.
     pub bad_blocks: u64,
-    /// The erases of the block with the most.
+    /// The number of erases of the block with the most erases.
     pub most_erases: u64,
-    /// The erases of the block with the fewest.
+    /// The number of erases of the block with the fewest erases.
     pub least_erases: u64,
     /// The mean number of erases of a block.
     pub mean_erases: f64,

@@ -55,7 +55,7 @@ pub trait Simulated: Send {
     /// so on.
     ///
     /// # Errors
-    /// The drive cannot go on, in words.
+    /// A message that says why the simulation cannot go on.
     fn arrive(
         &mut self,
         op: Op,
@@ -69,19 +69,19 @@ pub trait Simulated: Send {
     /// its hints on them are taken back ([`Op::Clean`]).
     ///
     /// # Errors
-    /// The drive cannot go on, in words.
+    /// A message that says why the simulation cannot go on.
     fn hint(&mut self, op: Op, offset: u64, bytes: u64, now_ns: u64) -> Result<(), String>;
 
     /// Simulates until `until_ns`, and adds to `done` the ticket and the time of each request completed.
     ///
     /// # Errors
-    /// The drive cannot go on, in words.
+    /// A message that says why the simulation cannot go on.
     fn run(&mut self, until_ns: u64, done: &mut Vec<(u64, u64)>) -> Result<(), String>;
 
     /// Returns the time of the next event, or `u64::MAX` if there is none.
     ///
     /// # Errors
-    /// The drive cannot go on, in words.
+    /// A message that says why the simulation cannot go on.
     fn next_ns(&mut self) -> Result<u64, String>;
 
     /// Returns the work done so far.

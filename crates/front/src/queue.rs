@@ -71,7 +71,7 @@ struct Caller {
     tell: Option<Tell>,
     since: Instant,
     kind: Option<LatencyKind>,
-    /// The host and its queue.
+    /// The host that sent the command, and the number of its queue.
     from: Origin,
     /// `true` if the changes of the command must be handed over to the system before the answer.
     is_handed_over: bool,
@@ -441,7 +441,8 @@ impl Queue {
         let _ = self.entries.send(entry);
     }
 
-    /// Calls `visit` with the drive on its thread, between two commands, and returns what it returns.
+    /// Calls `visit` with the drive on the drive's thread, between two commands. Returns its
+    /// result.
     ///
     /// # Errors
     /// The drive is no longer served.
@@ -653,7 +654,7 @@ impl<S: Backend> Metered<S> {
         self.drive.account(&self.meter.take_usage());
     }
 
-    /// Executes a batch. Returns `true` if the drive goes on.
+    /// Executes a batch. Returns `false` if the drive must stop.
     fn serve(
         &mut self,
         first: Entry,

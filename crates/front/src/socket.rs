@@ -236,7 +236,7 @@ impl Socket {
         };
     }
 
-    /// Returns the address of this end of the connection; `None` for a Unix socket.
+    /// Returns the local address of the connection; `None` for a Unix socket.
     pub fn local_address(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(socket) => socket.local_addr().ok(),

@@ -30,13 +30,13 @@ static ALLOCATOR: Counting = Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, request: Layout) -> *mut u8 {
         count(request.size() as i64);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's promises are those that the system's allocator needs.
         unsafe { System.alloc(request) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, request: Layout) {
         count(-(request.size() as i64));
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's promises are those that the system's allocator needs.
         unsafe { System.dealloc(memory, request) }
     }
 }

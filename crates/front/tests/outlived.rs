@@ -74,7 +74,7 @@ impl Drop for Server {
     }
 }
 
-/// A change of pages, and a flush.
+/// A command of a host.
 #[derive(Clone, Copy)]
 enum Kind {
     /// Writes this version.

@@ -18,12 +18,12 @@ static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promises are the system's.
+        // SAFETY: the caller's promises are those that the system's allocator needs.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are the system's.
+        // SAFETY: the caller's promises are those that the system's allocator needs.
         unsafe { System.dealloc(memory, layout) }
     }
 }

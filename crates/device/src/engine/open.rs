@@ -1,4 +1,5 @@
-//! Making a drive, and opening one: after a clean shutdown as it was, after a crash by recovery.
+//! Makes a drive, and opens one: after a clean shutdown with its saved state, after a crash by
+//! recovery.
 
 use flashgc_base::stream::{NO_STREAM, StreamId};
 use flashgc_ftl::Counters;
@@ -88,8 +89,8 @@ impl Drive {
     /// Opens the drive on `media`, made with the same settings.
     ///
     /// # Errors
-    /// No drive, another format or other settings; damage that leaves the map unknown; those of the
-    /// medium.
+    /// No drive, another format or other settings; damage that leaves the map unknown; errors of
+    /// the medium.
     pub fn open(media: Box<dyn Media>, settings: &Settings) -> Result<Self, DeviceError> {
         Self::open_as(media, settings, settings.durability)
     }

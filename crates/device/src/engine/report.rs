@@ -42,9 +42,9 @@ pub struct Report {
     pub spare_blocks: Option<u32>,
     /// The mean number of erases until a block is worn out; `None` without an endurance.
     pub endurance: Option<u64>,
-    /// The erases of the block with the fewest.
+    /// The number of erases of the block with the fewest erases.
     pub least_erases: u32,
-    /// The erases of the block with the most.
+    /// The number of erases of the block with the most erases.
     pub most_erases: u32,
     /// The number of page reads that failed since the drive was made.
     pub media_errors: u64,

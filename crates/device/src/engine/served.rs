@@ -130,7 +130,7 @@ pub trait Backend: Send {
     /// pages without data.
     ///
     /// # Errors
-    /// Pages beyond the drive, a moment that has not come, an error of the medium.
+    /// Pages beyond the drive, a moment in the future, an error of the medium.
     fn hint(&mut self, page: u64, count: u64, moment: Option<u64>) -> Result<Hinted, DeviceError>;
 
     /// Takes back the hints on these pages, whenever they were given.

@@ -71,7 +71,7 @@ impl Op {
 /// Both images of a medium, and the operations by which they differ.
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    /// The bytes that reads give.
+    /// The bytes that reads return.
     pub visible: Vec<u8>,
     /// The bytes that a loss of power leaves for certain.
     pub durable: Vec<u8>,
@@ -176,7 +176,7 @@ impl CrashMedia {
         self.history().state.clone()
     }
 
-    /// Returns a copy of the bytes that reads give.
+    /// Returns a copy of the bytes that reads return.
     pub fn image(&self) -> Vec<u8> {
         self.history().state.visible.clone()
     }

@@ -45,7 +45,7 @@ impl Uncached {
     /// Fills `into` with the bytes of the file from `at` on.
     ///
     /// # Errors
-    /// Bytes beyond the end; those of the file.
+    /// Bytes beyond the end; errors of the file.
     pub(crate) fn read(&mut self, file: &File, mut at: u64, mut into: &mut [u8]) -> io::Result<()> {
         while !into.is_empty() {
             let (begin, skipped, here) = part(at, into.len());

@@ -28,7 +28,7 @@ const LARGEST: usize = 1 << 28;
 /// The reasons why a client has no answer.
 #[derive(Debug, Error)]
 pub enum ClientError {
-    /// Nobody serves a drive there.
+    /// No server listens at the socket.
     #[error("no drive is served at {} ({}); hint: flashgc device serve", path.display(), error.kind())]
     NoServer {
         /// The path of the socket.
@@ -41,7 +41,7 @@ pub enum ClientError {
     Failed {
         /// The status of the answer.
         status: ControlStatus,
-        /// The server's line on the failure.
+        /// The server's message about the failure.
         text: String,
     },
     /// The bytes received are no answer of this protocol.

@@ -95,32 +95,32 @@ pub trait Keeper: Send + Sync {
     /// Returns the drive's state as JSON.
     ///
     /// # Errors
-    /// A line that says why there is none.
+    /// A message that says why it fails.
     fn stat(&self) -> Result<String, String>;
 
     /// Returns the map of all blocks.
     ///
     /// # Errors
-    /// A line that says why there is none.
+    /// A message that says why it fails.
     fn blocks(&self) -> Result<Vec<u8>, String>;
 
     /// Records requests into `file`, an absolute path; `None` ends the recording. Returns a message
     /// for the client.
     ///
     /// # Errors
-    /// A line that says why not.
+    /// A message that says why it fails.
     fn record(&self, file: Option<&Path>) -> Result<String, String>;
 
     /// Ends the present phase and begins one called `name`. Returns a message for the client.
     ///
     /// # Errors
-    /// A line that says why not.
+    /// A message that says why it fails.
     fn mark(&self, name: &str) -> Result<String, String>;
 
     /// Sets the streams of files on the drive's block device with this number.
     ///
     /// # Errors
-    /// A line that says why not.
+    /// A message that says why it fails.
     fn files(&self, device: u64, files: &[FileStream]) -> Result<(), String>;
 
     /// Begins to stop the drive. The server must be dropped in another thread.

@@ -103,7 +103,7 @@ pub enum Malformed {
         kind: u16,
         /// The bytes of its body.
         found: usize,
-        /// The bytes that it may have, in words.
+        /// The allowed number of bytes, in words.
         expected: &'static str,
     },
     /// HELLO does not begin with the protocol's name.
@@ -117,7 +117,7 @@ pub enum Malformed {
         "the body is no fault: found another effect, kind or time; hint: use the same flashgc for both"
     )]
     Fault,
-    /// The name of a phase is not text for one line.
+    /// The name of a phase is not one line of text.
     #[error("the name of a phase is not UTF-8, or has a control character")]
     Name,
 }

@@ -4,11 +4,14 @@
 //! #include <stdint.h>
 //! #include <sys/ioctl.h>
 //!
-//! struct flashgc_hint { uint32_t magic;   /* 0x48434746, the letters FGCH */ uint32_t cancel;  /*
-//! 0: the pages will be written soon; 1: takes that back */ uint64_t moment;  /* of the hint;
-//! UINT64_MAX: when the drive executes it */ uint64_t first;   /* first byte of the range */
-//! uint64_t bytes;   /* number of bytes; parts of pages count as pages */ uint64_t late;    /* out:
-//! pages written since that moment, which get no hint */ };
+//! struct flashgc_hint {
+//!     uint32_t magic;   /* 0x48434746, the letters FGCH */
+//!     uint32_t cancel;  /* 0: the pages will be written soon; 1: takes that back */
+//!     uint64_t moment;  /* of the hint; UINT64_MAX: when the drive executes it */
+//!     uint64_t first;   /* first byte of the range */
+//!     uint64_t bytes;   /* number of bytes; parts of pages count as pages */
+//!     uint64_t late;    /* out: pages written since that moment, which get no hint */
+//! };
 //!
 //! #define FLASHGC_MOMENT _IOR(0xfc, 1, uint64_t)
 //! #define FLASHGC_HINT   _IOWR(0xfc, 2, struct flashgc_hint)
@@ -35,16 +38,16 @@ use crate::queue::Queue;
 
 /// The letters FGCH.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"FGCH");
-/// `FLASHGC_MOMENT`.
+/// The number of the `ioctl` `FLASHGC_MOMENT`.
 pub const MOMENT: u32 = number(READ, 1, size_of::<u64>());
-/// `FLASHGC_HINT`.
+/// The number of the `ioctl` `FLASHGC_HINT`.
 pub const HINT: u32 = number(READ | WRITE, 2, size_of::<Hint>());
 
 /// `struct flashgc_hint` of C.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hint {
-    /// [`MAGIC`].
+    /// Must be [`MAGIC`].
     pub magic: u32,
     /// 1 takes hints back, 0 gives a hint.
     pub cancel: u32,

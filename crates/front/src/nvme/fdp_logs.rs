@@ -13,7 +13,7 @@ use crate::health::Written;
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct ConfigurationsHead {
-    /// The number of configurations, less one.
+    /// The number of configurations, minus one.
     pub count: U16,
     pub version: u8,
     pub reserved_3: u8,
@@ -33,7 +33,7 @@ pub struct Configuration {
     pub vendor_bytes: u8,
     pub groups: U32,
     pub handles: U16,
-    /// The number of placement identifiers, less one.
+    /// The number of placement identifiers, minus one.
     pub most_identifiers: U16,
     pub namespaces: U32,
     pub unit_bytes: U64,

@@ -234,7 +234,7 @@ pub fn controller(subsystem: &Subsystem, id: u16, kind: ControllerKind) -> Contr
     if is_drive {
         if subsystem.fdp.is_some() {
             data.general.attributes |= U32::new(1 << 19);
-            // Directives.
+            // The commands for directives are supported.
             data.admin.admin_commands = (1 << 5).into();
         }
         data.admin.abort_limit = 3;
@@ -256,7 +256,7 @@ pub fn controller(subsystem: &Subsystem, id: u16, kind: ControllerKind) -> Contr
             command_capsule: ((64 + CAPSULE as u32) / 16).into(),
             response_capsule: 1.into(),
             data_blocks: 1,
-            // Disconnect.
+            // The command Disconnect is supported.
             fabrics_commands: 1.into(),
             ..Fabrics::new_zeroed()
         };

@@ -52,7 +52,7 @@ pub(super) struct Machine<'a> {
     tally: &'a mut FuzzTally,
 }
 
-/// The end of a drive's life in one process.
+/// The way in which the process of a drive ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Closed,
