@@ -207,12 +207,13 @@ impl<S: Backend> Bytes<S> {
         Ok(())
     }
 
-    /// Makes every command completed before durable.
+    /// Makes all earlier completed commands durable.
     pub fn flush(&mut self) -> Result<(), Failure> {
         Ok(self.drive.flush()?)
     }
 
-    /// Hands the effects of every command completed before over to the system, as [`Backend::hand_over`] does.
+    /// Hands the effects of all earlier completed commands over to the system, as
+    /// [`Backend::hand_over`] does.
     pub fn hand_over(&mut self) -> Result<(), Failure> {
         Ok(self.drive.hand_over()?)
     }

@@ -84,7 +84,8 @@ pub fn check_watched(
 /// The map made from the out-of-band records alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OobMap {
-    /// The ppn of each logical page, or [`UNMAPPED`]. A page that was discarded may have its old data.
+    /// The ppn of each logical page, or [`UNMAPPED`]. A page that was discarded may have its old
+    /// data.
     pub map: Vec<u32>,
     /// `true` if checkpoint and journal can be read and say which records crashes have lost. If
     /// `false`, a page may have data that were written, but not flushed, before a crash.

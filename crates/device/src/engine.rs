@@ -5,8 +5,8 @@
 //! that the store names, and notes the change in the journal. Five rules make that safe:
 //!
 //! - R1: a record that was not durable counts after a crash only if its page verifies.
-//! - R2: before the first program into a block erased since the last sync, there is a sync: the block
-//!   may hold the only durable copy of a page.
+//! - R2: before the first program into a block erased since the last sync, there is a sync: the
+//!   block may hold the only durable copy of a page.
 //! - R3: a checkpoint is durable before a superblock names it, and that superblock is durable
 //!   before any older journal block is overwritten.
 //! - R4: pages of a block are gathered and written at once, all of them before the block may be
@@ -126,7 +126,8 @@ pub struct Recovery {
 }
 
 impl Drive {
-    /// Checks every invariant of the page store, and the drive's count of pages with data in each group.
+    /// Checks every invariant of the page store, and the drive's count of pages with data in each
+    /// group.
     ///
     /// # Errors
     /// The first invariant that does not hold.

@@ -18,12 +18,13 @@
 //! of these owns the engine.
 //!
 //! # Rooms
-//! [`engine`] asks the page store step by step, as the counting drive does, and moves the bytes that the
-//! steps name. Pages are gathered in stripes (`engine/stripes.rs`). Every change of the map is a record of
-//! the journal. A checkpoint is written in slices while commands go on (`engine/save.rs`). `engine/open.rs`
-//! has the steps of an opening in their order, `recover.rs` finds the map again without a write, and
-//! `repair.rs` makes the medium agree with it. `check.rs` compares the map with that of the out-of-band
-//! records. `docs/device.md` has the promises, the rules and the file.
+//! [`engine`] asks the page store step by step, as the counting drive does, and moves the bytes
+//! that the steps name. Pages are gathered in stripes (`engine/stripes.rs`). Every change of the
+//! map is a record of the journal. A checkpoint is written in slices while commands go on
+//! (`engine/save.rs`). `engine/open.rs` has the steps of an opening in their order, `recover.rs`
+//! finds the map again without a write, and `repair.rs` makes the medium agree with it. `check.rs`
+//! compares the map with that of the out-of-band records. `docs/device.md` has the promises, the
+//! rules and the file.
 //!
 //! Mutants, which are drives that are wrong on purpose, are not in `src`: `scripts/wrong_drives.py`
 //! adds them to a copy of the sources.

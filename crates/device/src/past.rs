@@ -27,7 +27,8 @@ const MOST: u64 = 40;
 pub enum Until {
     /// The data were overwritten this many times.
     Times(f64),
-    /// Write amplification has settled by the rule of [`Preparation`]. The data are overwritten 5, 10, 20 or 40 times.
+    /// Write amplification has settled by the rule of [`Preparation`]. The data are overwritten 5,
+    /// 10, 20 or 40 times.
     Settled,
 }
 

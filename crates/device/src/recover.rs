@@ -195,7 +195,8 @@ impl Recovered {
         Ok(())
     }
 
-    /// Applies the records of the journal in order. Returns the state of each erased block before its last erase.
+    /// Applies the records of the journal in order. Returns the state of each erased block before
+    /// its last erase.
     fn apply(
         &mut self,
         journal: &JournalTail<'_>,

@@ -1,4 +1,5 @@
-//! The superblock: the drive's identity and shape, and the checkpoint and journal that hold its contents.
+//! The superblock: the drive's identity and shape, and the checkpoint and journal that hold its
+//! contents.
 //!
 //! There are four copies. A new generation is written to the two copies that do not hold the
 //! present one. The highest generation counts, even if only one copy of it is left: what it names

@@ -1,4 +1,5 @@
-//! The hosts' use of a drive since it was made. The file keeps it, like the SMART log of a real drive.
+//! The hosts' use of a drive since it was made. The file keeps it, like the SMART log of a real
+//! drive.
 //!
 //! The counts are written with the superblock, so a crash loses those since the last superblock.
 

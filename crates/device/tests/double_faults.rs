@@ -1,7 +1,8 @@
 //! Damage to a drive that was not closed is not taken for a crash: flushed data are there, or a
 //! read or the opening is an error.
 //!
-//! One kind is left out: damaged data of the last flush cannot be told from a write that a crash tore.
+//! One kind is left out: damaged data of the last flush cannot be told from a write that a crash
+//! tore.
 
 use crate::common::{new_medium, open, page_of, plain};
 use flashgc_device::media::{Fault, FaultMedia, MemMedia};

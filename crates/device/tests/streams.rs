@@ -1,4 +1,5 @@
-//! Streams that the host names with its writes: kept across restarts and crashes, counted, recorded.
+//! Streams that the host names with its writes: kept across restarts and crashes, counted,
+//! recorded.
 
 use flashgc_base::rng::Stream;
 use flashgc_base::stream::{NO_STREAM, StreamId};

@@ -155,8 +155,8 @@ impl Shared {
         }
     }
 
-    /// Returns `true` if there is a place for one more client. If there is none, it first ends the
-    /// most useless connection, if one may be ended.
+    /// Returns `true` if there is a place for one more client. If all places are taken, it ends the
+    /// most useless connection, and returns `false` only if all are in use.
     fn has_place(&self, places: &mut [Place]) -> bool {
         let most = self.room.limits().connections;
         if places.iter().filter(|place| !place.ends).count() < most {

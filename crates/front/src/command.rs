@@ -85,7 +85,7 @@ pub enum Command {
         /// `true` if the zeros must be durable when the command is answered.
         fua: bool,
     },
-    /// Makes every command completed before durable.
+    /// Makes all earlier completed commands durable.
     Flush,
     /// Asks for the number of pages that the host has written.
     Moment,

@@ -1,8 +1,9 @@
 //! Sends answers at the times that a simulated drive gives.
 //!
-//! A request arrives at the simulated drive when it is submitted, by the wall clock. The real drive executes
-//! it at once, and its answer waits until the simulated drive has completed it. A thread lets the simulated
-//! drive go on until now, sends the answers that are due, and sleeps until the next event.
+//! A request arrives at the simulated drive when it is submitted, by the wall clock. The real drive
+//! executes it at once, and its answer waits until the simulated drive has completed it. A thread
+//! lets the simulated drive go on until now, sends the answers that are due, and sleeps until the
+//! next event.
 //!
 //! An answer that is sent too late is counted. Some requests take no time on the simulated drive,
 //! such as a flush without writes before it. Their answers cannot be in time: they are sent as soon
@@ -50,9 +51,9 @@ const MANY: usize = 256;
 
 /// A simulated drive. The caller passes it each arrival and the time.
 pub trait Simulated: Send {
-    /// Takes a request that arrives at `now_ns`, which is after the time that [`run`](Self::run) has
-    /// reached. Its pages of [`PAGE`] bytes belong to these streams. Requests have the tickets 0, 1, 2 and
-    /// so on.
+    /// Takes a request that arrives at `now_ns`, which is after the time that [`run`](Self::run)
+    /// has reached. Its pages of [`PAGE`] bytes belong to these streams. Requests have the tickets
+    /// 0, 1, 2 and so on.
     ///
     /// # Errors
     /// A message that says why the simulation cannot go on.
@@ -72,7 +73,8 @@ pub trait Simulated: Send {
     /// A message that says why the simulation cannot go on.
     fn hint(&mut self, op: Op, offset: u64, bytes: u64, now_ns: u64) -> Result<(), String>;
 
-    /// Simulates until `until_ns`, and adds to `done` the ticket and the time of each request completed.
+    /// Simulates until `until_ns`, and adds to `done` the ticket and the time of each request
+    /// completed.
     ///
     /// # Errors
     /// A message that says why the simulation cannot go on.

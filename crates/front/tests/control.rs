@@ -474,7 +474,8 @@ fn faults_are_for_hosts_and_set_and_cleared_by_any_client() {
     assert_eq!(status(clients[0].clear(Some(1))).0, ControlStatus::Refused);
     assert_eq!(clients[0].clear(None).unwrap(), 1);
     setup.engine.queue().call(Command::Flush).unwrap();
-    // Bytes that are no fault: a wrong length, effect and kind, a time without a delay, a range that wraps.
+    // Bytes that are no fault: a wrong length, effect and kind, a time without a delay, a range
+    // that wraps.
     let good = [&[2, 0, 0, 0, 0, 0, 0, 0][..], &[0; 32]].concat();
     for (at, byte) in [(0, 0), (0, 7), (1, 5), (2, 1), (32, 1)] {
         let mut wrong = good.clone();

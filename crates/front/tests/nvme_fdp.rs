@@ -75,7 +75,8 @@ impl Placing {
     }
 }
 
-/// Returns the entry of a command for `count` blocks from `first` on, with this placement identifier.
+/// Returns the entry of a command for `count` blocks from `first` on, with this placement
+/// identifier.
 fn at(opcode: u8, first: u64, count: u32, identifier: u32, flags: u32) -> [u8; 64] {
     entry(opcode, 1, &[first as u32, 0, (count - 1) | PLACED | flags, identifier << 16])
 }

@@ -81,8 +81,8 @@ impl Extents {
                 reserved: 0,
             };
             let mut request = Request { header, found: [Mapped::default(); AT_ONCE] };
-            // SAFETY: the opcode is FIEMAP's, which reads the header and writes at most `room` extents
-            // behind it, all of which `request` holds.
+            // SAFETY: the opcode is FIEMAP's, which reads the header and writes at most `room`
+            // extents behind it, all of which `request` holds.
             unsafe {
                 ioctl::ioctl(file.as_fd(), Updater::<{ FIEMAP }, Request>::new(&mut request))?;
             }

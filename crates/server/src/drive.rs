@@ -249,7 +249,8 @@ impl StoredDrive {
         }
     }
 
-    /// Writes `data` from byte `at` on in the stream `stream`; with `fua` it is durable when this returns.
+    /// Writes `data` from byte `at` on in the stream `stream`; with `fua` it is durable when this
+    /// returns.
     ///
     /// # Errors
     /// Fails if the drive is read-only, or does not take the stream.

@@ -77,7 +77,8 @@ impl Sink {
         Ok(())
     }
 
-    /// Writes the last chunk. Returns the bytes written, and the check sum of all chunks' check sums.
+    /// Writes the last chunk. Returns the bytes written, and the check sum of all chunks' check
+    /// sums.
     pub(super) fn finish(&mut self, media: &mut dyn Media) -> io::Result<(u64, u32)> {
         if self.buffer.len() > HEADER || self.run > 0 {
             self.write_chunk(media)?;

@@ -106,8 +106,8 @@ pub(crate) struct Slices {
 }
 
 impl Slices {
-    /// Begins a checkpoint in `slot`. Recovery will replay the journal from block `journal` on, whose
-    /// first record will have the number `stamp`.
+    /// Begins a checkpoint in `slot`. Recovery will replay the journal from block `journal` on,
+    /// whose first record will have the number `stamp`.
     ///
     /// # Errors
     /// The errors of the medium.

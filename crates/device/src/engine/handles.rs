@@ -21,8 +21,8 @@ impl Drive {
     /// the block that it leaves; `None` if there is no such handle.
     ///
     /// # Errors
-    /// A drive that is read-only or becomes so, and one with a recording: traces have no such request, and the
-    /// counting drive would go on in the block.
+    /// A drive that is read-only or becomes so, and one with a recording: traces have no such
+    /// request, and the counting drive would go on in the block.
     pub fn close_unit(&mut self, handle: StreamId) -> Result<Option<u32>, DeviceError> {
         self.check_writable()?;
         if self.recording.is_some() {

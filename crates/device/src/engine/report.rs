@@ -17,8 +17,8 @@ pub struct Report {
     pub geometry: Geometry,
     /// The kind of failure that flushed data survive.
     pub durability: Durability,
-    /// The pages that the host wrote, the pages copied, the blocks erased and so on, since the drive was
-    /// made.
+    /// The pages that the host wrote, the pages copied, the blocks erased and so on, since the
+    /// drive was made.
     pub counters: Counters,
     /// The hosts' use of the drive since it was made.
     pub usage: Usage,
@@ -32,8 +32,8 @@ pub struct Report {
     pub mapped_pages: u64,
     /// The counts of zombies; `None` if no policy uses zombies.
     pub zombies: Option<ZombieCounts>,
-    /// The totals of each stream since the drive was made, or last recovered; `None` if writes have no
-    /// streams.
+    /// The totals of each stream since the drive was made, or last recovered; `None` if writes have
+    /// no streams.
     pub streams: Option<StreamTotals>,
     /// The number of blocks that are worn out.
     pub bad_blocks: u32,

@@ -106,7 +106,7 @@ pub trait Backend: Send {
     /// The errors of [`Backend::write`].
     fn trim(&mut self, page: u64, count: u64) -> Result<(), DeviceError>;
 
-    /// Makes every command completed before durable.
+    /// Makes all earlier completed commands durable.
     ///
     /// # Errors
     /// A drive that is read-only with data that are not durable, or becomes so.
@@ -122,7 +122,8 @@ pub trait Backend: Send {
         Ok(())
     }
 
-    /// Returns the present moment: the number of pages that the host has written since the drive was made.
+    /// Returns the present moment: the number of pages that the host has written since the drive
+    /// was made.
     fn moment(&self) -> u64;
 
     /// Notes a hint that the host gave at `moment`: it will write these pages soon. `None` stands

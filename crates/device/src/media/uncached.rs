@@ -31,7 +31,8 @@ pub fn bypass_page_cache(file: &File) -> io::Result<()> {
 }
 
 impl Uncached {
-    /// Returns the buffer for a file, or `None` if the transfers of the file go through the page cache.
+    /// Returns the buffer for a file, or `None` if the transfers of the file go through the page
+    /// cache.
     pub(crate) fn of(file: &File) -> io::Result<Option<Self>> {
         if !fcntl_getfl(file)?.contains(OFlags::DIRECT) {
             return Ok(None);
@@ -60,8 +61,8 @@ impl Uncached {
         Ok(())
     }
 
-    /// Writes `bytes` into the file from `at` on, whole pages at a time: a file that ends inside the last
-    /// one becomes longer.
+    /// Writes `bytes` into the file from `at` on, whole pages at a time: a file that ends inside
+    /// the last one becomes longer.
     ///
     /// # Errors
     /// The errors of the file.

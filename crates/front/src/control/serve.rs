@@ -184,7 +184,7 @@ impl Desk {
         }))
     }
 
-    /// Executes all commands. Returns the sum of the pages in their answers.
+    /// Executes all commands. Returns the sum of the numbers of pages in their answers.
     fn all(&self, commands: impl Iterator<Item = Command>) -> Result<u64, Refusal> {
         let (tell, outcomes) = channel();
         for command in commands {

@@ -9,8 +9,8 @@ use thiserror::Error;
 
 use super::Block;
 
-/// The address at which a target listens, `HOST:PORT`, and the size of its blocks: `HOST:PORT,block=512`. Port 0
-/// takes a free one.
+/// The address at which a target listens, `HOST:PORT`, and the size of its blocks:
+/// `HOST:PORT,block=512`. Port 0 takes a free one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NvmeAddress {
     pub(super) host: String,

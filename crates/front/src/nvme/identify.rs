@@ -1,7 +1,8 @@
 //! The data of Identify, which describe a controller and its namespace.
 //!
 //! # Source
-//! NVM Express Base Specification 2.0, section 5.17; NVM Command Set Specification 1.0, section 4.1.5.
+//! NVM Express Base Specification 2.0, section 5.17; NVM Command Set Specification 1.0, section
+//! 4.1.5.
 
 use zerocopy::little_endian::{U16, U32, U64, U128};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};

@@ -1,7 +1,8 @@
 //! Log pages: errors, health, firmware, effects of commands, endurance, the log of OCP, discovery.
 //!
 //! # Source
-//! NVM Express Base Specification 2.0, section 5.16; OCP Datacenter NVMe SSD Specification 2.0, section 4.8.6.
+//! NVM Express Base Specification 2.0, section 5.16; OCP Datacenter NVMe SSD Specification 2.0,
+//! section 4.8.6.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,5 @@
-//! A target of NVMe over TCP: the drive as a controller with one namespace, and a discovery controller.
+//! A target of NVMe over TCP: the drive as a controller with one namespace, and a discovery
+//! controller.
 //!
 //! Each connection is a queue of a host: a thread reads commands ([`connection`]), and one writes
 //! answers ([`replies`]). The queues of one host share a [`controller`]. It ends with its admin
@@ -11,7 +12,8 @@
 //! Not supported: reservations, several namespaces, protection information, fused commands, TLS.
 //!
 //! # Source
-//! NVM Express Base Specification 2.0, NVM Command Set Specification 1.0, TCP Transport Specification 1.0.
+//! NVM Express Base Specification 2.0, NVM Command Set Specification 1.0, TCP Transport
+//! Specification 1.0.
 
 mod address;
 mod admin;
@@ -232,7 +234,8 @@ impl NvmeServer {
         self.hosts.clone()
     }
 
-    /// Closes all connections and waits for their threads. Commands that the drive has not answered get no answer.
+    /// Closes all connections and waits for their threads. Commands that the drive has not answered
+    /// get no answer.
     pub fn stop(self) {
         drop(self.clients);
         drop(self.keeper);

@@ -1,7 +1,7 @@
 //! PDUs of NVMe/TCP: headers, digests, and the bytes on the connection.
 //!
-//! A PDU is a header, its digest if one was agreed on, padding, data and the digest of the data. Digests are
-//! CRC32C. All numbers are little endian.
+//! A PDU is a header, its digest if one was agreed on, padding, data and the digest of the data.
+//! Digests are CRC32C. All numbers are little endian.
 //!
 //! # Source
 //! NVM Express TCP Transport Specification, sections 3.3 and 3.6.

@@ -1,7 +1,8 @@
 //! The structures of NVMe commands and answers: queue entries, statuses, and opcodes.
 //!
 //! # Source
-//! NVM Express Base Specification 2.0, sections 3.3.3, 4.1 and 4.2; NVM Command Set Specification 1.0.
+//! NVM Express Base Specification 2.0, sections 3.3.3, 4.1 and 4.2; NVM Command Set Specification
+//! 1.0.
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};

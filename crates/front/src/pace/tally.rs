@@ -18,13 +18,15 @@ pub struct Lateness {
     pub answers: u64,
     /// The number of these answers that were late by more than [`LATE`].
     pub late: u64,
-    /// The number of late answers that waited for their data: the disk below was slow, or the host busy.
+    /// The number of late answers that waited for their data: the disk below was slow, or the host
+    /// busy.
     pub late_for_data: u64,
     /// The delays of all of these answers, in microseconds.
     pub latencies: Latencies,
 }
 
-/// The figures of a drive that answers at simulated times. Microseconds are those of the wall clock.
+/// The figures of a drive that answers at simulated times. Microseconds are those of the wall
+/// clock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Paced {
     /// The factor by which the simulated drive's clock is slower than the wall clock.

@@ -185,8 +185,8 @@ impl Client {
         self.cookie
     }
 
-    /// Returns the cookie and the outcome of the next reply. A simple reply without error has `read`
-    /// bytes.
+    /// Returns the cookie and the outcome of the next reply. A simple reply without error has
+    /// `read` bytes.
     pub fn reply(&mut self, at: u64, read: usize) -> (u64, Outcome) {
         if !self.structured {
             assert_eq!(self.u32(), 0x6744_6698);

@@ -72,7 +72,8 @@ impl Superblock {
         group << (self.group_bits + self.inode_bits) | inode
     }
 
-    /// Returns the first block of the journal and the number of its blocks; `None` if it is on another device.
+    /// Returns the first block of the journal and the number of its blocks; `None` if it is on
+    /// another device.
     pub(super) fn journal(&self) -> Option<(u64, u64)> {
         let (start, count) = self.log;
         (start > 0).then(|| (self.block(start).unwrap_or(start), count))
@@ -85,8 +86,8 @@ mod tests {
 
     #[test]
     fn numbers_are_those_that_xfs_db_says() {
-        // mkfs.xfs 6.1 on 400 MiB: `xfs_db -c "sb 0" -c "print agblocks agblklog inopblog logstart logblocks"`.
-        // `convert fsblock 65542 daddr` is 409648, in sectors of 512 bytes.
+        // mkfs.xfs 6.1 on 400 MiB: `xfs_db -c "sb 0" -c "print agblocks agblklog inopblog logstart
+        // logblocks"`. `convert fsblock 65542 daddr` is 409648, in sectors of 512 bytes.
         let mut bytes = [0; 128];
         bytes[..4].copy_from_slice(b"XFSB");
         bytes[84..88].copy_from_slice(&25600_u32.to_be_bytes());

@@ -83,16 +83,16 @@ impl Place {
     }
 }
 
-/// Reads `s_magic` and `s_log_block_size` from the superblock at byte 1024. Returns the block size and
-/// no group size.
+/// Reads `s_magic` and `s_log_block_size` from the superblock at byte 1024. Returns the block size
+/// and no group size.
 fn ext4(bytes: &[u8; 2048]) -> Option<(u64, u64)> {
     let magic = u16::from_le_bytes([bytes[1024 + 56], bytes[1024 + 57]]);
     let shift = bytes[1024 + 24];
     (magic == 0xef53 && shift <= 6).then(|| (1024 << shift, 0))
 }
 
-/// Reads `sb_magicnum`, `sb_blocksize` and `sb_agblocks`, which are big endian. Returns block size and
-/// group size.
+/// Reads `sb_magicnum`, `sb_blocksize` and `sb_agblocks`, which are big endian. Returns block size
+/// and group size.
 fn xfs(bytes: &[u8; 2048]) -> Option<(u64, u64)> {
     let word =
         |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);

@@ -52,8 +52,8 @@ impl Dirty {
         before - self.count
     }
 
-    /// Notes that a write of `bytes` has reached the drive, which has dropped its hints on them. Pages
-    /// that are dirty here again are reported again.
+    /// Notes that a write of `bytes` has reached the drive, which has dropped its hints on them.
+    /// Pages that are dirty here again are reported again.
     pub(super) fn written(&mut self, bytes: Range<u64>) {
         let pages = self.within(bytes);
         let Some((first, _)) = pages.clone().next() else { return };
@@ -137,8 +137,8 @@ fn holds(ranges: &[(u32, u32)], page: u32) -> bool {
     ranges[..until].last().is_some_and(|&(_, end)| page < end)
 }
 
-/// Returns the pages that `bytes` touch, each with a mask of the touched sectors. The bytes must lie
-/// within the device.
+/// Returns the pages that `bytes` touch, each with a mask of the touched sectors. The bytes must
+/// lie within the device.
 fn masks(bytes: Range<u64>) -> impl Iterator<Item = (u32, u8)> + Clone {
     let (first, end) = (bytes.start / SECTOR, bytes.end.div_ceil(SECTOR));
     let each = PAGE / SECTOR;

@@ -27,8 +27,8 @@
 //! - Metadata of xfs, whose buffers are not in the page cache. Metadata of ext4 until the commit of
 //!   their transaction, since they become dirty in the page cache only then.
 //! - On ext4 mounted with `nodelalloc`: writes through `mmap` to blocks that have a place.
-//! - Dirty pages that `fallocate` turns into zeroes without freeing them (`ZERO_RANGE`): they stay in the
-//!   set until they are written, freed or discarded.
+//! - Dirty pages that `fallocate` turns into zeroes without freeing them (`ZERO_RANGE`): they stay
+//!   in the set until they are written, freed or discarded.
 //! - A page that becomes dirty again in the microseconds between the moment at which the kernel
 //!   marks it clean and the moment at which its write is handed to the drive. It is noticed the
 //!   next time it becomes dirty.
@@ -107,7 +107,8 @@ impl DirtyFollower {
         Ok(Self { events, rings, known: Known::new(place.pages, place.block_bytes) })
     }
 
-    /// Waits for `timeout`, or until a ring is half full or a signal comes, and returns what changed.
+    /// Waits for `timeout`, or until a ring is half full or a signal comes, and returns what
+    /// changed.
     ///
     /// A page that was written and became dirty again between two polls is reported by the poll
     /// after that, since the drive would take a hint with an earlier moment as late.

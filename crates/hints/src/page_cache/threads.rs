@@ -1,4 +1,5 @@
-//! Buffered writes of threads to files on xfs, turned into the bytes of the device that they make dirty.
+//! Buffered writes of threads to files on xfs, turned into the bytes of the device that they make
+//! dirty.
 //!
 //! A thread goes through a file in parts. Each part has two events: its first byte in the file,
 //! then its extent on the device. The thread's next event shows how far it got. The end of a write

@@ -117,7 +117,8 @@ impl<E> Rings<E> {
         }
     }
 
-    /// Takes the settled events of all CPUs in the order of their times. Adds the bytes read to `bytes`.
+    /// Takes the settled events of all CPUs in the order of their times. Adds the bytes read to
+    /// `bytes`.
     pub(crate) fn drain(&mut self, events: &impl Decode<Event = E>, bytes: &mut u64) -> Vec<E> {
         self.drain_timed(events, bytes).into_iter().map(|(_, event)| event).collect()
     }
@@ -208,7 +209,8 @@ fn counter(subscription: &Subscription, cpu: usize, bytes: usize) -> io::Result<
 /// Lets only events that pass `filter` reach the counter `counter`.
 fn narrow(counter: RawFd, filter: &str) -> io::Result<()> {
     let filter = CString::new(filter)?;
-    // SAFETY: the descriptor belongs to a counter, and the kernel copies the filter, which ends with 0.
+    // SAFETY: the descriptor belongs to a counter, and the kernel copies the filter, which ends
+    // with 0.
     checked(unsafe { ioctls::SET_FILTER(counter, filter.as_ptr().cast_mut()) })
 }
 

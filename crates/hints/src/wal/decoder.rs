@@ -15,7 +15,8 @@ const KEPT: usize = 1 << 20;
 enum State {
     /// Bytes before the first page border, where it is not known where a record begins.
     Before,
-    /// The rest of a record that began before the first page, with the number of bytes still to come.
+    /// The rest of a record that began before the first page, with the number of bytes still to
+    /// come.
     Rest(usize),
     /// Records, whole or in part.
     Records,
@@ -26,9 +27,10 @@ enum State {
 /// Turns the bytes of a log into records.
 ///
 /// ```
-/// let mut decoder = flashgc_hints::wal::Decoder::new(0x0150_0000);
-/// let error = decoder.feed(0x0150_0000, &[0; 8192], &mut |_| ()).unwrap_err();
-/// assert!(error.to_string().contains("at 0/1500000: the page begins with 0x0000, expected 0xD106"));
+/// let mut decoder = flashgc_hints::wal::Decoder::new(0x0150_0000); let error =
+/// decoder.feed(0x0150_0000, &[0; 8192], &mut |_| ()).unwrap_err();
+/// assert!(error.to_string().contains("at 0/1500000: the page begins with 0x0000, expected
+/// 0xD106"));
 /// ```
 pub struct Decoder {
     /// The place of the next byte.
