@@ -6,14 +6,16 @@ on it, and :mod:`flashgc.device.execution` runs a command there.
 
 :mod:`~flashgc.device.serving` opens the drive, starts front ends and waits for signals. Other
 processes reach it through the control socket (:mod:`~flashgc.device.control`).
-:mod:`~flashgc.device.up` notes in the state folder (:mod:`~flashgc.device.state`) what it mounts,
-and :mod:`~flashgc.device.initiator` the host under which it asks for a controller. Each notes it
-before it does it, and undoes it from there. :mod:`~flashgc.device.trust` says which paths root
-takes, :mod:`~flashgc.device.privileges` how servers give their rights away,
-:mod:`~flashgc.device.code` when the code that a drive's file names may be loaded, and
-:mod:`~flashgc.device.listening` where a drive may be served. :mod:`~flashgc.device.watch` draws the
-slowest requests for the terminal, ``page/stall.js`` for the page. No module here knows the bytes of
-a drive.
+:mod:`~flashgc.device.up` notes in the state folder (:mod:`~flashgc.device.state`) what it
+flashgc.device.initiator` the host under which it asks for a controller.~mounts.
+:mod:`~flashgc.device.initiator` notes there the host's name under which it connects a
+controller.~flashgc.device.initiator` the host under which it asks for a controller. Each of the two
+writes its note before it acts, so that a later process can undo the act.
+:mod:`~flashgc.device.trust` says which paths root takes, :mod:`~flashgc.device.privileges` how
+servers give their rights away, :mod:`~flashgc.device.code` when the code that a drive's file names
+may be loaded, and :mod:`~flashgc.device.listening` where a drive may be served.
+:mod:`~flashgc.device.watch` draws the slowest requests for the terminal, ``page/stall.js`` for the
+page. No module here knows the bytes of a drive.
 """
 
 from __future__ import annotations
@@ -23,6 +25,6 @@ from flashgc._core import DriveError
 
 
 def need_linux() -> None:
-    """Says in one line that this machine has no stored drives, where it has none."""
+    """Raise :class:`flashgc.DriveError` if this machine has no stored drives."""
     if not hasattr(_core, "StoredDrive"):
         raise DriveError("the stored drive needs Linux; hint: flashgc run simulates drives here")

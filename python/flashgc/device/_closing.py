@@ -1,4 +1,4 @@
-"""Objects that the end of a ``with`` closes."""
+"""A base class for objects that close at the end of a ``with`` statement."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Self
 
 
 class Closing(ABC):
-    """Something with a ``close``, which the end of a ``with`` calls."""
+    """An object with a method ``close``, which runs at the end of a ``with`` statement."""
 
     @abstractmethod
     def close(self) -> None:
-        """Ends it."""
+        """Close the object."""
 
     def __enter__(self) -> Self:
-        """The thing itself."""
+        """Return the object itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Closes it."""
+        """Close the object."""
         self.close()

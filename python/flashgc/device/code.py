@@ -1,8 +1,8 @@
 """Code that a drive's file names: policies in Python, and when they may be loaded.
 
 The file of a drive is data, and whoever can write it can name any program in it. So its policies
-are loaded only with permission, and from a file that only this user and root can write. Looking at
-a drive needs no policy: stand-ins take its place, which nobody asks.
+are loaded only with permission, and only from a file that nobody but this user and root can write.
+To look at a drive no policy is needed: stand-ins, which are never called, take its place.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from flashgc._core import ConfigError
 from flashgc.device import writers
 from flashgc.policy_files import Files, parted, shown
 
-#: The policies of a drive as its errors call them, by the keys of their options.
+#: Names of the policies of a drive in messages, by the keys of their options.
 _CALLED = {"victim": "victim policy", "placement": "placement"}
 
-#: Policies of a drive in Python: by the key of their option, the name of each and itself.
+#: The Python policies of a drive: the name of each and the loaded object, by the key of its option.
 Written = dict[str, tuple[str, object]]
 
 
@@ -30,8 +30,8 @@ def _outside(read: Mapping[str, Any]) -> dict[str, str]:
 def check(path: Path, read: Mapping[str, Any], *, allowed: bool) -> None:
     """Checks that the code which the drive at ``path`` names may run. Nothing is loaded.
 
-    Raises :class:`flashgc.ConfigError` for code without permission, and for permission where there
-    is no code.
+    Raises :class:`flashgc.ConfigError` if the drive names code and there is no permission, or if
+    there is permission and no code.
     """
     outside = _outside(read)
     if allowed and not outside:
@@ -56,12 +56,12 @@ def check(path: Path, read: Mapping[str, Any], *, allowed: bool) -> None:
 def loaded(
     path: Path, read: Mapping[str, Any], owner: int | None = None, *, allowed: bool
 ) -> Written:
-    """The policies in Python of the drive at ``path``, loaded.
+    """Load the Python policies of the drive at ``path``.
 
-    ``owner`` is the user who owns the file, where it cannot be reached by its name.
+    ``owner`` is the user who owns the file, if the file cannot be reached by its name.
 
-    Raises :class:`flashgc.ConfigError` as :func:`check` does, and for a file with code that others
-    can write, or that another user chose.
+    Raises :class:`flashgc.ConfigError` as :func:`check` does, and for a code file that others can
+    write or that another user chose.
     """
     check(path, read, allowed=allowed)
     if _outside(read):
@@ -74,15 +74,16 @@ def loaded(
 
 
 def inert(read: Mapping[str, Any]) -> Written:
-    """Stand-ins for the policies of a drive in Python: its map is read without them."""
+    """Stand-ins for the Python policies of a drive: enough to read its map."""
     stand_ins = {"victim": _nobody, "placement": _Nothing}
     return {key: (text, stand_ins[key]) for key, text in _outside(read).items()}
 
 
 def inert_victim(path: Path, read: Mapping[str, Any]) -> Written:
-    """Stand-ins for a drive that is opened to be looked at.
+    """Stand-ins for a drive that is opened only to look at it.
 
-    The state of a drive has the classes of its placement, which only that placement knows.
+    A drive with a placement in Python is refused: only the placement knows the classes in its
+    state.
     """
     text = _outside(read).get("placement")
     if text is not None:
@@ -101,19 +102,19 @@ def _never() -> NoReturn:
 
 
 def _nobody(_blocks: object) -> int:
-    """A victim policy that is never asked."""
+    """A victim policy that is never called."""
     _never()
 
 
 class _Nothing:
-    """A placement that is never asked."""
+    """A placement that is never called."""
 
     classes = 1
 
     def host(self, _page: int, _stream: int | None, _old: int | None, _now: object) -> int:
-        """No class."""
+        """Raise an error, since no page may be placed."""
         _never()
 
     def copy(self, _page: int, _from: int, _zombie: bool, _now: object) -> int:
-        """No class."""
+        """Raise an error, since no page may be placed."""
         _never()

@@ -14,7 +14,7 @@ from flashgc.device import state
 from flashgc.device.faults import Faulty
 from flashgc.device.source import Blocks
 
-#: The parts of a state that have parts themselves.
+#: The keys of a state whose values are objects.
 PARTS = ("counters", "latency_us", "ocp", "smart")
 
 #: Bytes of a page.
@@ -22,7 +22,7 @@ PAGE = 4096
 
 
 def socket_of(file: Path) -> Path:
-    """The socket of the process that serves the drive in ``file``, or will serve it."""
+    """The socket of the process that serves, or will serve, the drive in ``file``."""
     places = state.sockets(file)
     if not places:
         raise DriveError(f"no drive is served at {file} (not found); hint: flashgc device serve")
@@ -32,8 +32,8 @@ def socket_of(file: Path) -> Path:
 class Client(Faulty):
     """A connection to the process that serves a drive.
 
-    Ranges are in bytes; hints and discards name whole pages of 4096. Raises
-    :class:`flashgc.DriveError` where nobody serves the drive, or the drive refuses.
+    Ranges are in bytes; hints and discards name whole pages of 4096 bytes. Raises
+    :class:`flashgc.DriveError` if nobody serves the drive, or the drive refuses.
     """
 
     def __init__(self, file: Path) -> None:
@@ -51,9 +51,9 @@ class Client(Faulty):
 
     @contextlib.contextmanager
     def answers(self) -> Iterator[None]:
-        """Raises :class:`flashgc.DriveError` where the server's answer makes no sense.
+        """Raise :class:`flashgc.DriveError` if the server's answer cannot be understood.
 
-        Another user's server, or one of another version, may answer anything.
+        A server of another user or of another version may answer anything.
         """
         try:
             yield
@@ -71,7 +71,8 @@ class Client(Faulty):
         return self._client
 
     def moment(self) -> int:
-        """Pages that the host has written: the moment for hints that are given later."""
+        """The number of pages that the host has written so far, to be passed to :meth:`hint` later.
+        """
         return self._client.moment()
 
     def heeds_hints(self) -> bool:
@@ -79,14 +80,15 @@ class Client(Faulty):
         return self.stat()["zombie_pages"] is not None
 
     def hint(self, ranges: Iterable[tuple[int, int]], moment: int | None = None) -> int:
-        """Tells the drive that the host will write these ``(offset, size)`` soon.
+        """Tell the drive that the host will soon overwrite these ranges, each ``(offset, size)``.
 
-        Returns how many of the pages were written since ``moment``: the hint does nothing there.
+        Returns the number of pages that were written since ``moment``, for which the hint does
+        nothing.
         """
         return self._client.hint(_pages(ranges), moment)
 
     def cancel(self, ranges: Iterable[tuple[int, int]]) -> None:
-        """Takes hints back."""
+        """Cancel hints."""
         self._client.cancel(_pages(ranges))
 
     def hinted(self, ranges: Iterable[tuple[int, int]]) -> tuple[int, int]:
@@ -94,26 +96,27 @@ class Client(Faulty):
         return self._client.hinted(_pages(ranges))
 
     def files(self, device: Path, files: Sequence[tuple[int, int, int]]) -> None:
-        """Tells which streams files on the block device ``device`` have.
+        """Tell the drive the streams of files on the block device ``device``.
 
-        Each is its inode, how many files had the inode before, and the stream; 255 is none.
+        Each entry is an inode, the number of earlier files with that inode, and the stream; 255 is
+        none.
         """
         self._client.files(device, list(files))
 
     def trim(self, ranges: Iterable[tuple[int, int]]) -> None:
-        """Discards whole pages."""
+        """Discard whole pages."""
         self._client.trim(_pages(ranges))
 
     def flush(self) -> None:
-        """Makes durable what was completed before."""
+        """Make all completed writes durable."""
         self._client.flush()
 
     def record(self, path: Path | None) -> str:
-        """Begins a recording, or ends one; what the server says of it."""
+        """Begin or end a recording; return the server's message."""
         return self._client.record(path)
 
     def mark(self, name: str) -> str:
-        """Ends the phase that goes on and begins one with this name; what the server says of it."""
+        """End the current phase and begin one with this name; return the server's message."""
         return self._client.mark(name)
 
     def stop(self) -> None:
@@ -126,7 +129,7 @@ class Client(Faulty):
 
 
 def _pages(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The pages that the ranges touch: first page and how many."""
+    """The pages that the ranges touch, as pairs of first page and number."""
     pages = []
     for offset, size in ranges:
         first, end = offset // PAGE, -(-(offset + size) // PAGE)

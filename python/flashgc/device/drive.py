@@ -66,8 +66,8 @@ class Device(Faulty):
         ``"none"``.
         ``journal`` is the size of the journal, 64 MiB by default.
 
-        Raises :class:`flashgc.ConfigError` for options that make no drive, and :class:`OSError`
-        where the file exists or cannot be written.
+        Raises :class:`flashgc.ConfigError` for invalid options, and :class:`OSError` if the file
+        exists or cannot be written.
         """
         values: dict[str, dict[str, Any]] = {}
         for key, value in options.items():
@@ -95,14 +95,12 @@ class Device(Faulty):
     ) -> Self:
         """Opens the drive in the file at ``path``; after a crash it recovers.
 
-        ``durability`` is another than the one that the drive was made with. With a ``clock`` (of
+        ``durability`` replaces the one that the drive was made with. With a ``clock`` (of
         :func:`flashgc.device.realtime.clock`) answers come when a timed drive would give them.
-        ``allow_python`` lets the policies in Python run that the file names, with the rights of
-        this process: without it such a drive is refused.
-        ``held`` is the file, where it is open already. With ``files``, whoever serves the drive may
-        tell it which streams files have.
-        Raises :class:`flashgc.DriveError` where the file is no drive, is damaged or is open
-        elsewhere.
+        ``allow_python`` permits that the Python policies named in the file run with the rights of
+        this process; without it such a drive is refused. ``held`` is the file if it is open
+        already. With ``files``, the server of the drive may assign streams to files. Raises
+        :class:`flashgc.DriveError` if the file is no drive, is damaged, or is open elsewhere.
         """
         path = Path(path)
         read = making.configuration(path, held)
@@ -113,10 +111,10 @@ class Device(Faulty):
 
     @classmethod
     def look(cls, path: File) -> Self:
-        """Opens the drive at ``path`` for :meth:`stat` and :meth:`blocks`; no code is loaded.
+        """Open the drive at ``path`` for :meth:`stat` and :meth:`blocks`; no code is loaded.
 
-        A victim policy in Python is replaced by a stand-in. Raises :class:`flashgc.ConfigError`
-        where the placement is in Python: the counts are not known without it.
+        A stand-in replaces a victim policy in Python. Raises :class:`flashgc.ConfigError` if the
+        placement is in Python, because the counts are not known without it.
         """
         path = Path(path)
         read = making.configuration(path)
@@ -125,7 +123,7 @@ class Device(Faulty):
 
     @property
     def size(self) -> int:
-        """Bytes of the drive that a host can write."""
+        """The logical capacity of the drive, in bytes."""
         return self._drive.size
 
     @property
@@ -135,7 +133,7 @@ class Device(Faulty):
         return text
 
     def read(self, offset: int, size: int) -> bytes:
-        """Reads ``size`` bytes; those never written, or discarded, are zeros.
+        """Read ``size`` bytes; bytes never written, or discarded, are zeros.
 
         Raises :class:`flashgc.DriveError` for damaged data, and :class:`ValueError` beyond the end.
         """
@@ -146,27 +144,27 @@ class Device(Faulty):
     ) -> None:
         """Writes ``data``; with ``fua`` it is durable when this returns.
 
-        The data belong to ``stream``, from 0 to 254, on a drive with placement handles.
-        Raises :class:`flashgc.DriveError` where the drive is read-only or becomes so,
-        :class:`ValueError` beyond the end, and :class:`flashgc.ConfigError` for a stream that the
-        drive does not take.
+        The data belong to ``stream``, from 0 to 254, on a drive with placement handles. Raises
+        :class:`flashgc.DriveError` if the drive is or becomes read-only, :class:`ValueError` beyond
+        the end, and :class:`flashgc.ConfigError` for a stream that the drive does not accept.
         """
         self._drive.write(offset, data, fua, stream)
 
     def trim(self, offset: int, size: int) -> None:
-        """Discards the pages that lie whole in the range: they read as zeros."""
+        """Discard the pages that lie entirely in the range; they then read as zeros."""
         self._drive.trim(offset, size)
 
     def flush(self) -> None:
-        """Makes durable what was completed before."""
+        """Make all completed writes durable."""
         self._drive.flush()
 
     def moment(self) -> int:
-        """Pages that the host has written: the moment for hints that are given later."""
+        """The number of pages that the host has written so far, to be passed to :meth:`hint` later.
+        """
         return self._drive.moment()
 
     def hint(self, offset: int, size: int, moment: int | None = None) -> int:
-        """Tells the drive that the host will write these pages soon, as it knew at ``moment``.
+        """Tell the drive that the host will soon overwrite these pages, as known at ``moment``.
 
         Returns the number of these pages that the host has written since; the hint does not apply
         to them.
@@ -174,11 +172,12 @@ class Device(Faulty):
         return self._drive.hint(offset, size, moment)
 
     def cancel(self, offset: int, size: int) -> None:
-        """Takes hints on these pages back."""
+        """Cancel hints on these pages."""
         self._drive.cancel(offset, size)
 
     def stat(self) -> dict[str, Any]:
-        """The state and the counts, with the names of the SMART and OCP logs as far as they go."""
+        """The state and the counts; named as in the SMART and OCP logs where these have the value.
+        """
         known: dict[str, Any] = json.loads(self._drive.stat())
         return known
 
@@ -190,22 +189,23 @@ class Device(Faulty):
         return Blocks.from_columns(*self._drive.blocks())
 
     def record(self, path: File | None) -> int | None:
-        """Records the requests to the drive into a trace, from now on; ``None`` ends the recording.
+        """Record the requests to the drive into a trace, from now on; ``None`` ends the recording.
 
-        The file (``.flashgc``, perhaps followed by ``.zst`` or ``.gz``) is complete when the
-        recording ends. Returns the requests of the recording that ended, if there was one.
+        The file (``.flashgc``, optionally followed by ``.zst`` or ``.gz``) is complete when the
+        recording ends. Returns the number of requests of the recording that ended, if there was
+        one.
         """
         return self._drive.record(None if path is None else Path(path))
 
     @property
     def serving(self) -> list[str]:
-        """The front ends that serve the drive, in words."""
+        """Descriptions of the front ends that serve the drive."""
         return self._drive.serving
 
     def serve_fuse(self, folder: File, mount: _core.DeviceMount | None = None) -> Path:
         """Mounts the drive in ``folder``, and returns the path of the file that holds its bytes.
 
-        ``mount`` is the mount, where root has made it already.
+        ``mount`` is the mount if root has made it already.
         """
         return Path(self._drive.serve_fuse(Path(folder), mount))
 
@@ -218,8 +218,8 @@ class Device(Faulty):
     ) -> str:
         """Serves the drive at ``HOST:PORT`` or ``unix:PATH``, and returns the address.
 
-        There is no authentication: an address that other machines reach is refused without
-        ``listen_anywhere``. ``bound`` listens there already.
+        There is no authentication: an address that other machines can reach is refused without
+        ``listen_anywhere``. ``bound`` is a socket that listens there already.
         """
         return self._drive.serve_nbd(address, bound, listen_anywhere)
 
@@ -233,17 +233,17 @@ class Device(Faulty):
         """Serves the drive as an NVMe drive (NVMe/TCP) at ``HOST:PORT`` or ``HOST:PORT,block=512``.
 
         Returns the address and the NVMe qualified name, for ``nvme connect``. There is no
-        authentication: an address that other machines reach is refused without
-        ``listen_anywhere``. ``bound`` listens there already.
+        authentication: an address that other machines can reach is refused without
+        ``listen_anywhere``. ``bound`` is a socket that listens there already.
         """
         return self._drive.serve_nvme_tcp(address, bound, listen_anywhere)
 
     def serve_control(
         self, path: Path | None = None, bound: _core.DeviceListener | None = None
     ) -> None:
-        """Answers ``flashgc device stat`` and the like, at a socket in the state folder.
+        """Answer ``flashgc device stat`` and other commands at a socket in the state folder.
 
-        ``bound`` listens at ``path`` already.
+        ``bound`` is a socket that listens at ``path`` already.
         """
         if path is None:
             key = state.key(self.path)
@@ -257,11 +257,11 @@ class Device(Faulty):
 
     @property
     def stopping(self) -> bool:
-        """True if another process has asked for the end."""
+        """True if another process has asked the server to end."""
         return self._drive.stopping
 
     def stop_serving(self) -> None:
-        """Ends the front ends. Raises :class:`flashgc.DriveError` while a mount is in use."""
+        """End the front ends. Raises :class:`flashgc.DriveError` while a mount is in use."""
         self._drive.stop_serving()
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
-"""The ways in which a command on a mounted drive fails, each with a sentence of its own.
+"""The ways in which a command on a mounted drive fails, each with its own message.
 
-What fails inside a file system on a drive comes out as an error of that file system. The cause is
-known elsewhere: to the drive, to its server, to the machine. ``failures.toml`` has all such causes,
-and :func:`explained` finds the one behind an error.
+A failure below a file system shows as an error of that file system. The cause may be known to the
+drive, to its server, or to the machine. ``failures.toml`` lists all causes, and :func:`explained`
+finds the cause of an error.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ from flashgc._core import ConfigError, DriveError
 EXEC, UP, BENCH, CUT = "exec", "up", "bench", "cut-test"
 ALL = (EXEC, UP, BENCH, CUT)
 
-#: Words of the system for a disk without room, in errors of programs and of drives.
+#: The system's messages for a full disk, in errors of programs and of drives.
 FULL = ("No space left on device", "Disk quota exceeded")
 
-#: Bytes that a drive writes at a time.
+#: Bytes that a drive writes to its file at a time.
 STRIPE = 64 << 10
 
 
 @dataclass(frozen=True)
 class Cause:
-    """A way to fail: what happens, what is said, and what is left behind."""
+    """A way to fail: what happens, the message, and what is left behind."""
 
     name: str
     happens: str
-    #: The exit code in words.
+    #: A description of the exit code.
     code: str
-    #: The message, with names in braces for what is known of the case; empty where nothing is said.
+    #: The message, with facts of the case as names in braces; empty if there is no message.
     message: str = ""
     hint: str = ""
-    #: The things left behind when the command has ended.
+    #: Things that remain after the command has ended.
     left: str = "nothing"
-    #: The commands that can fail so.
+    #: The commands that can fail this way.
     commands: Sequence[str] = ALL
     is_input: bool = False
 
     def error(self, **known: object) -> DriveError | ConfigError:
-        """Return the error that says so."""
+        """Return the error with this message."""
         kind = ConfigError if self.is_input else DriveError
         return kind(self.sentence(**known))
 
@@ -81,10 +81,11 @@ def is_without_room(folder: Path) -> bool:
 def explained(
     error: Exception, folder: Path, *, read_only: str | None = None, ended: str | None = None
 ) -> Exception:
-    """Return the cause behind an error, or the error where there is no other.
+    """Return the cause of an error, or the error itself if no other cause is known.
 
-    ``folder`` has the drive's file. ``read_only`` is why the drive takes no writes. ``ended`` are
-    the last words of a server that has ended, perhaps empty; ``None`` is one that runs.
+    ``folder`` has the drive's file. ``read_only`` is the reason why the drive takes no writes.
+    ``ended`` is the last output of a server that has ended, perhaps empty; it is ``None`` while the
+    server runs.
     """
     if is_without_room(folder):
         return CAUSES["host-full"].error(folder=folder, why=FULL[0])
@@ -99,7 +100,7 @@ def explained(
 
 
 def table() -> str:
-    """Return the table of the documents."""
+    """Return a Markdown table of all causes, for the documents."""
     rows = ["| what happens | message | exit code | left behind |", "|---|---|---|---|"]
     for cause in CAUSES.values():
         text = f"`{cause.message}`" if cause.message else "none"

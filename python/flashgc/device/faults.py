@@ -1,4 +1,4 @@
-"""Faults that are set on a served drive, to test how its hosts bear them."""
+"""Faults that are injected into a served drive, to test how its hosts handle them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from flashgc.checkpoints import parse_time
 from flashgc.device._closing import Closing
 from flashgc.units import format_count, format_duration, parse_count, parse_size
 
-#: The faults, and the kinds of commands that they meet.
+#: The faults, and the kinds of commands to which they can apply.
 EFFECTS = ("unreadable", "fail", "delay", "drop", "disconnect", "end-of-life")
 KINDS = ("read", "write", "discard", "flush")
 DISCONNECT = "disconnect"
 
-#: Units in which a range is written without a remainder.
+#: Units for a range; the largest that divides it is used.
 _UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 _PLURALS = {"read": "reads", "write": "writes", "discard": "discards", "flush": "flushes"}
 
@@ -24,7 +24,7 @@ Size: TypeAlias = str | int
 
 
 class Faulty(Closing):
-    """A drive, here or in another process, on which faults can be set for its hosts."""
+    """A drive, in this or in another process, into which faults can be injected."""
 
     @abstractmethod
     def _faulty(self) -> StoredDrive | DeviceClient:
@@ -44,17 +44,17 @@ class Faulty(Closing):
         count: str | int | None = None,
         by: str | float | None = None,
     ) -> int:
-        """Sets a fault for the drive's hosts, and returns its number.
+        """Inject a fault for the drive's hosts, and return its number.
 
         ``effect`` is ``"unreadable"``, ``"fail"``, ``"delay"``, ``"drop"``, ``"disconnect"`` or
         ``"end-of-life"``; docs/faults.md says what each does. ``kind`` (``"read"``, ``"write"``,
         ``"discard"`` or ``"flush"``) and the range (``offset`` and ``size``, in bytes or
-        ``"64KiB"``) say which commands meet it, ``count`` how many do. ``by`` is the time of a
-        delay, in seconds or ``"50ms"``. A fault lasts until it is cleared or the drive is served
-        no more; nothing of it is in the drive's file.
+        ``"64KiB"``) select the commands that the fault affects; ``count`` is their number. ``by``
+        is the time of a delay, in seconds or ``"50ms"``. A fault lasts until it is cleared or the
+        server of the drive ends. The drive's file does not hold it.
 
-        Without ``count``, ``"disconnect"`` ends the connections at once, and the number returned
-        is theirs. Raises :class:`flashgc.ConfigError` for a fault that makes no sense, and
+        Without ``count``, ``"disconnect"`` ends the connections at once, and their number is
+        returned. Raises :class:`flashgc.ConfigError` for an invalid fault, and
         :class:`flashgc.DriveError` for one that this drive cannot have.
 
         >>> import flashgc, tempfile
@@ -82,14 +82,15 @@ class Faulty(Closing):
         )
 
     def faults(self) -> list[dict[str, Any]]:
-        """The faults that are set, each as a dictionary; those that are over among them."""
+        """The faults that were set, each as a dictionary; faults that no longer act are included.
+        """
         faults: list[dict[str, Any]] = self.stat()["faults"]["set"]
         return faults
 
     def clear_faults(self, number: str | int | None = None) -> int:
-        """Takes the fault with this number away, or all, and returns how many.
+        """Remove the fault with this number, or all faults, and return how many.
 
-        Answers that are late leave at once.
+        Answers that a fault delays are sent at once.
         """
         return self._faulty().clear(_number(number, "number"))
 
@@ -141,8 +142,8 @@ def in_words(fault: Mapping[str, Any]) -> str:
 
 
 def summary(stat: Mapping[str, Any]) -> list[str]:
-    """Return the facts on faults in a drive's state, or none if none was set."""
-    # Servers of earlier versions do not tell.
+    """Return the facts about faults in a drive's state; empty if none was set."""
+    # Servers of earlier versions do not send them.
     faults = stat.get("faults")
     if not faults or not (faults["set"] or faults["met"]):
         return []

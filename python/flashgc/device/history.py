@@ -1,4 +1,4 @@
-"""The history of a drive: two looks at it make an interval, and many intervals a history."""
+"""The history of a drive: two samples of its state make an interval, many intervals a history."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ OPERATIONS = ("read", "write", "flush", "trim")
 
 @dataclass(frozen=True)
 class Interval:
-    """The work of a drive between two looks. ``None`` is what cannot be told, such as 0 / 0."""
+    """The work of a drive between two samples. ``None`` stands for an unknown value, such as 0 / 0.
+    """
 
     seconds: float | None = None
-    #: Bytes of write commands, as hosts gave them. Copies are not among them.
+    #: Bytes of the hosts' write commands, without copies.
     host_written_bytes_per_second: float | None = None
     host_read_bytes_per_second: float | None = None
-    #: Pages programmed, for the host and by collections.
+    #: Bytes of pages programmed, for the host and by collections.
     flash_written_bytes_per_second: float | None = None
     write_amplification: float | None = None
     writes_per_second: float | None = None
@@ -40,8 +41,8 @@ class Interval:
     def between(cls, before: dict[str, Any] | None, after: dict[str, Any]) -> Interval:
         """Return the interval between two results of :meth:`Source.stat`.
 
-        All is ``None`` where they are not of the same drive opened once: its counts may have gone
-        back in between, as those of a drive do that has crashed.
+        All is ``None`` unless both are of the same drive since it was last opened: otherwise counts
+        may have gone back in between, as after a crash.
         """
         if before is None or before["uuid"] != after["uuid"]:
             return cls()
@@ -70,19 +71,20 @@ class Interval:
 
 
 def _mean(before: dict[str, float], after: dict[str, float]) -> float | None:
-    """The mean of the values that came between two states of a running mean."""
+    """The mean of the values added between two states of a running mean."""
     count = after["count"] - before["count"]
     if count <= 0:
         return None
-    # Both means are rounded: their difference may come out below zero.
+    # Both means are rounded, so their difference may be below zero.
     total = after["mean"] * after["count"] - before["mean"] * before["count"]
     return max(total / count, 0.0)
 
 
 class Sampler:
-    """Looks at a drive once a ``period`` of seconds, on a thread; keeps the last ``keep`` looks.
+    """Samples a drive once per ``period`` seconds, on a thread, and keeps the last ``keep``
+    samples.
 
-    A drive that does not answer is asked again at the next look.
+    If the drive does not answer, the next sample is tried at the next period.
     """
 
     def __init__(self, source: Source, *, period: float = 1.0, keep: int = 900) -> None:
@@ -96,28 +98,28 @@ class Sampler:
         self._thread = threading.Thread(target=self._work, name="flashgc sampler", daemon=True)
 
     def start(self) -> None:
-        """Begins."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends, and waits for a look that is under way."""
+        """Stop the thread, and wait for a sample in progress."""
         self._ends.set()
         self._thread.join()
 
     def after(self, number: int) -> list[dict[str, Any]]:
-        """The samples with larger numbers, the oldest first. The first sample has number 1.
+        """The samples with larger numbers, oldest first. The first sample has number 1.
 
-        A sample is an :class:`Interval` by its fields, with ``at`` in seconds of Unix time and the
-        state at the end of the interval.
+        A sample has the fields of an :class:`Interval`, the time ``at`` in seconds of Unix time,
+        and the state at the end of the interval.
         """
         with self._lock:
             return [sample for sample in self._kept if sample["number"] > number]
 
     def look(self) -> None:
-        """Takes one sample, unless the drive does not answer."""
+        """Take one sample, unless the drive does not answer."""
         try:
             stat = self._source.stat()
-        except Exception:  # Whatever ails the drive: requests for its state say so.
+        except Exception:  # Requests for its state report the error.
             self._before = None
             return
         interval = Interval.between(self._before, stat)
@@ -143,7 +145,7 @@ class Sampler:
         due = time.monotonic()
         while True:
             self.look()
-            # A look that took long is followed by no burst of late ones.
+            # After a slow sample, missed samples are not made up for.
             due = max(due + self.period, time.monotonic())
             if self._ends.wait(due - time.monotonic()):
                 return

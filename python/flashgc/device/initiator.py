@@ -1,7 +1,7 @@
-"""The initiator of Linux: a drive that is served by NVMe/TCP as a block device, and the way back.
+"""Linux as NVMe/TCP initiator: attaches a served drive as a block device, and detaches it.
 
-A controller has the name of a host that was drawn for it alone. That name finds it whatever became
-of who attached it, and no other controller is ever taken away.
+Each controller is connected under a host name drawn for it alone. By that name the controller is
+found even if the process that attached it has ended, and no other controller is ever removed.
 """
 
 from __future__ import annotations
@@ -14,27 +14,28 @@ from pathlib import Path
 
 from flashgc._core import DriveError
 
-#: The file that asks the kernel for a controller, and the folder that lists them.
+#: The file through which the kernel connects a controller, and the folder that lists controllers.
 FABRICS, LISTED = "/dev/nvme-fabrics", Path("/sys/class/nvme")
 
-#: The folders of nodes, and of what the kernel says of block devices.
+#: The folder of device nodes, and the folder with the kernel's facts about block devices.
 NODES, BLOCKS = Path("/dev"), Path("/sys/class/block")
 
 #: The beginning of a host's name; its UUID follows.
 HOST = "nqn.2014-08.org.nvmexpress:uuid:"
 
-#: Without its server the kernel gives a drive up after 10 seconds, and its requests fail. A busy
-#: machine may keep host and server apart for 30.
+#: The kernel gives a drive up 10 seconds after its server has ended, and its requests fail. On a
+#: busy machine, host and server may be without contact for 30 seconds.
 TERMS = "reconnect_delay=1,ctrl_loss_tmo=10,keep_alive_tmo=30"
 
-#: Seconds that a device gets to appear, and a controller to go; and between two looks.
+#: The most seconds until a device appears or a controller goes, and seconds between two checks.
 PATIENCE, PAUSE = 60.0, 0.02
 
 
 def attach(address: str, name: str, host: str) -> str:
-    """Attach the drive ``name`` at ``address`` for the host with this UUID; its block device.
+    """Attach the drive ``name`` at ``address`` for the host with this UUID; return its block
+    device.
 
-    Raises :class:`flashgc.DriveError` where the kernel refuses.
+    Raises :class:`flashgc.DriveError` if the kernel refuses.
     """
     at, _, port = address.rpartition(":")
     words = (
@@ -61,11 +62,11 @@ def attach(address: str, name: str, host: str) -> str:
 
 
 def detach(name: str, host: str) -> None:
-    """Take the drive ``name`` away from the host with this UUID; where it has none, do nothing."""
+    """Detach the drive ``name`` from the host with this UUID; do nothing if it is not attached."""
     until = time.monotonic() + PATIENCE
     while controllers := _controllers(name, host):
         for controller in controllers:
-            with contextlib.suppress(OSError):  # It goes already.
+            with contextlib.suppress(OSError):  # It is being removed already.
                 (controller / "delete_controller").write_text("1")
         if time.monotonic() > until:
             raise DriveError(f"{controllers[0].name} does not go; hint: nvme disconnect -n {name}")
@@ -76,7 +77,7 @@ def _controllers(name: str, host: str) -> list[Path]:
     """The controllers of this drive for this host: one or none."""
     paths = []
     for controller in LISTED.glob("nvme*"):
-        with contextlib.suppress(OSError):  # Others come and go.
+        with contextlib.suppress(OSError):  # Other controllers come and go.
             names = [(controller / fact).read_text().strip() for fact in ("subsysnqn", "hostnqn")]
             if names == [name, HOST + host]:
                 paths.append(controller)
@@ -84,10 +85,10 @@ def _controllers(name: str, host: str) -> list[Path]:
 
 
 def _device(name: str, host: str) -> str | None:
-    """The block device of the drive, once its node is there, and is that of no other device."""
+    """The block device of the drive, once it has its node; ``None`` before."""
     for controller in _controllers(name, host):
         for namespace in controller.glob("nvme*n*"):
-            node = re.sub(r"c\d+", "", namespace.name)  # A path to it has its own number.
+            node = re.sub(r"c\d+", "", namespace.name)  # The name of a path has a number more.
             with contextlib.suppress(OSError):
                 number = os.stat(NODES / node).st_rdev
                 text = (BLOCKS / node / "dev").read_text().strip()

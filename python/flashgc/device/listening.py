@@ -1,4 +1,6 @@
-"""Addresses at which a drive may be served: this machine alone, unless its owner asks for more."""
+"""Addresses at which a drive may be served: only this machine can reach it, unless the user asks
+for more.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from flashgc._core import ConfigError
 
-#: The warning where other machines reach a drive without protection.
+#: The warning if other machines can reach a drive without protection.
 UNPROTECTED = (
     "no authentication and no encryption: whoever reaches it can read {what}; hint: --nbd "
     "unix:PATH or 127.0.0.1 through an SSH tunnel"
@@ -16,9 +18,9 @@ UNPROTECTED = (
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """Host and port of ``HOST:PORT``, ``[IPV6]:PORT`` or ``PORT``, which is one of 127.0.0.1.
+    """Host and port of ``HOST:PORT``, ``[IPV6]:PORT`` or ``PORT``, which means 127.0.0.1.
 
-    Port 0 is any that is free. Raises :class:`flashgc.ConfigError` for anything else.
+    Port 0 means any free port. Raises :class:`flashgc.ConfigError` for anything else.
 
     >>> parse_address("8080"), parse_address("[::1]:80")
     (('127.0.0.1', 8080), ('::1', 80))
@@ -37,9 +39,9 @@ def parse_address(text: str) -> tuple[str, int]:
 
 
 def is_local(host: str) -> bool:
-    """Return whether only this machine reaches a server at ``host``, an address or a name.
+    """Return whether only this machine can reach a server at ``host``, an address or a name.
 
-    A name that stands for nothing counts as local: nobody can listen there.
+    A name without an address counts as local, since no server can listen there.
 
     >>> [is_local(host) for host in ("127.8.8.8", "::1", "::ffff:127.0.0.1", "0.0.0.0", "::")]
     [True, True, True, False, False]
@@ -57,11 +59,12 @@ def _is_loopback(text: str) -> bool:
 
 
 def check(addresses: Mapping[str, str | None], *, anywhere: bool) -> str | None:
-    """Check that the addresses of these options are of this machine alone.
+    """Check that only this machine can reach the addresses of these options.
 
     The options are ``--nbd``, ``--nvme-tcp`` and ``--http``; ``None`` stands for one not given.
-    With ``anywhere`` one of them must not be. Returns a line on what is not protected then, and
-    ``None`` otherwise. Raises :class:`flashgc.ConfigError`.
+    With ``anywhere``, at least one address must be one that other machines can reach, and a warning
+    about what is not protected is returned; otherwise ``None``. Raises
+    :class:`flashgc.ConfigError`.
     """
     given = {option: address for option, address in addresses.items() if address is not None}
     beyond = list(_beyond(given))
@@ -86,12 +89,12 @@ def check(addresses: Mapping[str, str | None], *, anywhere: bool) -> str | None:
 
 
 def _beyond(given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The options whose addresses other machines reach."""
+    """The options with an address that other machines can reach."""
     for option, address in given.items():
         if option == "--http":
             host = parse_address(address)[0]
         else:
-            # What is no address is refused where it is listened at.
+            # An invalid address is refused when the server listens at it.
             host = "" if address.startswith("unix:") else address.rpartition(":")[0].strip("[]")
         if host and not is_local(host):
             yield option, address

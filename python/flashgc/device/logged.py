@@ -1,6 +1,6 @@
-"""A drive served as a file by a process of its own, perhaps with a log of its commands.
+"""A drive that another process serves as a file, optionally with a log of its commands.
 
-Who reads a mount must not serve it: when both are one process and it is killed, its reads
+The process that reads a mount must not serve it. If one process does both and is killed, its reads
 wait for itself, and it never ends.
 """
 
@@ -21,25 +21,25 @@ from flashgc._core import DriveError
 from flashgc.device import memory, mounts
 from flashgc.device.scratch import note
 
-#: Words of the server: it serves, it has closed the drive.
+#: The server's words for "it serves" and "it has closed the drive".
 READY, CLOSED = "ready", "closed"
 
 
 @contextlib.contextmanager
 def served(scratch: Path, file: Path, folder: Path, log: Path | None = None) -> Iterator[Path]:
-    """The drive in ``file``, mounted in ``folder``: the file with its bytes. Closed at the end.
+    """The drive in ``file``, mounted in ``folder``; yields the file with its bytes.
 
-    Raises :class:`flashgc.DriveError` where it cannot be opened or closed.
+    It is closed at the end. Raises :class:`flashgc.DriveError` if it cannot be opened or closed.
     """
     with Server(scratch) as server, server.serving(file, folder, log) as disk:
         yield disk
 
 
 class Server:
-    """A process that serves drives, one after the other; as a context, it ends with that."""
+    """A process that serves drives, one after the other; it ends with the ``with``."""
 
     def __init__(self, scratch: Path) -> None:
-        """``scratch`` is the scratch folder of whoever starts it."""
+        """``scratch`` is the scratch folder of the process that starts the server."""
         self._scratch = scratch
 
     def __enter__(self) -> Self:
@@ -50,7 +50,7 @@ class Server:
             stderr=subprocess.STDOUT,
             text=True,
             cwd="/",
-            # Ctrl-C at a terminal is for whoever started this one, and then ends it.
+            # Ctrl-C at a terminal is for the parent process, which then ends this one.
             start_new_session=True,
         )
         note(self._scratch, self._process.pid)
@@ -66,9 +66,10 @@ class Server:
 
     @contextlib.contextmanager
     def serving(self, file: Path, folder: Path, log: Path | None = None) -> Iterator[Path]:
-        """The drive in ``file``, mounted in ``folder``: the file with its bytes.
+        """The drive in ``file``, mounted in ``folder``; yields the file with its bytes.
 
-        It is closed at the end, but not if an exception ends the context: then the server ends.
+        The drive is closed at the end. If an exception ends the ``with``, the server is killed
+        instead.
         """
         words = [file, folder, *([] if log is None else [log])]
         self._ask(json.dumps([str(word) for word in words]), READY)
@@ -94,7 +95,7 @@ class Server:
 
 
 def _released(end: Callable[[], None], folder: Path) -> None:
-    """Ends a mount. A loop device that was given back may hold it for some moments more."""
+    """End a mount, and retry while a loop device that was detached still holds it."""
     until = time.monotonic() + mounts.PATIENCE
     while True:
         try:
@@ -110,8 +111,10 @@ def _released(end: Callable[[], None], folder: Path) -> None:
 
 
 def main() -> None:
-    """Serves drives that lines of stdin name; an empty line, or its end, closes one."""
-    # Ctrl-C is for whoever started this one, and ends it.
+    """Serve the drives that lines of stdin name; an empty line, or the end of stdin, closes a
+    drive.
+    """
+    # Ctrl-C is for the parent process, which then ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     memory.prepare()
     for line in sys.stdin:
@@ -124,7 +127,7 @@ def main() -> None:
 
 
 def _serve(file: Path, folder: Path, log: Path | None = None) -> None:
-    """Serves a drive until the next line of stdin."""
+    """Serve a drive until the next line of stdin."""
     if log is not None:
         recorded = _core.RecordedDrive(file, log, folder, memory.is_limited())
         memory.reserve()

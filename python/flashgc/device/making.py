@@ -1,4 +1,4 @@
-"""The making of a stored drive: the options of an experiment that a drive keeps."""
+"""Makes stored drives from options of an experiment."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from flashgc.units import parse_size
 #: The options of an experiment that make a stored drive.
 OPTIONS = tuple(option.path for option in ALL if option.stored)
 
-#: The frontier of a stored drive that nobody chose: it needs a pool of erased blocks.
+#: The default frontier of a stored drive, which needs a pool of erased blocks.
 FRONTIER = "pool:low=2"
 
 DURABILITIES = ("process", "power", "none")
@@ -30,18 +30,18 @@ DURABILITIES = ("process", "power", "none")
 
 @dataclass(frozen=True)
 class Plan:
-    """A drive that can be made: its configuration, and its policies that are in Python."""
+    """A drive that can be made: its configuration, and its policies in Python."""
 
     config: dict[str, Any]
-    #: By the key of their option: the name of each, and itself.
+    #: The name of each policy and the loaded object, by the key of its option.
     python: dict[str, tuple[str, object]]
     durability: str
     journal_bytes: int | None
-    #: The place of each value that was given.
+    #: Where each given value stands, for messages.
     places: Places
 
     def create(self, path: Path) -> dict[str, Any]:
-        """Makes the drive in a new file and says what it is."""
+        """Make the drive in a new file and return its configuration."""
         config = json.dumps(self.config)
         name = uuid.uuid4().bytes
         fields: dict[str, Any] = json.loads(
@@ -56,7 +56,8 @@ class Plan:
             )
         )
         writers.note(path)
-        # The file has the table itself; what replays its writes names this one.
+        # The drive's file holds the table itself; a replay of its writes needs the name of the
+        # table's file.
         return {**fields, "streams_file": self.config.get("streams")}
 
 
@@ -68,10 +69,10 @@ def plan(
     durability: str = "process",
     journal: str | int | None = None,
 ) -> Plan:
-    """The drive with these values of options (``{"drive": {"blocks": 1000}}``).
+    """The plan of a drive with these values of options (``{"drive": {"blocks": 1000}}``).
 
-    ``python`` has the policies written in Python that values name. Raises
-    :class:`flashgc.ConfigError` with the value's place.
+    ``python`` has the Python policies that the values name. Raises :class:`flashgc.ConfigError`,
+    which names the place of the wrong value.
     """
     need_linux()
     places = places or {}
@@ -100,7 +101,7 @@ def plan(
 
 
 def _absolute(text: str) -> str:
-    """The name of a policy in Python, with the whole path of its file."""
+    """The name of a policy in Python, with the absolute path of its file."""
     file, _, name = text.removeprefix("python:").rpartition(":")
     return f"python:{Path(file).resolve()}:{name}"
 
@@ -108,7 +109,7 @@ def _absolute(text: str) -> str:
 def configuration(path: Path, held: _core.DriveFile | None = None) -> dict[str, Any]:
     """Return the configuration of the drive in the file at ``path``; it may be open elsewhere.
 
-    ``held`` is that file, where it is open here.
+    ``held`` is that file if it is open here.
     """
     need_linux()
     read: dict[str, Any] = json.loads(_core.device_configuration(path, held))

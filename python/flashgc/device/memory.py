@@ -1,9 +1,9 @@
-"""The memory of a server that the kernel waits for while it looks for memory.
+"""The memory of a server on which the kernel depends to free memory.
 
-A file system on a drive gives its dirty pages back by writing them to the drive's server. A server
-that itself waits for memory then waits for its own writes, for ever. So a server says to the kernel
-that it is one (``PR_SET_IO_FLUSHER``), and where its control group has a limit, it takes what it
-needs before it serves, and its files go past the page cache.
+To free memory, a file system on a drive writes its dirty pages to the drive's server. A server that
+itself waits for free memory then waits for its own writes, for ever. So a server tells the kernel
+that it writes such pages (``PR_SET_IO_FLUSHER``). If its control group has a limit, it also
+allocates the memory that it needs before it serves, and its files bypass the page cache.
 """
 
 from __future__ import annotations
@@ -16,26 +16,28 @@ from pathlib import Path
 from flashgc import _core
 from flashgc.device import mounts
 
-#: ``PR_SET_IO_FLUSHER`` of prctl(2), ``MCL_CURRENT`` of mlockall(2).
+#: ``PR_SET_IO_FLUSHER`` of prctl(2), and ``MCL_CURRENT`` of mlockall(2).
 _IO_FLUSHER, _CURRENT = 57, 1
 
-#: Names of mallopt(3), and values with which memory that was taken is never given back, and comes
-#: from one heap.
+#: Parameters of mallopt(3) and their values, with which freed memory is never returned to the
+#: system, and all memory is from one heap.
 _KEEPING = {-1: -1, -4: 0, -8: 1}  # M_TRIM_THRESHOLD, M_MMAP_MAX, M_ARENA_MAX
 
-#: Bytes that a server takes before it serves: the requests that the kernel may have under way.
+#: Bytes that a server allocates before it serves: those of the requests that the kernel may have in
+#: progress.
 RESERVE = 48 << 20
 
-#: The numbers that cgroup v1 has where there is no limit are above this one.
+#: cgroup v1 shows a number above this one if there is no limit.
 _NO_LIMIT = 1 << 60
 
 
 def limit(groups: Path = Path("/proc/self/cgroup"), root: Path | None = None) -> int | None:
-    """Return the bytes of memory that this process's control groups leave it; ``None`` without.
+    """Return this process's limit on memory in bytes, by its control groups; ``None`` without a
+    limit.
 
-    ``groups`` has the groups of the process, and ``root`` is the folder of the file system of
-    control groups, by default where each is mounted. In a container the path of the group may not
-    be seen: the group at the root is its own then.
+    ``groups`` is the file that lists the groups of the process. ``root`` is the mount point of the
+    control groups; by default all such mount points are used. In a container the path of the group
+    may be invisible; then the group at the root is that of the process.
     """
     numbers = []
     for line in _text(groups).splitlines():
@@ -55,7 +57,7 @@ def limit(groups: Path = Path("/proc/self/cgroup"), root: Path | None = None) ->
 
 
 def _roots(*, is_unified: bool) -> list[Path]:
-    """The folders in which the control groups of memory are mounted, of version 2 or 1."""
+    """The mount points of the control groups of memory, of version 2 or 1."""
     kind = "cgroup2" if is_unified else "cgroup"
     paths = [Path(place) for _, place in mounts.mounted(kind)]
     return [place for place in paths if is_unified or (place / "memory.limit_in_bytes").exists()]
@@ -70,17 +72,17 @@ def _text(path: Path) -> str:
 
 @functools.cache
 def is_limited() -> bool:
-    """Return ``True`` if this process's memory was limited when this was first called."""
+    """Return ``True`` if this process's memory was limited at the first call."""
     return limit() is not None
 
 
 def prepare() -> None:
-    """Readies this process for serving, before it has threads and before it gives rights away.
+    """Prepare this process for serving, before it starts threads and before it gives up its rights.
 
-    It says to the kernel that it and its threads to come write back what others wait for, which
-    wants ``CAP_SYS_RESOURCE``. Where memory is limited, what is taken from now on is never given
-    back, comes from one heap, and may be locked whoever this process becomes: the kernel ends a
-    process whose locked stack may not grow.
+    It tells the kernel that it and its later threads write back pages for others, which needs
+    ``CAP_SYS_RESOURCE``. If memory is limited, memory allocated from now on is never returned and
+    is from one heap. It may also be locked by any user that the process becomes, since the kernel
+    ends a process whose locked stack may not grow.
     """
     system = ctypes.CDLL(None)
     system.prctl(_IO_FLUSHER, 1, 0, 0, 0)
@@ -89,19 +91,19 @@ def prepare() -> None:
             system.mallopt(name, value)
         import resource
 
-        with contextlib.suppress(ValueError, OSError):  # Root alone may.
+        with contextlib.suppress(ValueError, OSError):  # Only root may raise it.
             resource.setrlimit(resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY,) * 2)
 
 
 def lock() -> None:
-    """Keeps what this process has in memory now, where that is limited, as far as it may."""
+    """Lock this process's current memory if memory is limited, and if the process may lock it."""
     if is_limited():
         _core.take_stack()
         ctypes.CDLL(None).mlockall(_CURRENT)
 
 
 def reserve() -> None:
-    """Takes memory for the requests to come, where it is limited, and keeps it."""
+    """If memory is limited, allocate memory for future requests, and keep it."""
     if not is_limited():
         return
     system = ctypes.CDLL(None)

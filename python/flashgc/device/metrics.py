@@ -1,8 +1,8 @@
-"""OpenMetrics 1.0: a drive's state as text, for Prometheus and what reads its format.
+"""OpenMetrics 1.0: a drive's state as text, for Prometheus and compatible programs.
 
-Values are in base units (bytes, seconds, ratios), whatever unit a standard has for them. Where the
-drive counts more finely than a standard's field, it is the finer count. Counts are since the drive
-was made, latencies since it was opened.
+Values are in base units (bytes, seconds, ratios), whatever unit a standard uses. If the drive's own
+count is finer than the field of a standard, it is used. Counts are since the drive was made,
+latencies since it was opened.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Literal
 from flashgc import _core
 from flashgc.foreign import for_openmetrics
 
-#: The type of the text, for HTTP.
+#: The content type of the text, for HTTP.
 CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 PREFIX = "flashgc_drive_"
@@ -25,11 +25,11 @@ PREFIX = "flashgc_drive_"
 
 @dataclass(frozen=True)
 class Metric:
-    """A number of a stat: where it stands, what it is called, and what it is times ``scale``."""
+    """A number of the state: its path there, its name as a metric, and its scale."""
 
-    #: Keys of the stat, separated by dots.
+    #: Keys of the state, separated by dots.
     path: str
-    #: The name without prefix, with the unit as its end and without ``_total``.
+    #: The name without prefix and without ``_total``; its end is the unit.
     name: str
     kind: Literal["gauge", "counter"]
     help: str
@@ -37,7 +37,7 @@ class Metric:
     scale: float = 1
 
 
-#: Names of counts whose name in the stat has the unit before its end.
+#: New names for counts that have their unit in the middle of the name.
 _NAMES = {
     "host_bytes_read": "host_read_bytes",
     "host_bytes_written": "host_written_bytes",
@@ -46,7 +46,7 @@ _NAMES = {
 
 
 def _counts() -> Iterator[Metric]:
-    """The declared counts of a drive; the stat has times in seconds."""
+    """The declared counts of a drive; times in the state are in seconds."""
     for name, text, counted in json.loads(_core.device_counts()):
         unit = "seconds" if counted == "ns" else counted
         yield Metric(f"counters.{name}", _NAMES.get(name, name), "counter", text, unit)
@@ -70,7 +70,7 @@ QUANTILES = {"p50": "0.5", "p90": "0.9", "p99": "0.99", "p999": "0.999"}
 def openmetrics(stat: dict[str, Any]) -> str:
     """The result of :meth:`flashgc.device.source.Source.stat` as OpenMetrics text.
 
-    What the stat does not have, or has as ``None``, is left out.
+    Values that are missing or ``None`` are omitted.
     """
     return "".join(f"{line}\n" for line in _lines(stat))
 
@@ -128,5 +128,5 @@ def _at(stat: dict[str, Any], path: str) -> float | None:
 
 
 def _number(value: float) -> str:
-    """A number in all its digits; counts as integers."""
+    """A number: integers in full, others with 12 significant digits."""
     return str(value) if isinstance(value, int) else f"{value:.12g}"

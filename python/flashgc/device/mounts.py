@@ -1,4 +1,4 @@
-"""A file system on a drive: loop devices, mkfs, mount, and the way back, also after a crash."""
+"""File systems on drives: loop devices, mkfs, mount, and their removal, also after a crash."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from flashgc.device import failures, programs
 from flashgc.device.initiator import FABRICS
 from flashgc.device.writers import OWN, MountOptions
 
-#: The file systems that are made, each with what makes it. All write pages of 4 KiB. ext4 writes
-#: its tables at once: written later, they would be counted as those of a command.
+#: The file systems that can be made, each with its mkfs command. All use pages of 4 KiB. ext4
+#: writes its tables at once; if it wrote them later, they would be counted for a command.
 MAKERS: dict[str, tuple[str, ...]] = {
     "ext4": ("mkfs.ext4", "-q", "-F", "-b", "4096", "-E", "lazy_itable_init=0,lazy_journal_init=0"),
     "xfs": ("mkfs.xfs", "-q", "-f"),
@@ -27,17 +27,17 @@ MAKERS: dict[str, tuple[str, ...]] = {
     "f2fs": ("mkfs.f2fs", "-q", "-f"),
 }
 
-#: The ways of a drive to a block device: files of the kernel that each needs, what they stand for,
-#: and their module.
+#: The ways from a drive to a block device. For each, the kernel's files that it needs, with a name
+#: for people and the module.
 NEEDS = {
     "fuse": (("/dev/fuse", "FUSE", "fuse"), ("/dev/loop-control", "loop devices", "loop")),
     "nvme-tcp": ((FABRICS, "the initiator of Linux (5.7 or later)", "nvme-tcp"),),
 }
 
-#: Bytes of the smallest drive that each can be made on.
+#: The smallest capacity of a drive for each file system, in bytes.
 LEAST = {"xfs": 300 << 20, "btrfs": 114 << 20, "f2fs": 39 << 20}
 
-#: Options of each with which it discards nothing: what is on the drive stays, as on a used drive.
+#: Options of each mkfs to discard nothing, so that the drive keeps its data, like a used drive.
 KEEPING: dict[str, tuple[str, ...]] = {
     "ext4": ("-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"),
     "xfs": ("-K",),
@@ -45,23 +45,24 @@ KEEPING: dict[str, tuple[str, ...]] = {
     "f2fs": ("-t", "0"),
 }
 
-#: Flags of umount2(2): at once, as soon as nobody uses it, and never behind a link.
+#: Flags of umount2(2): abort requests at once; unmount once nobody uses it; do not follow a link.
 _FORCE, _DETACH, _NOFOLLOW = 1, 2, 8
 
 #: The number of the capability to mount.
 _SYS_ADMIN = 21
 
-#: Requests under way, and KiB of each at most, of a device whose server has little memory.
+#: For a device whose server has little memory: the most requests in progress, and the most KiB of a
+#: request.
 NARROW = {"nr_requests": 32, "max_sectors_kb": 128}
 
-#: The interval at which a busy mount is asked to go, and the longest time, in seconds.
+#: Seconds between two attempts to unmount a busy mount, and the most seconds that they go on.
 PAUSE, PATIENCE = 0.1, 10.0
 
 
 def check(what: str, filesystem: str | None = None, host: str = "fuse") -> None:
-    """Check that this machine can mount a drive; ``what`` is what was asked for.
+    """Check that this machine can mount a drive; ``what`` is the command for messages.
 
-    Raises :class:`flashgc.DriveError` that says in one line what is missing.
+    Raises :class:`flashgc.DriveError`, which says in one line what is missing.
     """
     for option, word, words in (("--fs", filesystem, [*MAKERS]), ("--host", host, [*NEEDS])):
         if word is not None and word not in words:
@@ -102,7 +103,7 @@ def _may_mount() -> bool:
 
 
 def _is_there(module: str, seen: Callable[[], bool]) -> bool:
-    """True if the kernel has something that is ``seen``, or has it with its module."""
+    """True if ``seen()`` is true, at the latest after ``module`` was loaded."""
     if not seen():
         with contextlib.suppress(DriveError, OSError):
             run("modprobe", module)
@@ -115,7 +116,8 @@ def _is_listed(filesystem: str) -> bool:
 
 
 def run(*arguments: str) -> str:
-    """Runs a program and returns its output; :class:`flashgc.DriveError` says what it said."""
+    """Run a program and return its output; on failure :class:`flashgc.DriveError` has its message.
+    """
     done = _ended(arguments)
     if done.returncode:
         text = " ".join((done.stderr or done.stdout).split())
@@ -124,7 +126,7 @@ def run(*arguments: str) -> str:
 
 
 def _ended(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Return a program of the system that has ended."""
+    """Run a program of the system to its end; return the result."""
     return subprocess.run(
         programs.words(arguments),
         capture_output=True,
@@ -137,14 +139,15 @@ def _ended(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 
 def attach(disk: Path, *, is_narrow: bool = False) -> str:
-    """A loop device over ``disk``, with sectors of a page and without a cache of its own.
+    """A loop device over ``disk``, with sectors of 4096 bytes and without a cache of its own.
 
-    ``is_narrow`` limits what is under way to :data:`NARROW`: the server of ``disk`` has to keep it.
+    ``is_narrow`` limits the requests in progress to :data:`NARROW`, because the server of ``disk``
+    must hold them in memory.
     """
     shown = ("--find", "--show", "--direct-io=on", "--sector-size", "4096")
     device = run("losetup", *shown, str(disk))
     for name, value in NARROW.items() if is_narrow else ():
-        with contextlib.suppress(OSError):  # A container may not be let into /sys.
+        with contextlib.suppress(OSError):  # A container may have no access to /sys.
             (Path("/sys/block") / Path(device).name / "queue" / name).write_text(str(value))
     return device
 
@@ -158,9 +161,9 @@ def format_and_mount(
     options: MountOptions,
     keeps: bool = False,
 ) -> None:
-    """Mounts ``device`` in ``folder``; with ``fresh`` a file system is made first.
+    """Mount ``device`` in ``folder``; with ``fresh``, make a file system first.
 
-    ``keeps`` says that making it discards nothing.
+    With ``keeps``, mkfs discards nothing.
     """
     if fresh:
         _make(filesystem, device, keeps=keeps)
@@ -171,9 +174,9 @@ def format_and_mount(
 def mounted_on(
     disk: Path, folder: Path, filesystem: str, *, fresh: bool, is_narrow: bool = False
 ) -> Iterator[None]:
-    """The file system on ``disk``, mounted in ``folder``; with ``fresh`` it is made first.
+    """The file system on ``disk``, mounted in ``folder``; with ``fresh``, it is made first.
 
-    The drive is one that flashgc has made for itself.
+    The drive must be one that flashgc made for itself.
     """
     options = OWN.mount_options(("discard",))
     device = attach(disk, is_narrow=is_narrow)
@@ -190,8 +193,8 @@ def mounted_on(
 def _make(filesystem: str, device: str, *, keeps: bool) -> None:
     """Makes a file system on ``device``.
 
-    mkfs.btrfs asks for the file behind every loop device that is mounted, and gives up at one
-    whose server was killed. So it runs where such mounts are not seen: in a namespace of its own.
+    mkfs.btrfs looks at the file behind every mounted loop device, and fails at one whose server was
+    killed. So it runs in a mount namespace of its own, in which such mounts are not visible.
     """
     least = LEAST.get(filesystem, 0)
     if (size := _size(device)) < least:
@@ -210,12 +213,12 @@ def _make(filesystem: str, device: str, *, keeps: bool) -> None:
 
 
 def _size(device: str) -> int:
-    """The bytes of a block device."""
+    """The capacity of a block device in bytes."""
     return int((Path("/sys/class/block") / Path(device).name / "size").read_text()) * 512
 
 
 def _is_dead(source: str) -> bool:
-    """True for a loop device over a file whose server was killed."""
+    """True for a loop device over a file whose server has ended."""
     file = backing(source)
     if file is None:
         return False
@@ -227,7 +230,7 @@ def _is_dead(source: str) -> bool:
 
 
 def is_dead(disk: Path) -> bool:
-    """True if the server of a mount of FUSE is gone. One that is there is asked."""
+    """True if the server of a FUSE mount has ended. A server that runs gets a request."""
     try:
         os.statvfs(disk)
     except OSError as error:
@@ -236,12 +239,12 @@ def is_dead(disk: Path) -> bool:
 
 
 def file_system_on(device: str) -> str | None:
-    """The file system on ``device``, by its name; ``None`` without one."""
+    """The name of the file system on ``device``; ``None`` without one."""
     return _ended(("blkid", "-p", "-o", "value", "-s", "TYPE", device)).stdout.strip() or None
 
 
 def unmount(folder: Path, *, force: bool = False) -> None:
-    """Unmounts ``folder`` if something is mounted there; ``force`` also while it is in use."""
+    """Unmount ``folder`` if something is mounted there; with ``force`` even while it is in use."""
     until = time.monotonic() + (0 if force else PATIENCE)
     while is_mounted(folder):
         error = _unmount(folder, _DETACH if force else 0)
@@ -255,26 +258,28 @@ def unmount(folder: Path, *, force: bool = False) -> None:
 
 
 def unmount_lazily(folder: Path, *, force: bool = False) -> None:
-    """Unmounts ``folder`` once nobody uses it; ``force`` ends what waits for its server."""
+    """Unmount ``folder`` once nobody uses it; ``force`` aborts requests that wait for its server.
+    """
     if force:
         _unmount(folder, _FORCE)
     _unmount(folder, _DETACH)
 
 
 def try_unmount(folder: Path) -> int:
-    """Unmounts ``folder`` unless somebody uses it; the number of the error, or 0."""
+    """Unmount ``folder`` unless it is in use; return the error number, or 0."""
     return _unmount(folder, 0)
 
 
 def _unmount(folder: Path, flags: int) -> int:
-    """Unmounts what is mounted in ``folder``, never behind a link; the number of the error."""
+    """Unmount what is mounted in ``folder``, which must be no link; return the error number, or 0.
+    """
     system = ctypes.CDLL(None, use_errno=True)
     done = system.umount2(os.fsencode(os.path.abspath(folder)), flags | _NOFOLLOW)
     return ctypes.get_errno() if done else 0
 
 
 def is_mounted(folder: Path) -> bool:
-    """True if something is mounted there, also if its server is dead."""
+    """True if something is mounted there, even if its server has ended."""
     wanted = os.path.abspath(folder)
     return any(place == wanted for _, place in mounted())
 
@@ -294,16 +299,16 @@ def _unescaped(path: str) -> str:
 
 
 def detach(device: str, disk: Path, *, force: bool = False) -> None:
-    """Gives back the loop device if it is still one over ``disk``.
+    """Detach the loop device if it is still one over ``disk``.
 
-    While another process looks at it, the kernel keeps it, and writes what is left when that ends.
-    With ``force`` nobody needs what is left.
+    While another process has it open, the kernel keeps it, and writes the rest when that process
+    closes it. With ``force``, nobody needs the rest, and this does not wait.
 
     Raises:
-        DriveError: Another process has it open, and goes on.
+        DriveError: Another process still has it open.
 
     """
-    # A file whose mount is gone has lost its folder.
+    # A file whose mount is gone has lost its folder's path.
     names = (str(disk), f"/{disk.name}")
     if backing(device) in names:
         run("losetup", "--detach", device)
@@ -318,7 +323,7 @@ def detach(device: str, disk: Path, *, force: bool = False) -> None:
 
 
 def backing(device: str) -> str | None:
-    """The file behind a loop device; ``None`` if ``device`` is none, or has none."""
+    """The file behind a loop device; ``None`` if ``device`` is no loop device, or has no file."""
     try:
         text = (Path("/sys/block") / Path(device).name / "loop/backing_file").read_text()
     except OSError:

@@ -1,4 +1,4 @@
-"""The options of ``flashgc run`` that repeat on a counting drive what a stored drive did."""
+"""The options of ``flashgc run`` that repeat on a simulated drive the work of a stored drive."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-#: Options of a replay that nobody has to type.
+#: Options of a replay that have these values by default.
 USUAL = (
     ("numbering", "given"),
     ("runs", 1),
@@ -17,7 +17,7 @@ USUAL = (
 
 
 def past_of(drive: dict[str, Any]) -> tuple[int, int, int]:
-    """The pages written and copied and the blocks erased in the past of a drive, if it is known."""
+    """Pages written, pages copied and blocks erased in the past of a drive; zeros if unknown."""
     past = drive.get("past", {})
     if "pages" not in past:
         return 0, 0, 0
@@ -27,8 +27,8 @@ def past_of(drive: dict[str, Any]) -> tuple[int, int, int]:
 def options_of(drive: dict[str, Any], written: int | None = None) -> dict[str, Any]:
     """The options of ``run`` that replay a recording of this drive, with its policies.
 
-    What is measured is the whole recording, or without the drive's past, if that and the pages
-    ``written`` since the drive was made are known.
+    The measurement covers the whole recording, or all but the drive's past, if the past is known
+    and ``written``, the pages written since the drive was made, is given.
     """
     before, _, _ = past_of(drive)
     if before and written is not None:
@@ -52,10 +52,11 @@ def options_of(drive: dict[str, Any], written: int | None = None) -> dict[str, A
 
 
 def question_of(trace: Path, drive: dict[str, Any], device: str = "tlc") -> tuple[str, str]:
-    """The command that asks whether suspension would answer a recording's host sooner.
+    """The command that tells if suspension would speed up answers to the host of a recording.
 
-    Its drive has the flash of a preset, scaled to the recorded drive; the second text says how.
-    Preemption is compared on the same requests, which wait for answers as they did.
+    Its drive has the flash of a preset, scaled to the recorded drive; the second text says how. The
+    kinds of preemption are compared on the same requests, which wait for answers as in the
+    recording.
     """
     from flashgc.presets import scaled
 
@@ -74,7 +75,7 @@ def question_of(trace: Path, drive: dict[str, Any], device: str = "tlc") -> tupl
         ("arrivals", "dependent"),
         ("victim", drive["policies"]["victim"]),
         ("placement", drive["policies"]["placement"]),
-        # Pacing needs preemption, so the three could not be compared.
+        # Pacing needs preemption, so it would prevent the comparison.
         ("write-pacing", "no"),
         *(("preemption", word) for word in ("none", "pgc", "suspend")),
     ]
@@ -87,13 +88,13 @@ def question_of(trace: Path, drive: dict[str, Any], device: str = "tlc") -> tupl
 def command_of(trace: Path, drive: dict[str, Any], written: int) -> str:
     """Return the command that replays a recording of this drive with its own policy.
 
-    ``written`` are the pages that the host has written since the drive was made.
+    ``written`` is the number of pages that the host has written since the drive was made.
     """
     options = options_of(drive, written)
     flags = " ".join(
         f"--{key.replace('_', '-')} {shlex.quote(str(value))}"
         for key, value in options.items()
-        # Those that are as they are by default.
+        # Default values are omitted.
         if (key, value) not in USUAL
     )
     return f"flashgc run --workload {shlex.quote(str(trace))} {flags}"

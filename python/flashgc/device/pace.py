@@ -1,4 +1,4 @@
-"""The pace of long work: it says how far it is, and hears that somebody wants its end."""
+"""The progress of long work: it is shown, and a request to stop ends the work."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from flashgc.progress import Show
 
 
 class Pace:
-    """The progress of work, and the wish that it stop."""
+    """Shows the progress of work, and knows if somebody wants it to stop."""
 
     def __init__(self, show: Show, control: Control) -> None:
         self._show, self.control = show, control
         self._what, self._unit, self._total, self._done = "", "", 1, 0
 
     def begin(self, what: str, unit: str, total: int) -> None:
-        """Begins work of ``total`` parts."""
+        """Begin work of ``total`` parts."""
         self._what, self._unit, self._total, self._done = what, unit, max(total, 1), 0
         self.look()
 
     def step(self, done: int = 1) -> None:
-        """Notes that a part is done."""
+        """Note that ``done`` more parts are done."""
         self._done += done
         self.look()
 
     def at(self, done: int) -> None:
-        """Notes how many parts are done."""
+        """Note that ``done`` parts are done in all."""
         self._done = done
         self.look()
 
     def look(self) -> None:
-        """Shows how far it is."""
+        """Show the progress."""
         self._show(self._done / self._total, self._what, self._done, self._unit)
 
     @property
     def is_over(self) -> bool:
-        """True if somebody wants the end."""
+        """True if somebody wants the work to stop."""
         return self.control.cancelled
 
     def wait(self, seconds: float) -> bool:
-        """Waits, one second a part; whether nobody wanted the end."""
+        """Wait, with a part of the work per second; return false if somebody wants it to stop."""
         until = time.monotonic() + seconds
         shown = 0.0
         while (left := until - time.monotonic()) > 0 and not self.is_over:
@@ -58,7 +58,7 @@ class Pace:
 
 @contextlib.contextmanager
 def terminating() -> Iterator[None]:
-    """The signal to terminate ends work as Ctrl-C does: by ``KeyboardInterrupt``."""
+    """Let SIGTERM end work as Ctrl-C does, by ``KeyboardInterrupt``."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt

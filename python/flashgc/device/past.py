@@ -1,4 +1,4 @@
-"""The past of a drive that is made: data that nobody needs, and what overwrote them."""
+"""The past of a new drive: data of no value, and writes that overwrote them."""
 
 from __future__ import annotations
 
@@ -20,34 +20,35 @@ from flashgc.device.making import Plan
 from flashgc.terminal.progress import Bar
 from flashgc.units import format_size, parse_share
 
-#: The share of a drive that gets data if nobody says otherwise: all of it, as SNIA's tests do.
+#: The default share of a drive that gets data: all of it, as in SNIA's tests.
 WHOLE = 1.0
 
 
-#: The end of the name of a drive that is not whole yet.
+#: The extension of a drive's file that is not complete yet.
 PART = ".part"
 
 
 @dataclass(frozen=True)
 class Past:
-    """The history of a drive when it is made.
+    """The history that a new drive gets.
 
-    ``fill`` is the share of its pages that get data. They are zeros and take no room in the file.
-    ``workload`` overwrites them ``times`` times, or until write amplification has settled.
+    ``fill`` is the share of its pages that get data. The data are zeros and take no space in the
+    file. ``workload`` overwrites them ``times`` times, or until write amplification is steady.
     """
 
     fill: float = WHOLE
     workload: str = "uniform"
-    #: ``None`` until the drive has settled.
+    #: The number of overwrites; ``None`` means until write amplification is steady.
     times: float | None = 0.0
-    #: A recording that the drive executes instead.
+    #: A recording that the drive executes instead of ``workload``.
     trace: Path | None = None
 
     def give(self, file: Path, *, seed: int = 1, record: Path | None = None) -> dict[str, Any]:
-        """Gives the empty drive in ``file`` this past; what it did.
+        """Give the empty drive in ``file`` this past; return what was done.
 
-        ``record`` is a trace of it. A bar shows itself if it takes long. Raises
-        :class:`flashgc.ConfigError` or :class:`flashgc.DriveError` where the drive cannot have it.
+        ``record`` is the file for a trace of the past. If it takes long, a progress bar is shown.
+        Raises :class:`flashgc.ConfigError` or :class:`flashgc.DriveError` if the drive cannot have
+        this past.
         """
         if self.trace is not None:
             _core.device_repeat(file, self.trace, None)
@@ -64,7 +65,7 @@ class Past:
 
 
 def given(file: Path, behind: Past, *, record: Path | None = None) -> dict[str, Any]:
-    """Gives the drive in ``file`` a past; a drive that cannot have it is removed."""
+    """Give the drive in ``file`` a past; if that fails, remove the drive."""
     try:
         with writers.changing(file):
             return behind.give(file, record=record)
@@ -74,10 +75,12 @@ def given(file: Path, behind: Past, *, record: Path | None = None) -> dict[str, 
 
 
 def make(plan: Plan, behind: Past, file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Makes a drive with a past in ``file``, whole or not at all; what it is, and its past.
+    """Make a drive with a past in ``file``, complete or not at all; return its configuration and
+    past.
 
-    Until it is whole it has a name of its own beside ``file``. One that a killed process has left
-    there is removed. Raises :class:`OSError` where there is a file, and as :meth:`Past.give` does.
+    Until the drive is complete, it has a temporary name beside ``file``. Incomplete drives that
+    killed processes have left there are removed. Raises :class:`OSError` if ``file`` exists, and
+    the errors of :meth:`Past.give`.
     """
     if os.path.lexists(file):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(file))
@@ -97,7 +100,7 @@ def _beginning(file: Path) -> str:
 
 
 def _sweep(file: Path) -> None:
-    """Removes drives that were to be ``file``, and that no process works on."""
+    """Remove incomplete drives for ``file`` on which no process works."""
     import fcntl
 
     for part in file.parent.glob(f"{glob.escape(_beginning(file))}*{PART}"):
@@ -107,7 +110,7 @@ def _sweep(file: Path) -> None:
 
 
 def in_words(done: dict[str, Any]) -> str:
-    """The effects of a past, in words."""
+    """A description of what a past did."""
     if "trace" in done:
         return f"the requests of {done['trace']}"
     page = 4096
@@ -123,7 +126,7 @@ def in_words(done: dict[str, Any]) -> str:
 
 
 def past(fill: str | None, aged: str | None) -> Past | None:
-    """The past that ``--fill`` and ``--aged`` ask for; ``None`` without either.
+    """The past that ``--fill`` and ``--aged`` describe; ``None`` if neither is given.
 
     >>> past("72%", None)
     Past(fill=0.72, workload='uniform', times=0.0, trace=None)

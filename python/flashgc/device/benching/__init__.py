@@ -1,8 +1,8 @@
-"""A command in many settings on drives of its own: what one unit of its work costs the flash.
+"""A command that runs with many settings, each on a fresh drive: the flash cost per unit of work.
 
-:mod:`.file` reads the settings, :mod:`.cells` makes the cells and their order, :mod:`.running` runs
-them, and :mod:`.counting` has what they counted. A bench goes on from its folder (:mod:`.folder`).
-:mod:`.outcome` has figures with intervals, :mod:`.budget` budgets and baselines.
+:mod:`.file` reads the settings and the counts of units. :mod:`.cells` makes the cells, their order,
+and the folder from which a stopped bench goes on. :mod:`.running` runs the cells. :mod:`.outcome`
+has figures with intervals, and :mod:`.budget` has budgets and baselines.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Budgets of a bench: limits of figures, and comparison with an earlier bench."""
+"""Budgets of a bench: limits of figures, and a comparison with an earlier bench."""
 
 from __future__ import annotations
 
@@ -23,30 +23,29 @@ from flashgc.device.benching.texts import shown
 from flashgc.results.intervals import mean, welch
 from flashgc.units import parse_size
 
-#: The figures that a baseline decides if nobody says which: those that the machine's speed leaves
-#: alone.
+#: The figures that a baseline judges by default: those that do not depend on the machine's speed.
 JUDGED = ("flash_bytes_per_unit", "host_bytes_per_unit", "write_amplification")
 
-#: The change to the worse that a baseline allows.
+#: The relative change to the worse that a baseline allows.
 TOLERANCE = 0.02
 
 _WANTED = re.compile(
     r"\s*(?:(?P<cell>[^<>]+):\s)?\s*(?P<name>\w+)\s*(?P<how><=|>=|<|>)\s*(?P<limit>\S.*?)\s*"
 )
 
-#: Microseconds of the units of time.
+#: Microseconds in each unit of time.
 _TIMES = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A limit of a figure, for all cells or those with some settings."""
+    """A limit of a figure, for all cells or for those with certain settings."""
 
     text: str
     figure: str
     how: str
     limit: float
-    #: Settings of the cells that it is for, as texts.
+    #: The settings that a cell must have for the limit to apply, as texts; empty for every cell.
     cells: Mapping[str, str]
 
     def holds(self, value: float) -> bool:
@@ -57,7 +56,7 @@ class Wanted:
         return (value < self.limit) == below
 
     def is_for(self, cell: CellOutcome) -> bool:
-        """True if the cell has the settings."""
+        """True if the cell has the settings that the limit is for."""
         varied = {name: shown(value) for name, value in cell.cell.varied.items()}
         return self.cells.items() <= varied.items()
 
@@ -103,16 +102,16 @@ def _limit(text: str, figure: Figure, where: str) -> float:
 
 @dataclass(frozen=True)
 class Missed:
-    """A budget that was missed."""
+    """A figure that is outside its limit, or worse than in the baseline."""
 
     cell: str
     figure: str
-    #: The sentence on it.
+    #: A sentence for people that says so.
     claim: str
 
 
 def check(done: Outcome, limits: Sequence[Wanted], baseline: Baseline | None) -> None:
-    """Check, before anything runs, that limits and baseline are for cells that are there.
+    """Check, before anything runs, that every limit and the baseline apply to some cell.
 
     Raises :class:`flashgc.ConfigError`.
     """
@@ -125,7 +124,8 @@ def check(done: Outcome, limits: Sequence[Wanted], baseline: Baseline | None) ->
 
 
 def missed(done: Outcome, limits: Sequence[Wanted]) -> Iterator[Missed]:
-    """The limits that means are beyond; an unknown figure keeps one that its bounds keep."""
+    """The limits that are not kept. If a mean is unknown, both its bounds must be within the limit.
+    """
     for limit in limits:
         for cell in (cell for cell in done.cells if limit.is_for(cell)):
             mean, bounds = cell.mean(limit.figure), cell.bounds(limit.figure)
@@ -153,7 +153,7 @@ class Baseline:
     def read(cls, path: Path) -> Baseline:
         """Read the document of an earlier bench.
 
-        Raises :class:`flashgc.ConfigError` where it is none.
+        Raises :class:`flashgc.ConfigError` if the file is no such document.
         """
         hint = "flashgc device bench FILE.toml --json >baseline.json"
         try:
@@ -174,7 +174,8 @@ class Baseline:
         return cls(path, cells)
 
     def of(self, cell: CellOutcome) -> Mapping[str, Sequence[float]] | None:
-        """The values of the cell with the same settings."""
+        """The values of each figure in the cell with the same settings; ``None`` if there is none.
+        """
         settings = dict(cell.cell.varied)
         return next((figures for key, figures in self.cells if dict(key) == settings), None)
 
@@ -184,7 +185,7 @@ class Compared:
     """A comparison with an earlier bench."""
 
     worse: list[Missed]
-    #: Comparisons that were made, and those that could not be, with the reasons.
+    #: Number of comparisons made. ``unknown`` has one sentence for each that could not be made.
     made: int
     unknown: list[str]
 
@@ -195,10 +196,10 @@ def against(
     figures: Sequence[str] = JUDGED,
     tolerance: float = TOLERANCE,
 ) -> Compared:
-    """Compare each cell with the one of an earlier bench that has the same settings.
+    """Compare each cell with the cell of an earlier bench that has the same settings.
 
-    A figure is worse if the 95% interval of its change lies beyond ``tolerance`` as a whole. The
-    interval is Welch's: repeats of two sessions are no pairs.
+    A figure is worse if the whole 95% interval of its change lies beyond ``tolerance``. The
+    interval is Welch's, because repeats of two sessions do not form pairs.
     """
     worse, unknown, count = [], [], 0
     for cell in done.cells:

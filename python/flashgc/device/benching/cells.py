@@ -18,7 +18,7 @@ from flashgc.device import trust
 from flashgc.device.benching.file import STREAMS, Bench, Value, patterns_of
 from flashgc.device.benching.texts import contents, shown, words_of
 
-#: Version of a run's document: one of another version is run anew.
+#: Format version of a run's document. A run whose document has another version runs again.
 FORMAT = 2
 
 
@@ -43,7 +43,7 @@ class Folder:
         return self.path / "images" / f"{key}.flash"
 
     def log(self, run: Run) -> Path:
-        """The file for the output of a run; that for errors lies beside it."""
+        """The file for the standard output of a run; the file for its errors is beside it."""
         return self.path / "runs" / f"{run.name}.out"
 
     def document(self, run: Run) -> Path:
@@ -55,9 +55,9 @@ class Folder:
         _files.write(str(self.document(run)), dumps({"format": FORMAT, **document}) + "\n")
 
     def kept(self, run: Run) -> dict[str, Any] | None:
-        """The figures of a run that is finished; ``None`` of another.
+        """The figures of a run that is finished, or ``None``.
 
-        A document that is damaged, or of another version, is as good as none.
+        A document that is damaged, or has another version, counts as missing.
         """
         try:
             document: dict[str, Any] = json.loads(self.document(run).read_text(encoding="utf-8"))
@@ -78,7 +78,7 @@ class Folder:
         return {name: document for name, document in documents if document is not None}
 
 
-#: Characters of a key.
+#: Length of a key, in characters.
 KEY = 16
 
 
@@ -88,7 +88,7 @@ class Cell:
 
     #: Its number, from 0, in the order of the file.
     number: int
-    #: All settings, and those that differ between cells.
+    #: The settings of the cell by section; ``varied`` has those that differ between cells.
     axes: Mapping[str, Value]
     drive: Mapping[str, Value]
     run: Mapping[str, Value]
@@ -96,7 +96,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """The settings that make it differ, in a line."""
+        """The settings in which the cell differs from others, in one line."""
         return (
             " ".join(f"{name}={shown(value)}" for name, value in self.varied.items())
             or "the command"
@@ -104,7 +104,7 @@ class Cell:
 
     @property
     def image(self) -> str:
-        """The key of the drive that its runs are given."""
+        """The key of the drive on which the cell runs."""
         return digest({**self.drive, "version": version()})
 
 
@@ -116,12 +116,12 @@ class Run:
     repeat: int
     words: tuple[str, ...]
     setup: tuple[str, ...] | None
-    #: The digest of all that it depends on: another one is another run.
+    #: The digest of everything that the run depends on.
     key: str
 
     @property
     def name(self) -> str:
-        """The name of its files."""
+        """The name of the run's files, without extension."""
         return f"{self.key}-{self.repeat}"
 
 
@@ -150,9 +150,9 @@ def cells_of(bench: Bench) -> list[Cell]:
 
 
 def reference(bench: Bench, cells: Sequence[Cell]) -> int:
-    """The place among ``cells`` of the one that others are compared with.
+    """The index in ``cells`` of the cell with which others are compared.
 
-    Raises :class:`flashgc.ConfigError` where the words for it mean none, or several.
+    Raises :class:`flashgc.ConfigError` if the setting names no cell, or several.
     """
     text = bench.against
     if text is None:
@@ -189,12 +189,11 @@ def settings_of(text: str, where: str) -> dict[str, str]:
 
 
 def order(bench: Bench) -> list[Run]:
-    """The runs of ``bench`` in their order.
+    """The runs of ``bench`` in the order in which they execute.
 
-    All cells have their first repeat before any has its second, so that what changes on the machine
-    meanwhile meets all alike. Their order is shuffled by the seed, and moved on from round to round
-    by an equal share of the cells: no cell is always the first, or always behind the same one by as
-    many places.
+    All cells have their first repeat before any has its second, so that a change of the machine
+    affects all cells alike. The order of the cells is shuffled by the seed. Each round begins
+    further along that order, by an equal share of the cells, so that no cell is always the first.
     """
     cells, files = cells_of(bench), contents(bench)
     shuffled = random.Random(bench.seed).sample(cells, len(cells))

@@ -1,4 +1,4 @@
-"""The findings of a bench: what holds of its cells, and of how many runs."""
+"""The findings of a bench: sentences about its cells, with the number of runs behind each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flashgc.device.benching.outcome import COMPARED, Outcome
 from flashgc.results.findings import Finding, Rules
 from flashgc.results.intervals import mean
 
-#: The share of written bytes below which nothing is said of those that stayed in the page cache.
+#: The least share of written bytes left in the page cache about which there is a finding.
 STAYED = 0.01
 
 RULES = Rules("bench")
@@ -76,7 +76,8 @@ def _all(done: Outcome) -> Iterator[Finding]:
 
 
 def _stayed(done: Outcome) -> Iterator[Finding]:
-    """The cells whose written bytes did not all reach the drive, and how many did not at least."""
+    """The finding on cells whose written bytes did not all reach the drive, with the missing share.
+    """
     shares: dict[str, float] = {}
     for cell in done.cells:
         values = [

@@ -1,4 +1,4 @@
-"""The file of a bench: its keys, and what is wrong with one."""
+"""The file of a bench: reads it, checks its keys, and reports errors."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from flashgc.device.making import OPTIONS
 from flashgc.experiment_file import load
 from flashgc.options import PATHS
 
-#: Characters of an output that a message quotes.
+#: The most characters of an output that a message quotes.
 QUOTED = 200
 
 
 @dataclass(frozen=True)
 class Count:
-    r"""The place of the number of units in an output: the first group of a pattern, or a path.
+    r"""The place of the number of units in an output: first group of a pattern, or a JSON path.
 
     >>> Count(pattern="committed ([0-9]+)").of("x\ncommitted 12\n")
     12.0
@@ -45,9 +45,10 @@ class Count:
                 raise ValueError("brackets around the number: 'committed ([0-9]+)'")
 
     def of(self, output: str, errors: str = "") -> float:
-        """The number of units; of several matches the last one. JSON is on standard output alone.
+        """The number of units, from the last match of a pattern. JSON is read from standard output
+        only.
 
-        Raises :class:`flashgc.DriveError` where there is none, or where it is not above zero.
+        Raises :class:`flashgc.DriveError` if there is no number, or it is not above zero.
         """
         figures = self._found(output, errors)
         try:
@@ -88,7 +89,7 @@ class Count:
 
 
 def counted(count: Count, log: Path) -> float:
-    """The units in the output that was written into ``log`` and beside it."""
+    """The number of units in the output in file ``log``, or in the errors in the file beside it."""
     errors = log.with_suffix(".err")
     return count.of(
         log.read_text(errors="replace"),
@@ -104,12 +105,12 @@ def _quoted(output: str) -> str:
 #: A value of an axis.
 Value: TypeAlias = bool | int | float | str
 
-#: Repeats if the file does not say: the fewest whose interval is not many times the spread.
+#: Default number of repeats. With fewer, the interval is many times the spread.
 REPEATS = 3
-#: Most repeats.
+#: The most repeats.
 MOST = 1000
 
-#: The keys of the sections with fixed keys, each with the words for its values.
+#: The keys of the section ``[bench]``, each with a description of its values.
 BENCH = {
     "command": "a text or a list of words",
     "unit": "a text",
@@ -128,10 +129,11 @@ RUN = {
     "streams_by_file": "patterns of files with their streams",
 }
 
-#: The setting that gives files streams.
+#: The setting that assigns streams to files.
 STREAMS = "streams_by_file"
 
-#: The options that make a drive, by their names in the file; ``fill`` and ``aged`` are its past.
+#: The options of a new drive, by their names in the file. ``PAST`` are those that age it, ``fill``
+#: and ``aged``.
 DRIVE = {PATHS[path].flag.replace("-", "_"): path for path in OPTIONS}
 PAST = ("fill", "aged")
 OWN = ("durability", "journal")
@@ -142,20 +144,20 @@ class Bench:
     """A file that was read and checked."""
 
     path: Path
-    #: A text for ``sh -c``, or words.
+    #: A text for ``sh -c``, or a list of words.
     command: str | tuple[str, ...]
     setup: str | tuple[str, ...] | None
     unit: str
     count: Count
     repeats: int
     seed: int
-    #: The values of each setting by its name, for one cell after the other; one value is no axis.
+    #: The values of each setting by its name. A setting with one value is the same in every cell.
     axes: Mapping[str, tuple[Value, ...]]
     drive: Mapping[str, tuple[Value, ...]]
     run: Mapping[str, tuple[Value, ...]]
     #: The cell with which others are compared: its number or its settings. ``None`` is the first.
     against: str | None = None
-    #: The place of each key in the file.
+    #: Where each key stands in the file, for messages.
     places: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -173,7 +175,7 @@ class Bench:
 def read(path: Path) -> Bench:
     """Read the file at ``path``.
 
-    Raises :class:`flashgc.ConfigError`, which names the place, what is wrong and what would do.
+    Raises :class:`flashgc.ConfigError`, which says where the file is wrong, why, and how to fix it.
     """
     if not path.is_file():
         raise ConfigError(f"{path}: no such file; hint: docs/bench.md has one to begin with")
@@ -219,7 +221,7 @@ class _Reader:
         return bench
 
     def refuse(self, key: str, value: object, expected: str, hint: str) -> NoReturn:
-        """Raise what is wrong with the value of ``key``."""
+        """Raise an error about the value of ``key``."""
         name = key.rpartition(".")[2]
         place = self.places.get(key, str(self.path))
         raise ConfigError(f"{place}: {name}: found {value!r}, expected {expected}; hint: {hint}")
@@ -289,7 +291,7 @@ class _Reader:
         return tuple(several)
 
     def _check_streams(self, bench: Bench) -> None:
-        """Check the patterns of files; an empty text is for no streams."""
+        """Check the patterns of files; an empty text means no streams."""
         for text in bench.run.get(STREAMS, ()):
             try:
                 patterns_of(text)
@@ -298,7 +300,7 @@ class _Reader:
                 self.refuse(f"run.{STREAMS}", text, expected, "'pg_wal/*=1,base/*=2'")
 
     def _check_names(self, bench: Bench) -> None:
-        """Check that texts name settings that are there, and that every axis is used."""
+        """Check that texts name only settings that exist, and that every axis is used."""
         known = known_names(bench)
         used: set[str] = set()
         for key, text in (("command", bench.command), ("setup", bench.setup)):

@@ -13,10 +13,10 @@ from flashgc.results import Finding
 from flashgc.results.intervals import half_width, mean
 from flashgc.units import format_count, format_size, format_time
 
-#: The word where an interval holds 0.
+#: The word for a change whose interval holds 0.
 NOISE = "inside the noise"
 
-#: Units of each kind: factor and name, the largest first.
+#: The units for each kind of figure: factor and name, the largest first.
 _UNITS = {
     "bytes": ((2**30, " GiB"), (2**20, " MiB"), (2**10, " KiB"), (1, " B")),
     "time": ((1e6, " s"), (1e3, " ms"), (1, " us")),
@@ -78,7 +78,7 @@ def in_words(figure: str, mean: Mean | None) -> str:
 
 
 def cell_in_words(figure: str, cell: CellOutcome) -> str:
-    """The mean of a figure in a cell; those of its least and its most where it is unknown."""
+    """The mean of a figure in a cell; if it is unknown, the means of its lower and upper bound."""
     mean, bounds = cell.mean(figure), cell.bounds(figure)
     if mean is not None or bounds is None:
         return in_words(figure, mean)
@@ -86,7 +86,7 @@ def cell_in_words(figure: str, cell: CellOutcome) -> str:
 
 
 def _digits(number: float, half: float | None) -> int:
-    """Digits after the point: two of the interval, and no more than four of the number."""
+    """The number of decimals: two digits of the interval, and at most four digits of the number."""
     rough = half if half else number / 20
     wanted = next((at for at in range(4) if rough * 10**at >= 9.5), 3)
     most = next((at for at in range(3, 0, -1) if number * 10**at < 9999.5), 0)
@@ -114,7 +114,7 @@ def change_in_words(mean: Mean | None) -> str:
 
 
 def noise_in_words(mean: Mean | None) -> str:
-    """The word on a change: empty where its interval leaves no doubt that there is one."""
+    """A note on a change: empty if its interval does not hold 0."""
     if mean is None:
         return ""
     if mean.holds_zero is None:
@@ -122,7 +122,7 @@ def noise_in_words(mean: Mean | None) -> str:
     return NOISE if mean.holds_zero else ""
 
 
-#: Version of the document.
+#: Format version of the document.
 FORMAT = 1
 
 
@@ -135,11 +135,11 @@ class Figure:
     label: str
     #: ``bytes``, ``time`` (microseconds) or ``number``.
     kind: str
-    #: Returns its value from a run's document; ``None`` where it is unknown.
+    #: Returns the figure's value from a run's document; ``None`` if it is unknown.
     of: Callable[[Mapping[str, Any]], float | None]
     #: True if more is better.
     more_is_better: bool = False
-    #: True if the machine's speed decides it, and not only what the command wrote.
+    #: True if the value depends on the machine's speed, and not only on what the command wrote.
     of_machine: bool = False
 
 
@@ -190,16 +190,16 @@ _ALL = (
 #: All figures, by their names.
 FIGURES = {figure.name: figure for figure in _ALL}
 
-#: The least and the most of a figure that is unknown in some runs and has bounds in all.
+#: The names of the lower and the upper bound of a figure that may be unknown in some runs.
 BOUNDS = {"written_bytes_per_unit": ("written_least_per_unit", "written_most_per_unit")}
 
-#: The figure whose differences stand in the table.
+#: The figure whose change from the reference cell is in the table.
 COMPARED = "flash_bytes_per_unit"
 
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean over repeats with half its 95% interval, which one repeat has none of."""
+    """A mean over repeats with half the width of its 95% interval; ``None`` with one repeat."""
 
     mean: float
     half: float | None
@@ -220,48 +220,48 @@ class CellOutcome:
     """The finished runs of a cell."""
 
     cell: Cell
-    #: Their documents, by the number of the repeat.
+    #: The documents of the runs, by the number of the repeat.
     runs: Mapping[int, Mapping[str, Any]]
 
     def values(self, figure: str) -> dict[int, float]:
-        """A figure by repeat, where it is known."""
+        """The values of a figure by repeat, without repeats where it is unknown."""
         values = {at: FIGURES[figure].of(run) for at, run in self.runs.items()}
         return {at: value for at, value in values.items() if value is not None}
 
     def mean(self, figure: str) -> Mean | None:
-        """The mean of a figure; ``None`` where it is unknown in some run, or no run is finished."""
+        """The mean of a figure; ``None`` if it is unknown in some run, or no run is finished."""
         values = self.values(figure)
         if not values or len(values) < len(self.runs):
             return None
         return Mean.of(list(values.values()))
 
     def bounds(self, figure: str) -> tuple[Mean, Mean] | None:
-        """The means of the least and the most of a figure; ``None`` where it has no bounds."""
+        """The means of the lower and the upper bound of a figure; ``None`` if they are unknown."""
         least, most = (self.mean(name) for name in BOUNDS.get(figure, (figure, figure)))
         return None if least is None or most is None else (least, most)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A bench, as far as its runs are finished."""
+    """A bench with those of its runs that are finished."""
 
     bench: Bench
     cells: list[CellOutcome]
     #: The runs that are still to do.
     missing: int
     findings: list[Finding]
-    #: The place of the cell with which others are compared.
+    #: The index of the cell with which others are compared.
     reference: int = 0
 
     @property
     def against(self) -> str:
-        """The words for the cell with which others are compared."""
+        """A phrase for the cell with which others are compared."""
         return "the first" if self.reference == 0 else f"number {self.reference + 1}"
 
     def change(self, cell: CellOutcome, figure: str = COMPARED) -> Mean | None:
         """The change of a figure from the reference to another cell, as a share, by repeat.
 
-        ``None`` for the reference, or where they have no finished repeat in common.
+        ``None`` for the reference, or if the two cells have no finished repeat in common.
         """
         first = self.cells[self.reference]
         return None if cell is first else change(first, cell, figure)
@@ -301,7 +301,8 @@ class Outcome:
 def change(first: CellOutcome, second: CellOutcome, figure: str) -> Mean | None:
     """The mean of the relative changes from ``first`` to ``second``, repeat by repeat.
 
-    Two runs of one repeat ran in the same round. The interval is that of these changes.
+    Two runs with the same repeat number ran in the same round, and form a pair. The interval is
+    that of the pairs' changes.
     """
     before, after = first.values(figure), second.values(figure)
     shared = [at for at in sorted(before) if at in after and before[at]]

@@ -30,7 +30,7 @@ COLUMNS = (
 
 
 def page(done: Outcome, missed: Sequence[Missed] = ()) -> str:
-    """The page, which needs nothing but itself."""
+    """The page as HTML that loads no other file."""
     title = for_html(f"{done.bench.path.name}: {label('flash_bytes_per_unit', done.bench.unit)}")
     return (
         '<!doctype html>\n<html lang="en"><meta charset="utf-8">'

@@ -1,4 +1,4 @@
-"""The picture of a bench: each cell's repeats, mean and interval, a panel for each figure."""
+"""The picture of a bench: each cell's repeats, mean and interval, in one panel per figure."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from flashgc.device.benching.outcome import FIGURES, CellOutcome, Outcome, label, value_in_words
 from flashgc.foreign import for_html
 
-#: The figures that have a panel.
+#: The figures that get a panel.
 PANELS = ("flash_bytes_per_unit", "units_per_second", "write_p99")
 
-#: Sizes in the picture's own units: its width, the gap between panels, a row, room above and below.
+#: Lengths in the picture's own units: width, gap between panels, height of a row, margin above and
+#: below.
 WIDTH, GAP, ROW, TOP, BOTTOM = 860, 26, 22, 30, 24
 
-#: The width of a character of a label, and the most room for labels.
+#: The width of a character of a label, and the greatest width of all labels.
 CHARACTER, LABELS = 7.2, 340
 
 _STYLE = """
@@ -50,7 +51,7 @@ def _middle(row: int) -> float:
 
 
 def _bands(cells: Sequence[CellOutcome]) -> Iterator[str]:
-    """A band behind every second value of the first axis."""
+    """Shaded bands behind the rows of every second value of the first axis."""
     values = [next(iter(cell.cell.varied.values()), "") for cell in cells]
     is_banded = False
     for row, value in enumerate(values):
@@ -72,10 +73,11 @@ def _labels(names: Sequence[str], left: float) -> Iterator[str]:
 def _panel(
     done: Outcome, cells: Sequence[CellOutcome], figure: str, start: float, width: float
 ) -> Iterator[str]:
-    """A panel: dots for repeats, a line for the interval, a mark for the mean. It begins at 0."""
+    """A panel with an axis from 0: dots for repeats, a line for the interval, a mark for the mean.
+    """
     ends = [max(cell.values(figure).values(), default=0.0) for cell in cells]
     ends += [mean.mean + (mean.half or 0) for cell in cells if (mean := cell.mean(figure))]
-    # An interval of few repeats may be many times the values; it is cut off then.
+    # An interval of few repeats may be many times the values; the panel then cuts it off.
     top = min(max(ends), 2 * max(ends[: len(cells)])) * 1.04 or 1.0
 
     def x(value: float) -> float:

@@ -14,12 +14,12 @@ from flashgc.terminal.progress import Bar
 from flashgc.terminal.render import is_screen
 from flashgc.units import format_duration
 
-#: Seconds between two looks of the bar: it shows itself in the middle of a run, too.
+#: Seconds between two updates of the bar, which also moves during a run.
 LOOK = 0.5
 
 
 class Countdown:
-    """Tells how far the runs are, and how long the rest will take."""
+    """Shows how many runs are done, and how long the rest will take."""
 
     def __init__(self, runs: int, unit: str, *, quiet: bool) -> None:
         self._runs, self._unit, self._quiet = runs, unit, quiet
@@ -52,12 +52,12 @@ class Countdown:
             self._bar.show(self._share, self._what, 0)
 
     def begins(self, at: int, run: Run) -> None:
-        """Tells which run begins, the one at ``at`` of those to do."""
+        """Show which run begins; ``at`` is its number, from 0."""
         self._share = at / self._runs
         self._what = f"run {at + 1} of {self._runs}: {run.cell.name}"
 
     def ended(self, at: int, run: Run, document: Mapping[str, Any], seconds: float) -> None:
-        """Tells what a run found, and how long the rest will take."""
+        """Show the result of a run, and how long the rest will take."""
         self._seconds += seconds
         done = at + 1
         self._share = done / self._runs

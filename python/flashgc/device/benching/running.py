@@ -1,4 +1,4 @@
-"""The runs of a bench, one after the other, each on a drive of its own."""
+"""The runs of a bench, one after the other, each on a fresh drive."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from flashgc.device.scratch import MARKS, PIPE
 #: Signals that stop a bench: Ctrl-C, the signal to terminate, the end of the terminal.
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-#: Exit codes of a command that was stopped on its way.
+#: Exit codes of a command that one of these signals ended.
 STOPPED = tuple(128 + number for number in STOPS)
 
 
 class StoppedError(Exception):
-    """Ctrl-C, or the signal to terminate: the run that was under way is lost."""
+    """Ctrl-C, or a signal to terminate, came; the current run is lost."""
 
 
 @dataclass(frozen=True)
 class Prepared(Command):
-    """A command with a setup, which runs in the same folder before anything is measured."""
+    """A command with a setup, which runs in the same folder before the measurement."""
 
     setup: tuple[str, ...] | None = None
 
@@ -47,8 +47,9 @@ class Prepared(Command):
             return
         assert self.output is not None
         log = self.output.with_suffix(".setup.out")
-        # What it leaves running has the name of the pipe, by which all that a killed bench has left
-        # is found. There is no pipe yet, and so no phase.
+        # Processes that the setup leaves running have the pipe's name in their environment. By that
+        # name all processes of a killed bench are found. The pipe does not exist yet, so the setup
+        # has no phases.
         pipe = folder.parent.parent / MARKS
         child = Command(self.setup, user=self.user, output=log).start(folder, {PIPE: str(pipe)})
         try:
@@ -68,13 +69,13 @@ class Runner:
 
     bench: Bench
     folder: Folder
-    #: True once Ctrl-C or the signal to terminate came, whoever took it; see :func:`stops`.
+    #: True once a signal to stop came, even if the command took it; see :func:`stops`.
     came: Callable[[], bool] = lambda: False
-    #: The past of each drive that has one, by its key.
+    #: What the past of each drive did, by the key of the drive.
     _pasts: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def check(self, runs: Sequence[Run]) -> None:
-        """Check the drive, the file system and the program of each run, before the first one.
+        """Check the drive, the file system and the program of each run before the first run.
 
         Raises :class:`flashgc.ConfigError` or :class:`flashgc.DriveError`.
         """
@@ -94,7 +95,7 @@ class Runner:
 
     @contextlib.contextmanager
     def _named(self, section: str) -> Iterator[None]:
-        """Names the file and the section where an option would be named."""
+        """In errors, name the file and the section instead of an option."""
         try:
             yield
         except ConfigError as error:
@@ -102,9 +103,10 @@ class Runner:
             raise ConfigError(f"{self.bench.path}: [{section}] {text}") from None
 
     def run(self, run: Run) -> dict[str, Any]:
-        """Runs a command once; its figures.
+        """Run a command once and return its figures.
 
-        Raises :class:`flashgc.DriveError` where it fails, and :class:`StoppedError`.
+        Raises :class:`flashgc.DriveError` if the command fails, and :class:`StoppedError` if it is
+        stopped.
         """
         log = self.folder.log(run)
         for file in log.parent.glob(f"{run.name}.*"):
@@ -151,7 +153,7 @@ class Runner:
         )
 
     def _source(self, cell: Cell) -> Source:
-        """The drive of a cell: a copy of the one with its past, which is made once."""
+        """The drive of a cell. A drive with a past is made once; each run gets a copy."""
         plan, behind = plan_of(self.bench, cell), past_of(cell)
         if behind is None:
             return Source(plan=plan)
@@ -163,7 +165,7 @@ class Runner:
         return Source(file=file)
 
     def _make(self, plan: making.Plan, behind: Past, file: Path, beside: Path) -> None:
-        """Makes a drive with its past: whole, or not at all."""
+        """Make a drive with its past, and keep it only if it is complete."""
         for left in (file, beside):
             left.unlink(missing_ok=True)
         _, done = make(plan, behind, file)
@@ -176,7 +178,7 @@ def filesystem_of(cell: Cell) -> str:
 
 
 def plan_of(bench: Bench, cell: Cell) -> making.Plan:
-    """The drive of a cell."""
+    """The plan of a cell's drive."""
     values: dict[str, dict[str, Any]] = {}
     places: dict[str, str] = {}
     for name, value in cell.drive.items():
@@ -192,7 +194,7 @@ def plan_of(bench: Bench, cell: Cell) -> making.Plan:
 
 
 def past_of(cell: Cell) -> Past | None:
-    """The past of a cell's drive."""
+    """The past of a cell's drive; ``None`` for a new drive."""
     fill, aged = (
         None if name not in cell.drive else shown(cell.drive[name]) for name in ("fill", "aged")
     )
@@ -206,10 +208,10 @@ def past_of(cell: Cell) -> Past | None:
 
 @contextlib.contextmanager
 def stops() -> Iterator[Callable[[], bool]]:
-    """Tells whether Ctrl-C or the signal to terminate came, and lets both raise KeyboardInterrupt.
+    """Yield a function that tells if a signal to stop came; such signals raise KeyboardInterrupt.
 
-    While a command runs, both are for the command, which may take them and end as if nothing was:
-    they raise nothing then.
+    While a command runs, a signal is for the command, which may catch it and end normally. So
+    signals raise nothing then.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
@@ -239,7 +241,7 @@ def stops() -> Iterator[Callable[[], bool]]:
 
 
 def last_words(log: Path) -> str:
-    """The last words of what a command printed, with the name of the file that has the rest."""
+    """The end of what a command printed, with the name of the file that has all of it."""
     for file in (log.with_suffix(".err"), log):
         words = " ".join(file.read_text(errors="replace").split()) if file.exists() else ""
         if words:

@@ -27,7 +27,7 @@ COLUMNS = (
 def summary(
     done: Outcome, wanted: Sequence[Wanted], missed: Sequence[Missed], compared: Compared | None
 ) -> str:
-    """The summary: what was missed first, then the cells, then what to know."""
+    """The summary: first the missed limits, then the cells, then the findings."""
     return "\n".join(_lines(done, wanted, missed, compared)) + "\n"
 
 
@@ -69,6 +69,6 @@ def _lines(
 
 
 def _cell(text: str) -> str:
-    """Text that Markdown shows as it is."""
+    """Escape characters that Markdown would interpret."""
     plain = " ".join(text.split())
     return "".join(f"\\{c}" if c in "\\|`*_<>[]" else c for c in plain)

@@ -1,4 +1,4 @@
-"""Texts of a bench in which names in braces stand for settings."""
+"""Texts of a bench in which ``{name}`` stands for the value of a setting."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from flashgc.device.benching.file import Bench
 
-#: A name in braces, or a brace that is written twice. The shell's ``${name}`` is none.
+#: A name in braces, or a doubled brace, which stands for one. The shell's ``${name}`` does not
+#: match.
 _NAME = re.compile(r"\{\{|\}\}|(?<!\$)\{([A-Za-z_][A-Za-z0-9_-]*)\}")
 
-#: Names that every text may have: the folder of the file, the repeat, and a seed for it.
+#: Names that every text may use: the folder of the file, the number of the repeat, and its seed.
 GIVEN = ("here", "repeat", "seed")
 
-#: Bytes of a file whose content belongs to a run: a program or its data.
+#: Up to this many bytes, a file's content is part of a run's digest; beyond, its size and time of
+#: change.
 LONGEST = 64 << 20
 
 
 def known_names(bench: Bench) -> set[str]:
-    """The names that texts of ``bench`` may have."""
+    """The names that the texts of ``bench`` may use."""
     return {*GIVEN, *bench.axes, *bench.drive, *bench.run}
 
 
@@ -55,7 +57,7 @@ def shown(value: object) -> str:
 
 
 def words_of(text: str | Sequence[str], values: Mapping[str, object]) -> tuple[str, ...]:
-    """The words of a command: those of a text are a call of the shell.
+    """The words of a command; a text becomes a call of the shell.
 
     >>> words_of("a {b}", {"b": 3}), words_of(("a", "{b}"), {"b": 3})
     (('/bin/sh', '-c', 'a 3'), ('a', '3'))
@@ -66,9 +68,9 @@ def words_of(text: str | Sequence[str], values: Mapping[str, object]) -> tuple[s
 
 
 def contents(bench: Bench) -> dict[str, str]:
-    """Digests of the files that the texts name by ``{here}/...``, and of those copied in.
+    """Digests of the files that the texts name by ``{here}/...``, and of the files copied in.
 
-    A run is another one if one of them changes.
+    If one of these files changes, the runs count as new ones.
     """
     texts = [bench.command, bench.setup]
     every = [

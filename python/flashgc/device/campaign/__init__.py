@@ -1,6 +1,5 @@
-"""The crash campaign: a drive is cut off in every way at hand, and must keep what it promised.
+"""The crash campaign: a drive is killed or loses power in many ways, and must keep its promises.
 
-Its levels stand in :mod:`flashgc.device.campaign.levels`. Those in memory run in Rust; the others
-work with processes that are killed and with file systems that are mounted, in a folder of their
-own (:mod:`flashgc.device.scratch`).
+:mod:`flashgc.device.campaign.levels` lists its levels. Some run in memory, in Rust. The others kill
+processes and mount file systems, in a folder of their own (:mod:`flashgc.device.scratch`).
 """

@@ -1,7 +1,8 @@
-"""File systems on drives that are cut off at a flush.
+"""File systems on drives that lose power after a flush.
 
-The commands that a file system gives a drive are logged. Afterwards a fresh drive does them again
-up to a flush, and loses power among those behind it. What is on it is mounted, compared, checked.
+The commands that a file system gives a drive are logged. Afterwards a fresh drive executes them
+again up to a flush, and loses power during the commands behind it. The file system on it is then
+mounted, compared with what was written, and checked.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ from flashgc.device.cutting.log import Log
 from flashgc.device.logged import served
 from flashgc.device.pace import Pace
 
-#: Names that the workload uses, and bytes of a file at most.
+#: The number of names that the workload uses, and the most bytes of a file.
 NAMES, LARGEST = 40, 48 << 10
 
-#: Bytes of a page, and of the file that is written past the page cache and never synced.
+#: Bytes of a page, and of the file written past the page cache (``O_DIRECT``) and never synced.
 PAGE, NOISE = 4096, 1 << 20
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change of one name: between which bytes of the log, and its contents before and after.
+    """A change of one file: where it begins and ends in the log, and the contents before and after.
 
-    ``None`` is no such file.
+    Positions are in bytes of the log. Contents of ``None`` mean that the file does not exist.
     """
 
     begin: int
@@ -61,13 +62,13 @@ class Workload:
     """Changes files in a folder, and remembers what it did."""
 
     def __init__(self, folder: Path, position: Callable[[], int], draw: random.Random) -> None:
-        """``position`` is how long the log is."""
+        """``position`` returns the current length of the log, in bytes."""
         self._folder, self._position, self._draw = folder, position, draw
         self._contents: dict[str, bytes] = {}
         self.history: dict[str, list[Change]] = {}
 
     def step(self) -> None:
-        """Makes one change that is drawn, and before it a write that is never synced."""
+        """Make one random change. Before it, write data that is never synced."""
         draw = self._draw
         self._disturb()
         name = f"file{draw.randrange(NAMES)}"
@@ -80,7 +81,7 @@ class Workload:
         change(name)
 
     def _disturb(self) -> None:
-        """Writes that reach the drive at once, and that nothing syncs."""
+        """Write data that reaches the drive at once and is never synced."""
         draw = self._draw
         noise = os.open(self._folder / "noise", os.O_CREAT | os.O_WRONLY | os.O_DIRECT)
         try:
@@ -112,7 +113,7 @@ class Workload:
         return self._draw.randbytes(self._draw.randrange(1, LARGEST))
 
     def _replace(self, name: str) -> None:
-        """A new file takes the place of what had the name: the one or the other is there, whole."""
+        """Replace a file by a new one. After a cut, one of the two must be there, complete."""
         begin, data = self._position(), self._random()
         partial = self._folder / "partial"
         with open(partial, "wb") as file:
@@ -172,10 +173,10 @@ def _sync(descriptor: int, flush: Callable[[], None]) -> None:
 
 
 def judge(folder: Path, history: dict[str, list[Change]], cut: int, ahead: int) -> int:
-    """Compares the files in ``folder`` with what they must be; how many there were.
+    """Compare the files in ``folder`` with what they must hold, and return their number.
 
-    What ended before byte ``cut`` of the log is durable. What began before ``ahead`` may be there.
-    Raises :class:`BrokenPromiseError`.
+    Changes that ended before byte ``cut`` of the log are durable. Changes that began before
+    ``ahead`` may be there.
     """
     looked = 0
     for name, changes in history.items():
@@ -205,22 +206,23 @@ def _told(content: bytes | None) -> str:
     return "missing" if content is None else f"{len(content)} bytes, {content[:8].hex()}..."
 
 
-#: Physical sizes that hold the least of each file system. mkfs.xfs makes none below 300 MB.
+#: The physical size of the drive for each file system. mkfs.xfs refuses less than 300 MB.
 CAPACITIES = {"ext4": "32MiB", "xfs": "400MiB", "btrfs": "256MiB"}
 
-#: The checker of each file system, which changes nothing, once its own journal has been replayed.
+#: The check program of each file system, which changes nothing. The mount has replayed the journal.
 CHECKERS: dict[str, tuple[str, ...]] = {
     "ext4": ("e2fsck", "-fn"),
     "xfs": ("xfs_repair", "-n", "-f"),
     "btrfs": ("btrfs", "check", "--readonly", "--force"),
 }
 
-#: The folder in which the workload's files are.
+#: The folder of the workload's files.
 WORK = "work"
 
 
 def create(file: Path, filesystem: str) -> None:
-    """An empty drive on which the file system has room, and collections are needed soon."""
+    """Make an empty drive that is just large enough for the file system, so that it soon collects.
+    """
     Device.create(
         file,
         capacity=CAPACITIES[filesystem],
@@ -234,9 +236,9 @@ def create(file: Path, filesystem: str) -> None:
 def record(
     folder: Path, filesystem: str, steps: int, pace: Pace, draw: random.Random
 ) -> tuple[Path, dict[str, list[Change]], int]:
-    """Runs the workload on a drive whose commands are logged.
+    """Run the workload on a drive whose commands are logged.
 
-    Returns the log, what was done to the files, and the byte of the log at which that began.
+    Returns the log's file, the changes of each file, and the byte of the log where they begin.
     """
     file, log = folder / f"{filesystem}.flash", folder / f"{filesystem}.log"
     fuse, mount = folder / "fuse", folder / "mount"
@@ -269,7 +271,8 @@ def record(
 def run(
     level: Level, pace: Pace, folder: Path, seed: int, cuts: int, filesystems: list[str]
 ) -> None:
-    """``cuts`` cuts of each file system; :class:`BrokenPromiseError` says what was not there."""
+    """Test ``cuts`` cuts of each file system; raise :class:`BrokenPromiseError` if data is missing.
+    """
     for filesystem in filesystems:
         for number in range(-(-cuts // ROUND)):
             if pace.is_over:
@@ -278,7 +281,7 @@ def run(
             _round(level, pace, folder, (seed + number, count), filesystem)
 
 
-#: Cuts of one log: a longer one would fill the disk.
+#: The most cuts of one log. A log for more cuts would fill the disk.
 ROUND = 250
 
 
@@ -298,11 +301,11 @@ def _round(level: Level, pace: Pace, folder: Path, drawn: tuple[int, int], files
         if pace.is_over:
             break
         replay.advance(ends[index])
-        # Ctrl-C at a terminal is for the campaign, not for what it runs.
+        # Ctrl-C at a terminal is for the campaign, not for its child processes.
         words = programs.words(("cp", "--sparse=always", str(base), str(copy)))
         copied = subprocess.run(words, check=False, start_new_session=True)
         if copied.returncode == -signal.SIGINT and pace.is_over:
-            break  # It came before the copy had a session of its own.
+            break  # Ctrl-C came before the copy was in its own session.
         copied.check_returncode()
         try:
             kept, dropped, lost = replay.cut(copy, draw.randrange(1 << 60))
@@ -330,7 +333,7 @@ def _look(
     cut: tuple[int, int],
     level: Level,
 ) -> None:
-    """Mounts the drive in ``file``, compares its files, and checks file system and drive."""
+    """Mount the drive in ``file``, compare its files, and check the file system and the drive."""
     fuse, mount = folder / "fuse", folder / "mount"
     with served(folder, file, fuse) as disk:
         with mounts.mounted_on(disk, mount, filesystem, fresh=False):

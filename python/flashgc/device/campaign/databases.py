@@ -1,6 +1,7 @@
 """SQLite and LMDB on a drive whose server is killed while they commit.
 
-What was committed must be there, each transaction whole or not at all, and the database intact.
+Every committed transaction must be there, all transactions whole or not at all, and the database
+intact.
 """
 
 from __future__ import annotations
@@ -26,29 +27,29 @@ from flashgc.device.campaign.standing import Standing
 from flashgc.device.pace import Pace
 from flashgc.device.scratch import note
 
-#: Rows of a transaction, and the transactions of which one deletes an older one.
+#: Rows per transaction. Every ``DELETES``-th transaction deletes an older one.
 ROWS, DELETES = 5, 7
 
-#: Seconds after which a server is killed, at most.
+#: The longest time before a server is killed, in seconds.
 LONGEST = 3.0
 
 
 def row(number: int, index: int) -> bytes:
-    """The value of a row: of 32 bytes to 4 KiB, no two alike."""
+    """The value of a row: 32 bytes to 4 KiB, different for each row."""
     digest = hashlib.sha256(f"{number} {index}".encode()).digest()
     return digest * (1 + (number * 7 + index) % 128)
 
 
 def deleted(number: int) -> int | None:
-    """The transaction whose rows this one deletes."""
+    """The transaction whose rows transaction ``number`` deletes; ``None`` for most."""
     return number // 2 if number % DELETES == 0 and (number // 2) % DELETES else None
 
 
 class Sqlite:
-    """SQLite with one of its journals."""
+    """SQLite with one of its journal modes."""
 
     def __init__(self, path: Path, journal: str) -> None:
-        """Opens the database, or makes it."""
+        """Open the database; create it if it does not exist."""
         self._database = sqlite3.connect(f"{path}.sqlite", isolation_level=None)
         self._database.execute(f"PRAGMA journal_mode={journal}")
         self._database.execute("PRAGMA synchronous=EXTRA")
@@ -58,7 +59,7 @@ class Sqlite:
         )
 
     def commit(self, number: int) -> None:
-        """One transaction."""
+        """Commit one transaction."""
         run = self._database.execute
         run("BEGIN")
         for index in range(ROWS):
@@ -69,14 +70,14 @@ class Sqlite:
         run("COMMIT")
 
     def rows(self) -> Iterator[tuple[int, int, bytes]]:
-        """All rows, once the database has been found intact."""
+        """All rows, after a check that the database is intact."""
         [(verdict,)] = self._database.execute("PRAGMA integrity_check(1)").fetchall()
         if verdict != "ok":
             raise BrokenPromiseError(f"SQLite's integrity check says: {verdict}")
         yield from self._database.execute("SELECT number, at, value FROM rows")
 
     def close(self) -> None:
-        """Closes it."""
+        """Close the database."""
         self._database.close()
 
 
@@ -84,12 +85,12 @@ class Lmdb:
     """LMDB, which syncs every commit."""
 
     def __init__(self, path: Path) -> None:
-        """Opens the database, or makes it."""
+        """Open the database; create it if it does not exist."""
         lmdb: Any = importlib.import_module("lmdb")
         self._database = lmdb.open(f"{path}.lmdb", map_size=64 << 20, subdir=False)
 
     def commit(self, number: int) -> None:
-        """One transaction."""
+        """Commit one transaction."""
         with self._database.begin(write=True) as change:
             for index in range(ROWS):
                 change.put(_key(number, index), row(number, index))
@@ -98,7 +99,7 @@ class Lmdb:
                 change.delete(_key(old or 0, index))
 
     def rows(self) -> Iterator[tuple[int, int, bytes]]:
-        """All rows; their count must be the database's own."""
+        """All rows; their number must agree with the database's own count."""
         seen = 0
         with self._database.begin() as look:
             for key, value in look.cursor():
@@ -110,7 +111,7 @@ class Lmdb:
             raise BrokenPromiseError(f"LMDB has {seen} keys, expected {entries} by its own count")
 
     def close(self) -> None:
-        """Closes it."""
+        """Close the database."""
         self._database.close()
 
 
@@ -124,13 +125,13 @@ def opened(kind: str, path: Path) -> Sqlite | Lmdb:
 
 
 def kinds() -> list[str]:
-    """The databases that this machine has."""
+    """The kinds of database that this machine has."""
     has_lmdb = importlib.util.find_spec("lmdb") is not None
     return ["sqlite-wal", "sqlite-delete", *(["lmdb"] if has_lmdb else [])]
 
 
 def run(level: Level, pace: Pace, folder: Path, seed: int, seconds: float) -> None:
-    """Kills the server below each database, again and again, for this many seconds each."""
+    """Kill the server below each kind of database again and again, for ``seconds`` seconds each."""
     draw = random.Random(seed)
     for kind in kinds():
         standing = Standing(folder, "64MiB")
@@ -166,7 +167,7 @@ def _kills(
         )
         note(folder, writer.pid)
         assert writer.stdout is not None
-        first = writer.stdout.readline()  # It has begun.
+        first = writer.stdout.readline()  # The writer has begun.
         lines: list[str] = []
         reader = threading.Thread(target=lines.extend, args=(writer.stdout,), daemon=True)
         reader.start()
@@ -186,7 +187,7 @@ def _kills(
 
 
 def _compare(kind: str, path: Path, committed: int, level: Level) -> int:
-    """Compares the database with what was committed; the last transaction there is."""
+    """Compare the database with the committed transactions; return the last transaction in it."""
     groups: dict[int, set[int]] = {}
     database = opened(kind, path)
     try:
@@ -216,7 +217,7 @@ def _compare(kind: str, path: Path, committed: int, level: Level) -> int:
 
 
 def main() -> None:
-    """Commits transactions from a number on, and says each one on stdout once it is durable."""
+    """Commit transactions from a given number on; print each number once it is durable."""
     kind, path, first = sys.argv[1:]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     database = opened(kind, Path(path))

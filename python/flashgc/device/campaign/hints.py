@@ -1,9 +1,9 @@
-"""Hints from living software on a drive: its followers, the database and the drive are killed.
+"""Hints from real software: the processes that send hints, the database and the drive are killed.
 
-A drive that uses hints is below PostgreSQL with a TPC-C-like load. One process follows the
-database's log, another one the page cache, and sometimes a third one lies. Whatever dies: no
-acknowledged commit may be gone, the conditions of TPC-C must hold, ``pg_amcheck`` and the check
-sums must find nothing. A follower that was not killed goes on.
+A drive that uses hints is below PostgreSQL with a load like TPC-C. One process follows the
+database's log, another one follows the page cache, and sometimes a third one sends false hints.
+After each kill, every acknowledged commit must be there, the conditions of TPC-C must hold, and
+``pg_amcheck`` and the checksums must find no damage. A follower that was not killed keeps running.
 """
 
 from __future__ import annotations
@@ -34,21 +34,22 @@ from flashgc.device.postgres.cluster import Cluster
 from flashgc.device.postgres.tpcc.running import mix
 from flashgc.device.scratch import note
 
-#: Runs the command, as people do.
+#: The words of the command ``flashgc``, run as a user would run it.
 COMMAND = tuple(_isolated.command("flashgc.command:main"))
 
-#: Seconds between two words of a follower, and those that it gets to begin or to end.
+#: Seconds between two reports of a follower, and the most seconds that its start or its end may
+#: take.
 EVERY, PATIENCE = 0.25, 60.0
 
 
 class Follower:
-    """A process of ``flashgc hints``, which is started again and again.
+    """A process of ``flashgc hints``, which is started again after each kill.
 
-    It must never end by itself while its host is there, and never say what nobody understands.
+    It must not end by itself while its host runs, and must not fail with a traceback.
     """
 
     def __init__(self, folder: Path, *arguments: object) -> None:
-        """Its arguments begin with what it follows. It is not started."""
+        """``arguments`` begin with what it follows. The process is not started yet."""
         self.name = str(arguments[0])
         words = (*map(str, arguments), "--json", "--every", str(EVERY))
         self._folder, self._command = folder, (*COMMAND, "hints", *words)
@@ -58,12 +59,12 @@ class Follower:
 
     @property
     def pid(self) -> int:
-        """The process."""
+        """The number of the process."""
         assert self._process is not None
         return self._process.pid
 
     def start(self) -> None:
-        """Starts it, and waits until it has begun."""
+        """Start the process, and wait until it has begun."""
         self._before = self.hinted
         with open(self._out, "wb") as out, open(self._errors, "wb") as errors:
             self._process = subprocess.Popen(
@@ -72,7 +73,7 @@ class Follower:
                 stdout=out,
                 stderr=errors,
                 cwd="/",
-                # Ctrl-C at a terminal is for the campaign, which then ends this one.
+                # Ctrl-C at a terminal is for the campaign, which then ends the follower.
                 start_new_session=True,
             )
         note(self._folder, self._process.pid)
@@ -85,14 +86,14 @@ class Follower:
 
     @property
     def hinted(self) -> int:
-        """Pages that it has hinted, and those that were started before it."""
+        """Pages hinted so far, by this process and by those before it."""
         last = self._last() or {}
-        # Each follower has a name of its own for what it sent.
+        # Followers of different kinds have different names for the number of pages sent.
         sent = last.get("sent", {}).get("pages") or last.get("drive", {}).get("pages_hinted")
         return self._before + (sent or 0)
 
     def _last(self) -> dict[str, Any] | None:
-        """Return its last report; a line that is not complete does not count."""
+        """Return the last report of the follower; an incomplete line does not count."""
         with contextlib.suppress(OSError):
             lines = self._out.read_text().split("\n")[:-1]
             if lines:
@@ -101,7 +102,7 @@ class Follower:
         return None
 
     def check(self) -> None:
-        """Refuses one that has ended, or has failed in a way that it does not know."""
+        """Raise an error if the process has ended or has printed a traceback."""
         assert self._process is not None
         code = self._process.poll()
         if code is not None:
@@ -109,13 +110,13 @@ class Follower:
         self._judge()
 
     def end(self) -> None:
-        """Asks it to end."""
+        """Ask the process to end, and wait."""
         assert self._process is not None
         self._process.terminate()
         self.ends()
 
     def ends(self) -> None:
-        """Waits for its end, which must be a good one."""
+        """Wait until the process ends; an exit code other than 0 is an error."""
         assert self._process is not None
         try:
             code = self._process.wait(PATIENCE)
@@ -128,7 +129,7 @@ class Follower:
         self._judge()
 
     def kill(self) -> None:
-        """Kills it, if it runs."""
+        """Kill the process if it runs."""
         if self._process is not None:
             processes.end([self.pid])
             self._process.wait()
@@ -142,18 +143,18 @@ class Follower:
 
 
 class Lies:
-    """A follower that knows nothing: it hints any pages at any moment."""
+    """A sender of false hints: it hints random pages at random times."""
 
     def __init__(self, file: Path, draw: random.Random) -> None:
-        """Lies to the drive in ``file``."""
+        """Send hints to the drive in ``file``."""
         self._file, self._draw = file, random.Random(draw.random())
         self._ended = threading.Event()
-        #: Pages hinted and cancelled, and words that the drive refused.
+        #: Number of pages hinted or cancelled, and of hints that the drive refused.
         self.pages = self.refused = 0
 
     @contextlib.contextmanager
     def lying(self) -> Iterator[None]:
-        """Lies for as long as it is entered, also to a drive that goes and comes."""
+        """Send false hints until the ``with`` ends, even if the server of the drive restarts."""
         thread = threading.Thread(target=self._run, daemon=True)
         thread.start()
         try:
@@ -171,7 +172,7 @@ class Lies:
 
     def _lie(self, client: Client, pages: int) -> None:
         draw, now = self._draw, client.moment()
-        # A page, some, or about all.
+        # One page, some pages, or almost all.
         longest = draw.choice((1, 64, pages))
         ranges = []
         for _ in range(draw.randint(1, 64)):
@@ -193,24 +194,24 @@ class Lies:
 #: Seconds between two kills, on average.
 ROUND = 10.0
 
-#: The victims of a round's kill.
+#: What a round may kill.
 KINDS = ("follower", "database", "drive", "everything")
 
-#: One round in this many has a follower that lies.
+#: One round in this many has a sender of false hints.
 LYING = 3
 
-#: Seconds in which each follower must have hinted something. A start may take one of them.
+#: Seconds after which each follower must have sent a hint. A start may take one of these seconds.
 SOON = 4.0
 
-#: Small tables: their pages are dirty most of the time.
+#: Small tables, whose pages are dirty most of the time.
 SIZE = tpcc.Size(warehouses=1, items=5_000, customers=300)
 
 CLIENTS = 4
 
-#: The tables are made anew behind this many new orders, which keeps the drive from filling up.
+#: The tables are recreated after this many new orders, so that the drive does not fill up.
 ORDERS = 10_000
 
-#: Options of the server. Its log is small, so that the drive can be.
+#: Options of the server. Its log is small, so that the drive can be small.
 OPTIONS = {**postgres.OPTIONS, "max_wal_size": "48MB"}
 
 
@@ -225,7 +226,7 @@ def lacks() -> str | None:
 
 
 def run(level: Level, pace: Pace, folder: Path, seed: int, seconds: float) -> None:
-    """Runs the load for this many seconds, with a kill of something about every ten seconds."""
+    """Runs the load for this many seconds, with a kill about every ten seconds."""
     standing = Standing(folder, "192MiB", gc_preset="zgc-gd")
     try:
         with Cluster(folder, standing.mount / "cluster", OPTIONS) as cluster:
@@ -254,7 +255,7 @@ def run(level: Level, pace: Pace, folder: Path, seed: int, seconds: float) -> No
 
 
 class _Stand:
-    """All that lives in this level."""
+    """The processes of this level: drive, database, followers."""
 
     def __init__(
         self,
@@ -267,11 +268,11 @@ class _Stand:
         self._level, self._standing, self._cluster = level, standing, cluster
         self._log, self._cache = self._followers = followers
         self._draw = draw
-        #: Transactions found in tables that were made anew since.
+        #: Transactions counted so far in tables that have been recreated since.
         self._counted: dict[str, int] = {}
 
     def run(self, pace: Pace, seconds: float) -> None:
-        """Loads, and kills again and again."""
+        """Run the load, and kill again and again."""
         cluster, draw = self._cluster, self._draw
         tpcc.load(cluster, SIZE)
         cluster.ask("CREATE EXTENSION pg_buffercache")
@@ -300,7 +301,7 @@ class _Stand:
                 break
 
     def _follow(self, pace: Pace, seconds: float) -> bool:
-        """Lets them work; whether nobody wants the end."""
+        """Let the followers work for some seconds; return false if the campaign is to end."""
         before = [follower.hinted for follower in self._followers]
         goes_on = pace.wait(seconds)
         for follower, hinted in zip(self._followers, before, strict=True):
@@ -311,7 +312,7 @@ class _Stand:
 
     @contextlib.contextmanager
     def _lying(self, number: int) -> Iterator[None]:
-        """One round in some has a follower that lies, the first of them at once."""
+        """In every ``LYING``-th round, beginning with the first, send false hints."""
         if number % LYING:
             yield
             return
@@ -331,7 +332,7 @@ class _Stand:
         elif kind == "database":
             self._cluster.kill()
         elif kind == "drive":
-            # The database lives on for a moment, and begins anew what it cannot write.
+            # The database runs on for a moment, and starts again the writes that fail.
             processes.end([self._standing.server])
             time.sleep(draw.random())
             self._standing.kill({*database, *processes.family(database[0])})
@@ -341,7 +342,7 @@ class _Stand:
             self._standing.kill(everything)
 
     def _recover(self, kind: str) -> None:
-        """Starts again what is gone. Without its mount, who follows the page cache ends."""
+        """Start again what was killed. Without its mount, the follower of the page cache ends."""
         if kind == "drive":
             self._cache.ends()
         if kind in ("drive", "everything"):
@@ -373,7 +374,8 @@ class _Stand:
             level.counts[name] = counters[name]
 
     def _count_transactions(self) -> None:
-        """Counts those that left rows, and makes the tables anew if they are many."""
+        """Count transactions by the rows that they left; recreate the tables if the rows are many.
+        """
         level, cluster = self._level, self._cluster
         contents = {
             "new_orders_found": "SELECT sum(d_next_o_id - 1) FROM tpcc.district",

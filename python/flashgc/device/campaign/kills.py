@@ -1,8 +1,8 @@
-"""Servers are killed at random moments below a writer that stamps every page and outlives them.
+"""Servers are killed at random moments while a writer, which survives them, stamps every page.
 
-After each kill it connects again, by NBD or by NVMe/TCP, and flushes. Then every page must hold
-the last version that was answered or a later one that was sent: never torn, never older, never
-another page's.
+After each kill the writer connects again, by NBD or by NVMe/TCP, and flushes. Then every page must
+hold the last version whose write was answered, or a later one that was sent. A page must not be
+torn, nor older, nor have the data of another page.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from flashgc.device.scratch import note
 
 PAGE = 4096
 
-#: A page's stamp: a mark, the page, its generation. It is repeated until the page is full.
+#: A page's stamp: a mark, the page's number, its generation. Copies of it fill the page.
 _STAMP = struct.Struct("<QII")
 _MARK = 0x7046_4743_7374_616D
 
-#: Seconds in which a server is killed, from the first write on.
+#: The longest time from the first write to the kill, in seconds.
 LONGEST = 0.25
-#: One server in this many promises to survive a loss of power.
+#: One server in this many runs with durability against loss of power.
 POWER = 4
 
 
 def stamped(page: int, generation: int) -> bytes:
-    """A page with its stamp in every 16 bytes: any part of another version shows."""
+    """A page with its stamp in every 16 bytes, so that a part of another version shows."""
     return _STAMP.pack(_MARK, page, generation) * (PAGE // _STAMP.size)
 
 
 @dataclass
 class Known:
-    """The generations that a page may have, of which those that were discards read as zeros."""
+    """The versions that a page may hold: generation, and true for a discard, read as zeros."""
 
-    #: The last generation that was answered, and those sent since.
+    #: The last version that was answered; ``sent`` has those sent since.
     answered: tuple[int, bool] = (0, True)
     sent: list[tuple[int, bool]] = field(default_factory=list)
 
     def judge(self, page: int, data: bytes) -> tuple[int, bool]:
-        """The version that ``data`` is; :class:`BrokenPromiseError` if the page may not hold it."""
+        """The version in ``data``; :class:`BrokenPromiseError` if the page may not hold it."""
         allowed = [self.answered, *self.sent]
         if not any(data):
             zeros = [version for version in allowed if version[1]]
@@ -75,7 +75,7 @@ class Known:
 
 
 class Writer:
-    """Writes, discards and flushes until the server is gone."""
+    """Writes, discards and flushes until the server is killed."""
 
     def __init__(
         self, client: nbd.Client | nvme.Client, pages: list[Known], draw: random.Random
@@ -84,7 +84,7 @@ class Writer:
         self.commands = self.flushes = 0
 
     def look(self) -> None:
-        """Flushes and reads every page; what it holds is answered."""
+        """Flush and read every page; the versions found count as answered."""
         self._client.send(nbd.FLUSH, 0, 0)
         self._client.answer()
         step = 64
@@ -96,7 +96,7 @@ class Writer:
                 self._pages[page] = Known(self._pages[page].judge(page, held))
 
     def write(self, generation: int) -> int:
-        """One batch of commands under way at once, and often a flush behind it.
+        """Send one batch of commands at once, often with a flush behind it.
 
         Returns the next generation.
         """
@@ -135,7 +135,7 @@ class Writer:
 
 
 def serve(folder: Path, file: Path, *options: str) -> subprocess.Popen[bytes]:
-    """Starts a server and waits until it serves. :class:`BrokenPromiseError` if it does not."""
+    """Start a server and wait until it serves; :class:`BrokenPromiseError` if it does not."""
     drive = trust.open_drive(file)
     try:
         runner = privileges.runner(drive.user, drive.group)
@@ -153,9 +153,9 @@ def serve(folder: Path, file: Path, *options: str) -> subprocess.Popen[bytes]:
 
 
 def run(level: Level, pace: Pace, folder: Path, seed: int, kills: int) -> None:
-    """Kills ``kills`` servers; :class:`BrokenPromiseError` says what a page must not hold."""
+    """Kill ``kills`` servers; raise :class:`BrokenPromiseError` if a page has wrong contents."""
     file, address = folder / "kill.flash", folder / "nbd.sock"
-    # Small, so that collections and checkpoints are under way all the time.
+    # The drive is small, so that collections and checkpoints are under way all the time.
     Device.create(
         file, blocks=72, pages_per_block=64, spare="15%", victim="greedy", journal="128KiB"
     ).close()
@@ -170,7 +170,7 @@ def run(level: Level, pace: Pace, folder: Path, seed: int, kills: int) -> None:
         address.unlink(missing_ok=True)
         ways = ("--nbd", f"unix:{address}", "--nvme-tcp", port)
         server = serve(folder, file, *ways, "--durability", durability)
-        # Both hosts meet servers of each durability.
+        # Each of the two protocols is tested with servers of each durability.
         by_nbd = kill // POWER % 2 == 0
         try:
             client = nbd.Client(address) if by_nbd else nvme.Client(port, name)
@@ -208,4 +208,4 @@ def _until_killed(
         while time.monotonic() < until:
             generation = writer.write(generation)
     timer.cancel()
-    return generation + 100  # some of the last batch were perhaps sent
+    return generation + 100  # some commands of the last batch may have been sent

@@ -17,7 +17,7 @@ from flashgc.device.pace import Pace
 from flashgc.device.postgres import PostgresError, cluster
 from flashgc.device.scratch import scratch
 
-#: The levels, and what each does.
+#: The levels, each with a description.
 LEVELS = {
     "images": "a small drive in memory, cut off at every write",
     "fuzz": "random commands, crashes and faults of the medium",
@@ -28,7 +28,7 @@ LEVELS = {
     "hints": "PostgreSQL, its drive and the followers that hint it, killed in any mixture",
 }
 
-#: The purpose in the name of the folder in which they work.
+#: The purpose in the name of the folder in which the levels work.
 PURPOSE = "crash-test"
 
 #: The levels that run in memory.
@@ -43,7 +43,7 @@ class Sizes:
     operations: int = 200_000
     kills: int = 50
     cuts: int = 50
-    #: Seconds of PostgreSQL, with and without hints, and of each other database.
+    #: Seconds for PostgreSQL without hints, for PostgreSQL with hints, and for each other database.
     seconds: float = 30.0
 
 
@@ -56,9 +56,10 @@ def campaign(
     filesystems: Sequence[str] = ("ext4",),
     report: Callable[[Level], None] = lambda level: None,
 ) -> list[Level]:
-    """Runs ``levels`` until one finds a broken promise, or somebody wants the end.
+    """Run ``levels`` until one finds a broken promise, or somebody wants the campaign to end.
 
-    With one level, what it lacks is an error; with several, it is skipped and says why.
+    If this machine lacks what a single level needs, that is an error. With several levels, such a
+    level is skipped.
     """
     done = []
     for name in levels:
@@ -70,7 +71,8 @@ def campaign(
             try:
                 _run(level, sizes, pace, seed, list(filesystems))
             except (BrokenPromiseError, DriveError, OSError) as error:
-                # Ctrl-C reaches every program that a level runs: what they then say counts no more.
+                # Ctrl-C reaches every program that a level runs, so that errors after it do not
+                # count.
                 if not pace.is_over:
                     if not isinstance(error, BrokenPromiseError):
                         raise

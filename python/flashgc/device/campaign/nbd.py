@@ -13,7 +13,8 @@ _REQUEST = struct.Struct(">IHHQQI")
 _REPLY = struct.Struct(">IIQ")
 _REQUEST_MAGIC, _REPLY_MAGIC = 0x25609513, 0x67446698
 _HELLO, _OPTION = b"NBDMAGICIHAVEOPT", b"IHAVEOPT"
-#: Fixed newstyle without zeroes; the option that names an export and begins the transmission.
+#: Handshake flags (fixed newstyle, no zeroes), and the option that names an export and begins the
+#: transmission.
 _FLAGS, _EXPORT_NAME = 3, 1
 
 
@@ -22,7 +23,7 @@ class RefusedError(Exception):
 
 
 def received(connection: socket.socket, count: int) -> bytes:
-    """``count`` bytes from a connection; :class:`OSError` if it ends before."""
+    """``count`` bytes from a connection; :class:`OSError` if the connection ends before."""
     taken = bytearray()
     while len(taken) < count:
         part = connection.recv(count - len(taken))
@@ -33,9 +34,10 @@ def received(connection: socket.socket, count: int) -> bytes:
 
 
 class Client:
-    """A connection to a server at a Unix socket. :class:`OSError` is the end of the server."""
+    """A connection to a server at a Unix socket; raises :class:`OSError` once the server has ended.
+    """
 
-    #: The most pages of a write of the campaign.
+    #: The most pages of one write.
     most = 8
 
     def __init__(self, path: Path) -> None:
@@ -70,7 +72,7 @@ class Client:
         return cookie, self._take(self._lengths.pop(cookie))
 
     def read(self, offset: int, length: int) -> bytes:
-        """Reads, with nothing else under way."""
+        """Read data; no other request may be under way."""
         self.send(READ, offset, length)
         return self.answer()[1]
 

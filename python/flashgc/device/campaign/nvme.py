@@ -14,22 +14,22 @@ NAME = b"nqn.2014-08.org.test:host"
 
 #: Opcodes of the campaign's commands.
 _OPCODES = {nbd.READ: 0x02, nbd.WRITE: 0x01, nbd.FLUSH: 0x00, nbd.TRIM: 0x09}
-#: The bit of a write that must be durable when it is answered.
+#: The FUA bit of a write, which must be durable when it is answered.
 _DURABLE = 1 << 30
 
 
 class Queue:
-    """A queue of a host, without digests and flow control: one connection.
+    """A host's queue, which is one connection, without digests and flow control.
 
-    :class:`OSError` is the end of the server.
+    Raises :class:`OSError` once the server has ended.
     """
 
     def __init__(
         self, address: str, name: str, number: int, controller: int, who: bytes = NAME
     ) -> None:
-        """Connects queue ``number`` of the host ``who``.
+        """Connect queue ``number`` as the host ``who``.
 
-        0 is the admin queue, whose ``controller`` is 0xFFFF.
+        Queue 0 is the admin queue, for which ``controller`` is 0xFFFF.
         """
         host, port = address.split(":")
         self._stream = socket.create_connection((host, int(port)), timeout=20)
@@ -58,7 +58,7 @@ class Queue:
         )
 
     def take(self) -> tuple[int, int, bytes]:
-        """Return the next answer of a command that has succeeded: its number, result and data."""
+        """Return the next answer, of a command that must succeed: its number, result and data."""
         head = self._bytes(24)
         if head[0] == 7:
             (length,) = struct.unpack_from("<I", head, 4)
@@ -71,7 +71,7 @@ class Queue:
     def call(
         self, opcode: int, nsid: int, dwords: tuple[int, ...], data: bytes = b"", given: int = 0
     ) -> tuple[int, bytes]:
-        """Execute a command that succeeds. Return its result and its data."""
+        """Execute a command that must succeed; return its result and its data."""
         self.send(1, opcode, nsid, dwords, data, given)
         return self.take()[1:]
 
@@ -84,7 +84,7 @@ class Queue:
 def connected(
     address: str, name: str, queues: int = 1, who: bytes = NAME
 ) -> Iterator[tuple[Queue, ...]]:
-    """The admin queue and the queues of I/O of a new controller."""
+    """The admin queue and the I/O queues of a new controller."""
     admin = Queue(address, name, 0, 0xFFFF, who)
     admin.call(0x7F, 0, (0, 0x14, 6 << 16 | 4 << 20 | 1))
     numbers = range(1, queues + 1)
@@ -97,9 +97,9 @@ def connected(
 
 
 class Client:
-    """A host with one queue of I/O, which is used as ``nbd.Client`` is."""
+    """A host with one I/O queue and the same methods as ``nbd.Client``."""
 
-    #: The most pages of a write: as many as a command takes along.
+    #: The most pages of one write: those that fit into the command capsule.
     most = 2
 
     def __init__(self, address: str, name: str) -> None:
@@ -128,7 +128,7 @@ class Client:
         return number, data
 
     def read(self, offset: int, length: int) -> bytes:
-        """Reads, with nothing else under way."""
+        """Read data; no other command may be under way."""
         self.send(nbd.READ, offset, length)
         return self.answer()[1]
 

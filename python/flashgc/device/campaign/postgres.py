@@ -1,7 +1,7 @@
-"""PostgreSQL on a drive: database and drive are killed together, and recover.
+"""PostgreSQL on a drive: database and drive are killed together, and must recover.
 
-No acknowledged commit may be gone, the balances of pgbench must agree, ``pg_amcheck`` and the check
-sums must find nothing.
+Every acknowledged commit must be there, the balances of pgbench must agree, and ``pg_amcheck`` and
+the checksums must find no damage.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from flashgc.device.postgres import PostgresError
 from flashgc.device.postgres.cluster import USER, Cluster
 from flashgc.device.scratch import note
 
-#: Programs that the level runs, beside those of every cluster.
+#: Programs that the level needs beside those of every cluster.
 PROGRAMS = ("pg_amcheck", "pg_checksums")
 
 #: Seconds between two kills, on average.
 ROUND = 30.0
 
-#: Clients that count their commits, beside those of pgbench.
+#: Number of clients that count their commits, beside those of pgbench.
 COUNTING = 2
 
 #: Options of the server. Checkpoints come often, and every commit is synced.
@@ -42,7 +42,7 @@ OPTIONS = {
     "checkpoint_timeout": "30s",
 }
 
-#: Sums that are equal in every state that a transaction of pgbench leaves.
+#: A query for sums that are equal after every whole transaction of pgbench.
 BALANCES = (
     "SELECT count(DISTINCT total) FROM (SELECT sum(abalance) AS total FROM pgbench_accounts UNION "
     "ALL SELECT sum(bbalance) FROM pgbench_branches UNION ALL SELECT sum(tbalance) FROM "
@@ -52,7 +52,7 @@ BALANCES = (
 
 @contextlib.contextmanager
 def loaded(cluster: Cluster, command: list[str], acknowledged: list[int]) -> Iterator[None]:
-    """A load, and clients that count what was acknowledged to them; ended at the end."""
+    """Run a load with clients that count their acknowledged commits; all end with the ``with``."""
     bench = subprocess.Popen(
         command,
         cwd=cluster.folder,
@@ -91,7 +91,7 @@ def loaded(cluster: Cluster, command: list[str], acknowledged: list[int]) -> Ite
 
 
 def _count(client: subprocess.Popen[str], number: int, acknowledged: list[int]) -> None:
-    """Inserts one row after the other, each when the one before was acknowledged."""
+    """Insert one row after the other, each once the one before was acknowledged."""
     assert client.stdin is not None
     assert client.stdout is not None
     with contextlib.suppress(OSError, ValueError):
@@ -107,7 +107,7 @@ def _count(client: subprocess.Popen[str], number: int, acknowledged: list[int]) 
 
 
 def run(level: Level, pace: Pace, folder: Path, seed: int, seconds: float) -> None:
-    """Runs pgbench for this many seconds, with a kill of everything about every half minute."""
+    """Run pgbench for this many seconds; kill database and drive about every half minute."""
     standing = Standing(folder, "768MiB")
     try:
         with Cluster(folder, standing.mount / "cluster", OPTIONS) as cluster:
@@ -152,7 +152,8 @@ def _kills(
 
 
 def _compare(level: Level, cluster: Cluster, acknowledged: list[int]) -> None:
-    """After a recovery: nothing acknowledged is lost, and the database is intact."""
+    """After a recovery: check that every acknowledged commit is there and the database is intact.
+    """
     find(level, cluster, acknowledged)
     if cluster.ask(BALANCES) != "1":
         raise BrokenPromiseError("the balances of pgbench's tables differ")
@@ -161,14 +162,14 @@ def _compare(level: Level, cluster: Cluster, acknowledged: list[int]) -> None:
 
 
 def prepared(cluster: Cluster) -> list[int]:
-    """Makes what the checks need; the commits acknowledged to each client that counts: none."""
+    """Make the tables that the checks need; return a 0 for each client that counts its commits."""
     cluster.ask("CREATE TABLE acknowledged (client INT, n INT, PRIMARY KEY (client, n))")
     cluster.ask("CREATE EXTENSION amcheck")
     return [0] * COUNTING
 
 
 def find(level: Level, cluster: Cluster, acknowledged: list[int]) -> None:
-    """Finds every acknowledged commit; what was committed beyond counts from now on."""
+    """Check that every acknowledged commit is there; later commits found count as acknowledged."""
     for client, count in enumerate(acknowledged):
         answer = cluster.ask(f"SELECT count(*), max(n) FROM acknowledged WHERE client = {client}")
         rows, last = (int(word or 0) for word in answer.split("|"))

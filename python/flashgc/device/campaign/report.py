@@ -7,12 +7,12 @@ from typing import Any
 
 
 class BrokenPromiseError(Exception):
-    """The drive, or what lives on it, is not as it was promised."""
+    """The drive, or the software on it, breaks a promise."""
 
 
 @dataclass
 class Broken:
-    """A promise that was broken: what a run with this seed meets again, or most likely does."""
+    """A promise that was broken, with the seed of the run that showed it."""
 
     seed: int
     what: str
@@ -24,16 +24,16 @@ class Level:
     """Outcome of one level of the campaign."""
 
     name: str
-    #: The counts of the work, by their names.
+    #: Counts of the work, by name.
     counts: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     broken: Broken | None = None
-    #: The reason why it was not run, or not to its end.
+    #: Why the level was not run, or not to its end; ``None`` if it was.
     skipped: str | None = None
     stopped: bool = False
 
     def add(self, name: str, count: int = 1) -> None:
-        """Counts ``name``."""
+        """Add ``count`` to the counter ``name``."""
         self.counts[name] = self.counts.get(name, 0) + count
 
     def to_dict(self) -> dict[str, Any]:

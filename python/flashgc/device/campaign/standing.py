@@ -1,4 +1,4 @@
-"""A drive that is up with a file system, and killed: what the levels with databases share."""
+"""A drive that is up with a file system and can be killed, for the levels with databases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Standing:
     """A drive with ext4 in ``folder``, which can be killed and brought up again."""
 
     def __init__(self, folder: Path, capacity: str, **policies: str) -> None:
-        """Makes the drive and brings it up; without ``policies`` its victims are greedy."""
+        """Make the drive and bring it up; without ``policies`` the victim policy is greedy."""
         self._folder = folder
         self.file, self.mount = folder / "drive.flash", folder / "mount"
         policies = policies or {"victim": "greedy"}
@@ -27,11 +27,11 @@ class Standing:
 
     @property
     def server(self) -> int:
-        """The process that serves it."""
+        """The process that serves the drive."""
         return self._up.server
 
     def up(self) -> None:
-        """Brings it up; after a kill its file system recovers."""
+        """Bring the drive up; after a kill its file system recovers."""
         self._up = upping.up(self.file, self.mount)
         note(self._folder, self._up.server)
 
@@ -44,5 +44,5 @@ class Standing:
         upping.down(self.file, force=True)
 
     def down(self) -> None:
-        """Unmounts and closes it."""
+        """Unmount the file system and close the drive."""
         upping.down(self.file, force=True)

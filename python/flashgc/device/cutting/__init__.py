@@ -1,10 +1,11 @@
-"""Power cuts for a command: it runs on a recorded drive, and its promises are checked after cuts.
+"""Power cuts for a command: it runs on a recorded drive, and a check runs after each cut.
 
-A command and its notes become a :class:`~flashgc.device.cutting.recording.Recording`. From that a
-drive is made as each cut leaves it, and a check of the user looks at its files.
+A run of the command and its acknowledgements become a
+:class:`~flashgc.device.cutting.recording.Recording`. From it, a drive is made in the state that
+each cut leaves, and the user's check looks at its files.
 
-:mod:`.acknowledging` has what the command acknowledged, :mod:`.places` the places of cuts and what
-each loses. :mod:`.log` and :mod:`.images` make drives from the log, and :mod:`.checking` checks
-them. :mod:`.shrinking` and :mod:`.naming` find and name the smallest cut, :mod:`.keeping` has the
-folder that a run goes on from, and :mod:`.running` is the run.
+:mod:`.recording` runs the command and keeps what it acknowledged. :mod:`.log` reads the drive's
+log. :mod:`.checking` mounts and checks a drive after a cut. :mod:`.keeping` has the folder from
+which a stopped run goes on. :mod:`.running` chooses the cuts, makes the drives and finds the
+smallest cut that breaks a promise.
 """

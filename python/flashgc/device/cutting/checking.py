@@ -1,4 +1,4 @@
-"""The check of a drive after a cut: its file system is mounted, and a command of the user looks."""
+"""The check of a drive after a cut: mounts its file system and runs the user's command."""
 
 from __future__ import annotations
 
@@ -22,20 +22,22 @@ from flashgc.device.logged import Server
 from flashgc.device.scratch import note
 from flashgc.device.writers import OWN
 
-#: The request for the extents of a file, and its parts (linux/fiemap.h).
+#: The ioctl that asks for the extents of a file, and its structures (linux/fiemap.h).
 _FIEMAP = 0xC020660B
 _HEAD, _EXTENT = struct.Struct("=QQIIII"), struct.Struct("=QQQQQIIII")
 
-#: Write back first. Extents that are unknown, not yet placed, or inside of an inode.
+#: Flag: write the file back first. Flags of extents without a place: unknown, not yet allocated, or
+#: inside an inode.
 _SYNC, _NO_PLACE = 0x1, 0x2 | 0x4 | 0x200
 
-#: Extents of a file that are asked for.
+#: The most extents of a file that are asked for.
 _MOST = 512
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """A piece of a file: its first byte there, and its bytes on the drive."""
+    """A piece of a file: its offset in the file, its offset on the drive, and its length, in bytes.
+    """
 
     file: str
     logical: int
@@ -44,7 +46,7 @@ class Extent:
 
 
 def extents(folder: Path) -> list[Extent]:
-    """Return the extents of all files below ``folder``, by their names from there."""
+    """Return the extents of all files below ``folder``; file names are relative to it."""
     pieces = []
     for at, _, names in os.walk(folder):
         for name in names:
@@ -71,7 +73,7 @@ def _of(path: Path) -> Iterator[tuple[int, int, int]]:
 
 
 def in_words(piece: Piece, known: list[Extent]) -> str:
-    """The piece in words, with the file that it belongs to where that is ``known``."""
+    """A description of the piece, with the file that it belongs to if that is ``known``."""
     if piece.data is None:
         return piece.words
     for extent in known:
@@ -81,34 +83,35 @@ def in_words(piece: Piece, known: list[Extent]) -> str:
     return piece.words
 
 
-#: Names in the environment of the check: the file with all acknowledged lines, and the last one.
+#: Environment variables of the check: the file with all acknowledged lines, and the last line.
 ACKED, LAST = "FLASHGC_ACKED", "FLASHGC_LAST"
 
-#: Seconds between the first two looks at whether a check has ended, and between later ones.
+#: Seconds between the first two polls for the end of a check, and the longest pause later.
 FIRST_LOOK, LOOK = 0.002, 0.1
 
-#: Bytes of a check's output that are kept: its last ones.
+#: Bytes kept of a check's output: the last ones.
 QUOTED = 2000
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The finding of a check: ``why`` a promise is broken, ``None`` if none is; what it printed."""
+    """The result of a check: ``why`` a promise is broken (``None`` if none is), and the output."""
 
     why: str | None
     said: str = ""
 
 
 class Checker:
-    """Checks drives in a scratch folder, one after the other; a context, with their server."""
+    """Checks drives in a scratch folder, one after the other; a context manager, with their server.
+    """
 
     def __init__(
         self, folder: Path, filesystem: str, check: str, timeout: float, control: Control
     ) -> None:
-        """``check`` is a command for the shell, whose exit code 0 says that all is there.
+        """``check`` is a shell command; exit code 0 means that the promises are kept.
 
-        One that takes more than ``timeout`` seconds has failed. It is ended where ``control`` asks
-        for the end.
+        A check that takes more than ``timeout`` seconds has failed. A check is stopped if
+        ``control`` asks for the end.
         """
         self._folder, self._filesystem, self._check = folder, filesystem, check
         self._timeout, self._control = timeout, control
@@ -122,14 +125,15 @@ class Checker:
         self._server.__exit__()
 
     def look(self, image: Path, acknowledged: list[str]) -> Verdict:
-        """Mounts the drive in ``image`` and runs the check, which is told the ``acknowledged``."""
+        """Mount the drive in ``image`` and run the check, which gets the ``acknowledged`` lines."""
         with self._mounted(image) as mount:
             if isinstance(mount, str):
                 return Verdict("the file system cannot be mounted", mount)
             return self._run(mount / FOLDER, acknowledged)
 
     def extents(self, image: Path) -> list[Extent]:
-        """The places of the files on the drive in ``image``; none where nobody knows them."""
+        """The extents of the files on the drive in ``image``; empty if the file system moves data.
+        """
         if self._filesystem not in IN_PLACE:
             return []
         with self._mounted(image) as mount:
@@ -137,7 +141,7 @@ class Checker:
 
     @contextlib.contextmanager
     def _mounted(self, image: Path) -> Iterator[Path | str]:
-        """The folder in which the drive is mounted, or why it cannot be."""
+        """Yield the folder in which the drive is mounted, or a message why it cannot be mounted."""
         mount = self._folder / "mount"
         with self._server.serving(image, self._folder / "fuse") as disk:
             device = mounts.attach(disk, is_narrow=memory.is_limited())
@@ -184,7 +188,7 @@ class Checker:
         try:
             has_ended = self._has_ended(child.pid)
         finally:
-            # What it has left running would hold the mount.
+            # Processes that the check left running would keep the mount busy.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(child.pid, signal.SIGKILL)
             code = child.wait()
@@ -197,9 +201,10 @@ class Checker:
         return Verdict(f"the check ended with {how}", _end_of(output))
 
     def _has_ended(self, pid: int) -> bool:
-        """Waits for the check; false if it takes too long, or somebody wants the end."""
+        """Wait for the check; return false if it takes too long, or somebody wants the run to end.
+        """
         until, pause = time.monotonic() + self._timeout, FIRST_LOOK
-        # Its number stays its own until it is asked for.
+        # Until the exit code is fetched, no other process gets its number.
         while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
             if self._control.cancelled or time.monotonic() > until:
                 return False

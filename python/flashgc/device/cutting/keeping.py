@@ -1,7 +1,7 @@
-"""The folder of a run of cuts: the log, the notes, and each cut as soon as it is done.
+"""The folder of a run of cuts: the log, the acknowledgements, and the result of each cut.
 
-A run that was stopped goes on from it. Nothing in the folder is executed: the command and the check
-are always those that were typed, and must be the ones that the folder was made for.
+A run that was stopped goes on from the folder. Nothing in the folder is executed: the command and
+the check are always those that the user typed, and must be the same as when the folder was made.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from flashgc.device.cutting.recording import Recording
 
 #: Files of the folder.
 ASKED, LOG, CUTS = "cut-test.json", "drive.log", "cuts.jsonl"
-#: The smallest cut that breaks a promise: the finding, and the drive after it.
+#: The report on the smallest cut that breaks a promise, and the drive after that cut.
 SMALLEST, IMAGE = "smallest.json", "smallest.flash"
 
-#: Raised when folders of an older version cannot be gone on with.
+#: Format version. Raise it when a folder of an older version can no longer be used.
 FORMAT = 1
 
 
 @dataclass(frozen=True)
 class Request:
-    """A run of cuts as it was asked for, without the number of cuts."""
+    """The parameters of a run of cuts, without the number of cuts."""
 
     command: list[str]
     check: str
@@ -38,30 +38,30 @@ class Request:
 
 @dataclass(frozen=True)
 class Result:
-    """The finding at one cut. Commands are counted from the first one that the drive was given."""
+    """The result of one cut. Commands are numbered from the first one that the drive was given."""
 
     number: int
-    #: Commands of the drive before the cut, and those that the last flush had made durable.
+    #: The number of commands before the cut, and of those that the last flush made durable.
     given: int
     flushed: int
     is_at_flush: bool
-    #: Pieces of commands since that flush, and those that the cut lost.
+    #: The number of pieces of commands since that flush, and of pieces that the cut lost.
     pieces: int
     lost: int
-    #: Lines that were acknowledged before the cut.
+    #: The number of lines that were acknowledged before the cut.
     acknowledged: int
-    #: The broken promise; ``None`` if the check passed. The end of the check's output.
+    #: The broken promise; ``None`` if the check passed. ``said`` is the end of the check's output.
     why: str | None
     said: str
 
 
 class Kept:
-    """A folder that is open; one command at a time has it."""
+    """An open folder of a run, locked for one process at a time."""
 
     def __init__(self, folder: Path, request: Request) -> None:
-        """Makes the folder, or goes on in it.
+        """Make the folder, or go on in it.
 
-        :class:`flashgc.ConfigError` says that it is in use, or that it belongs to another run.
+        Raises :class:`flashgc.ConfigError` if the folder is in use, or belongs to another run.
         """
         import fcntl
 
@@ -144,17 +144,17 @@ class Kept:
         partial.replace(self.folder / name)
 
     def keep(self, recording: Recording) -> None:
-        """Keeps the recording, whose log is complete."""
+        """Keep the recording. Its log must be complete."""
         self._write(ASKED, self._document(recording))
         self.recording = recording
 
     def results(self) -> dict[int, Result]:
-        """Return the cuts that were done, by their numbers."""
+        """Return the results of the cuts that are done, by number."""
         try:
             lines = (self.folder / CUTS).read_bytes().splitlines(keepends=True)
         except FileNotFoundError:
             return {}
-        if lines and not lines[-1].endswith(b"\n"):  # The command was killed in the middle of it.
+        if lines and not lines[-1].endswith(b"\n"):  # The command was killed meanwhile.
             lines.pop()
             (self.folder / CUTS).write_bytes(b"".join(lines))
         try:
@@ -166,12 +166,12 @@ class Kept:
         return {result.number: result for result in results}
 
     def add(self, result: Result) -> None:
-        """Keeps a cut that was done."""
+        """Keep the result of a cut."""
         with open(self.folder / CUTS, "a", encoding="utf-8") as file:
             file.write(f"{json.dumps(asdict(result))}\n")
 
     def smallest(self) -> dict[str, Any]:
-        """Return the smallest cut that was found before; empty if none was."""
+        """Return the report on the smallest cut that was found before; empty if there is none."""
         try:
             document: dict[str, Any] = json.loads(
                 (self.folder / SMALLEST).read_text(encoding="utf-8")
@@ -181,7 +181,7 @@ class Kept:
         return document
 
     def keep_smallest(self, document: dict[str, Any]) -> None:
-        """Keeps the smallest cut."""
+        """Keep the report on the smallest cut."""
         self._write(SMALLEST, document)
 
 

@@ -1,4 +1,4 @@
-"""The log of a drive: every command that it was given, in the order in which it did them.
+"""The log of a drive: all commands that it was given, in the order in which it executed them.
 
 An entry has a head of 24 bytes (kind, first page, number of pages). The data of a write follow.
 """
@@ -25,7 +25,8 @@ HEAD = struct.Struct("<QQQ")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A command in the log: its bytes there, and the pages that it names."""
+    """A command in the log: where it begins and ends there, in bytes, and the pages that it names.
+    """
 
     begin: int
     end: int
@@ -38,11 +39,11 @@ class Entry:
 class Piece:
     """A part of a command that a cut loses as a whole: a page of a write, or a discard."""
 
-    #: The entry that it belongs to.
+    #: The index of its entry in the log.
     entry: int
     page: int
     count: int
-    #: The place of its data in the log; ``None`` for a discard.
+    #: The byte of the log at which its data begin; ``None`` for a discard.
     data: int | None
 
     @property
@@ -54,10 +55,11 @@ class Piece:
 
 
 class Log:
-    """A log that is read."""
+    """A log, open for reading."""
 
     def __init__(self, path: Path) -> None:
-        """Reads the heads of all entries; :class:`flashgc.DriveError` says that it is no log."""
+        """Read the heads of all entries; raise :class:`flashgc.DriveError` if the file is no log.
+        """
         self.path = path
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self.entries = [Entry(*numbers) for numbers in _core.device_log(path)]
@@ -70,7 +72,7 @@ class Log:
         os.close(self._file)
 
     def flushes(self) -> list[int]:
-        """Return the bytes of the log at which its flushes end."""
+        """Return the positions in the log, in bytes, at which its flushes end."""
         return [entry.end for entry in self.entries if entry.kind == FLUSH]
 
     def until(self, position: int) -> int:
@@ -99,7 +101,7 @@ class Log:
         return pieces
 
     def write(self, pieces: list[Piece], path: Path) -> int:
-        """Write a log of these pieces and a flush behind them; return the number of its bytes.
+        """Write a log of these pieces with a flush at the end; return its length in bytes.
 
         Without the flush the drive itself might lose some of the pieces.
         """

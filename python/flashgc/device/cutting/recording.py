@@ -25,20 +25,22 @@ from flashgc.device.scratch import note
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A line of the command, and the length of the log when it was read."""
+    """A line that the command acknowledged, and the length of the log when it was read, in bytes.
+    """
 
     position: int
     line: str
 
 
 class Listener:
-    """Reads the lines that are written to a FIFO, until it is left.
+    """Reads the lines that are written to a FIFO, until the end of the ``with``.
 
-    The FIFO is open here for writing too: nobody waits to open it, and it has no end.
+    The FIFO is open here for writing too. So a writer never waits to open it, and a reader never
+    meets its end.
     """
 
     def __init__(self, fifo: Path, position: Callable[[], int]) -> None:
-        """Makes the FIFO; any user may write to it who knows its path."""
+        """Make the FIFO; any user who knows its path may write to it."""
         self._position = position
         self.notes: list[Note] = []
         self._rest = b""
@@ -55,13 +57,14 @@ class Listener:
     def __exit__(self, *_: object) -> None:
         os.write(self._wake, b"x")
         self._thread.join()
-        while self._take():  # What was written before the command ended.
+        while self._take():  # Lines written before the command ended.
             pass
         for descriptor in (self._file, self._wakes, self._wake):
             os.close(descriptor)
 
     def _listen(self) -> None:
-        # On a busy machine the command would do much before this thread gets its turn.
+        # Without this priority, the command could do much on a busy machine before this thread
+        # runs.
         put_first(os.getpid(), [threading.get_native_id()])
         while True:
             ready, _, _ = select.select([self._file, self._wakes], [], [])
@@ -70,14 +73,15 @@ class Listener:
             self._take()
 
     def _take(self) -> bool:
-        """Reads what is there, and notes its whole lines; true if there was anything."""
+        """Read what is in the FIFO, and note its complete lines; return true if there was anything.
+        """
         try:
             read = os.read(self._file, 1 << 16)
         except BlockingIOError:
             return False
         position = self._position()
         *lines, self._rest = (self._rest + read).split(b"\n")
-        # A variable of the environment has no zero bytes.
+        # A zero byte cannot be part of an environment variable.
         texts = (line.replace(b"\0", b"?").decode(errors="surrogateescape") for line in lines)
         self.notes += [Note(position, text) for text in texts]
         return True
@@ -88,25 +92,26 @@ def before(notes: list[Note], position: int) -> list[str]:
     return [note.line for note in notes if note.position <= position]
 
 
-#: Physical sizes of drives that nobody chose. mkfs.xfs makes no file system below 300 MB.
+#: Default physical size of the drive for each file system. mkfs.xfs refuses less than 300 MB.
 CAPACITIES = {"ext4": "256MiB", "xfs": "400MiB", "btrfs": "256MiB"}
 
-#: The environment's name of the FIFO for acknowledgements.
+#: The environment variable with the path of the FIFO for acknowledgements.
 ACKNOWLEDGE = "FLASHGC_ACK"
 
-#: Seconds between two looks at whether somebody wants the end.
+#: Seconds between two checks whether somebody wants the run to end.
 LOOK = 0.1
 
-#: Seconds that a command gets to end.
+#: The most seconds that a command may take to end.
 PATIENCE = 10.0
 
 
 @dataclass(frozen=True)
 class Recording:
-    """The effects of a command that ended: bytes are places in the log of the drive's commands."""
+    """What a command did that has ended. ``begin`` and ``end`` are positions in the log, in bytes.
+    """
 
     notes: list[Note]
-    #: The log's lengths when the command began, and after the unmount.
+    #: The length of the log when the command began, and after the unmount.
     begin: int
     end: int
     seconds: float
@@ -117,19 +122,19 @@ class Recording:
 
     @classmethod
     def of(cls, read: dict[str, Any]) -> Self:
-        """The recording that :meth:`to_dict` gave."""
+        """The recording from the values of :meth:`to_dict`."""
         return cls(**{**read, "notes": [Note(**note) for note in read["notes"]]})
 
 
 def create(file: Path, capacity: str) -> None:
-    """Makes an empty drive, on which collections take little of the file."""
+    """Make an empty drive whose geometry keeps the part reserved for collections small."""
     drive: dict[str, Any] = {"capacity": capacity, "pages_per_block": 64}
     values = {"drive": drive, "gc": {"victim": "greedy"}}
     making.plan(values, {"drive.capacity": "--capacity"}, journal="4MiB").create(file)
 
 
 def program(command: Sequence[str]) -> list[str]:
-    """The command with the whole path of its program: it does not run in this folder."""
+    """The command with the absolute path of its program, because it runs in another folder."""
     program = shutil.which(command[0])
     if program is None:
         raise failures.CAUSES["no-command"].error(word=command[0])
@@ -146,10 +151,10 @@ def record(
 ) -> Recording:
     """Runs ``command`` in a folder of a file system on a drive that logs into ``log``.
 
-    ``file`` will be the drive, closed, with all that was written. Its folder is a scratch folder
-    with the folders ``mount`` and ``fuse``. The output of the command goes to standard error. The
-    command must end with exit code 0; :class:`flashgc.DriveError` says that it did not.
-    ``KeyboardInterrupt`` is raised where somebody wanted the end.
+    ``file`` becomes the drive, closed, with all that was written. Its folder is a scratch folder
+    with the folders ``mount`` and ``fuse``. The output of the command goes to standard error. If
+    the command does not end with exit code 0, :class:`flashgc.DriveError` is raised. If somebody
+    wants the run to end, ``KeyboardInterrupt`` is raised.
     """
     words = program(command)
     folder = file.parent
@@ -201,9 +206,9 @@ def _started(
 
 
 def _waited(child: subprocess.Popen[bytes], control: Control, disk: Path) -> int:
-    """The exit code of the command, which is asked to end where somebody wants the end.
+    """The exit code of the command; it is asked to end if somebody wants the run to end.
 
-    Raises :class:`flashgc.DriveError` where the server of ``disk`` has ended.
+    Raises :class:`flashgc.DriveError` if the server of ``disk`` has ended.
     """
     kill_at = None
     while True:

@@ -28,25 +28,26 @@ from flashgc.progress import Show
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A power cut: ``given`` commands of the log had come, and ``flushed`` of them were durable."""
+    """A power cut: the drive had been given ``given`` commands, ``flushed`` of which were durable.
+    """
 
     number: int
     given: int
     flushed: int
-    #: True if the command that would have come next is a flush.
+    #: True if the next command would have been a flush.
     is_at_flush: bool
 
 
 def cuts(
     log: Log, begin: int, end: int, seed: int, acknowledged: Sequence[int] = ()
 ) -> Iterator[Cut]:
-    """Return cuts between two bytes of the log, without an end: the first N are the same for all N.
+    """Yield cuts between two bytes of the log without end; the first N are the same for every N.
 
-    They are at flushes that have something to make durable, or behind any command. A cut at a flush
-    comes before the flush is done, so that it may lose every command since the flush before. If
-    a line was ``acknowledged`` since then, a promise may be broken: cuts come at these flushes
-    first, each once. Then come in turn one at another flush, each once; one at any of the first
-    flushes again, which may lose other pieces; and one behind a random command.
+    A cut is at a flush that has something to make durable, or behind any command. A cut at a flush
+    comes just before the flush, so that it may lose every command since the flush before. If a line
+    was ``acknowledged`` between the two flushes, the cut may break a promise: cuts at such flushes
+    come first, each once. Then three kinds of cuts take turns: at another flush, each once; again
+    at one of the first flushes, where other pieces may be lost; and behind a random command.
     """
     draw = random.Random(f"{seed} places")
     first, last = log.until(begin), log.until(end)
@@ -70,7 +71,7 @@ def cuts(
 def _flushes(
     log: Log, first: int, last: int, acknowledged: Sequence[int]
 ) -> tuple[list[int], list[int]]:
-    """Return the flushes with something to do: those with a line behind the one before, others."""
+    """Return the flushes with something to make durable: those with an acknowledgement, others."""
     numbers: list[int] = []
     silent: list[int] = []
     for index in range(first, last):
@@ -81,17 +82,18 @@ def _flushes(
 
 
 def _counted(log: Log, flushed: int, given: int, positions: Sequence[int]) -> int:
-    """Return the number of positions from the end of ``flushed`` commands to that of ``given``."""
+    """Return how many positions lie between the ends of ``flushed`` and of ``given`` commands."""
     first, last = (log.entries[count - 1].end if count else 0 for count in (flushed, given))
     return bisect_right(positions, last) - bisect_left(positions, first)
 
 
 def lost(pieces: int, seed: int, number: int) -> list[int]:
-    """Return the pieces that a cut loses, of this many that no flush has made durable.
+    """Return the pieces that a cut loses, out of ``pieces`` that no flush has made durable.
 
-    One of four ways is drawn: all of them are lost (three times in eight); all from a random one on
-    (two); each by a chance that is drawn, so that later ones stay where earlier ones go, and writes
-    are torn at a page (two); or a single one (one).
+    One of four ways is drawn. All pieces are lost (probability 3/8). All from a random piece on are
+    lost (2/8). Each piece is lost with the same random probability, so that a later piece may stay
+    where an earlier one is lost, and writes are torn between pages (2/8). A single piece is lost
+    (1/8).
     """
     draw = random.Random(f"{seed} cut {number}")
     if not pieces:
@@ -108,10 +110,10 @@ def lost(pieces: int, seed: int, number: int) -> list[int]:
 
 
 class Images:
-    """Makes the file of the drive as cuts leave it. It is quickest where ``flushed`` only grows."""
+    """Makes the drive's file as a cut leaves it; fastest if ``flushed`` grows from cut to cut."""
 
     def __init__(self, folder: Path, log: Log, capacity: str) -> None:
-        """Will use a scratch folder."""
+        """``folder`` is a scratch folder."""
         self._folder, self.log, self._capacity = folder, log, capacity
         self._base = folder / "base.flash"
         self._replay: _core.DeviceReplay | None = None
@@ -122,7 +124,7 @@ class Images:
         return self.log.pieces(cut.flushed, cut.given)
 
     def make(self, cut: Cut, lost: Collection[int]) -> Path:
-        """The file of a drive that has all before the cut but the ``lost`` pieces."""
+        """The file of a drive with all commands before the cut, except for the ``lost`` pieces."""
         self._advance(cut.flushed)
         image = self._folder / "cut.flash"
         image.unlink(missing_ok=True)
@@ -136,7 +138,7 @@ class Images:
         return image
 
     def _advance(self, count: int) -> None:
-        """Does the first ``count`` commands of the log on the base, from the first if need be."""
+        """Execute the first ``count`` commands on the base drive, which is made anew to go back."""
         if self._replay is None or count < self._done:
             self._replay = None
             self._base.unlink(missing_ok=True)
@@ -147,10 +149,10 @@ class Images:
 
 
 def shrunk(lost: list[int], fails: Callable[[list[int]], bool], tries: int) -> list[int]:
-    """Gives pieces back, all, then halves, quarters and so on, as long as the check ``fails``.
+    """Drop lost pieces (all, then halves, quarters and so on) as long as the check still ``fails``.
 
-    At most ``tries`` checks are run. If they suffice, each piece that is left is needed: with it
-    given back the check passes.
+    At most ``tries`` checks run. If they suffice, every piece in the result is needed: without its
+    loss the check passes.
 
     >>> shrunk([1, 2, 3, 4, 5, 6], lambda lost: {2, 5} <= set(lost), 40)
     [2, 5]
@@ -170,42 +172,43 @@ def shrunk(lost: list[int], fails: Callable[[list[int]], bool], tries: int) -> l
     return lost
 
 
-#: The purpose of scratch folders.
+#: The purpose in the names of scratch folders.
 PURPOSE = "cut-test"
 
-#: Seconds that a check may take where nobody says how many.
+#: The default for the most seconds that a check may take.
 TIMEOUT = 60.0
 
-#: Checks that the search for the smallest cut may run.
+#: The most checks in the search for the smallest cut.
 TRIES = 40
 
-#: Lost pieces of the smallest cut that are named.
+#: The most lost pieces of the smallest cut that the outcome names.
 NAMED = 8
 
 
 @dataclass(frozen=True)
 class Smallest:
-    """The smallest cut that breaks a promise: the earliest that was found, shrunk.
+    """The smallest cut that breaks a promise: the earliest cut found, with as few losses as needed.
 
-    Of several at one place it is the one with the fewest lost pieces. Then lost pieces were given
-    back as long as the check still failed.
+    Of several cuts at one place, the cut with the fewest lost pieces counts. Then pieces are kept
+    again as long as the check still fails.
     """
 
     number: int
-    #: Commands of the recorded command before the cut, and all of them.
+    #: The number of commands that the recorded command gave the drive before the cut, and in all.
     given: int
     commands: int
     is_at_flush: bool
     acknowledged: int
     #: The last line that was acknowledged before the cut; empty if none was.
     last: str
-    #: Pieces that no flush had made durable, those that are lost, and the first of these in words.
+    #: The number of pieces that no flush had made durable, the number lost, and a description of
+    #: the first lost ones.
     pieces: int
     lost: int
     named: list[str]
     why: str
     said: str
-    #: The drive after this cut, where it is kept.
+    #: The file of the drive after this cut, if it is kept.
     image: str | None
 
 
@@ -214,29 +217,29 @@ class Outcome:
     """The result of a run of cuts."""
 
     asked: Request
-    #: Seconds that the command took, and lines that it acknowledged.
+    #: The seconds that the command took, and the number of lines that it acknowledged.
     seconds: float
     acknowledged: int
-    #: Commands and flushes that the drive was given from the command's begin to the unmount.
+    #: The number of commands and flushes from the begin of the command to the unmount.
     commands: int
     flushes: int
-    #: Cuts that were wanted, that are done, and those of an earlier run among them.
+    #: The number of cuts wanted, of cuts done, and of those done by an earlier run.
     wanted: int
     done: int
     resumed: int
     at_flushes: int
-    #: The flushes at which there was a cut, those at which there was none, and those of them that
-    #: had nothing to make durable: a cut there loses nothing.
+    #: The number of flushes with a cut, of flushes without one, and of the latter with nothing to
+    #: make durable, at which a cut loses nothing.
     flushes_cut: int
     flushes_uncut: int
     flushes_empty: int
     broken: int
-    #: The broken ones by what was found: a check may have an exit code for each promise.
+    #: The number of broken cuts by the check's finding; a check may have an exit code per promise.
     found: dict[str, int]
     smallest: Smallest | None
     #: True if somebody wanted the end before all cuts were done.
     stopped: bool
-    #: The kernel whose file system was written and mounted: no other one was tried.
+    #: The version of the kernel that wrote and mounted the file system; no other was tested.
     kernel: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -254,7 +257,7 @@ def run(
 ) -> Outcome:
     """Records the command, or takes the recording of ``keep``, and makes ``cuts`` cuts.
 
-    A check that takes more than ``timeout`` seconds breaks a promise.
+    A check that takes more than ``timeout`` seconds counts as a broken promise.
     """
     mounts.check("flashgc device cut-test", request.filesystem)
     recording.program(request.command)
@@ -276,7 +279,7 @@ def run(
 
 @contextlib.contextmanager
 def _explained(*folders: Path | None) -> Iterator[None]:
-    """Says the cause behind an error that is none of the command's or the check's."""
+    """Replace an error by its cause, unless it is an error of the command or of the check."""
     try:
         yield
     except (DriveError, OSError) as error:
@@ -290,7 +293,8 @@ def _explained(*folders: Path | None) -> Iterator[None]:
 def _recorded(
     request: Request, folder: Path, log: Path, checker: Checker, control: Control
 ) -> Recording:
-    """Runs the command, and the check where it must pass: without a cut and before any promise."""
+    """Run the command, then the check where it must pass: without a cut, and in the empty folder.
+    """
     file = folder / "recorded.flash"
     try:
         record = recording.record(
@@ -305,14 +309,14 @@ def _recorded(
             empty = Images(folder, read, request.capacity).make(cut, ())
             _refuse(checker.look(empty, []), "in the empty folder, with no line", control)
     except DriveError:
-        if control.cancelled:  # Ctrl-C has ended what was run for it.
+        if control.cancelled:  # Ctrl-C has ended a child process.
             raise KeyboardInterrupt from None
         raise
     return record
 
 
 def _refuse(verdict: Verdict, where: str, control: Control) -> None:
-    """Refuses a check that has not passed where it must."""
+    """Raise an error if a check has failed that must pass."""
     if control.cancelled:
         raise KeyboardInterrupt
     if verdict.why is not None:
@@ -340,7 +344,7 @@ class _Run:
         self._first = self._log.until(recorded.begin)
 
     def outcome(self, request: Request, count: int, show: Show, *, is_kept: bool) -> Outcome:
-        """Makes the first ``count`` cuts, but for those that were made before."""
+        """Make the first ``count`` cuts, except for those that an earlier run made."""
         recorded = self._recorded
         positions = [note.position for note in recorded.notes]
         drawn = cuts(self._log, recorded.begin, recorded.end, request.seed, positions)
@@ -381,11 +385,11 @@ class _Run:
     def _made(
         self, request: Request, wanted: dict[int, Cut], before: dict[int, Result], show: Show
     ) -> dict[int, Result]:
-        """Makes the cuts that are open, in the order of the log; those done until the end."""
+        """Make the missing cuts in the order of the log; return those done before Ctrl-C."""
         left = [cut for cut in wanted.values() if cut.number not in before]
         results: dict[int, Result] = {}
         for cut in sorted(left, key=lambda cut: (cut.flushed, cut.number)):
-            # Earlier cuts took no time now: the rate and the time left are those of this call.
+            # The cuts of an earlier run do not count: rate and time left are those of this run.
             show(len(results) / len(left), "cutting the power", len(results), "cuts")
             if self._control.cancelled:
                 break
@@ -395,7 +399,7 @@ class _Run:
                 if self._control.cancelled:
                     break
                 raise
-            # Ctrl-C may have ended the mount: that breaks no promise.
+            # Ctrl-C may have ended the mount, which does not mean a broken promise.
             if self._control.cancelled and result.why is not None:
                 break
             results[cut.number] = result
@@ -425,7 +429,7 @@ class _Run:
         )
 
     def _smallest(self, request: Request, cut: Cut, result: Result, *, is_kept: bool) -> Smallest:
-        """The smallest cut at the place of one that broke a promise."""
+        """The smallest cut at the place of a cut that broke a promise."""
         known = self._kept.smallest()
         if known.get("number") == cut.number:
             smallest, labels = Result(**known["result"]), known["named"]
@@ -455,7 +459,8 @@ class _Run:
         )
 
     def _shrunk(self, lost: list[int], cut: Cut, result: Result) -> tuple[list[int], Result]:
-        """Gives lost pieces of the cut back as long as its check fails; what it then finds."""
+        """Drop lost pieces of the cut as long as its check fails; return the rest and the result.
+        """
         last = [result]
 
         def fails(less: list[int]) -> bool:
@@ -469,7 +474,7 @@ class _Run:
         return shrunk(lost, fails, TRIES), last[-1]
 
     def _named(self, cut: Cut, lost: list[int]) -> list[str]:
-        """The first lost pieces in words, by the files of the drive that has lost none."""
+        """Descriptions of the first lost pieces, with file names from a drive without losses."""
         if not lost or self._control.cancelled:
             return []
         known = self._checker.extents(self._images.make(cut, ()))

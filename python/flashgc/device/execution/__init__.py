@@ -1,4 +1,4 @@
-"""A command on a fresh drive with a file system, and what it did to the flash."""
+"""A command on a fresh drive with a file system, and the effects of the command on the flash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs a command on a fresh drive, and takes its measure."""
+"""Runs a command on a fresh drive, and measures its effects on the flash."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def _findings(
 ) -> list[Finding]:
     """The findings of a run.
 
-    ``refused`` is what a drive said that refused a mark, ``log`` a log that was not found,
-    ``met`` the number of commands that met faults, and ``left_out`` the sentence on a file of
-    another folder.
+    ``refused`` is the message of a drive that refused a mark, ``log`` a log that was not found,
+    ``met`` the number of commands that met faults, and ``left_out`` the sentence about a file that
+    the command names, which is in another folder.
     """
     findings = list(_all(done, refused, log, met))
     if left_out is not None:
@@ -109,16 +109,16 @@ def _all(done: Executed, refused: str | None, log: Path | None, met: int) -> Ite
         )
 
 
-#: A drive that nobody but the command reaches.
+#: A drive that only the command can reach.
 NOWHERE = Fronts()
 
 #: The folder of a file system in which the command works.
 FOLDER = "work"
 
-#: The errors behind which there may be another cause.
+#: Errors that may have another cause, which :func:`upping.explained` finds.
 FAILS = (DriveError, OSError)
 
-#: Tells people a line while processes are waited for.
+#: Prints a line for people during a wait for processes.
 Tell = Callable[[str], None]
 
 
@@ -139,15 +139,15 @@ def execute(
     clocked: Callable[[Mapping[str, Any]], realtime.Clock] | None = None,
     tell: Tell = lambda _: None,
 ) -> Executed:
-    """Runs ``command`` in a folder of a file system on a drive of its own, and measures it.
+    """Run ``command`` in a folder of a file system on a fresh drive, and measure its effects.
 
     The folder is its working directory and its ``TMPDIR``. The drive is removed at the end unless
-    ``keep`` names its file. ``record`` is the trace of all requests, those of mkfs among them.
-    ``host`` is the way to a block device (:func:`flashgc.device.up.up`), ``fronts`` are further
-    ways to the drive, and ``server_user`` is who serves it. ``files`` asks
-    for the counts by file, in rows for ``groups`` and patterns of other names. ``streams`` gives
-    the writes to files streams by their names.
-    ``clocked`` makes the clock of what the file says, for a drive that answers as a timed one.
+    ``keep`` names its file. ``record`` is the file for a trace of all requests, including those of
+    mkfs. ``host`` is the way to a block device (:func:`flashgc.device.up.up`), ``fronts`` are
+    further front ends of the drive, and ``server_user`` is the user whose process serves it.
+    ``files`` asks for counts by file, with one row for each of ``groups`` and for each pattern of
+    other names. ``streams`` assigns streams to files by their names. ``clocked`` makes a clock from
+    the configuration in the drive's file, for a drive that answers as a timed one.
     """
     mounts.check("flashgc device exec", filesystem, host)
     command.check()
@@ -205,12 +205,12 @@ def execute(
 
 
 def _behind(clock: realtime.Clock, past: Path | None) -> realtime.Clock:
-    """A clock of a drive, with the recording of its past if there is one."""
+    """The clock of a drive, with the recording of the drive's past if there is one."""
     return clock if past is None else (*clock[:2], past, clock[3])
 
 
 def _check_held(held: str, filesystem: str) -> None:
-    """Refuses a drive that holds another file system than the one that is followed."""
+    """Refuse a drive with another file system than ``--streams-by-file`` needs."""
     if held != filesystem:
         raise ConfigError(
             f"--streams-by-file: the drive holds {held}, expected {filesystem}; hint: --fs {held}"
@@ -218,14 +218,15 @@ def _check_held(held: str, filesystem: str) -> None:
 
 
 def _recorded(folder: Path, record: Path | None, *, files: bool) -> Path | None:
-    """The recording of the run: in the scratch folder where a past comes before it."""
+    """The file for the recording of the run; it is in the scratch folder if the drive has a past.
+    """
     if record is None and not files:
         return None
     return record if record is not None and not (folder / PAST).exists() else folder / RUN
 
 
 def _abandon(error: BaseException, done: upping.Up, file: Path) -> None:
-    """Takes a drive down after an error, and raises the cause behind that if there is one."""
+    """Take a drive down after an error, and raise the cause of the error if it is known."""
     why = upping.explained(error, done) if isinstance(error, FAILS) else error
     with contextlib.suppress(*FAILS):
         _taken_down(file)
@@ -234,16 +235,16 @@ def _abandon(error: BaseException, done: upping.Up, file: Path) -> None:
 
 
 def _taken_down(file: Path) -> tuple[dict[str, Any], Blocks]:
-    """Takes the drive down; its state when it was unmounted, and its blocks."""
+    """Take the drive down; return its state and its blocks at the unmount."""
     last: list[tuple[dict[str, Any], Blocks]] = []
 
     def look() -> None:
-        with Client(file) as client:  # Nobody else reads its file.
+        with Client(file) as client:  # No other process reads its file.
             last.append((client.stat(), client.blocks()))
 
     try:
         upping.down(file, last=look)
-    except DriveError:  # Somebody else uses what is mounted.
+    except DriveError:  # Another process uses the mount.
         upping.down(file, force=True, last=look)
     if not last:
         raise failures.CAUSES["server-ended"].error(why="")
@@ -252,7 +253,7 @@ def _taken_down(file: Path) -> tuple[dict[str, Any], Blocks]:
 
 @dataclass
 class _Seen:
-    """The counts and findings of a command while it ran."""
+    """Counts and findings collected while a command runs."""
 
     code: int = 0
     seconds: float = 0.0
@@ -261,9 +262,9 @@ class _Seen:
     until: list[Counts | None] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
     refused: str | None = None
-    #: The sentence on a file of another folder that a failed command named.
+    #: The sentence about a file in another folder that a failed command named.
     left_out: str | None = None
-    #: False if the log that was to be followed was never there.
+    #: False if the log to be followed was never found.
     has_log: bool = True
     before: dict[str, Any] = field(default_factory=dict)
     after: dict[str, Any] = field(default_factory=dict)
@@ -279,7 +280,7 @@ class _Run:
     up: upping.Up
     made: dict[str, Any]
     tell: Tell
-    #: True if it is to be known who owns the pages; and who does.
+    #: True if pages are to be counted by owner. ``owners`` then knows the owners.
     files: bool = False
     groups: Groups = EACH
     #: The streams of files.
@@ -288,7 +289,7 @@ class _Run:
     period: Period | None = None
 
     def measured(self, signals: Signals, tree: Tree) -> Executed:
-        """Runs the command, and takes its measure."""
+        """Run the command, and measure its effects."""
         mount = Path(self.up.mount)
         with contextlib.ExitStack() as stack:
             if self.files:
@@ -311,7 +312,7 @@ class _Run:
     def completed(
         self, measured: Executed, last: tuple[dict[str, Any], Blocks], recordings: list[Path]
     ) -> Executed:
-        """The measure with the state of the drive when it was unmounted, which writes too."""
+        """The measurement with the state of the drive after the unmount, which writes too."""
         measured = replace(measured, stat=last[0])
         if self.owners is None:
             return measured
@@ -372,12 +373,12 @@ class _Run:
         return run(self.command, mount / FOLDER, {PIPE: str(pipe)}, signals, tree, began)
 
     def _stop_if_dead(self, signals: Signals) -> None:
-        """Ends the command of a drive whose server is gone: nothing that it does counts."""
+        """End the command if the drive's server has ended, because its results no longer count."""
         if not upping.is_alive(self.up):
             signals.stop()
 
     def _rest(self, tree: Tree) -> list[Left]:
-        """Ends the processes that the command left behind, or waits for them; which they were."""
+        """End the processes that the command left behind, or wait for them; return them."""
         left = tree.left()
         if not left:
             return left

@@ -15,7 +15,8 @@ from typing import Self
 from flashgc._core import DriveError
 from flashgc.device.scratch import PIPE
 
-#: The lines that begin a phase, and the phase's name: PostgreSQL 13 to 18, with English messages.
+#: Log lines that begin a phase, and the phase's name, for PostgreSQL 13 to 18 with English
+#: messages.
 _PHASES = (
     (re.compile(r"LOG:\s+(checkpoint|restartpoint) starting: (.+)"), r"\1: \2"),
     (re.compile(r"LOG:\s+(checkpoint|restartpoint) complete"), r"after \1"),
@@ -25,14 +26,14 @@ _PHASES = (
     ),
 )
 
-#: Bytes of the log that are read at a time.
+#: Bytes of the log that one read takes.
 _PIECE = 1 << 16
 
 
 def phase(line: str) -> str | None:
-    """The name of the phase that a line of the log begins; None where it begins none.
+    """The name of the phase that a line of the log begins; ``None`` for other lines.
 
-    The server writes a line on a vacuum when that is over.
+    The server writes its line about a vacuum at the end of the vacuum.
 
     >>> phase("2026-11-27 07:00:00.000 UTC [77] LOG:  checkpoint starting: immediate force wait")
     'checkpoint: immediate force wait'
@@ -50,7 +51,8 @@ def phase(line: str) -> str | None:
 class ServerLog:
     """Follows the log of a server at ``path``, and calls ``begin`` with the name of each phase.
 
-    What a file has when the run begins is passed over. A log that is replaced or cut is read anew.
+    Lines that the file has before the run begins are skipped. A log that is replaced or truncated
+    is read from its beginning.
     """
 
     def __init__(self, path: Path, begin: Callable[[str], None]) -> None:
@@ -79,7 +81,7 @@ class ServerLog:
         self._look()
 
     def _look(self) -> None:
-        """Reads what is new."""
+        """Read what is new in the log."""
         with contextlib.suppress(OSError):
             if self._file is None or self._is_another():
                 self._close()
@@ -96,7 +98,7 @@ class ServerLog:
                     return
 
     def _is_another(self) -> bool:
-        """True if the path leads to another file now, or the file was cut."""
+        """True if the path now leads to another file, or the file was truncated."""
         assert self._file is not None
         try:
             now = os.stat(self._path)
@@ -107,9 +109,10 @@ class ServerLog:
         return not is_same or now.st_size < os.lseek(self._file, 0, os.SEEK_CUR)
 
     def _open(self, whence: int) -> None:
-        """Opens the log without a write of its time of access: the drive would count it."""
+        """Open the log without a change of its access time, which the drive would count as a write.
+        """
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-        for more in (os.O_NOATIME, 0):  # Only its owner and root may leave the time as it is.
+        for more in (os.O_NOATIME, 0):  # Only its owner and root may do that.
             try:
                 file = os.open(self._path, flags | more)
             except OSError:
@@ -130,15 +133,15 @@ class ServerLog:
 #: The name of the phase in which a command begins.
 FIRST = "start"
 
-#: Bytes of a name at most.
+#: The most bytes of a phase's name.
 LONGEST = 200
 
-#: Seconds between two looks at whether the command is over.
+#: Seconds between two checks whether the command has ended.
 LOOK = 0.1
 
 
 def name_of(line: bytes) -> str:
-    """The name of a phase in a line of the pipe; empty where it has none.
+    """The name of a phase in a line of the pipe; empty if the line has none.
 
     >>> name_of(b" load  done ")
     'load done'
@@ -154,13 +157,13 @@ class Marks:
     def __init__(self, path: Path, owner: tuple[int, int], mark: Callable[[str], None]) -> None:
         os.mkfifo(path, 0o600)
         os.chown(path, *owner)
-        # Open for writing too: the pipe never ends, and nobody who writes has to wait for a reader.
+        # The pipe is open for writing too, so that it never ends and no writer waits for a reader.
         self._pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._mark = mark
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._read, daemon=True)
-        #: The words of a drive that refused a mark.
+        #: The message of a drive that refused a mark.
         self.refused: str | None = None
 
     def __enter__(self) -> Self:
@@ -175,7 +178,7 @@ class Marks:
     def _read(self) -> None:
         rest = b""
         while True:
-            # What was written before the end is read before it.
+            # Names that were written before the end are read before the loop ends.
             is_over = self._over.is_set()
             ready, _, _ = select.select([self._pipe], [], [], 0 if is_over else LOOK)
             if not ready:
@@ -188,7 +191,7 @@ class Marks:
                 self.take(name_of(line))
 
     def take(self, name: str) -> None:
-        """Marks the begin of a phase, in the order in which threads ask for it."""
+        """Mark the begin of a phase; one thread at a time."""
         with self._lock:
             if name:
                 try:
@@ -200,7 +203,7 @@ class Marks:
 def mark(path: str, name: str) -> None:
     """Writes a name into the pipe at ``path``.
 
-    Raises :class:`flashgc.DriveError` where nobody reads it.
+    Raises :class:`flashgc.DriveError` if no process reads the pipe.
     """
     try:
         pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -1,4 +1,4 @@
-"""The effects of a command on the flash."""
+"""The effects of a command on the flash: its counts, phases and findings."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class Phase:
     """A part of a run, from one mark to the next, with its counts."""
 
     name: str
-    #: Seconds since the command began, and how long it was.
+    #: Seconds from the begin of the command to the begin of the phase, and the phase's length.
     began: float
     seconds: float
-    #: Bytes handed to the file system; ``None`` where they cannot be known. The least and the most
-    #: that it can have been; ``None`` where there is no such bound.
+    #: Bytes handed to the file system; ``None`` if they are unknown. Then come the least and the
+    #: most that they can be; ``None`` if there is no such bound.
     written_bytes: int | None
     written_least: int | None
     written_most: int | None
     host_bytes: int
     flash_bytes: int
-    #: ``flash_bytes`` by ``host_bytes``; ``None`` where nothing reached the drive.
+    #: ``flash_bytes`` / ``host_bytes``; ``None`` if nothing reached the drive.
     write_amplification: float | None
     read_bytes: int
     copied_pages: int
@@ -42,13 +42,13 @@ class Phase:
 
 @dataclass(frozen=True)
 class Executed:
-    """The effects of a command on a drive. Bytes, counts and latencies are the command's."""
+    """The effects of a command on a drive; bytes, counts and latencies are those of the command."""
 
-    #: The command, and its exit code; minus the number of the signal that ended it.
+    #: The command, and its exit code; a command ended by signal N has -N.
     command: list[str]
     exit_code: int
     seconds: float
-    #: The file system, and what the drive was made of.
+    #: The file system, and the configuration of the drive.
     filesystem: str
     drive: dict[str, Any]
     #: The bytes handed to the file system.
@@ -56,14 +56,15 @@ class Executed:
     #: Bytes that reached the drive, and bytes programmed into flash.
     host_bytes: int
     flash_bytes: int
-    #: ``flash_bytes`` by ``host_bytes``; ``None`` where nothing reached the drive.
+    #: ``flash_bytes`` / ``host_bytes``; ``None`` if nothing reached the drive.
     write_amplification: float | None
-    #: Write amplification in the last fifth of the host's writes; ``None`` if it wrote too little.
+    #: Write amplification in the last fifth of the host's writes; ``None`` if the host wrote too
+    #: little.
     tail_amplification: float | None
-    #: ``host_bytes`` by the bytes written; ``None`` where those are unknown, or none.
+    #: ``host_bytes`` / the bytes written; ``None`` if those are unknown, or 0.
     filesystem_overhead: float | None
     read_bytes: int
-    #: Bytes that discards named, and those of them that had data.
+    #: The bytes that discards named, and how many of these bytes had data.
     trimmed_bytes: int
     trimmed_data_bytes: int
     copied_pages: int
@@ -73,24 +74,25 @@ class Executed:
     #: Latencies of the drive in microseconds, by kind of request.
     latency_us: dict[str, dict[str, float]]
     samples: list[Sample]
-    #: The phases that the command marked; empty where it marked none.
+    #: The phases that the command marked; empty if it marked none.
     phases: list[Phase]
-    #: Processes that were still there when the command had ended, and whether they were ended.
+    #: Processes that still ran when the command had ended, and whether they were then ended.
     left: list[Left]
     left_ended: bool
-    #: The state of the drive when it was unmounted, with the names of the standards.
+    #: The state of the drive when it was unmounted, with the names of the SMART and OCP logs.
     stat: dict[str, Any]
-    #: True if write amplification was steady while the command wrote, by the tests of simulated
-    #: drives.
+    #: True if write amplification was steady while the command wrote. The tests are those of
+    #: simulated drives.
     steady: bool
     steadiness: Steadiness
     #: The claims about the figures, each with its evidence.
     findings: list[Finding]
-    #: The lateness of a drive with a clock, and its measurements; ``None`` of another.
+    #: For a drive with a clock: how late its answers were, and its measurements. ``None`` for
+    #: others.
     realtime: dict[str, Any] | None = None
-    #: The counts by the owners of pages, if that was asked for.
+    #: The counts by the owners of pages; ``None`` if nobody asked for them.
     by_file: ByFile | None = None
-    #: The counts by the streams that files had, if they had some.
+    #: The counts by stream; ``None`` if files had no streams.
     streams: Streams | None = None
 
     def to_dict(self) -> dict[str, Any]:

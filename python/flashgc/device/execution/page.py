@@ -23,7 +23,7 @@ from flashgc.units import format_count, format_duration, format_share, format_si
 
 HERE = Path(__file__).parent
 
-#: The program that draws the maps, and the policy by which a browser runs no other.
+#: The program that draws the maps, and the security policy that lets the browser run no other.
 SCRIPT = (HERE / "maps.js").read_text(encoding="utf-8")
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src "
@@ -40,7 +40,7 @@ PAGES.filters.update(
 
 
 def files(by_file: ByFile | None) -> dict[str, Any]:
-    """The names that ``files.html.j2`` needs."""
+    """The variables that ``files.html.j2`` needs."""
     if by_file is None:
         return {"by_file": None}
     maps = [("As it was", by_file.map)]
@@ -64,19 +64,19 @@ def files(by_file: ByFile | None) -> dict[str, Any]:
         "maps": maps,
         "keys": keys,
         "rows": [_row(by_file.map, at) for at in range(len(owners))],
-        # No browser takes it for markup, whatever is in a file's name.
+        # With ``<`` escaped, no browser takes a file's name for markup.
         "drawn": Markup(json.dumps(drawn).replace("<", "\\u003c")),
         "script": Markup(SCRIPT),
     }
 
 
 def _column(numbers: list[int]) -> str:
-    """Numbers in short: nothing for 0."""
+    """Numbers with commas between them; a 0 is empty, which saves space."""
     return ",".join(str(number or "") for number in numbers)
 
 
 def _row(map_: FlashMap, at: int) -> dict[str, Any]:
-    """The figures of one owner; the most frequent company of its copies comes first."""
+    """The figures of one owner; the owners most often copied with it come first in ``company``."""
     copied = map_.copied[at]
     company = sorted(enumerate(map_.company[at]), key=lambda entry: -entry[1])
     return {
@@ -90,18 +90,18 @@ def _row(map_: FlashMap, at: int) -> dict[str, Any]:
     }
 
 
-#: The picture's width and height, and the room for its axes, in its own units.
+#: Width and height of the picture, and the space for its axes, in its own units.
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 720, 260, 52, 40, 26
 
-#: Parts of the curve.
+#: The number of points of the curve.
 PARTS = 60
 
-#: The look of a page.
+#: The style sheet of a page.
 STYLE = (HERE / "page.css").read_text(encoding="utf-8")
 
 
 def page(done: Executed) -> str:
-    """The page, which needs nothing but itself."""
+    """The page as HTML that loads no other file."""
     return PAGES.get_template("page.html.j2").render(
         done=done, facts=_facts(done), curve=Markup(_curve(done)), style=Markup(STYLE),
         policy=POLICY, in_words=in_words, **files(done.by_file),
@@ -195,7 +195,7 @@ def _ticks(top: float) -> Sequence[float]:
 
 
 def _begins(done: Executed) -> Iterator[tuple[int, str]]:
-    """The host's bytes before each phase but the first, and its name."""
+    """For each phase but the first: the bytes that the host wrote before it, and its name."""
     before = 0
     for phase in done.phases:
         if before:

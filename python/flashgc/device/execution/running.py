@@ -1,4 +1,4 @@
-"""The command itself: its program, the user that it runs as, its folder, and the signals to it."""
+"""The command itself: its program, its user, its folder, and the signals that it gets."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from flashgc._core import ConfigError, DriveError
 from flashgc.device import failures, mounts, programs
 from flashgc.device.execution.tree import Tree
 
-#: Seconds until a signal is noticed that did not interrupt a call.
+#: The longest time, in seconds, until a signal is noticed that did not interrupt a call.
 LOOK = 0.2
-#: Seconds that a signal to a group takes at most to end a process of it.
+#: The longest time, in seconds, in which a signal to a group ends a process of the group.
 WITNESS = 0.2
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command, and how it is to run."""
+    """A command, and the conditions under which it runs."""
 
     words: Sequence[str]
-    #: The user that it runs as; the one who runs this by default.
+    #: The user as whom it runs; by default the user of this process.
     user: str | None = None
     #: A folder whose files are copied into the working directory before anything is measured.
     copy_in: Path | None = None
-    #: True if processes that it leaves behind are waited for, and not ended.
+    #: True to wait for the processes that it leaves behind, false to end them.
     waits: bool = False
     #: The log of its PostgreSQL server, whose checkpoints and vacuums begin phases.
     server_log: Path | None = None
-    #: The file that its standard output goes to, and the one beside it (``.err``) for its errors;
-    #: those of this process by default.
+    #: The file for its standard output; the file for its errors has the same name with ``.err``. By
+    #: default both are those of this process.
     output: Path | None = None
 
     def check(self) -> None:
@@ -53,14 +53,14 @@ class Command:
             raise ConfigError(f"--copy-in: {self.copy_in} is no folder")
 
     def program(self) -> str:
-        """The whole path of its program: the command has another working directory."""
+        """The absolute path of its program, because the command runs in another folder."""
         program = shutil.which(self.words[0])
         if program is None:
             raise failures.CAUSES["no-command"].error(word=self.words[0])
         return os.path.abspath(program)
 
     def owner(self) -> tuple[int, int]:
-        """The numbers of its user and group."""
+        """The numbers of its user and its group."""
         if self.user is None:
             return os.geteuid(), os.getegid()
         import pwd  # not on every system
@@ -74,7 +74,7 @@ class Command:
     def prepare(self, folder: Path) -> None:
         """Makes the working directory, with the files that belong there.
 
-        A drive of an earlier command has one, whose files stay.
+        On a drive of an earlier command the directory exists, and its files stay.
         """
         folder.mkdir(exist_ok=True)
         if self.copy_in is not None:
@@ -84,17 +84,17 @@ class Command:
             mounts.run("chown", "-R", "--no-dereference", f"{user}:{group}", str(folder))
 
     def left_out(self, folder: Path) -> str | None:
-        """The sentence on an argument that is a file here, and none in ``folder``; or ``None``."""
+        """The message on an argument that is a file here, but not in ``folder``; or ``None``."""
         return left_out(self.words, folder)
 
     def start(self, folder: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        """Starts it in ``folder``."""
+        """Start the command in ``folder``."""
         program = self.program()
         words = list(self.words)
         if os.sep in words[0]:
             words[0] = program
         whole = {**os.environ, **environment, "TMPDIR": str(folder)}
-        rights: dict[str, Any] = {}  # and the files that its output goes to
+        rights: dict[str, Any] = {}  # User and group, and the files for the output.
         if self.user is not None:
             user, group = self.owner()
             groups = os.getgrouplist(self.user, group)
@@ -111,9 +111,9 @@ class Command:
 
 
 def left_out(words: Sequence[str], folder: Path) -> str | None:
-    """Return the sentence on an argument that is a file here, and none in ``folder``.
+    """Return the message on an argument that is a file here, but not in ``folder``; or ``None``.
 
-    Such a command looks in its working directory, which is another one, and does not find the file.
+    Such a command looks for the file in its own working directory, and does not find it.
     """
     for word in words[1:]:
         path = Path(word)
@@ -125,20 +125,21 @@ def left_out(words: Sequence[str], folder: Path) -> str | None:
 
 
 class Signals:
-    """The signals to end: whatever happens, what was mounted is unmounted.
+    """Handles the signals to end, so that in every case all mounts are undone.
 
-    Before the command they end the work, while it runs they are for the command, and while what was
-    done is undone they wait. A second signal to terminate kills a command that does not end. The
-    end of the terminal is a signal to terminate.
+    A signal before the command ends the work. A signal while the command runs is for the command. A
+    signal while mounts are undone waits. A second signal to terminate kills a command that does not
+    end. The end of the terminal counts as a signal to terminate.
     """
 
     def __init__(self) -> None:
         self.child: subprocess.Popen[bytes] | None = None
         self.are_held = False
         self._is_told = False
-        #: A process of the same group, which gets what the terminal sends to all of it.
+        #: A process in the same process group, which gets every signal that the terminal sends to
+        #: the group.
         self._witness: subprocess.Popen[bytes] | None = None
-        #: The signal that came while the command was being started.
+        #: The signal that came while the command was starting.
         self.is_starting, self.pending = False, 0
 
     def __enter__(self) -> Self:
@@ -151,9 +152,9 @@ class Signals:
         return self
 
     def watch(self, began: Callable[[int], None]) -> None:
-        """Starts the process by which a signal to the group is told from one to this process.
+        """Start a process that shows if a signal went to the whole group or only to this process.
 
-        ``began`` is told its number, as it does not belong to the command.
+        ``began`` gets the number of that process, which does not belong to the command.
         """
         self._began = began
         self._witness = subprocess.Popen(
@@ -165,7 +166,7 @@ class Signals:
         began(self._witness.pid)
 
     def stop(self) -> None:
-        """Ends the command."""
+        """Ask the command to end."""
         if self.child is not None:
             with contextlib.suppress(ProcessLookupError):
                 self.child.terminate()
@@ -178,7 +179,8 @@ class Signals:
             self._witness.wait()
 
     def _was_for_all(self) -> bool:
-        """True if the group has the signal, and so the command, which is in it."""
+        """True if the signal went to the whole group, and so to the command, which is in the group.
+        """
         if self._witness is None:
             return False
         try:
@@ -193,7 +195,7 @@ class Signals:
             self.pending = number
         elif self.child is not None:
             if number == signal.SIGINT:
-                # Ctrl-C at a terminal reaches the command itself.
+                # At a terminal, the command itself gets Ctrl-C too.
                 if not self._was_for_all():
                     with contextlib.suppress(ProcessLookupError):
                         self.child.send_signal(number)
@@ -214,7 +216,7 @@ def run(
     tree: Tree,
     began: Callable[[int], None],
 ) -> int:
-    """Runs the command in ``folder``; its exit code. ``began`` is told its process."""
+    """Run the command in ``folder`` and return its exit code; ``began`` gets its process number."""
 
     def beside(pid: int) -> None:
         tree.passes_over(pid)
@@ -240,10 +242,10 @@ def run(
 
 
 def until_ended(pid: int) -> None:
-    """Waits until a child has ended. Its counts are there until it is asked for its exit code.
+    """Wait until a child has ended, but leave its exit code, so that its counts can still be read.
 
-    A signal that comes just before a call that waits, or to another thread, does not interrupt it,
-    and its handler would run when the child ends. So no call waits for long.
+    A signal does not interrupt a waiting call if it comes just before the call, or goes to another
+    thread; its handler would then run only when the child ends. So no call waits for long.
     """
     ended = os.pidfd_open(pid)
     try:

@@ -1,4 +1,4 @@
-"""The drive as it is seen while a command runs: samples at equal intervals."""
+"""Samples of the drive's counts at equal intervals while a command runs."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from flashgc.device.control import PAGE, Client
 
 #: Seconds between two samples at first.
 LOOK = 0.02
-#: Most samples of a run: when there are this many, every second one goes.
+#: The most samples of a run. At this number, every second sample is dropped.
 SAMPLES = 512
 
-#: Parts of a run that are compared with each other, of about as many host writes each.
+#: The number of parts of a run that are compared; each has about as many host writes.
 PARTS = 20
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The drive at one moment: seconds since the command began, and counts since then."""
+    """The counts of the drive at one moment, since the command began."""
 
     seconds: float
     host_bytes: int
@@ -40,7 +40,7 @@ class Sample:
 
 
 def cuts(samples: Sequence[Sample], parts: int = PARTS) -> list[Sample]:
-    """The ends of as many ``parts`` or fewer of about as many host writes, the beginning first.
+    """The samples that end at most ``parts`` parts with about equal host writes; the first begins.
 
     Each part ends at the first sample with its share of the host's writes.
     """
@@ -55,7 +55,7 @@ def cuts(samples: Sequence[Sample], parts: int = PARTS) -> list[Sample]:
 
 
 def parts_of(samples: Sequence[Sample], parts: int = PARTS) -> list[tuple[int, int]]:
-    """The pages programmed for the host and all those programmed, in each of the :func:`cuts`.
+    """Pages programmed for the host, and all pages programmed, in each part of :func:`cuts`.
 
     >>> looks = [Sample(at, 40960 * at, 10 * at, 5 * at, 0, 9) for at in range(0, 9, 2)]
     >>> parts_of(looks)
@@ -69,7 +69,7 @@ def parts_of(samples: Sequence[Sample], parts: int = PARTS) -> list[tuple[int, i
 
 
 def tail_of(samples: Sequence[Sample]) -> float | None:
-    """Write amplification in the last fifth of the host's writes; ``None`` without a part of them.
+    """Write amplification in the last fifth of the host's writes; ``None`` with too few samples.
 
     >>> tail_of([Sample(at, 5120 * at, 10 * at, 5 * at, 0, 9) for at in range(0, 21)])
     12.0
@@ -84,9 +84,9 @@ def tail_of(samples: Sequence[Sample]) -> float | None:
 
 
 class Watch:
-    """Looks at the drive while the command runs.
+    """Samples the drive while the command runs.
 
-    ``beside`` is called at each look, and ``failed`` where the drive did not answer.
+    ``beside`` is called before each sample, and ``failed`` if the drive did not answer.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The drive on which a command runs: it is made, perhaps with a past, or is a copy of another."""
+"""The drive on which a command runs: a new drive, with or without a past, or a copy of a drive."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from flashgc.device import making, mounts, trust, writers
 from flashgc.device.past import Past, given
 from flashgc.device.writers import OWN, Writers
 
-#: The recording of a past, in the scratch folder: a drive with a clock executes it too.
+#: The name of a past's recording in the scratch folder. A drive with a clock executes it too.
 PAST = "past.flashgc.zst"
 
-#: The recording of a run there.
+#: The name of a run's recording in the scratch folder.
 RUN = "run.flashgc.zst"
 
 
@@ -26,19 +26,19 @@ class Source:
 
     plan: making.Plan | None = None
     past: Past | None = None
-    #: The drive that is copied.
+    #: The drive to copy.
     file: Path | None = None
 
     @property
     def has_python(self) -> bool:
-        """True if whoever made the plan has named policies in Python."""
+        """True if the plan names policies in Python."""
         return self.plan is not None and bool(self.plan.python)
 
     def make(self, file: Path, recorded_in: Path | None) -> tuple[dict[str, Any], Writers]:
-        """Makes the drive in ``file``; what it is, and the writers of the drive that it copies.
+        """Make the drive in ``file``; return its configuration, and the writers of a copied drive.
 
         ``recorded_in`` is the folder in which its past is recorded. Raises
-        :class:`flashgc.ConfigError` or :class:`flashgc.DriveError` where it cannot be made.
+        :class:`flashgc.ConfigError` or :class:`flashgc.DriveError` if the drive cannot be made.
         """
         if self.file is not None:
             if recorded_in is not None:
@@ -64,7 +64,7 @@ class Source:
 
 
 def _copied(source: Path, file: Path) -> Writers:
-    """Copies the drive in ``source`` to ``file``; who could have written it."""
+    """Copy the drive in ``source`` to ``file``; return who could have written the source."""
     try:
         opened = trust.open_drive(source)
     except FileNotFoundError:
@@ -80,7 +80,7 @@ def _copied(source: Path, file: Path) -> Writers:
 
 
 def _show(record: Path | None, place: Path) -> None:
-    """Puts a recording where the server, who is another user, may read it."""
+    """Put a recording where the server, which runs as another user, can read it."""
     assert record is not None
     if record != place:
         mounts.run("cp", str(record.absolute()), str(place))

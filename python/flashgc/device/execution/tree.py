@@ -1,4 +1,4 @@
-"""The processes of a command: all that descend from it, also those that it left behind."""
+"""The processes of a command: all its descendants, including those that it left behind."""
 
 from __future__ import annotations
 
@@ -16,34 +16,35 @@ from flashgc.device.processes import began, send
 #: ``PR_SET_CHILD_SUBREAPER``: orphans become children of this process.
 _SUBREAPER = 36
 
-#: Seconds that processes get to end after SIGTERM, those after which nobody waits for them any
-#: more, and those between two looks.
+#: Seconds that processes get to end after SIGTERM, seconds after which the wait for them ends, and
+#: seconds between two checks.
 PATIENCE, LONGEST, PAUSE = 10.0, 30.0, 0.02
 
 
-#: Seconds between two looks for orphans that have ended.
+#: Seconds between two checks for orphans that have ended.
 LOOK = 2.0
 
 
 @dataclass(frozen=True)
 class Left:
-    """A process that was still there when the command had ended."""
+    """A process that still ran when the command had ended."""
 
     pid: int
     name: str
 
 
 class Tree:
-    """The descendants of this process that begin while it is open, and what they wrote.
+    """The descendants of this process that begin while this is open, and the bytes that they wrote.
 
-    They stay its descendants, whatever sessions they begin: orphans are given to this process.
+    Orphans become children of this process, so all stay its descendants, whatever sessions they
+    begin.
     """
 
     def __init__(self) -> None:
-        #: Bytes of write calls, and bytes of folios made dirty, of those that have ended.
+        #: Bytes of write calls, and bytes of folios made dirty, of the processes that have ended.
         self.calls_bytes = self.dirtied_bytes = 0
         self._known: set[int] = set()
-        #: The command itself, which its starter waits for.
+        #: The command itself, whose starter waits for it.
         self._first = 0
         self._looked = time.monotonic()
 
@@ -57,21 +58,21 @@ class Tree:
         _set_subreaper(0)
 
     def passes_over(self, pid: int) -> None:
-        """Notes a child that does not belong to the command."""
+        """Note a child that does not belong to the command."""
         self._known.add(pid)
 
     def begins(self, pid: int) -> None:
-        """Notes the command itself, which its starter waits for."""
+        """Note the command itself, whose starter waits for it."""
         self._first = pid
 
     def ended(self, pid: int) -> None:
-        """Counts what a child wrote that has ended and was not waited for."""
+        """Count what a child wrote that has ended but has not been waited for."""
         calls, dirtied = _written(pid)
         self.calls_bytes += calls
         self.dirtied_bytes += dirtied
 
     def adopt(self) -> None:
-        """Waits for orphans that have ended, and counts what they wrote."""
+        """Wait for orphans that have ended, and count what they wrote."""
         for pid in _children().get(os.getpid(), ()):
             if pid in self._known or pid == self._first:
                 continue
@@ -82,16 +83,16 @@ class Tree:
                     os.waitpid(pid, os.WNOHANG)
 
     def look(self) -> None:
-        """Does what :meth:`adopt` does, at most once in :data:`LOOK` seconds.
+        """Call :meth:`adopt`, but at most once in :data:`LOOK` seconds.
 
-        It reads the state of every process, which takes processor time from the command.
+        :meth:`adopt` reads the state of every process, which takes processor time from the command.
         """
         if time.monotonic() > self._looked + LOOK:
             self.adopt()
             self._looked = time.monotonic()
 
     def left(self) -> list[Left]:
-        """The processes that are there, parents before their children."""
+        """The processes that still run, parents before their children."""
         self.adopt()
         children, processes = _children(), []
         waiting = [pid for pid in children.get(os.getpid(), ()) if pid not in self._known]
@@ -103,7 +104,7 @@ class Tree:
         return processes
 
     def end(self) -> None:
-        """Ends the processes that are there: SIGTERM, and SIGKILL for those that stay."""
+        """End the processes that still run, by SIGTERM, and later by SIGKILL."""
         since = time.monotonic()
         pids: set[int] = set()
         while (left := self.left()) and time.monotonic() < since + LONGEST:
@@ -120,7 +121,7 @@ def _set_subreaper(to: int) -> None:
 
 
 def _children() -> dict[int, list[int]]:
-    """The children of every process, also those that have ended and wait to be asked for."""
+    """The children of every process, including those that have ended but were not waited for."""
     children: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError):
@@ -137,7 +138,7 @@ def _name(pid: int) -> str:
 
 
 def _written(pid: int) -> tuple[int, int]:
-    """Bytes of the write calls of a process and of those it waited for, and bytes made dirty."""
+    """Bytes of write calls of a process and of children it waited for, and bytes made dirty."""
     try:
         lines = Path(f"/proc/{pid}/io").read_text().splitlines()
     except OSError:

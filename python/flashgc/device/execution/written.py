@@ -13,71 +13,72 @@ from flashgc import _core
 from flashgc._core import ConfigError, DriveError
 from flashgc.units import format_size
 
-#: The share of the bytes of calls up to which those that were stored into mapped files are left
-#: out: a database stores some words of its locks and of the index of its log so.
+#: If bytes stored into mapped files are at most this share of the bytes of write calls, they are
+#: ignored: a database stores some words of its locks and of its log's index this way.
 NEGLIGIBLE = 0.001
 
-#: The counts that are sums, besides those that the kernel may not tell.
+#: The counts that every kernel gives, as sums.
 _SUMS = ("cached_bytes", "stores", "stored_most")
 
-#: Seconds in which events are read again.
+#: Seconds between two reads of events.
 LOOK = 0.02
 
-#: Seconds after which every event is in its ring.
+#: Seconds after which every event is in its ring buffer.
 SETTLED = 0.002
 
 
 @dataclass(frozen=True)
 class Written:
-    """The bytes that were handed to the file system, by the kernel's events of that file system.
+    """The bytes handed to a file system, from the kernel's events of that file system.
 
-    All processes count, daemons, asynchronous I/O and the kernel's workers among them. Metadata of
-    the file system do not.
+    All processes count, including daemons, asynchronous I/O and the kernel's workers. Metadata of
+    the file system do not count.
     """
 
-    #: Bytes of all calls, if no more than a thousandth was stored into mapped files besides; else
-    #: ``None``, as where the calls cannot be known.
+    #: Bytes of all calls; ``None`` if they are unknown, or if more than a thousandth was also
+    #: stored into mapped files.
     bytes: int | None
-    #: The least and the most that it can have been; ``None`` where there is no such bound.
+    #: The least and the most bytes that were written; ``None`` if there is no such bound.
     least: int | None
     most: int | None
-    #: The reason why they are unknown; ``None`` where they are known.
+    #: The reason why the bytes are unknown; ``None`` if they are known.
     unknown: str | None
-    #: Bytes by way of the page cache, and around it. ``None`` where the kernel does not tell.
+    #: Bytes written through the page cache, and around it; ``None`` if the kernel does not tell.
     cached_bytes: int | None
     direct_bytes: int | None
-    #: Folios of the page cache that stores into mapped files made dirty, each time anew, and their
-    #: bytes at most: those of the file as far as calls had written it, else 2 MiB each.
+    #: The number of times that a store into a mapped file made a folio of the page cache dirty, and
+    #: the most bytes in these folios: the bytes that calls had written to the file, else 2 MiB
+    #: each.
     stores: int | None
     stored_most: int | None
-    #: Bytes of the write calls of the command's processes, pipes and terminals among them. Those
-    #: of asynchronous I/O are not.
+    #: Bytes of the write calls of the command's processes, including those to pipes and terminals,
+    #: without asynchronous I/O.
     calls_bytes: int
-    #: Bytes of the folios that its processes made dirty, each folio whole.
+    #: Bytes of the folios that the command's processes made dirty; each folio counts as a whole.
     dirtied_bytes: int
 
 
 @dataclass(frozen=True)
 class Counts:
-    """The kernel's counts of what is written to a file system, as in :class:`Written`."""
+    """The kernel's counts of bytes written to a file system, as in :class:`Written`."""
 
     cached_bytes: int
     direct_bytes: int | None
     stores: int
     stored_most: int
-    #: Events that the kernel lost.
+    #: The number of events that the kernel lost.
     lost: int
 
     @classmethod
     def of(cls, counts: Mapping[str, int | None]) -> Self:
-        """The counts of a follower."""
+        """The counts of a :class:`flashgc._core.WriteFollower`."""
         sums = {name: counts[name] or 0 for name in _SUMS}
         return cls(direct_bytes=counts["direct_bytes"], lost=counts["lost"] or 0, **sums)
 
     def since(self, before: Counts | None, lost: int) -> Counts:
-        """The counts since others, of a run whose kernel ``lost`` this many events.
+        """The counts since ``before``, in a run in which the kernel ``lost`` this many events.
 
-        It tells late of an event that it lost, so such a run has no part whose bytes are known.
+        The kernel reports a lost event late. So in a run with one, no part's bytes are known.
         """
         grown = {name: getattr(self, name) - getattr(before, name, 0) for name in _SUMS}
         direct = self.direct_bytes
@@ -87,17 +88,17 @@ class Counts:
 
     @property
     def least(self) -> int:
-        """The bytes of calls, which are the least that can have been written."""
+        """The bytes of calls: the least that was written."""
         return self.cached_bytes + (self.direct_bytes or 0)
 
     @property
     def most(self) -> int | None:
-        """The most bytes that can have been written; ``None`` without a bound."""
+        """The most bytes that were written; ``None`` without a bound."""
         return None if self.lost or self.direct_bytes is None else self.least + self.stored_most
 
     @property
     def unknown(self) -> str | None:
-        """The reason why the bytes are unknown; ``None`` where they are known."""
+        """The reason why the bytes are unknown; ``None`` if they are known."""
         if self.lost:
             return f"the kernel lost {self.lost} events"
         if self.stored_most > NEGLIGIBLE * self.least:
@@ -108,12 +109,12 @@ class Counts:
 
     @property
     def bytes(self) -> int | None:
-        """The bytes of calls where nothing else counts; else ``None``."""
+        """The bytes of calls, if nothing else counts; else ``None``."""
         return None if self.unknown else self.least
 
 
 class Writes:
-    """Counts what is written to the file system on ``device`` while it is open."""
+    """Counts the bytes written to the file system on ``device`` while this is open."""
 
     def __init__(self, device: str, filesystem: str) -> None:
         self._follower: _core.WriteFollower | None = None
@@ -137,7 +138,7 @@ class Writes:
             self._thread.join()
 
     def close(self) -> None:
-        """Gives the rings back."""
+        """Free the ring buffers."""
         if self._follower is not None:
             self._follower.close()
 
@@ -146,17 +147,17 @@ class Writes:
         with contextlib.suppress(DriveError):
             while not self._over.is_set():
                 self._follower.poll(LOOK)
-            # Events of the last moment have settled by the second one.
+            # Two polls, since the events of the last moment are in their ring only by the second.
             self._follower.poll(SETTLED)
             self._follower.poll(SETTLED)
 
     def so_far(self) -> Counts | None:
-        """The kernel's counts so far; ``None`` where it does not tell."""
+        """The kernel's counts so far; ``None`` if it gives none."""
         counts = None if self._follower is None else self._follower.counts()
         return None if counts is None else Counts.of(counts)
 
     def written(self, calls_bytes: int, dirtied_bytes: int) -> Written:
-        """The bytes written, beside the counts of the command's processes."""
+        """The bytes written, with the counts of the command's processes."""
         counts = self.so_far()
         if counts is None:
             return Written(
@@ -186,7 +187,7 @@ class Writes:
 
 
 def in_words(exact: int | None, least: int | None, most: int | None) -> str:
-    """Bytes with bounds: exact, between both, or unknown where one is missing.
+    """Bytes as text: exact, as a range between both bounds, or unknown.
 
     >>> in_words(4096, 4096, 8192), in_words(None, 4096, 8192), in_words(None, 4096, None)
     ('4 KiB', '4 KiB to 8 KiB', 'unknown')

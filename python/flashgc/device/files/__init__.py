@@ -1,1 +1,1 @@
-"""Files behind the pages of a drive: who wrote each, and who causes the copies."""
+"""The files behind the pages of a drive: which file wrote each page, and which causes copies."""

@@ -1,4 +1,4 @@
-"""The map of the blocks by the owners of their pages: where data lie, and whose were copied."""
+"""A map of the blocks by the owners of their pages: where data lie, and whose pages were copied."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Self
 from flashgc import _core
 from flashgc.device import code, making
 
-#: The owners without a colour of their own, together.
+#: The name of the owners that have no colour of their own, as one.
 REST = "all others"
 
 
@@ -19,28 +19,29 @@ REST = "all others"
 class FlashMap:
     """The blocks of a drive at the end of a run, by the owners of their pages.
 
-    A cell is a block, or several with numbers in a row where a drive has more than 16,384. Counts
-    of collections and copies are those of the command.
+    A cell of the map is a block. On a drive with more than 16,384 blocks, a cell is several
+    consecutive blocks. Counts of collections and copies are those of the command alone.
     """
 
-    #: The owners by name; the last one is all others together.
+    #: Names of the owners; the last is for all others together.
     owners: list[str]
     pages_per_block: int
     blocks_per_cell: int
-    #: Pages with current data, by owner and cell.
+    #: Number of live pages, by owner and cell.
     live: list[list[int]]
-    #: Pages programmed whose data are not current, by cell. All others are erased.
+    #: Number of programmed pages whose data are no longer current, by cell. All other pages are
+    #: erased.
     invalid: list[int]
-    #: The share of the current pages whose owner has the most of them in their block; ``None``
-    #: where there are none.
+    #: The share of live pages whose owner has the most live pages in their block; ``None`` without
+    #: live pages.
     purity: float | None
-    #: Collections, and those that copied nothing.
+    #: The number of collections, and of those that copied nothing.
     collections: int
     empty: int
-    #: Collections that copied pages of each owner.
+    #: The number of collections that copied pages of each owner.
     victims: list[int]
-    #: Pages copied, by owner and by the owner of the most invalid pages in the block that they
-    #: left. The last column is for blocks without an invalid page.
+    #: Number of pages copied, by their owner and by the owner of most invalid pages in the victim.
+    #: The last column is for victims without an invalid page.
     company: list[list[int]]
 
     @property
@@ -51,10 +52,10 @@ class FlashMap:
 
 @dataclass(frozen=True)
 class Layout:
-    """A replay on the page store of a drive: its map, and its counts to compare with others."""
+    """The result of a replay on a simulated drive: its map, and counts that are checked."""
 
     map: FlashMap
-    #: Current pages and erases by block, and copied pages by the number of the owner.
+    #: Number of live pages and of erases by block, and number of copied pages by owner.
     valid: list[int]
     erases: list[int]
     copied_of: list[int]
@@ -70,12 +71,12 @@ class Layout:
         placement: tuple[str, list[int]] | None = None,
         recordings: Sequence[Path] = (),
     ) -> Self:
-        """The replay of ``trace``, whose writes are named by owners, on a drive like ``file``.
+        """Replay ``trace``, whose writes are marked with owners, on a drive like that in ``file``.
 
-        ``groups`` has the place in ``owners`` of each number of an owner. Copies count that
-        make room for the host's pages from the first of ``counted`` to before the second.
-        ``recordings`` have the streams that the host named, if it named some. ``placement`` is one
-        in place of the drive's, with the stream of each of ``owners``.
+        ``groups`` maps each owner's number to an index of ``owners``. Copies count if they make
+        room for host pages from the first number of ``counted`` up to, but not including, the
+        second. ``recordings`` have the streams that the host named, if any. ``placement`` replaces
+        that of the drive; it has the stream of each of ``owners``.
         """
         configuration = making.configuration(file)
         written = code.loaded(file, configuration, allowed=any(configuration["outside"].values()))

@@ -1,4 +1,4 @@
-"""Groups of files by their names: those that a user gives, and patterns of names."""
+"""Groups of files by their names: groups that a user gives, and patterns of names."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from flashgc._core import ConfigError
 #: The option that names groups.
 OPTION = "--group"
 
-#: Parts of names that differ from file to file, in the order in which they are replaced by ``N``:
-#: UUIDs, hashes, names of temporary files, and numbers.
+#: Parts of names that differ from file to file: UUIDs, hashes, names of temporary files, and
+#: numbers. They are replaced by ``N`` in this order.
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _LONG_HASH = re.compile(r"[0-9A-F]{16,}|[0-9a-f]{16,}")
 _WORD = re.compile(r"(?<![0-9A-Za-z])[0-9A-Za-z]{8,}(?![0-9A-Za-z])")
@@ -24,15 +24,15 @@ _TEMPORARY = re.compile(r"(?<![0-9A-Za-z])(tmp)[a-z0-9_]{8}(?=\.|\Z)|(?<=tmp\.)[
 _SUFFIX = re.compile(r"(?<=[._-])[0-9A-Za-z]{6,12}\Z")
 _NUMBER = re.compile(r"\d+")
 
-#: A folder of two hexadecimal digits, as above files that are named by their contents.
+#: A folder named by two hexadecimal digits, as in stores that name files by their contents.
 _FAN = re.compile(r"[0-9A-Fa-f]{2}")
 
 
 def pattern(path: str) -> str:
-    """The pattern of a file's name: what differs from file to file is ``N``.
+    """The pattern of a file's name, in which ``N`` stands for parts that differ from file to file.
 
-    That are numbers, hashes, UUIDs and the random parts of names of temporary files. So are the
-    folders of two hexadecimal digits above a file that is named by its contents.
+    Such parts are numbers, hashes, UUIDs and the random parts of names of temporary files. If a
+    file is named by its contents, folders of two hexadecimal digits above it become ``N`` too.
 
     >>> pattern("work/base/16384/2619_fsm"), pattern("work/db/000123.sst")
     ('base/N/N_fsm', 'db/N.sst')
@@ -60,7 +60,8 @@ def _hashed(part: str) -> str:
 
 
 def _hash(match: re.Match[str]) -> str:
-    """``N`` for a hash: hexadecimal digits, or twenty letters and digits, with both of them."""
+    """``N`` for a hash: hexadecimal digits, or at least twenty characters, with letters and digits.
+    """
     word = match[0]
     digits = sum(letter.isdigit() for letter in word)
     is_hex = re.fullmatch(r"[0-9a-f]+|[0-9A-F]+", word) is not None
@@ -69,7 +70,7 @@ def _hash(match: re.Match[str]) -> str:
 
 
 def _random(match: re.Match[str]) -> str:
-    """``N`` for what mkstemp has put at the end: letters of both cases, or with digits."""
+    """``N`` for a random end, as mkstemp makes it: letters of both cases, or letters and digits."""
     word = match[0]
     has_both = any(letter.isdigit() for letter in word) and any(letter.isalpha() for letter in word)
     is_mixed = word != word.lower() and word != word.upper() and word != word.capitalize()
@@ -78,18 +79,18 @@ def _random(match: re.Match[str]) -> str:
 
 @dataclass(frozen=True)
 class Groups:
-    """Groups of files that a user gives: patterns of names, the first that matches counts."""
+    """Groups of files that a user gives, as patterns of names; the first match counts."""
 
     each: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, texts: Iterable[str]) -> Self:
-        """The patterns in ``texts``, each a list with commas.
+        """The patterns in ``texts``, each of which is a list separated by commas.
 
         >>> Groups.parse(["node_modules/*,.git/*", "*.log"]).each
         ('node_modules/*', '.git/*', '*.log')
 
-        Raises :class:`flashgc.ConfigError` for an empty one.
+        Raises :class:`flashgc.ConfigError` for an empty pattern.
         """
         each = [part.strip() for text in texts for part in text.split(",")]
         if not all(each):
@@ -100,7 +101,7 @@ class Groups:
         return cls(tuple(dict.fromkeys(each)))
 
     def of(self, path: str) -> str:
-        """The group of the file at ``path``: the first pattern that it matches, or its own.
+        """The group of the file at ``path``: the first matching pattern, or its own pattern.
 
         >>> groups = Groups(("wal/*", "*.log"))
         >>> groups.of("work/wal/7.log"), groups.of("work/a/7.log"), groups.of("work/a/7.db")
@@ -110,7 +111,7 @@ class Groups:
         return next((glob for glob in self.each if fnmatchcase(own, glob)), pattern(path))
 
 
-#: No groups: each file has its own pattern.
+#: No groups: each file is in the group of its own pattern.
 EACH = Groups()
 
 
@@ -119,17 +120,17 @@ def _folder_of(name: str) -> str:
 
 
 def gathered(sizes: Mapping[str, int], most: int, given: Iterable[str] = ()) -> dict[str, str]:
-    """Names by name, so that ``most`` are left: those of small folders are gathered in one.
+    """New names by old names, at most ``most``: names in small folders become one, ``FOLDER/*``.
 
-    The folder with the least data is gathered first, as ``FOLDER/*``. Names in no folder, and those
-    that are ``given``, stay as they are, so more may be left.
+    The folder with the least data is gathered first. Names outside of folders, and those in
+    ``given``, do not change, so more than ``most`` may be left.
 
     >>> sizes = {"a/b/1": 5, "a/b/2": 5, "a/c/1": 50, "d": 1, "e/x": 70, "e/y": 80}
     >>> gathered(sizes, 5)["a/b/2"], gathered(sizes, 4)["a/b/2"], gathered(sizes, 4)["e/x"]
     ('a/b/*', 'a/*', 'e/x')
     """
     fixed = set(given)
-    #: The entries of each folder: names, and folders that are gathered already.
+    #: The entries of each folder: names, and folders that were gathered before.
     entries: defaultdict[str, set[str]] = defaultdict(set)
     total: defaultdict[str, int] = defaultdict(int)
     for name, size in sizes.items():

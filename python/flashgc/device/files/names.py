@@ -1,4 +1,4 @@
-"""The names of files as they are made, moved and removed, by the kernel's notifications."""
+"""The names of files, followed by the kernel's notifications (fanotify)."""
 
 from __future__ import annotations
 
@@ -14,43 +14,45 @@ from typing import Self
 
 from flashgc._core import DriveError
 
-#: Flags of fanotify_init(2): names, folders and the files themselves, by handles, without a limit.
+#: Flags of fanotify_init(2): events with names, folders and file handles, and a queue without
+#: limit.
 _INIT = 0x1 | 0x2 | 0x10 | 0x200 | 0x400 | 0x800 | 0x1000
-#: Flags of fanotify_mark(2): the whole file system; files opened, made, removed and renamed, and
-#: folders as well.
+#: Flags of fanotify_mark(2): the whole file system; files opened, made, removed or renamed; folders
+#: too.
 _ADD, _FILESYSTEM = 0x1, 0x100
 _OPENED, _CREATED, _REMOVED, _RENAMED = 0x20, 0x100, 0x200, 0x10000000
 _FOLDERS, _OVERFLOW = 0x40000000, 0x4000
-#: Kinds of records of an event: the file, its folder and name, the old ones and the new ones of a
-#: renamed file.
+#: Kinds of records in an event: the file; its folder and name; for a renamed file, the old and the
+#: new name.
 _FILE, _NAME, _OLD_NAME, _NEW_NAME = 1, 2, 10, 12
 
 _EVENT, _RECORD, _HEAD = struct.Struct("=IBBHQii"), struct.Struct("=BBH"), struct.Struct("=Ii")
 
-#: The handles of files with an inode of 32 bits (ext4, xfs) and of 64 bits (xfs), by the bit of
-#: their type that tells them.
+#: The layouts of file handles with an inode of 32 bits (ext4, xfs) and of 64 bits (xfs). A bit of
+#: the handle's type tells them apart.
 _LONG, _HANDLES = 0x80, {False: struct.Struct("=II"), True: struct.Struct("=QI")}
 
-#: A file: its inode and the generation of that, since inodes are used again.
+#: A file: its inode and the inode's generation, because inodes are reused.
 Node = tuple[int, int]
 
-#: A name: the folder that it is in, and its letters.
+#: A name: its folder, and the name in it.
 Place = tuple[Node, str]
 
-#: Seconds between two looks at whether it is over.
+#: Seconds between two checks for the end.
 LOOK = 0.05
 
-#: Is told files that were made or renamed: the inode of each, and which life of it that is.
+#: Gets the files that were made or renamed: for each, its inode and the index of the file among all
+#: files that had this inode.
 Tell = Callable[[list[tuple[int, int]]], None]
 
 
 class Names:
-    """Follows the names on the ext4 or xfs that is mounted at ``mount``, from now on."""
+    """Follows the names on the ext4 or xfs mounted at ``mount``, from now on."""
 
     def __init__(self, mount: Path, tell: Tell = lambda _: None) -> None:
-        """``tell`` is called in another thread, as soon as the kernel tells of a name.
+        """``tell`` is called in another thread, as soon as the kernel reports a name.
 
-        Raises :class:`flashgc.DriveError` where the kernel does not tell them.
+        Raises :class:`flashgc.DriveError` if the kernel does not report names.
         """
         self._tell = tell
         system = ctypes.CDLL(None, use_errno=True)
@@ -68,12 +70,12 @@ class Names:
             raise DriveError(f"{mount}: the kernel does not tell names of files: {error}")
         self._root = mount.stat().st_ino
         self._folders: set[Node] = set()
-        #: The files that were there before: nobody made them while names were followed.
+        #: The files that existed before names were followed.
         self._older = {
             node for folder, _, files in os.walk(mount) for node in _nodes(folder, files)
         }
-        #: The names of each file, the oldest one first, and the generations of an inode in their
-        #: order. A file that lost its last name keeps that.
+        #: The names of each file, oldest first; a file without a name keeps its last. ``_lives``
+        #: has the generations of each inode in order.
         self._places: dict[Node, list[Place]] = {}
         self._gone: set[tuple[Node, Place]] = set()
         self._lives: dict[int, list[int]] = defaultdict(list)
@@ -91,9 +93,9 @@ class Names:
         os.close(self._events)
 
     def path(self, inode: int, life: int) -> str | None:
-        """The path of the file that was the inode's ``life``-th one; ``None`` if unknown.
+        """The path of the file with index ``life`` among those of the inode; ``None`` if unknown.
 
-        It is empty for a folder.
+        The path of a folder is empty.
         """
         lives = self._lives.get(inode, [])
         if inode == self._root or (inode, *lives[life : life + 1]) in self._folders:
@@ -132,7 +134,7 @@ class Names:
         ])  # fmt: skip
 
     def _note(self, mask: int, records: bytes) -> Node | None:
-        """Notes an event; the file that has a name now."""
+        """Note an event; return the file if it has a name now."""
         node: Node | None = None
         places: dict[int, Place] = {}
         at = 0
@@ -147,7 +149,7 @@ class Names:
             at += length
         if node is None or node in self._older:
             return None
-        # A file without a name (O_TMPFILE) is first heard of when it is opened.
+        # A file without a name (O_TMPFILE) first shows when it is opened.
         if node[1] not in self._lives[node[0]]:
             self._lives[node[0]].append(node[1])
             if mask & _FOLDERS:
@@ -160,7 +162,8 @@ class Names:
         elif mask & _CREATED:
             known.append(places[_NAME])
             self._gone.discard((node, places[_NAME]))
-        # The kernel merges the making and the removal of one name, and tells of another one later.
+        # The kernel merges the creation and the removal of one name, and reports another name
+        # later.
         if mask & _REMOVED:
             self._gone.add((node, places[_NAME]))
         left = [place for place in known if (node, place) not in self._gone]
@@ -169,7 +172,7 @@ class Names:
 
 
 def _node(handle: bytes) -> tuple[int, Node]:
-    """The size of a handle, and the file that it stands for."""
+    """The size of a handle, and the file that it means."""
     size, type_ = _HEAD.unpack_from(handle)
     inode, generation = _HANDLES[bool(type_ & _LONG)].unpack_from(handle, _HEAD.size)
     return size, (inode, generation)

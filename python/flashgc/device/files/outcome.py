@@ -15,7 +15,8 @@ from flashgc.device.files.owners import AFTER, BEFORE, Owner, Owners, numbered
 from flashgc.device.options_of import past_of
 from flashgc.device.source import Blocks
 
-#: The handles of the drive that is tried: one for each of the largest owners, and one for the rest.
+#: The number of handles of the drive in the comparison: one for each of the largest owners, and one
+#: for the rest.
 HANDLES = 8
 
 
@@ -26,18 +27,18 @@ class Handles:
     #: The owners with a handle of their own.
     owners: list[str]
     copied_pages: int
-    #: Pages copied on the drive without handles.
+    #: Number of pages copied on the drive without handles.
     without: int
-    #: The blocks of that drive.
+    #: The blocks of the drive with handles.
     map: FlashMap
 
 
 @dataclass(frozen=True)
 class ByFile:
-    """The pages of a run by their owners, those with most copies first.
+    """The pages of a run by their owners, in descending order of copies.
 
-    The sums of pages written and copied are the command's own counts. Pages written before the
-    command and when it was over have rows of their own.
+    Pages written and copied add up to the command's own counts. Pages written before the command
+    and after it have rows of their own.
     """
 
     owners: list[Owner]
@@ -54,12 +55,12 @@ class ByFile:
 
 @dataclass(frozen=True)
 class Period:
-    """The part of a recording that is a command's."""
+    """The part of a recording in which the command ran."""
 
-    #: Pages that hosts had written when it began, and when it had ended.
+    #: Number of pages that hosts had written at its begin and at its end.
     first: int
     end: int
-    #: Pages copied meanwhile.
+    #: Number of pages copied in the period.
     copied: int
 
     @classmethod
@@ -81,16 +82,16 @@ def by_file(
     file: Path,
     folder: Path,
 ) -> ByFile:
-    """The owners of what ``recordings`` have: of the past, if there is one, and of the run.
+    """The owners of the pages in ``recordings``: of the past, if there is one, and of the run.
 
-    ``last`` is the state of the drive in ``file``, and its blocks, behind the last request.
-    ``period`` is the command's. Raises :class:`flashgc.DriveError` where owners are unknown.
+    ``last`` is the state of the drive in ``file``, and its blocks, after the last request.
+    ``period`` is that of the command. Raises :class:`flashgc.DriveError` if owners are unknown.
     """
     if lost := owners.lost():
         raise DriveError(f"--by-file: the kernel lost {lost} events; hint: a quieter machine")
     stat, blocks = last
     pages = int(drive["logical_pages"])
-    # Times of the run's recording are counted from its beginning.
+    # Times in the run's recording are relative to its beginning.
     names, changes = numbered(owners.changes(pages), stat["recorded_since_ns"], owners.groups)
     parts = [
         (recording, folder / f"part{at}.flashgc.zst") for at, recording in enumerate(recordings)
@@ -108,7 +109,7 @@ def by_file(
     shown = [*chosen, BEFORE, REST]
     groups = [shown.index(name) if name in shown else len(shown) - 1 for name in names]
     past_written, _, _ = past_of(drive)
-    # A drive with handles and no table has its streams from its host.
+    # A drive with handles and no table of streams gets its streams from the host.
     is_named = drive["policies"]["placement"].startswith("fdp:") and not drive["streams_file"]
     own = list(recordings) if is_named else []
     counted = (period.first, period.end)
@@ -136,7 +137,7 @@ def by_file(
     check(rows, lying, blocks, written, period.copied)
     rows.sort(key=lambda owner: (-owner.copied_pages, -owner.written_pages))
     handles = None
-    # A drive that separates its data already needs no handles, and a small one has no room.
+    # A drive with its own placement needs no handles, and a small one has no room for them.
     if drive["policies"]["placement"] == "none":
         placement = (f"fdp:handles={HANDLES}", [*range(1, len(chosen) + 1), 0, 0])
         with contextlib.suppress(ConfigError):
@@ -148,10 +149,11 @@ def by_file(
 def check(
     owners: Sequence[Owner], lying: Layout, blocks: Blocks, written: int, copied: int
 ) -> None:
-    """Checks that sums over owners and cells are the counts of the drive, to the digit.
+    """Check that sums over owners and cells equal the counts of the drive exactly.
 
-    ``blocks`` are the drive's own, ``written`` its pages since its past, and ``copied`` those of
-    the command. Raises :class:`flashgc.DriveError` where they are not.
+    ``blocks`` are those of the drive. ``written`` is the number of pages written since its past,
+    and ``copied`` the number copied during the command. Raises :class:`flashgc.DriveError` on a
+    difference.
     """
     map_ = lying.map
     rows = {owner.name: owner.live_pages for owner in owners}

@@ -17,20 +17,21 @@ from flashgc.device import mounts, programs
 from flashgc.device.files.grouping import EACH, Groups, gathered
 from flashgc.device.files.names import Names
 
-#: Owners that are no files: what was written before the command, the journal, all else of the file
-#: system, and what was written when the command was over.
+#: Owners that are no files: data from before the command, the journal, all other metadata of the
+#: file system, and data written after the command.
 BEFORE, JOURNAL, METADATA, AFTER = "before the command", "journal", "metadata", "unmounting"
 
-#: Owners of files whose name is not known, and of files beyond the most that are told apart.
+#: Owners for files without a known name, and for files beyond the limit :data:`MOST`.
 UNNAMED, OTHERS = "files without a name", "other files"
 
-#: Owners that are told apart.
+#: The most owners that are told apart.
 MOST = 240
 
-#: Seconds in which events are read again, and after which every event is in its ring.
+#: Seconds between two reads of events, and seconds after which every event is in its ring buffer.
 LOOK, SETTLED = 0.02, 0.002
 
-#: A change: nanoseconds of the monotonic clock, first page, pages, and the owner.
+#: A change of owner: time in nanoseconds of the monotonic clock, first page, number of pages,
+#: owner.
 Change = tuple[int, int, int, str]
 
 
@@ -38,20 +39,21 @@ Change = tuple[int, int, int, str]
 class Owner:
     """A class of files, or a part of the file system, in one run.
 
-    Pages written and copied are those of the command: their sums over all owners are its own.
+    Pages written and copied are those of the command alone: over all owners they add up to the
+    command's counts.
     """
 
     name: str
     written_pages: int
     copied_pages: int
-    #: Pages written before the command, behind the drive's past, or after it.
+    #: Pages written before the command (but after the drive's past), or after the command.
     outside_pages: int
     #: Pages discarded that had data of this owner.
     trimmed_pages: int
-    #: Pages that hold data of this owner when the command has ended.
+    #: Pages that hold data of this owner at the end of the command.
     live_pages: int
-    #: The mean life of its pages that were written anew or discarded: pages that the host wrote
-    #: meanwhile. ``None`` where none was.
+    #: The mean life of its pages that were overwritten or discarded, in pages that the host wrote
+    #: meanwhile; ``None`` if there were none.
     mean_life: float | None
 
     @property
@@ -63,16 +65,16 @@ class Owner:
 
 
 class Owners:
-    """Follows who owns the pages of the file system at ``mount`` on ``device`` in a command."""
+    """Follows who owns the pages of the file system at ``mount`` on ``device`` during a command."""
 
     def __init__(self, mount: Path, device: str, filesystem: str, groups: Groups = EACH) -> None:
-        """Raises :class:`flashgc.DriveError` where the kernel or the file system does not tell."""
+        """Raises :class:`flashgc.DriveError` if kernel or file system do not report owners."""
         self.groups = groups
         self.names = Names(mount)
         self._follower = _core.AllocationFollower(Path(device), filesystem)
         own = self._follower.journal()
         self._journal = _journal(device) if own is None else [own]
-        #: The number of an inode's file before any event: the first one of ext4 makes it.
+        #: The index of an inode's file before any event; on ext4 the first event makes it 0.
         self._first = -1 if filesystem == "ext4" else 0
         self._events: list[tuple[int, str, int, int, int]] = []
         self._over = threading.Event()
@@ -91,11 +93,11 @@ class Owners:
         self.names.__exit__()
 
     def begin(self) -> None:
-        """The command begins: what was written before is not its."""
+        """The command begins: earlier writes are not its own."""
         self.began_ns = time.monotonic_ns()
 
     def end(self) -> None:
-        """The command is over, and what it wrote has reached the drive."""
+        """The command has ended, and what it wrote has reached the drive."""
         self.ended_ns = time.monotonic_ns()
 
     def _follow(self) -> None:
@@ -110,11 +112,11 @@ class Owners:
         return self.groups.of(path) if path else METADATA
 
     def lost(self) -> int:
-        """Events that the kernel lost: without them owners are wrong."""
+        """The number of events that the kernel lost. If there are any, owners are wrong."""
         return sum(count for _, kind, _, _, count in self._events if kind == "lost")
 
     def changes(self, pages: int) -> list[Change]:
-        """The owners of the pages of a drive with ``pages``, in the order of their times."""
+        """The changes of owners of a drive's first ``pages`` pages, in order of time."""
         life: defaultdict[int, int] = defaultdict(lambda: self._first)
         changes: list[Change] = []
         for at, kind, inode, block, count in self._events:
@@ -126,7 +128,7 @@ class Owners:
                 changes.append((at, block, count, owner))
             elif kind in ("other", "freed"):
                 changes.append((at, block, count, METADATA))
-        # What was given out before the command began holds from its beginning on.
+        # Space allocated before the command counts from the command's begin on.
         early = [(self.began_ns, *change[1:]) for change in changes if change[0] < self.began_ns]
         late = [change for change in changes if self.began_ns <= change[0] < self.ended_ns]
         start = [(self.began_ns, 0, pages, METADATA)]
@@ -137,7 +139,7 @@ class Owners:
 
 
 def _journal(device: str) -> list[tuple[int, int]]:
-    """The blocks of the journal, as ranges: first block and how many."""
+    """The blocks of the journal as ranges: first block and number."""
     if programs.find("debugfs") is None:
         raise DriveError(
             "--by-file needs debugfs, which is not installed; hint: apt-get install e2fsprogs"
@@ -158,8 +160,8 @@ def numbered(
 ) -> tuple[list[str], list[tuple[int, int, int, int]]]:
     """The names of owners by their numbers, and the changes in times of a recording.
 
-    Where there are too many, those of small folders are gathered in one: ``FOLDER/*``. ``since_ns``
-    is the moment of the recording's time 0.
+    If there are too many owners, names in small folders become one, ``FOLDER/*``. ``since_ns`` is
+    the time of the recording's begin.
     """
     fixed = [BEFORE, JOURNAL, METADATA, AFTER, UNNAMED, OTHERS]
     sizes: dict[str, int] = defaultdict(int)

@@ -1,4 +1,4 @@
-"""Streams for the writes to files, by the names of the files, while a command runs."""
+"""Streams for the writes to files, assigned by file name while a command runs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from flashgc.device.files.names import Names
 #: The number that stands for no stream.
 NONE = 255
 
-#: The option.
+#: The option that assigns streams to files.
 OPTION = "--streams-by-file"
 
-#: The most handles of a drive.
+#: The most placement handles of a drive.
 MOST_HANDLES = 64
 
 
@@ -50,7 +50,8 @@ class Patterns:
         return cls(tuple(each))
 
     def of(self, path: str) -> int:
-        """The stream of the file at ``path`` in the working directory: that of the first pattern.
+        """The stream of the file at ``path`` in the working directory: the first matching pattern
+        decides.
 
         >>> patterns = Patterns.parse("*.log=1,base/*=2")
         >>> patterns.of("base/16384/2619"), patterns.of("db/000012.log"), patterns.of("LOCK")
@@ -67,9 +68,9 @@ class Patterns:
         return f"fdp:handles={1 + max(stream for _, stream in self.each)}"
 
     def check(self, placement: str) -> None:
-        """Check that a drive with this placement takes the streams.
+        """Check that a drive with this placement accepts the streams.
 
-        Raises :class:`flashgc.ConfigError` where it does not.
+        Raises :class:`flashgc.ConfigError` if it does not.
         """
         hint = f"--placement {self.placement}"
         name, _, given = placement.partition(":")
@@ -79,7 +80,8 @@ class Patterns:
                 f"hint: {hint}, or leave --placement out"
             )
         words = dict(word.split("=") for word in given.split(",") if word)
-        # A file of a drive has all parameters; a plan may leave the number of handles open.
+        # The configuration in a drive's file has all parameters; a plan may omit the number of
+        # handles.
         handles, most = words.get("handles"), max(stream for _, stream in self.each)
         if handles is not None and most >= int(handles):
             raise ConfigError(
@@ -89,9 +91,9 @@ class Patterns:
 
 @dataclass(frozen=True)
 class Stream:
-    """A stream and what its pages cost while a command ran."""
+    """A stream, and the pages written and copied for it while a command ran."""
 
-    #: The number; ``None`` for writes that had none: other files, journal and metadata.
+    #: The number; ``None`` for writes without a stream: other files, journal and metadata.
     stream: int | None
     patterns: list[str]
     written_pages: int
@@ -108,14 +110,15 @@ class Streams:
     """The streams of a run."""
 
     streams: list[Stream]
-    #: Files with a stream; files whose streams came too late for a write; events that were lost.
+    #: The number of files with a stream, of files whose stream was set too late for some write, and
+    #: of lost events.
     files: int
     late_files: int
     lost_events: int
 
 
 def streams_between(patterns: Patterns, before: dict[str, Any], after: dict[str, Any]) -> Streams:
-    """The streams between two states of a drive."""
+    """The counts of streams between two states of a drive."""
     counts = [{stream["stream"]: stream for stream in stat["streams"]} for stat in (before, after)]
     rows = []
     for number in [*sorted({stream for _, stream in patterns.each}), None]:
@@ -131,17 +134,17 @@ def streams_between(patterns: Patterns, before: dict[str, Any], after: dict[str,
 
 
 class Naming:
-    """Tells the server of a drive which streams the files of ``mount`` have, as they are made."""
+    """Tells the server of a drive the streams of files in ``mount`` as they are created."""
 
     def __init__(self, mount: Path, device: str, file: Path, folder: str, given: Patterns) -> None:
-        """``folder`` is the working directory in ``mount``: names are those in it.
+        """``folder`` is the working directory in ``mount``; patterns match names in it.
 
-        Raises :class:`flashgc.DriveError` where the kernel or the drive's server refuses.
+        Raises :class:`flashgc.DriveError` if the kernel or the drive's server refuses.
         """
         self._device, self._folder, self._given = Path(device), f"{folder}/", given
         self._client = Client(file)
         try:
-            # The folder was made before names were followed.
+            # The folder existed before names were followed.
             self._client.files(self._device, [(mount.stat().st_ino, 0, NONE)])
             self._names = Names(mount, self._told)
         except BaseException:
@@ -163,6 +166,6 @@ class Naming:
             # A folder has no path here, and no stream.
             stream = self._given.of(path.removeprefix(self._folder)) if path else NONE
             rows.append((inode, life, stream))
-        # Whoever serves the drive counts the files of which it was not told.
+        # The server counts the files whose stream it was not told.
         with contextlib.suppress(DriveError):
             self._client.files(self._device, rows)

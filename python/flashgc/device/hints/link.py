@@ -1,4 +1,4 @@
-"""The drive that hints are sent to. It may go, and come again."""
+"""The connection to the drive that gets hints. It is made again when it breaks."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from flashgc.device.control import PAGE, Client
 
 T = TypeVar("T")
 
-#: Moments of the drive that are kept, the last ones.
+#: The number of moments of the drive that are kept: the last ones.
 KEPT = 4096
 
-#: Seconds between two attempts to reach a drive that is gone.
+#: Seconds between two attempts to reach a drive that does not answer.
 PAUSE = 0.25
 
-#: Pages: runs of first and count.
+#: Runs of pages: first page and number.
 Runs = Sequence[tuple[int, int]]
 
 
@@ -30,15 +30,15 @@ Runs = Sequence[tuple[int, int]]
 class Sent:
     """The hints that were sent to the drive."""
 
-    #: Commands, and bytes of them and their answers.
+    #: The number of commands, and the bytes of commands and answers.
     commands: int = 0
     bytes: int = 0
-    #: Pages hinted, and those among them that the host had written in the meantime.
+    #: The number of pages hinted, and how many of them the host had already written.
     pages: int = 0
     late: int = 0
-    #: Pages of which the word was taken back.
+    #: The number of pages whose hints were cancelled.
     cancelled: int = 0
-    #: Pages that were not told: the drive was away, or had just come back.
+    #: The number of pages not sent, because the drive did not answer or had just come back.
     lost: int = 0
     #: The number of times that the drive came back.
     reconnections: int = 0
@@ -49,13 +49,13 @@ class Sent:
 class Link(Closing):
     """A connection to the drive in ``file`` that is made again when it breaks.
 
-    A hint holds from a moment of the drive. :meth:`look` asks for the moment now, and :meth:`send`
-    takes the last one that was asked for before the host knew. So a hint that comes late says
-    nothing of pages that were written in the meantime.
+    A hint applies from a moment of the drive on. :meth:`look` asks for the current moment.
+    :meth:`send` takes the last moment before the host knew of the change. So a late hint does not
+    apply to pages written in the meantime.
     """
 
     def __init__(self, file: Path) -> None:
-        """Connects; :class:`flashgc.DriveError` where nobody serves the drive."""
+        """Connect; raise :class:`flashgc.DriveError` if nobody serves the drive."""
         self._file = file
         self._client: Client | None = Client(file)
         self._times: deque[float] = deque(maxlen=KEPT)
@@ -77,22 +77,22 @@ class Link(Closing):
         return self._client is not None
 
     def serving(self) -> list[str]:
-        """The drive's front ends, in words; none where it is away."""
+        """Descriptions of the drive's front ends; empty if the drive does not answer."""
         stat = self._ask(lambda client: client.stat())
         serving: list[str] = (stat or {}).get("serving", [])
         return serving
 
     def look(self) -> bool:
-        """Asks for the drive's moment now.
+        """Ask for the drive's current moment.
 
-        True where the drive has come back since the last call: it has forgotten what it was told.
+        Returns true if the drive has come back since the last call, and so has forgotten all hints.
         """
         came_back = self._client is None and self._reconnect()
         if self._client is None:
             return False
         now = time.time()
         if self._times and now < self._times[-1]:
-            # The clock was set back: what was asked for before has a time to come.
+            # The clock was set back: earlier moments have times in the future.
             self._times.clear()
             self._moments.clear()
         moment = self._ask(lambda client: client.moment())
@@ -102,9 +102,9 @@ class Link(Closing):
         return came_back and self.is_up
 
     def send(self, dirtied: Runs, cancelled: Runs, known: float | None = None) -> None:
-        """Tells the drive which pages became dirty, and of which that does not hold any more.
+        """Tell the drive which pages became dirty, and which are no longer dirty.
 
-        The host knew it at the time ``known``, in seconds since the epoch; ``None`` is now.
+        ``known`` is the time when the host knew this, in seconds since the epoch; ``None`` is now.
         """
         if cancelled:
             self._send_cancelled(cancelled)
@@ -138,7 +138,7 @@ class Link(Closing):
         return self._ask(lambda client: client.hinted(_bytes(runs)))
 
     def zombies(self) -> int:
-        """Pages that the drive holds for zombies; 0 where it is away or keeps none."""
+        """The number of zombies on the drive; 0 if it does not answer, or does not count them."""
         stat = self._ask(lambda client: client.stat())
         return (stat or {}).get("zombie_pages") or 0
 
@@ -147,14 +147,15 @@ class Link(Closing):
         self.sent.bytes += 16 * runs + 32
 
     def _ask(self, ask: Callable[[Client], T]) -> T | None:
-        """Asks the drive, if it is there; ``None`` where it is not, or refuses."""
+        """Ask the drive; ``None`` if it does not answer, or refuses."""
         if self._client is None:
             return None
         begin = time.perf_counter()
         try:
             return ask(self._client)
         except DriveError:
-            # It went, or it crashed and is behind the moment that it told.
+            # The server has ended; or it crashed, and the drive is older than the moment that it
+            # gave.
             self.close()
             return None
         finally:

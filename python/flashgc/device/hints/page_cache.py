@@ -1,4 +1,4 @@
-"""Linux's page cache hints a drive: the pages that a mounted file system has dirty in memory."""
+"""Hints from Linux's page cache: the pages that a mounted file system has dirty in memory."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from flashgc.device._closing import Closing
 from flashgc.device.hints.link import Link, Sent
 from flashgc.device.hints.place import IN_PLACE
 
-#: The tracepoint without which nothing is known of ext4.
+#: The tracepoint that reports dirty pages of ext4.
 DIRTIED = "block/block_dirty_buffer"
 
-#: Seconds between two looks at what became dirty.
+#: Seconds between two reads of what became dirty.
 INTERVAL = 0.02
 
 
 @dataclass(frozen=True)
 class Followed:
-    """The counts since a mount is followed."""
+    """The counts since the follower began."""
 
-    #: Seconds since then.
+    #: Seconds since the follower began.
     seconds: float
-    #: Seconds of processor time.
+    #: Seconds of processor time used.
     cpu_seconds: float
-    #: Events of the kernel that were read, those that it could not keep, and bytes that were read.
+    #: The number of kernel events read, the number lost, and the bytes read.
     events: int
     lost: int
     bytes: int
-    #: Events of blocks that get their place only when they are written.
+    #: The number of events about blocks whose address is chosen only when they are written.
     without_address: int
-    #: Pages of 4 KiB: dirty now, hinted, ended by writes or discards, and cancelled.
+    #: Pages of 4 KiB: dirty now; hinted; hinted until a write or a discard; hinted until cancelled.
     dirty: int
     hinted: int
     ended: int
     cancelled: int
-    #: Zombies of the drive.
+    #: The number of zombies on the drive.
     zombies: int
     #: The hints that were sent to the drive.
     sent: Sent
@@ -50,7 +50,7 @@ class Followed:
 
 @dataclass(frozen=True)
 class Mounted:
-    """A file system and the device that it is on; ``raw`` is a device without one."""
+    """A file system and its block device; ``raw`` is a device without a file system."""
 
     filesystem: str
     device: Path
@@ -58,13 +58,14 @@ class Mounted:
 
 
 class PageCache(Closing):
-    """Hints the drive in ``file`` what the file system at ``mount`` on it will write.
+    """Tells the drive in ``file`` which pages the file system at ``mount`` will write.
 
     ``mount`` may also be the block device of the drive, if it has no file system.
 
-    Every ``interval`` seconds the drive hears what became dirty, and which of it will not be
-    written. A hint names the drive's moment before that interval: pages that it was given since are
-    left out. A drive that is served anew hears all that is dirty. Needs root.
+    Every ``interval`` seconds the drive is told which pages became dirty, and which dirty pages
+    will not be written. A hint names the drive's moment before that interval, so that it does not
+    apply to pages written since. A drive whose server was restarted is told all dirty pages. Needs
+    root.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class PageCache(Closing):
     ) -> None:
         """Connects to the drive and to the kernel.
 
-        Raises :class:`flashgc.ConfigError` or :class:`flashgc.DriveError` where that cannot be.
+        Raises :class:`flashgc.ConfigError` or :class:`flashgc.DriveError` if that is not possible.
         """
         self._mount, self._interval = mount, interval
         self._place = mounted(mount)
@@ -94,15 +95,15 @@ class PageCache(Closing):
         self.link.close()
 
     def follow(self, stopped: Callable[[], bool], every: float = 10.0) -> Iterator[Followed]:
-        """Follows until ``stopped()``, or until the file system is unmounted.
+        """Follow until ``stopped()``, or until the file system is unmounted.
 
-        Yields the counts at intervals of this many seconds (0: never) and at the end.
+        Yields the counts every ``every`` seconds (0: never) and at the end.
         """
         due = time.monotonic() + every
         while not stopped() and _is_mounted(self._mount, self._place):
             is_new = self.link.look()
             dirtied, cancelled = self._follower.poll(self._interval)
-            # What was freed and is dirty again is in `dirtied` alone.
+            # A page that was freed and is dirty again is only in `dirtied`.
             self.link.send(self._follower.dirty() if is_new else dirtied, cancelled)
             if every and time.monotonic() >= due:
                 yield self.counts()
@@ -121,7 +122,7 @@ class PageCache(Closing):
 
 
 def check_tracepoints() -> None:
-    """Check that the kernel tells what becomes dirty on ext4; :class:`DriveError` if not."""
+    """Check that the kernel reports dirty pages of ext4; raise :class:`DriveError` if not."""
     if not _core.has_tracepoint(DIRTIED):
         raise DriveError(
             f"the kernel has no tracepoint {DIRTIED}; hint: a kernel with CONFIG_FTRACE"
@@ -129,9 +130,9 @@ def check_tracepoints() -> None:
 
 
 def mounted(mount: Path) -> Mounted:
-    """The file system that ``mount`` is in, and its device.
+    """The file system that contains ``mount``, and its device.
 
-    Raises :class:`flashgc.ConfigError` if its overwrites cannot be told.
+    Raises :class:`flashgc.ConfigError` if its overwrites cannot be predicted.
     """
     try:
         node = os.stat(mount)
@@ -144,7 +145,7 @@ def mounted(mount: Path) -> Mounted:
         return _raw(path, node.st_rdev)
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
         rows = [_mount_of(line) for line in lines]
-    # Of mounts one over another the last one counts.
+    # If several file systems are mounted at one place, the last one counts.
     inside = [entry for entry in rows if path.is_relative_to(entry[0])]
     point, number, filesystem, options = max(
         reversed(inside), key=lambda entry: len(entry[0].parts)
@@ -165,7 +166,7 @@ def mounted(mount: Path) -> Mounted:
 
 
 def _raw(device: Path, number: int) -> Mounted:
-    """The block device itself, which nobody has mounted."""
+    """The block device itself, which must not be mounted."""
     name = f"{os.major(number)}:{os.minor(number)}"
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
         points = [point for point, on, *_ in map(_mount_of, lines) if on == name]
@@ -175,7 +176,7 @@ def _raw(device: Path, number: int) -> Mounted:
 
 
 def _mount_of(line: str) -> tuple[Path, str, str, list[str]]:
-    """A line of mountinfo: where, which device, which file system, and its own options."""
+    """A line of mountinfo: the mount point, the device, the file system, and its options."""
     before, after = line.split(" - ", 1)
     fields, (filesystem, _source, options) = before.split(), after.split()
     point = fields[4].encode().decode("unicode_escape").encode("latin-1")

@@ -1,4 +1,4 @@
-"""The place of files: on a drive or not, and on which device of Linux."""
+"""The place of files: whether they are on a drive, and on which block device."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 from flashgc._core import DriveError
 from flashgc.device import up
 
-#: File systems that write a page to where it lies. Others write it to a new place, so that no page
-#: of the drive is written again before it is freed.
+#: File systems that write a page in place. Other file systems write it to a new place, so that they
+#: overwrite no page of the drive before it is freed.
 IN_PLACE = ("ext4", "xfs")
 
 
 def device_of(file: Path) -> str:
     """The block device on which the drive in ``file`` is, such as ``/dev/loop0``.
 
-    Raises :class:`flashgc.DriveError` where the drive is not up.
+    Raises :class:`flashgc.DriveError` if the drive is not up.
     """
     done = up.read(file)
     if done is None or not done.device:
@@ -32,7 +32,7 @@ def number_of(device: str) -> int:
 
 
 def check_filesystem(device: str) -> None:
-    """Refuses a ``device`` that is not mounted, or whose file system writes elsewhere."""
+    """Refuse a ``device`` that is not mounted, or whose file system does not write in place."""
     with open("/proc/self/mounts", encoding="utf-8", errors="surrogateescape") as mounts:
         kinds = [line.split()[2] for line in mounts if line.split()[0] == device]
     if not kinds:
@@ -45,7 +45,8 @@ def check_filesystem(device: str) -> None:
 
 
 def check_on(path: Path, device: str, file: Path) -> None:
-    """Refuses a ``path`` whose files are not on ``device``, that of the drive in ``file``."""
+    """Refuse a ``path`` whose files are not on ``device``, which is that of the drive in ``file``.
+    """
     try:
         number = os.stat(path).st_dev
     except OSError as error:

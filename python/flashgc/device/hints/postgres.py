@@ -1,8 +1,8 @@
 """Hints from PostgreSQL: its log says which blocks are dirty in the server's memory.
 
-The server sends its log as it does to a standby: streaming replication, without a slot, so a
-follower that is gone holds up nothing. The engine decodes it and finds the pages of the drive, and
-the drive is told.
+The server sends its log as it does to a standby: by streaming replication without a slot, so that a
+follower that has ended does not make the server keep its log. The Rust engine decodes the log and
+finds the pages on the drive, and the drive gets hints.
 """
 
 from __future__ import annotations
@@ -20,26 +20,28 @@ from flashgc.device.hints import place
 from flashgc.device.hints.link import Link
 from flashgc.device.hints.stream import Stream, load
 
-#: Major versions whose log is understood.
+#: Major versions whose log can be decoded.
 VERSIONS = range(13, 19)
 
-#: Bytes of a block and of a page of the log, unless somebody built PostgreSQL in another way.
+#: Bytes of a block and of a page of the log; other builds of PostgreSQL are not supported.
 BLOCK = 8192
 
-#: Seconds in which what is dirty is gathered before the drive is told.
+#: Seconds in which dirty blocks are collected before the drive is told.
 GATHER = 0.01
 
-#: A record is sent when it is flushed. A hint counts from this many seconds before it was sent.
+#: The server sends a record once it has flushed it. A hint applies from this many seconds before
+#: the record was sent.
 MARGIN = 0.005
 
-#: If this many seconds pass between two looks at the drive, the follower was held up. Pages that
-#: became dirty meanwhile would count from the earlier look: too late if they were written since.
+#: If more seconds than these pass between two requests for the drive's moment, the follower was
+#: delayed. Hints on pages that became dirty in this time would have the earlier moment, and so
+#: would not apply to pages written since.
 HELD_UP = 0.1
 
-#: Seconds between two attempts to reach a server that is gone.
+#: Seconds between two attempts to reach a server that does not answer.
 PAUSE = 0.5
 
-#: Dirty blocks, as the server's own extension knows them.
+#: A query for the dirty blocks, by the server's own extension.
 DIRTY = (
     "SELECT reltablespace::int8, reldatabase::int8, relfilenode::int8, relforknumber::int8, "
     "relblocknumber FROM pg_buffercache WHERE isdirty"
@@ -48,18 +50,18 @@ DIRTY = (
 
 @dataclass(frozen=True)
 class Sample:
-    """The knowledge at one moment. Pages are those of the drive, of 4096 bytes."""
+    """A sample of the counts. Pages are those of the drive, of 4096 bytes."""
 
-    #: Seconds since the beginning.
+    #: Seconds since the follower began.
     seconds: float
-    #: Bytes of the log that the server has written and the follower has not.
+    #: Bytes of the log that the server has written but the follower has not read.
     lag_bytes: int
     #: Pages of the drive whose block is dirty in the server's memory, by `pg_buffercache`; ``None``
-    #: where the extension is missing.
+    #: without that extension.
     dirty: int | None
-    #: The dirty pages on which the drive has hints.
+    #: The number of dirty pages that are hinted on the drive.
     known: int | None
-    #: Zombies of the drive.
+    #: The number of zombies on the drive.
     zombies: int
 
     @property
@@ -74,14 +76,14 @@ class Server:
 
     version: int
     folder: Path
-    #: The name of its folder in every tablespace.
+    #: The name of the server's folder in every tablespace.
     catalog: str
-    #: True if `pg_buffercache` is there.
+    #: True if the server has `pg_buffercache`.
     has_truth: bool
 
 
 def ask(dsn: str) -> Server:
-    """Asks the server at ``dsn``; refuses one whose log cannot be followed."""
+    """Ask the server at ``dsn`` for its facts; refuse a server whose log cannot be followed."""
     with load().connect(dsn, autocommit=True, application_name="flashgc") as connection:
         version = connection.info.server_version // 10000
         if version not in VERSIONS:
@@ -107,7 +109,7 @@ def ask(dsn: str) -> Server:
 
 
 def refused(error: Exception) -> DriveError:
-    """The error of a server that cannot be followed, in one line."""
+    """An error in one line, for a server that cannot be followed."""
     return error if isinstance(error, DriveError) else DriveError(f"the server: {_line(error)}")
 
 
@@ -122,11 +124,11 @@ def _single_value(connection: Any, query: str) -> str:
 class Hints:
     """Follows the server at ``dsn`` and tells the drive in ``file``; see the module's text.
 
-    It goes on when the server or the drive come back. What is wrong at the beginning is an error.
+    It continues when the server or the drive come back. A problem at the beginning is an error.
     """
 
     def __init__(self, dsn: str, file: Path) -> None:
-        """Connects to both, or raises :class:`flashgc.DriveError`."""
+        """Connect to both, or raise :class:`flashgc.DriveError`."""
         self._dsn = dsn
         try:
             self._server = ask(dsn)
@@ -136,18 +138,18 @@ class Hints:
         self._device = self._find()
         self.link = Link(file)
         self._follower = self._new_follower()
-        #: The counts of followers before this one.
+        #: The sums of the counts of earlier followers.
         self._counted: dict[str, int] = {}
         self._begin = time.monotonic()
         self._cpu = time.process_time()
-        #: The number of times that the log had to be begun anew, and the reason of the last one.
+        #: The number of restarts at the end of the log, and the reason for the last.
         self.restarts = 0
         self.trouble: str | None = None
         self._lag = 0
         self._has_begun, self._is_away = False, False
 
     def _find(self) -> int:
-        """The device on which the drive is, as ``st_dev`` of the server's files has it."""
+        """The device of the drive, as the ``st_dev`` of the server's files."""
         device = place.device_of(self._file)
         place.check_filesystem(device)
         place.check_on(self._server.folder, device, self._file)
@@ -158,7 +160,7 @@ class Hints:
 
     @property
     def has_truth(self) -> bool:
-        """True if the server can say which of its blocks are dirty."""
+        """True if the server can tell which of its blocks are dirty."""
         return self._server.has_truth
 
     def follow(
@@ -167,10 +169,11 @@ class Hints:
         every: float = 10.0,
         away: Callable[[str], None] = lambda trouble: None,
     ) -> Iterator[Sample]:
-        """Follows until ``stopped()``; samples are this many seconds apart (0: none), and one last.
+        """Follow until ``stopped()``; yield a sample every ``every`` seconds (0: none), and one
+        last.
 
-        ``away`` is called with what is wrong when the server or the file system goes away, once
-        until it is back.
+        When the server or the file system goes away, ``away`` is called with the reason, once until
+        it is back.
         """
         with self.link:
             while not stopped():
@@ -187,7 +190,7 @@ class Hints:
                     self.restarts += 1
 
     def _session(self, stopped: Callable[[], bool], every: float) -> Iterator[Sample]:
-        """As long as the server is there."""
+        """Follow as long as the connection to the server lasts."""
         psycopg = load()
         with (
             psycopg.connect(self._dsn, autocommit=True, application_name="flashgc") as connection,
@@ -205,7 +208,7 @@ class Hints:
                     looked = time.monotonic()
                 last = self._turn(stream)
                 if behind and (last is None or last > behind):
-                    # What was sent meanwhile is read: nothing of it cancels what is told now.
+                    # The log sent meanwhile is read by now, so that none of it cancels these hints.
                     self.link.look()
                     self._recall(connection)
                     looked, behind = time.monotonic(), None
@@ -215,24 +218,25 @@ class Hints:
             yield self._sample(connection)
 
     def _start(self, connection: Any, stream: Stream) -> None:
-        """Begins at the end of the log, with the blocks that are dirty by then."""
+        """Begin at the end of the log, with the blocks that are dirty by then."""
         device = self._find()
         if device != self._device:
-            # A drive that comes back may be another device of Linux.
+            # A drive that comes back may have another block device.
             self._counted = self._counts()
             self._device = device
             self._follower = self._new_follower()
         self.link.look()
-        # So every piece of the log is sent later than that by the margin at the least.
+        # So every piece of the log is sent at least the margin after the drive's moment.
         time.sleep(MARGIN)
         self._follower.restart(stream.start())
         self._recall(connection)
         self._has_begun, self._is_away = True, False
 
     def _recall(self, connection: Any) -> None:
-        """Tells the drive what is dirty already, just after the drive was asked for its moment.
+        """Tell the drive all dirty blocks, just after a request for the drive's moment.
 
-        The log has passed it, the drive forgot it, or the follower was held up.
+        This is needed when the log no longer shows them, the drive has forgotten them, or the
+        follower was delayed.
         """
         known = time.time()
         if self._server.has_truth:
@@ -240,9 +244,9 @@ class Hints:
         self.link.send(*self._follower.changes(), known)
 
     def _turn(self, stream: Stream) -> float | None:
-        """Takes what the server sends for a moment, and tells the drive.
+        """Read what the server sends for a short time, and tell the drive.
 
-        Returns the time at which the last of it was sent; ``None`` where the server said nothing.
+        Returns the time at which the last message was sent; ``None`` if there was none.
         """
         sent = last = None
         until = time.monotonic() + GATHER
@@ -269,7 +273,7 @@ class Hints:
         return Sample(seconds, self._lag, dirty, known, self.link.zombies())
 
     def counts(self) -> dict[str, Any]:
-        """Return the counts so far: of the log, and of the drive."""
+        """Return the counts so far: those of the log, and those of the drive."""
         sent = self.link.sent
         return {
             "seconds": time.monotonic() - self._begin,
@@ -297,7 +301,7 @@ class Hints:
 
 
 def _merged(blocks: Iterator[list[tuple[int, int]]]) -> list[tuple[int, int]]:
-    """All runs in order, as few as can be."""
+    """All runs in order, merged where they touch."""
     merged: list[tuple[int, int]] = []
     for first, count in sorted(run for runs in blocks for run in runs):
         if merged and merged[-1][0] + merged[-1][1] >= first:

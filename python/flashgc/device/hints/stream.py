@@ -1,4 +1,4 @@
-"""A server's log as it streams: PostgreSQL's replication protocol over libpq."""
+"""A server's log as a stream: PostgreSQL's replication protocol over libpq."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from typing import Any
 
 from flashgc._core import DriveError
 
-#: A page of the log.
+#: Bytes of a page of the log.
 PAGE = 8192
 
-#: Seconds between two words to the server, which ends a connection that is silent for a minute.
+#: Seconds between two reports to the server, which closes a connection after a minute of silence.
 WORD = 1.0
 
-#: PostgreSQL counts microseconds from the year 2000.
+#: The year 2000, from which PostgreSQL counts, in seconds since the Unix epoch.
 EPOCH = 946_684_800
 
 
 def load() -> ModuleType:
-    """The package ``psycopg``; :class:`flashgc.DriveError` where it is missing."""
+    """The package ``psycopg``; raises :class:`flashgc.DriveError` if it is missing."""
     try:
         import psycopg
     except ImportError:
@@ -37,12 +37,12 @@ def load() -> ModuleType:
 class Message:
     """A piece of the log."""
 
-    #: Its place, in bytes since the log began.
+    #: Its position, in bytes since the log began.
     at: int
     log: bytes
     #: The time at which the server sent it, in seconds since the epoch.
     sent: float
-    #: Bytes of the log that the server had behind this piece.
+    #: Bytes of the log that the server had after this piece.
     lag: int
 
 
@@ -70,7 +70,7 @@ class Stream:
         self._connection.finish()
 
     def start(self) -> int:
-        """Begins at the end of the log; the place of the first byte that will come."""
+        """Begin at the end of the log; return the position of the first byte that will be sent."""
         system = self._execute("IDENTIFY_SYSTEM", self._pq.ExecStatus.TUPLES_OK)
         high, low = (int(half, 16) for half in (system.get_value(0, 2) or b"0/0").split(b"/"))
         at = ((high << 32) + low) // PAGE * PAGE
@@ -88,7 +88,7 @@ class Stream:
         return result
 
     def take(self, seconds: float) -> Iterator[Message]:
-        """Return the messages of the log that are there; waits for so long if there are none."""
+        """Yield the messages that have arrived; if there are none, wait up to ``seconds``."""
         ready, _, _ = select.select([self._connection.socket], [], [], seconds)
         if ready:
             self._connection.consume_input()
@@ -115,7 +115,7 @@ class Stream:
         return None
 
     def _tell(self) -> None:
-        """Tells the server the last byte received. No byte counts as flushed or applied."""
+        """Report the last byte received to the server; no byte counts as flushed or applied."""
         now = int((time.time() - EPOCH) * 1e6)
         self._connection.put_copy_data(struct.pack("!cQQQqB", b"r", self._received, 0, 0, now, 0))
         self._connection.flush()

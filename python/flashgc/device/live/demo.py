@@ -1,4 +1,4 @@
-"""A minute of the micro-benchmark on a drive, in the middle of which it begins to hear hints."""
+"""A micro-benchmark of a minute on a drive, which gets hints in the second half."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from flashgc.units import format_count
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: The drive. One job of fio writes ``written`` times the size of its file.
+#: The sizes. One job of fio writes ``written`` times the size of its file.
 PLAN = Plan(
     capacity=256 * MIB, micro_pages_per_block=128, dirty=24 * MIB, overwritten=1.0, h=(6,),
     collectors=("ZGC-GD",),
 )  # fmt: skip
 
-#: Seconds between two samples, and over which write amplification is taken.
+#: Seconds between two samples, and seconds over which write amplification is computed.
 EVERY, WINDOW = 0.25, 2.0
 
-#: Seconds that a demonstration takes at least: a window and what comes before it, twice.
+#: The least seconds of a demonstration: a window and an equal time before it, twice.
 SHORTEST = 4 * WINDOW
 
 
@@ -47,13 +47,13 @@ class Sample:
 
 @dataclass(frozen=True)
 class Demonstration:
-    """The samples, and the time at which the drive began to hear hints."""
+    """The samples, and the time at which the drive began to get hints."""
 
     samples: tuple[Sample, ...]
     switched_on: float
 
     def amplification(self, begin: float, end: float) -> float | None:
-        """Write amplification from ``begin`` to ``end``; nothing if nothing was written."""
+        """Write amplification from ``begin`` to ``end``; ``None`` if nothing was written."""
         inside = [sample for sample in self.samples if begin <= sample.seconds <= end]
         host = inside[-1].host_pages - inside[0].host_pages if inside else 0
         copied = inside[-1].copied_pages - inside[0].copied_pages if inside else 0
@@ -61,23 +61,23 @@ class Demonstration:
 
     @property
     def before(self) -> float | None:
-        """Write amplification without hints, in the second half of that time."""
+        """Write amplification in the second half of the time without hints."""
         return self.amplification(self.switched_on / 2, self.switched_on)
 
     @property
     def after(self) -> float | None:
-        """Write amplification with hints, in the second half of that time."""
+        """Write amplification in the second half of the time with hints."""
         end = self.samples[-1].seconds
         return self.amplification((self.switched_on + end) / 2, end)
 
     @property
     def zombies(self) -> float:
-        """Zombies that the drive knew on average, in the second half of the time with hints."""
+        """The mean number of zombies on the drive in the second half of the time with hints."""
         end = self.samples[-1].seconds
         return self.known(end, (end - self.switched_on) / 2)
 
     def known(self, end: float, seconds: float = WINDOW) -> float:
-        """Zombies that the drive knew on average in the seconds before ``end``."""
+        """The mean number of zombies on the drive in the ``seconds`` before ``end``."""
         inside = [
             sample.zombies for sample in self.samples if end - seconds <= sample.seconds <= end
         ]
@@ -96,17 +96,17 @@ class Demonstration:
 
 
 def check() -> None:
-    """Check that this machine can show it; :class:`flashgc.DriveError` says what it lacks."""
+    """Check that this machine can run it; :class:`flashgc.DriveError` says what is missing."""
     mounts.check("flashgc hints demo", "ext4")
     stand.find_fio()
     check_tracepoints()
 
 
 def run(seconds: float, pace: Pace) -> Demonstration:
-    """Runs the load for this many seconds; in the second half, a follower tells the drive.
+    """Run the load for this many seconds; in the second half, the drive gets hints.
 
-    Raises :class:`flashgc.ConfigError` for too few seconds and :class:`flashgc.DriveError` where
-    this machine lacks something.
+    Raises :class:`flashgc.ConfigError` for too few seconds and :class:`flashgc.DriveError` if this
+    machine lacks something.
     """
     if not seconds >= SHORTEST:
         raise ConfigError(
@@ -155,7 +155,7 @@ def _watched(
 def _load(
     mount: stand.Mounted, work: Path, h: float, stopped: Callable[[], bool]
 ) -> Iterator[None]:
-    """Overwrites by fio, again and again, until it is stopped."""
+    """Overwrite by fio, again and again, until ``stopped()``."""
     path, errors = mount.micro, work / "errors"
     size = mount.micro_size
     for seed in itertools.count(1):
@@ -179,7 +179,7 @@ def _load(
 
 
 def draw(shown: Demonstration) -> Figure:
-    """Write amplification and what the drive knows, over time."""
+    """A figure of write amplification and of the zombies on the drive, over time."""
     from flashgc.plot import panels
     from flashgc.plot.look import COLOURS, SOFT_INK
 
@@ -213,7 +213,7 @@ def draw(shown: Demonstration) -> Figure:
 
 
 def describe(shown: Demonstration) -> list[tuple[str, str]]:
-    """Return the events of the demonstration, in rows of a name and a fact."""
+    """Return the facts of the demonstration as rows of a name and a text."""
     pages = PLAN.capacity // 4096
     before, after = shown.before, shown.after
     if before is None or after is None:

@@ -18,13 +18,13 @@ from flashgc.device.live.stand import limited
 from flashgc.device.pace import Pace
 from flashgc.device.scratch import scratch
 
-#: The paper's threads, and the bytes of a request, which is aligned to its size.
+#: The number of threads in the paper, and the bytes of a request, which is aligned to its size.
 THREADS, BLOCK = 16, 16 << 10
 
-#: The name of the job among the files that are written.
+#: The name of the file of the fio job.
 JOB = "micro.fio"
 
-#: Characters of a file's name that a log of fio may have.
+#: The most characters of a file's name in a log of fio.
 LONGEST = 255
 
 
@@ -40,12 +40,12 @@ def write_job(
     block: int = BLOCK,
     seed: int = 1,
 ) -> Path:
-    """Writes a job into ``folder``, and the log of each thread; ``fio`` is called with the result.
+    """Write a fio job and the request log of each thread into ``folder``; return the job's file.
 
-    ``file`` is a file or a device with ``size`` bytes of data, of which whole blocks count. ``h``
-    is in percent. All threads together write ``write_bytes`` bytes, in whole blocks, and make
-    ``reads_per_write`` times as many reads. They sync nothing: at their end, the page cache keeps
-    what it has. The same seed makes the same requests.
+    ``file`` is a file or a device with ``size`` bytes of data, of which only whole blocks are used.
+    ``h`` is in percent. All threads together write ``write_bytes`` bytes, in whole blocks, and make
+    ``reads_per_write`` times as many reads. They do not sync, so at the end dirty pages stay in the
+    page cache. The same seed makes the same requests.
     """
     name = str(file.absolute())
     _check(name, size, h, write_bytes, reads_per_write, threads, block)
@@ -57,7 +57,7 @@ def write_job(
         "ioengine=psync",
         "thread=1",
         "direct=0",
-        # Neither does fio throw away what is cached, nor does it tell the kernel what will be read.
+        # fio neither drops cached pages nor tells the kernel what it will read.
         "invalidate=0",
         "fadvise_hint=0",
         "group_reporting=1",
@@ -76,7 +76,7 @@ def write_job(
 def _requests(
     draw: np.random.Generator, blocks: int, h: float, writes: int, reads: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each request of a thread if it writes, and its block."""
+    """Return for each request of a thread if it is a write, and its block."""
     hot = round(blocks * h / 100)
     is_hot = draw.random(writes) < 1 - h / 100
     written = np.where(is_hot, draw.integers(0, hot, writes), draw.integers(hot, blocks, writes))
@@ -88,7 +88,7 @@ def _requests(
 
 
 def _log(name: str, is_write: np.ndarray, places: np.ndarray, block: int) -> str:
-    """The requests in fio's format, version 2: they follow each other at once."""
+    """The requests in fio's log format, version 2; each follows the one before without a pause."""
     requests = (
         f"{name} {'write' if writes else 'read'} {place * block} {block}"
         for writes, place in zip(is_write.tolist(), places.tolist(), strict=True)
@@ -98,7 +98,7 @@ def _log(name: str, is_write: np.ndarray, places: np.ndarray, block: int) -> str
 
 
 def _escaped(log: Path) -> str:
-    """The name of a log in a job: fio takes a colon for the border of two names."""
+    """The name of a log in a job, with colons escaped, because fio separates names by them."""
     return str(log).replace("\\", "\\\\").replace(":", "\\:")
 
 
@@ -131,7 +131,7 @@ def _check(
 #: The name of the file that fills the rest of a file system.
 FILLER = "filler"
 
-#: Bytes of a write that fills.
+#: Bytes of a write of the filler.
 PIECE = 1 << 20
 
 
@@ -147,18 +147,18 @@ class Image:
         return self.folder / f"{collector}.flash"
 
     def is_complete(self, plan: Plan) -> bool:
-        """True if all of it is there."""
+        """True if the drive of every collector exists."""
         return all(self.drive(name).exists() for name in plan.collectors)
 
 
-#: Puts data on a drive and ages them, in a folder to work in.
+#: Writes data to a drive and ages it; the path is a folder for temporary files.
 Load = Callable[[Plan, stand.Mounted, Path, Image, Pace], None]
 
 
 def made(plan: Plan, workload: str, folder: Path, pace: Pace, load: Load | None = None) -> Image:
-    """The image of a workload; made if it is not there yet.
+    """The image of a workload; it is made if it does not exist.
 
-    Where nobody else loads it is ``micro-H``, or ``raw-H`` on a device without a file system.
+    Without ``load``, the workload is ``micro-H``, or ``raw-H`` on a device without a file system.
     """
     image = Image(folder)
     if image.is_complete(plan):
@@ -171,7 +171,7 @@ def made(plan: Plan, workload: str, folder: Path, pace: Pace, load: Load | None 
         opened = stand.attached if plan.raw else stand.mounted
         with opened(file, work / "mount", image.trace) as mount:
             if not plan.raw:
-                # What ext4 keeps for root would be spare space of the drive.
+                # Blocks that ext4 reserves for root would act as spare space of the drive.
                 mounts.run("tune2fs", "-m", "0", mount.device)
             if load is None:
                 _micro(plan, mount, work, float(workload.partition("-")[2]), pace)
@@ -190,9 +190,9 @@ def made(plan: Plan, workload: str, folder: Path, pace: Pace, load: Load | None 
 
 
 def _micro(plan: Plan, mount: stand.Mounted, work: Path, h: float, pace: Pace) -> None:
-    """A file that takes all room but a little, written in order and then, as planned, at random.
+    """Write a file that fills almost the whole drive, first in order, then at random as planned.
 
-    Without a file system, it is the device.
+    Without a file system, the file is the device.
     """
     if mount.is_raw:
         mount.overwrite(PIECE)
@@ -212,7 +212,7 @@ def _micro(plan: Plan, mount: stand.Mounted, work: Path, h: float, pace: Pace) -
 
 
 def fill(mount: stand.Mounted, free: int, name: str = FILLER) -> None:
-    """Fills the file system with a file until this many bytes are free."""
+    """Fill the file system with a file until only ``free`` bytes are free."""
     mount.sync()
     left = stand.room(mount.folder) - free
     if left < PIECE:

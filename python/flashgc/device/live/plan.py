@@ -9,7 +9,7 @@ from typing import Any
 
 from flashgc.device.postgres.tpcc import Size
 
-#: The collectors of the paper as options of a drive, and greedy without DAC beside them.
+#: The collectors of the paper as options of a drive, and greedy without DAC as another one.
 COLLECTORS: dict[str, dict[str, str]] = {
     "GC-GD": {"gc_preset": "gc-gd"},
     "ZGC-GD": {"gc_preset": "zgc-gd"},
@@ -23,18 +23,18 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Clock:
-    """The drive with a clock that stands before the host in a session."""
+    """The drive with a clock that serves the host in a session."""
 
     device: str = "mlc"
     channels: int = 4
-    #: Pages of 4 KiB in a block: so few that each bank has hundreds of blocks.
+    #: Pages of 4 KiB in a block. The number is small, so that each bank has hundreds of blocks.
     pages_per_block: int = 64
-    #: The factor by which its time is slower than the host's, so that this host keeps pace.
+    #: The factor by which the drive is slower than real time, so that this machine keeps up.
     slower: float = 8.0
-    #: The way in which hints come to it.
+    #: How hints reach the drive.
     hints: str = "piggyback"
-    #: Tries of a session. One in which the host did not keep pace says nothing of the drive, and is
-    #: run again.
+    #: The most tries of a session. If the host did not keep up, the session has no result and runs
+    #: again.
     tries: int = 3
 
     def options(self, *, is_hinted: bool, past: Path) -> dict[str, Any]:
@@ -52,14 +52,14 @@ class Clock:
         }
 
 
-#: The share of answers that may be late in a session: what ``device serve --realtime`` allows.
+#: The largest share of late answers in a session; ``device serve --realtime`` allows the same.
 LATE = 0.001
 
 
 def is_valid(session: Mapping[str, Any]) -> bool:
-    """True if the drive of a session had no clock, or kept its times: what a session found counts.
+    """True if the session counts: its drive had no clock, or its answers came in time.
 
-    At most :data:`LATE` of its answers were late, and the drive did not fail.
+    At most the share :data:`LATE` of its answers was late, and the drive did not fail.
     """
     clock = session["clock"]
     return clock is None or (clock["failed"] is None and clock["late_share"] <= LATE)
@@ -67,23 +67,23 @@ def is_valid(session: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class Plan:
-    """A study's sizes. What the paper says of a condition is kept, as a share of the drive."""
+    """The sizes of a study. Conditions of the paper are kept as shares of the drive."""
 
     #: Physical bytes of the drive, and its spare share.
     capacity: int = 1024 * MIB
     spare: float = 0.05
-    #: Pages of a block, of 4 KiB: a block of the paper holds 128 pages of what is written, here the
-    #: database's of 8 KiB and the micro-benchmark's of 16 KiB.
+    #: Pages of 4 KiB in a block. A block of the paper holds 128 pages of the host's size, which
+    #: here is 8 KiB for the database and 16 KiB for the micro-benchmark.
     pages_per_block: int = 256
     micro_pages_per_block: int = 512
-    #: Repetitions of a session of TPC-C, and of the micro-benchmark: ``None`` for as many.
+    #: Repetitions of a session of TPC-C, and of the micro-benchmark (``None``: as many).
     repetitions: int = 3
     micro_repetitions: int | None = None
     #: Collectors, by their names in the paper.
     collectors: tuple[str, ...] = tuple(COLLECTORS)
 
-    #: The TPC-C-like load: its size, its clients, the transactions that age the drive first, then
-    #: the transactions of a session: some of warm-up, some measured.
+    #: The load like TPC-C: its size and clients; the number of transactions that age the drive
+    #: first; in a session, the number for warm-up and the number measured.
     warehouses: int = 7
     items: int = 100_000
     customers: int = 3000
@@ -91,40 +91,42 @@ class Plan:
     history_transactions: int = 30_000
     warmup_transactions: int = 30_000
     transactions: int = 30_000
-    #: Bytes of the database's buffers: the paper's 4 GB are 14% of its database.
+    #: Bytes of the database's buffers. The paper's 4 GB are 14% of its database, and so are these.
     shared_buffers: int = 112 * MIB
-    #: Bytes of the database's log between two checkpoints, and seconds between them at most.
+    #: Bytes of the database's log between two checkpoints, and the most seconds between two.
     max_wal_size: int = 4096 * MIB
     checkpoint_timeout: int = 300
-    #: Bytes of the file system that are free when the sessions begin: the tables grow into them.
+    #: Bytes of the file system that are free when the sessions begin; the tables grow into them.
     free: int = 75 * MIB
-    #: Bytes of the page cache that may be dirty: the paper's database does without one.
+    #: Bytes of the page cache that may be dirty. The paper's database bypasses the page cache.
     database_dirty: int = 8 * MIB
     full_page_writes: bool = True
-    #: True if the log is on the drive. Elsewhere, as in the paper, it is on the host's disk.
+    #: True if the log is on the drive. Otherwise it is on the host's disk, as in the paper.
     log_on_drive: bool = False
 
-    #: True for the micro-benchmark on the drive's block device, and no database.
+    #: True to run only the micro-benchmark, on the drive's block device, without a database.
     raw: bool = False
-    #: The micro-benchmark: percents of the space that get the rest of the writes.
+    #: For each run of the micro-benchmark: the percentage ``h`` of the space that gets 100 - ``h``
+    #: percent of the writes.
     h: tuple[int, ...] = (3, 6, 10, 20, 50)
-    #: Bytes that are written before the sessions, and that a session writes, as shares of the file.
+    #: Bytes written before the sessions, and bytes that a session writes, as shares of the file.
     overwritten: float = 2.0
     written: float = 2.0
-    #: Reads a write.
+    #: Reads per write.
     reads_per_write: float = 0.5
-    #: Bytes of the page cache that may be dirty. Some 2% of the drive are then, as 15% of 4 GB are.
+    #: Bytes of the page cache that may be dirty. On average about 2% of the drive are dirty then,
+    #: as with 15% of 4 GB in the paper.
     dirty: int = 48 * MIB
 
     #: The clock of the drive in a session; ``None`` for a drive that answers at once.
     clock: Clock | None = None
-    #: With a clock, a session begins without it: this many transactions, and this many bytes of the
-    #: micro-benchmark as a share of the file. The drive with a clock then has this past.
+    #: The past of a drive with a clock: a session begins without the clock for this many
+    #: transactions, or for this many bytes of the micro-benchmark, as a share of the file.
     past_transactions: int = 0
     past_written: float = 0.0
-    #: Seconds of TPC-C that are not measured, and that are. They replace the transactions above; 0
-    #: keeps these. All clients have equally many transactions, so in a short session the slowest
-    #: client decides the rate.
+    #: Seconds of TPC-C for warm-up, and seconds measured. They replace the numbers of transactions
+    #: above; 0 keeps those numbers. With numbers, all clients run equally many transactions, so
+    #: that in a short session the slowest client decides the rate.
     warmup_seconds: int = 0
     seconds: int = 0
 
@@ -138,31 +140,31 @@ class Plan:
         )
 
     def times(self, workload: str) -> int:
-        """Repetitions of a session of a workload."""
+        """The number of repetitions of a session of this workload."""
         if workload == "tpcc" or self.micro_repetitions is None:
             return self.repetitions
         return self.micro_repetitions
 
     def block(self, workload: str) -> int:
-        """Pages of a block of the drive for a workload."""
+        """The pages per block of the drive for this workload."""
         return self.pages_per_block if workload == "tpcc" else self.micro_pages_per_block
 
     @property
     def size(self) -> Size:
-        """The database."""
+        """The size of the database."""
         return Size(self.warehouses, self.items, self.customers)
 
     @property
     def server(self) -> dict[str, object]:
-        """Options of the server."""
+        """Options of the PostgreSQL server."""
         return {
             "shared_buffers": f"{self.shared_buffers // 1024}kB",
             "max_wal_size": f"{self.max_wal_size // MIB}MB",
             "min_wal_size": "32MB",
             "checkpoint_timeout": f"{self.checkpoint_timeout}s",
             "full_page_writes": "on" if self.full_page_writes else "off",
-            # Vacuum comes by the wall clock: a slow session would have more of it. The buffers are
-            # full again after the start, as those of a server that has run for a while.
+            # Vacuum runs by the wall clock, so a slow session would have more of it. The buffers
+            # are full again after the start, as on a server that has run for a while.
             **(
                 {}
                 if self.clock is None

@@ -1,4 +1,4 @@
-"""A drive that is up with its recording, and what is counted of it."""
+"""A drive that is up and records its requests, and its counts."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from flashgc.device.control import Client
 from flashgc.device.live.plan import COLLECTORS, MIB, Clock, Plan
 from flashgc.device.serving import Fronts
 
-#: The counts that a replay must come to as well.
+#: The counts that a replay must reproduce exactly.
 EXACT = ("host_pages_written", "copied_pages", "erases")
 
 
 #: The name of the micro-benchmark's file in a file system.
 MICRO = "micro"
 
-#: The settings of the kernel for each device: how much of the page cache it may make dirty.
+#: The kernel's settings for each device, for example how much of the page cache may be dirty.
 BDI = Path("/sys/class/bdi")
 
 
 def create(plan: Plan, workload: str, collector: str, file: Path) -> None:
-    """A fresh drive."""
+    """Make a fresh drive."""
     Device.create(
         file,
         capacity=f"{plan.capacity // MIB}MiB",
@@ -41,7 +41,7 @@ def create(plan: Plan, workload: str, collector: str, file: Path) -> None:
 
 
 def copied(file: Path, copy: Path) -> None:
-    """Copies a drive that is closed; holes stay holes."""
+    """Copy a closed drive; holes in the file stay holes."""
     mounts.run("cp", "--sparse=always", "--reflink=auto", str(file), str(copy))
 
 
@@ -50,7 +50,7 @@ class Mounted:
     """A drive with its file system, or as a block device without one."""
 
     file: Path
-    #: The folder of the file system; the device where there is none.
+    #: The folder of the file system; without a file system, the device.
     folder: Path
     device: str
     disk: Path
@@ -62,7 +62,7 @@ class Mounted:
 
     @property
     def micro(self) -> Path:
-        """The file that the micro-benchmark reads and writes; the device if there is no other."""
+        """The file that the micro-benchmark reads and writes; without a file system, the device."""
         return self.folder if self.is_raw else self.folder / MICRO
 
     @property
@@ -76,14 +76,14 @@ class Mounted:
             return client.stat()
 
     def sync(self) -> None:
-        """Writes back what is dirty."""
+        """Write back all dirty pages."""
         if self.is_raw:
             mounts.run("sync", self.device)
         else:
             mounts.run("sync", "--file-system", str(self.folder))
 
     def freeze(self) -> None:
-        """Discards what has no data and writes back the rest: nothing is written from here on."""
+        """Discard unused space, write back the rest, and allow no more writes."""
         if not self.is_raw:
             mounts.run("fstrim", str(self.folder))
         self.sync()
@@ -91,7 +91,7 @@ class Mounted:
             mounts.run("mount", "-o", "remount,ro", str(self.folder))
 
     def overwrite(self, piece: int) -> None:
-        """Writes the whole device in order."""
+        """Overwrite the whole device in order."""
         mounts.run(
             "dd", "if=/dev/urandom", f"of={self.device}", f"bs={piece}", f"count={self.micro_size}",
             "iflag=fullblock,count_bytes", "conv=notrunc", "status=none",
@@ -107,9 +107,10 @@ def mounted(
     filesystem: str = "ext4",
     clock: tuple[Clock, Path] | None = None,
 ) -> Iterator[Mounted]:
-    """The drive in ``file`` with its file system in ``folder``; its requests go to ``trace``.
+    """The drive in ``file`` with its file system in ``folder``; its requests are recorded in
+    ``trace``.
 
-    With a ``clock`` and the recording of its past it answers when a drive with both would.
+    With a ``clock`` and the recording of its past, it answers when a timed drive would.
     """
     words = Fronts(record=trace, clock=_clocked(file, clock)).words()
     done = up.up(file, folder, filesystem=filesystem, serve=words)
@@ -125,8 +126,8 @@ def attached(
 ) -> Iterator[Mounted]:
     """The drive in ``file`` as a block device without a file system, served by this process.
 
-    Its bytes are a file in ``folder``. The device stays open to the end: when the last program
-    closes it, the kernel writes back and forgets what it has cached of it.
+    Its bytes are a file in ``folder``. The device stays open to the end. If the last program closed
+    it, the kernel would write back and drop the pages that it has cached.
     """
     folder.mkdir(exist_ok=True)
     with serving.opened(file, Fronts(fuse=folder, record=trace, clock=_clocked(file, clock))):
@@ -151,14 +152,14 @@ def _clocked(file: Path, clock: tuple[Clock, Path] | None) -> realtime.Clock | N
 
 
 def closed(file: Path) -> dict[str, int]:
-    """The exact counts of a drive that is not up, since it was made."""
+    """The counts :data:`EXACT` of a drive that is not up, since the drive was made."""
     with Device.open(file) as drive:
         counters = drive.stat()["counters"]
     return {name: int(counters[name]) for name in EXACT}
 
 
 def raw(mount: Mounted, copy: Path) -> None:
-    """Copies the bytes of the drive, as a host sees them."""
+    """Copy the bytes of the drive as a host sees them."""
     subprocess.run(
         programs.words(
             ("dd", f"if={mount.disk}", f"of={copy}", "bs=1M", "conv=sparse", "status=none")
@@ -168,16 +169,16 @@ def raw(mount: Mounted, copy: Path) -> None:
 
 
 def room(path: Path) -> int:
-    """Bytes that are free."""
+    """The free bytes of a file system."""
     return shutil.disk_usage(path).free
 
 
 @contextlib.contextmanager
 def limited(device: str, most: int) -> Iterator[None]:
-    """Lets this many bytes of the page cache be dirty for this device, and for no other.
+    """Limit the dirty bytes of this device in the page cache, and of no other device.
 
-    The kernel's limits for all would hold up the server of the drive as well, for which the device
-    waits: nothing would go on.
+    The kernel's global limits would also block the drive's server, for which the device waits. That
+    would be a deadlock.
     """
     number = os.stat(device).st_rdev
     home = BDI / f"{os.major(number)}:{os.minor(number)}"
@@ -191,7 +192,7 @@ def limited(device: str, most: int) -> Iterator[None]:
 
 
 def find_fio() -> None:
-    """Check that fio is there; :class:`DriveError` where it is not."""
+    """Check that fio is installed; raise :class:`DriveError` if it is not."""
     if programs.find("fio") is None:
         raise DriveError("fio is not installed; hint: apt-get install fio")
 

@@ -1,4 +1,4 @@
-"""PostgreSQL as a living host: clusters of our own, and a load for them or for any database.
+"""PostgreSQL as a real host: temporary clusters, and a load for them or for any database.
 
 :mod:`~flashgc.device.postgres.clients` reaches a database, :mod:`~flashgc.device.postgres.cluster`
 makes one in a scratch folder, and :mod:`~flashgc.device.postgres.tpcc` is a TPC-C-like load. No
@@ -11,4 +11,4 @@ from flashgc._core import FlashgcError
 
 
 class PostgresError(FlashgcError):
-    """PostgreSQL is not there, or one of its programs has failed."""
+    """PostgreSQL is not installed, or one of its programs has failed."""

@@ -1,4 +1,4 @@
-"""PostgreSQL's programs, and a database as they reach it."""
+"""PostgreSQL's programs, and a database that they connect to."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from pathlib import Path
 from flashgc.device import programs as system
 from flashgc.device.postgres import PostgresError
 
-#: The folder of the programs on Debian and its kin, one folder a version.
+#: The folder of the programs on Debian and related systems, with one folder per version.
 VERSIONS = Path("/usr/lib/postgresql")
 
-#: Programs that only talk to a server.
+#: Client programs.
 CLIENTS = ("psql", "pgbench")
 
-#: The exit code of psql where it does not reach the server.
+#: The exit code of psql if it cannot reach the server.
 UNREACHABLE = 2
 
-#: Characters of a program's words that a message quotes, from their end.
+#: The most characters of a program's output that a message quotes; they are the last ones.
 QUOTED = 400
 
 
 def programs(names: Iterable[str] = CLIENTS) -> Path:
     """The folder of the newest PostgreSQL that has the programs.
 
-    :class:`PostgresError` says which are missing.
+    Raises :class:`PostgresError`, which says what is missing.
     """
     wanted = tuple(names)
     folders = sorted(VERSIONS.glob("*/bin"), key=lambda path: _number(path.parent.name))
@@ -55,7 +55,9 @@ def execute(
     text: str = "",
     environment: Mapping[str, str] | None = None,
 ) -> str:
-    """Return the answer of a program to ``text``; :class:`PostgresError` has its last words."""
+    """Return the output of a program for the input ``text``; on failure raise
+    :class:`PostgresError`.
+    """
     done = subprocess.run(
         command,
         cwd=cwd,
@@ -72,7 +74,7 @@ def execute(
 
 
 def failed(command: Sequence[str], code: int, words: str) -> PostgresError:
-    """Return the error of a program that has failed, with its last words in one line."""
+    """Return the error of a program that has failed, with the end of its output in one line."""
     program = Path(next(word for word in command if word.startswith("/"))).name
     hint = ""
     if (program, code) == ("psql", UNREACHABLE):
@@ -82,21 +84,21 @@ def failed(command: Sequence[str], code: int, words: str) -> PostgresError:
 
 
 class Database:
-    """A database that a server serves, ours or another's."""
+    """A database on a server, either one of :class:`Cluster` or of somebody else."""
 
     def __init__(self, dsn: str) -> None:
-        """The database that libpq's connection string or URI ``dsn`` names."""
+        """``dsn`` is libpq's connection string or URI of the database."""
         self.dsn = dsn
         self._bin = programs()
 
     def command(self, program: str, *arguments: object) -> list[str]:
-        """A client of this database: psql or pgbench, with the database as its last word."""
+        """The words of a client program (psql or pgbench), the last of which is the database."""
         return [str(self._bin / program), *map(str, arguments), self.dsn]
 
     def ask(self, text: str, **variables: object) -> str:
-        """The answer to statements: a row a line, its columns with ``|`` between them.
+        """The result of SQL statements: one line per row, with ``|`` between columns.
 
-        ``:name`` in them stands for a variable, as psql has it.
+        As in psql, ``:name`` in a statement stands for a variable.
         """
         words = [word for pair in variables.items() for word in ("-v", "{}={}".format(*pair))]
         quiet = ("-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1")

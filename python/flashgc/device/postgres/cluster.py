@@ -1,8 +1,8 @@
-"""A cluster of our own in a scratch folder: made, started, killed, recovered.
+"""A temporary PostgreSQL cluster in a scratch folder: made, started, killed, recovered.
 
-Its server takes no connections from the network. PostgreSQL does not run as root: for root, its
-programs run as the user ``postgres``, for others as themselves. A cluster in a folder of
-:func:`flashgc.device.scratch.scratch` is taken away by the next command if this one is killed.
+Its server accepts no connections from the network. PostgreSQL does not run as root: if this process
+is root, its programs run as the user ``postgres``, otherwise as the current user. If this process
+is killed, the next command removes a cluster in a folder of :func:`flashgc.device.scratch.scratch`.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from flashgc.device.postgres.clients import programs as folder_of
 from flashgc.device.processes import end, family
 from flashgc.device.scratch import note
 
-#: The superuser of a cluster, and the user of the system where root makes it.
+#: The superuser of a cluster, and the system user that runs it if this process is root.
 USER = "postgres"
 
 #: Programs that make and run a cluster.
 PROGRAMS = (*CLIENTS, "initdb", "pg_ctl")
 
-#: Its port is part of its socket's name, and nothing else.
+#: The port, which is only part of the socket's name.
 PORT = 5432
 
-#: Seconds that a server gets to recover, or to stop.
+#: The most seconds in which a server must recover or stop.
 PATIENCE = 300
 
 
 def programs(*more: str) -> Path:
-    """The folder of a PostgreSQL that can be run here, with ``more`` of its programs.
+    """The folder of a PostgreSQL that can run here and has the programs ``more``.
 
-    :class:`PostgresError` says what is missing.
+    Raises :class:`PostgresError`, which says what is missing.
     """
     folder = folder_of((*PROGRAMS, *more))
     if os.geteuid() == 0:
@@ -59,16 +59,16 @@ def programs(*more: str) -> Path:
 
 
 class Cluster:
-    """A cluster of our own; as a context, its server is ended at once when that is left."""
+    """A temporary cluster; the server is ended at once at the end of the ``with``."""
 
     def __init__(
         self, folder: Path, data: Path | None = None, options: Mapping[str, object] | None = None
     ) -> None:
-        """Makes it in ``data``, or takes the one that is there; its server is not started.
+        """Make the cluster in ``data``, or use the one that is there; the server is not started.
 
-        ``folder`` is a scratch folder, for the socket and the log; the data are in it where
-        ``data`` is ``None``. ``options`` of the server are those of ``postgresql.conf``; a change
-        of the attribute counts from the next start.
+        ``folder`` is a scratch folder for the socket and the log. If ``data`` is ``None``, the data
+        are in it too. ``options`` are those of ``postgresql.conf``; a change of the attribute takes
+        effect at the next start.
         """
         self.folder, self._bin = folder, programs()
         self.data = folder / "data" if data is None else data
@@ -96,20 +96,20 @@ class Cluster:
 
     @property
     def address(self) -> tuple[str, ...]:
-        """The options of PostgreSQL's programs that lead to the server."""
+        """The options with which PostgreSQL's programs connect to the server."""
         return ("-h", str(self._socket), "-p", str(PORT), "-U", USER)
 
     def command(self, program: str, *arguments: object) -> list[str]:
-        """A program of PostgreSQL, as the user whom the cluster belongs to."""
+        """The words of a PostgreSQL program, run as the user who owns the cluster."""
         words = [str(self._bin / program), *map(str, arguments)]
         return system.words(("runuser", "-u", USER, "--", *words)) if os.geteuid() == 0 else words
 
     def run(self, program: str, *arguments: object) -> str:
-        """Runs a program to its end; :class:`PostgresError` says what it said."""
+        """Run a program to its end; on failure :class:`PostgresError` has its message."""
         return execute(self.command(program, *arguments), cwd=self.folder)
 
     def ask(self, text: str, **variables: object) -> str:
-        """The answer to statements, as :meth:`Database.ask` gives it."""
+        """The result of SQL statements, as of :meth:`Database.ask`."""
         return self.database.ask(text, **variables)
 
     def start(self) -> None:
@@ -117,7 +117,7 @@ class Cluster:
         options = [f"-k {shlex.quote(str(self._socket))} -p {PORT} -h ''"]
         options += [f"-c {shlex.quote(f'{name}={value}')}" for name, value in self.options.items()]
         begin = ("-D", self.data, "-w", "-t", PATIENCE, "-s", "-l", self._log)
-        # What it leaves running must not hold our pipes.
+        # Processes that it leaves running must not hold our pipes.
         done = subprocess.run(
             self.command("pg_ctl", *begin, "-o", " ".join(options), "start"),
             cwd=self.folder,
@@ -134,20 +134,22 @@ class Cluster:
         note(self.folder, self._master())
 
     def stop(self) -> None:
-        """Stops the server: its clients are sent away, and it writes a checkpoint."""
+        """Stop the server: it disconnects its clients and writes a checkpoint."""
         self.run("pg_ctl", "-D", self.data, "-w", "-t", PATIENCE, "-m", "fast", "stop")
 
     def kill(self) -> None:
-        """Kills the server and its children at once; its next start recovers."""
-        # A server that is stopped starts no child that would outlive it, unseen.
+        """Kill the server and its children at once; it recovers at its next start."""
+        # A stopped server starts no new child, which would survive unseen.
         os.kill(self._master(), signal.SIGSTOP)
         self._end(self.processes(), signal.SIGKILL)
 
     def end(self) -> None:
-        """Ends the server at once where it runs, without a checkpoint: nobody needs it any more."""
+        """End the server at once if it runs, without a checkpoint, since nobody needs the data any
+        more.
+        """
         with contextlib.suppress(OSError, ValueError):
             master = self._master()
-            # The file outlives a server that was killed, and its number may be another's by now.
+            # The file survives a killed server, and another process may have its number by now.
             if os.readlink(f"/proc/{master}/cwd") == str(self.data.resolve()):
                 self._end([master], signal.SIGQUIT)
 

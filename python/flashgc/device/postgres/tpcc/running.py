@@ -1,4 +1,4 @@
-"""Runs the transactions by pgbench, and reads its log."""
+"""Runs the transactions by pgbench, and reads the log of pgbench."""
 
 from __future__ import annotations
 
@@ -22,49 +22,50 @@ from flashgc.device.postgres.tpcc.size import Size, constants_of_run
 from flashgc.device.postgres.tpcc.target import Condition, Target, check, database, made, silent
 from flashgc.device.scratch import note, scratch
 
-#: The types of transactions, and how many of 100 are of each.
+#: The types of transactions, with the number of each in 100.
 MIX = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}
 
-#: The line of pgbench on all transactions together.
+#: The line of pgbench with the rate of all transactions.
 _TPS = re.compile(r"^tps = ([\d.]+) ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """The work of a run on one type of transaction. Latencies are in milliseconds."""
+    """The results for one type of transaction. Latencies are in milliseconds."""
 
     name: str
-    #: Transactions that ended, with new orders that were rolled back; then those that failed.
+    #: The number that ended, including new orders that were rolled back; then the number that
+    #: failed.
     transactions: int
     failed: int
     tps: float
     mean_ms: float
     stddev_ms: float
-    #: Nine of ten took no longer.
+    #: The 90th percentile of the latencies.
     percentile_90_ms: float
 
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of a run. It is no result of TPC-C, which has to be audited."""
+    """The outcome of a run. It is no official result of TPC-C, which would need an audit."""
 
     size: Size
     clients: int
     seed: int
     #: Seconds that the transactions took.
     seconds: float
-    #: All that ended, and how many in a second.
+    #: The number of all transactions that ended, and the number per second.
     transactions: int
     tps: float
-    #: New orders that were rolled back as they should: about one of 100.
+    #: New orders that were rolled back on purpose: about one in 100.
     rolled_back: int
     kinds: tuple[Kind, ...]
-    #: The findings of :func:`check` behind the run; none if it was not checked.
+    #: The findings of :func:`check` after the run; empty if it was not checked.
     conditions: tuple[Condition, ...]
 
     @property
     def new_orders_per_minute(self) -> float:
-        """Committed new orders a minute, which the standard calls throughput."""
+        """Committed new orders per minute, which the standard calls throughput."""
         committed = self.kinds[0].transactions - self.rolled_back
         return 60 * committed / self.seconds if self.seconds else 0.0
 
