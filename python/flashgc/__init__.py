@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import sys
 
-# What type checkers take for true. The module `typing` has it too, but takes a while to import, and
-# Ctrl-C in that time would show its insides.
+# Type checkers take this for true. The module `typing` has the name too, but takes time to import,
+# and Ctrl-C during that import would print a traceback.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     from flashgc.studies.tuning.tune import tune
     from flashgc.traces import Trace, trace_convert, trace_stat, trace_synth
 
-if "IPython" in sys.modules:  # Elsewhere the engine is imported when it is first used.
+if "IPython" in sys.modules:  # In other programs the engine is imported at its first use.
     from flashgc import _tracebacks
 
     _tracebacks.shorten()
@@ -159,7 +159,7 @@ __all__ = [
     "wear_levellings",
 ]
 
-#: The names of each module; imported when they are first used, so that the command starts fast.
+#: The names of each module; a module is imported at its first use, so that the command starts fast.
 _HOMES = {
     "registry": (
         "allocations caches endurances fills gc_presets frontiers generators hints "
@@ -199,7 +199,7 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name not in __all__ and name != "__version__":
         raise AttributeError(f"module 'flashgc' has no attribute '{name}'")
-    # Imported here, so that nothing comes before the command has Ctrl-C in hand.
+    # A late import, so that the command handles Ctrl-C before any other import.
     from flashgc._lazy import lazily
 
     get = lazily("flashgc", _HOMES)

@@ -1,4 +1,4 @@
-"""The engine, as a typed stub. Structured values cross as JSON; use the ``flashgc`` package."""
+"""The engine as a typed stub. Structured values are passed as JSON; use the ``flashgc`` package."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -10,16 +10,16 @@ import numpy.typing
 _Path = os.PathLike[str]
 
 class FlashgcError(Exception):
-    """Anything flashgc refuses or cannot do."""
+    """The base class of flashgc's errors."""
 
 class ConfigError(FlashgcError):
-    """A configuration that makes no sense."""
+    """An invalid configuration."""
 
 class TraceError(FlashgcError):
     """A trace that cannot be read or written."""
 
 class DriveError(FlashgcError):
-    """A drive that cannot go on."""
+    """A drive that cannot continue."""
 
 class PolicyError(DriveError):
     """A policy broke its contract."""
@@ -29,60 +29,64 @@ class Blocks:
 
     @property
     def valid(self) -> numpy.typing.NDArray[numpy.uint16]:
-        """Valid pages of every block; 0x8000 is added where it may not be picked."""
+        """Number of live pages of every block; 0x8000 is added for blocks that may not be picked.
+        """
 
     @property
     def counts(self) -> memoryview:
-        """The memory of ``valid`` as a memoryview: faster than it for one block at a time."""
+        """The memory of ``valid`` as a memoryview, which is faster for access to single blocks."""
 
     @property
     def erases(self) -> numpy.typing.NDArray[numpy.uint32]:
-        """Times that every block has been erased."""
+        """Number of erases of every block."""
 
     @property
     def classes(self) -> numpy.typing.NDArray[numpy.uint8]:
-        """The class for which every block was opened last; 255 on a drive without a placement."""
+        """The class for which every block was last opened; 255 on a drive without a placement."""
 
     @property
     def closed_at(self) -> numpy.typing.NDArray[numpy.uint64]:
-        """``clock`` when every block was closed last: when it became one that may be picked.
+        """``clock`` when every block was last closed, and so became a candidate.
 
-        First contents were closed at 0. A block that is open or erased keeps the time.
+        Blocks of the initial contents were closed at 0. A block that is open or erased keeps its
+        last time.
         """
 
     @property
     def closed_at_host(self) -> numpy.typing.NDArray[numpy.uint64]:
-        """``host_clock`` when every block was closed last."""
+        """``host_clock`` when every block was last closed."""
 
     @property
     def zombies(self) -> numpy.typing.NDArray[numpy.uint16] | None:
-        """Valid pages of every block whose new version waits in the host's cache.
+        """Number of zombies of every block: live pages whose new version waits in the host's cache.
 
-        ``None`` where the drive keeps none: it does where the placement asks for them.
+        ``None`` if the drive does not track zombies, which it does only if the placement asks for
+        them.
         """
 
     @property
     def pages_per_block(self) -> int:
-        """Pages a block."""
+        """Pages per block."""
 
     @property
     def first(self) -> int:
-        """The number in the drive of the first of these: other than 0 in later planes."""
+        """The number in the drive of the first of these blocks; above 0 for planes after the first.
+        """
 
     @property
     def candidates(self) -> int:
-        """Blocks that may be picked, as of the last pick."""
+        """Number of blocks that may be picked, as of the last pick."""
 
     @property
     def clock(self) -> int:
-        """Pages programmed so far, host writes and copies, as of the last pick.
+        """Number of pages programmed so far, by host writes and copies, as of the last pick.
 
-        First contents do not count. Of a drive with planes, each has clocks of its own.
+        The initial contents do not count. On a drive with planes, each plane has its own clocks.
         """
 
     @property
     def host_clock(self) -> int:
-        """Pages that the host has written so far, as of the last pick."""
+        """Number of pages that the host has written so far, as of the last pick."""
 
     def __len__(self) -> int: ...
     def count(self, block: int, /) -> int:
@@ -92,39 +96,39 @@ class Blocks:
         """Candidates drawn at random, with replacement, from the drive's random stream."""
 
 class Now:
-    """The time of a decision, on two clocks. A drive has one, which changes: keep its numbers."""
+    """The time of a decision, on two clocks. The object changes with time: store its numbers."""
 
     def __init__(self, programs: int = 0, host: int = 0) -> None: ...
     @property
     def programs(self) -> int:
-        """Pages programmed so far: host writes and copies."""
+        """Number of pages programmed so far, by host writes and copies."""
 
     @property
     def host(self) -> int:
-        """Pages that the host has written so far."""
+        """Number of pages that the host has written so far."""
 
 class PickedBlock:
     """A block that is about to be collected."""
 
     @property
     def class_(self) -> int:
-        """The class for which it was opened."""
+        """The class for which the block was opened."""
 
     @property
     def number(self) -> int:
-        """Its number in the drive."""
+        """The block's number in the drive."""
 
     @property
     def opened(self) -> Now:
-        """The time at which it was opened."""
+        """The time at which the block was opened."""
 
     @property
     def valid(self) -> int:
-        """Its pages with current data."""
+        """Number of the block's live pages."""
 
     @property
     def pages(self) -> int:
-        """All its pages."""
+        """Number of all pages of the block."""
 
 class Control:
     """Stops the engine's work and shows its progress."""
@@ -328,32 +332,33 @@ def placement_run(
     seed: int,
 ) -> tuple[int, int, int]: ...
 
-# Only in an engine that was built with its deliberate faults.
+# These exist only in an engine built with injected faults.
 def mutants() -> list[str]: ...
 def choose_mutant(name: str | None = None) -> None: ...
 
 _Fault = tuple[str, str | None, tuple[int, int] | None, int | None, float | None]
 
 class FileRings:
-    """The kernel's rings for the events of a file system, opened by who may."""
+    """The kernel's ring buffers for a file system's events, opened by a process with the right to.
+    """
 
     def __init__(self, filesystem: str) -> None: ...
 
 def take_stack() -> None: ...
 
 class DriveFile:
-    """The file of a drive, opened by who may, and read by who serves it."""
+    """The file of a drive, opened by a process with the right to, and used by its server."""
 
     def __init__(self, path: _Path, name: _Path | None = None, uncached: bool = False) -> None: ...
     def owner(self) -> int: ...
 
 class DeviceListener:
-    """A place where a server will listen, bound by who may."""
+    """An address at which a server will listen, bound by a process with the right to."""
 
     def __init__(self, address: str, nvme_tcp: bool = False) -> None: ...
 
 class DeviceMount:
-    """A mount of FUSE that root has made, and that waits for who serves it."""
+    """A FUSE mount that root has made, and that its server will use."""
 
     def __init__(self, folder: os.PathLike[str]) -> None: ...
 
@@ -429,7 +434,7 @@ class RecordedDrive:
     def close(self) -> None: ...
 
 class DeviceReplay:
-    """A drive that does the commands of a log again."""
+    """A drive that executes the commands of a log again."""
 
     def __init__(self, log: os.PathLike[str], path: os.PathLike[str]) -> None: ...
     def advance(self, end: int) -> None: ...
@@ -468,7 +473,7 @@ class WalDecoder:
     def path(relation: tuple[int, int, int], fork: str, block: int, version: str) -> str: ...
 
 class PageCacheFollower:
-    """Follows the dirty pages of a block device. Ranges are pages of 4 KiB: the first, how many."""
+    """Follows the dirty pages of a block device. Ranges of 4 KiB pages: the first, and how many."""
 
     def __init__(self, device: os.PathLike[str], kind: str, ring_bytes: int | None = None): ...
     def poll(self, seconds: float) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]: ...

@@ -1,7 +1,7 @@
-"""Ctrl-C before a command has begun its work. Imports nothing that is not built into Python.
+"""Ctrl-C before a command has begun its work. This imports only modules built into Python.
 
-Imports take a while, and Ctrl-C in one of them would show its insides, or be lost: Python ignores
-what is raised while an object is freed.
+Imports take time. Ctrl-C during an import would print a traceback, or be lost, because Python
+ignores exceptions raised while an object is freed.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ _commands: list[bool] = []
 
 
 def of_command() -> bool:
-    """True in a process of the command: it reports a result that was stopped, and ends."""
+    """True in a process of the command, which reports results after a stop, and ends."""
     return bool(_commands)
 
 
 def hold() -> None:
-    """Has Ctrl-C end the process at once from now on, unless somebody else has it in hand."""
+    """Let Ctrl-C end the process at once from now on, unless another handler is installed."""
     _commands.append(True)
     if getsignal(SIGINT) is default_int_handler:
         signal(SIGINT, leave)
 
 
 def release() -> None:
-    """Has Ctrl-C raise :class:`KeyboardInterrupt` again."""
+    """Let Ctrl-C raise :class:`KeyboardInterrupt` again."""
     if is_held():
         signal(SIGINT, default_int_handler)
 
@@ -48,6 +48,6 @@ def is_held() -> bool:
 
 
 def leave(*_: object) -> NoReturn:
-    """Says so, and ends the process."""
+    """Print that the command was interrupted, and end the process."""
     os.write(2, b"error: interrupted\n")
     os._exit(130)

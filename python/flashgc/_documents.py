@@ -1,4 +1,4 @@
-"""Results and their JSON documents: how one becomes the other. It knows no result."""
+"""Conversion between dataclasses and JSON documents. It knows no specific result."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, Union
 
 from flashgc._summaries import Shows
 
-#: A value without parts, as JSON has them.
+#: A JSON value without parts.
 Scalar: TypeAlias = bool | int | float | str | None
-#: Any value that JSON has.
+#: Any JSON value.
 Json: TypeAlias = Union[Scalar, Sequence["Json"], Mapping[str, "Json"]]  # noqa: UP007 - of itself
 
 
@@ -28,9 +28,10 @@ R = TypeVar("R", bound=_Dataclass)
 
 
 class Document(Shows):
-    """Something that goes to JSON. One that came from JSON goes back to the same.
+    """An object that can be written as JSON, and read back as the same object.
 
-    Its classes are dataclasses with ``repr=False``, so that it shows itself in one line.
+    Its classes are dataclasses with ``repr=False``, because :class:`Shows` gives them a one-line
+    ``repr``.
     """
 
     _raw: dict[str, Json]
@@ -47,7 +48,7 @@ class Document(Shows):
 def plain(value: Any) -> Any:
     """``value`` as plain Python values: dataclasses as their fields, tuples as lists.
 
-    What has a document of its own is that document.
+    An object with its own ``to_dict`` is converted by that.
     """
     if isinstance(value, Mapping):
         return {key: plain(inner) for key, inner in value.items()}
@@ -63,7 +64,7 @@ def plain(value: Any) -> Any:
 
 
 def dumps(value: Json, indent: int | None = 2) -> str:
-    """``value`` as strict JSON: what is not a number becomes null."""
+    """``value`` as strict JSON; NaN and infinities become null."""
     return json.dumps(_finite(value), indent=indent, allow_nan=False)
 
 
@@ -78,11 +79,11 @@ def _finite(value: Json) -> Json:
 
 
 def read(cls: type[R], raw: Mapping[str, Json], **more: object) -> R:
-    """The dataclass ``cls`` with the values that ``raw`` has under the names of its fields.
+    """A dataclass ``cls`` from the values in ``raw``, whose keys are the names of the fields.
 
-    Nested dataclasses are read alike, and lists become tuples. A ``float`` that is null is NaN. A
-    field that ``raw`` lacks has its default; without one it is empty, NaN or ``None``, by its type.
-    ``more`` are values of fields that are not in ``raw``.
+    Nested dataclasses are read in the same way, and lists become tuples. A ``float`` that is null
+    becomes NaN. A field missing in ``raw`` gets its default; without a default it becomes empty,
+    NaN or ``None``, depending on its type. ``more`` has values of fields that are not in ``raw``.
 
     >>> @dataclasses.dataclass
     ... class Point:
@@ -104,7 +105,7 @@ _Reader: TypeAlias = Callable[[Any], Any]
 
 @functools.cache
 def _readers(cls: type[_Dataclass]) -> tuple[tuple[str, _Reader, object], ...]:
-    """The name of each field, what reads its value, and its value where there is none."""
+    """For each field: its name, the reader of its value, and its value if missing."""
     readers = []
     for field in dataclasses.fields(cls):
         home = next(
@@ -117,7 +118,7 @@ def _readers(cls: type[_Dataclass]) -> tuple[tuple[str, _Reader, object], ...]:
 
 
 def _late_reader(cls: type, hint: Any) -> _Reader:
-    """Return the reader of a field of ``cls``; its type is looked up at the first value."""
+    """Return the reader of a field of ``cls``; the type is resolved at the first value."""
 
     @functools.cache
     def reader() -> _Reader:
@@ -133,7 +134,7 @@ def _late_reader(cls: type, hint: Any) -> _Reader:
 
 
 def _reader(hint: Any) -> _Reader:
-    """Return the reader that makes a value of the type ``hint`` of one of JSON."""
+    """Return the reader that converts a JSON value to the type ``hint``."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         (other, *further) = [kind for kind in inner if kind is not types.NoneType]

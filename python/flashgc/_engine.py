@@ -1,4 +1,4 @@
-"""The one place that calls the engine: Ctrl-C, progress, JSON. It decides nothing."""
+"""The only module that calls the engine to simulate: Ctrl-C, progress, JSON. It decides nothing."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ class Simulated:
 
     results: list[dict[str, Any]]
     ranking: list[dict[str, Any]]
-    #: Configurations that cannot be: their index among those asked for, name and reason.
+    #: Configurations that are impossible: their index among those given, their name and the reason.
     left_out: list[dict[str, Any]]
 
 
 #: Called about 20 times a second while the engine works.
 Progress = Callable[[Control], None]
 
-#: Called with the index of a configuration and its result, as soon as that is complete.
+#: Called with the index of a configuration and its result, as soon as the result is complete.
 OnResult = Callable[[int, dict[str, Any]], None]
 
 
-#: Seconds after Ctrl-C before it is said that a second one stops at once. After half a second the
-#: engine gives up a read that waits.
+#: Seconds from Ctrl-C to the message that a second Ctrl-C stops at once. After half a second the
+#: engine aborts a waiting read.
 PATIENCE = 1.0
 IMPATIENT = "stopping at the end of what is being done; Ctrl-C again stops at once\n"
 
 
 @contextlib.contextmanager
 def interruptible(control: Control) -> Iterator[bool]:
-    """Turns Ctrl-C into a request to stop, for as long as the engine works; tells whether it does.
+    """Turn Ctrl-C into a request to stop while the engine works; yield true if that is done.
 
-    A second Ctrl-C interrupts at once, and a third ends the process, whatever a policy may catch.
-    Signals reach only the main thread; elsewhere nothing is changed, and whoever started the thread
+    A second Ctrl-C interrupts at once, and a third ends the process, even if a policy catches
+    exceptions. Only the main thread gets signals. In another thread nothing changes, and the caller
     may call ``control.cancel()``.
     """
     ours = _ctrl_c.is_held() or signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -81,15 +81,15 @@ def interruptible(control: Control) -> Iterator[bool]:
         signal.signal(signal.SIGINT, before)
         notice.cancel()
         if presses:
-            # It may be writing; what the command says next stands below it.
+            # It may be printing; later messages of the command must follow it.
             notice.join()
 
 
 @contextlib.contextmanager
 def terminable(control: Control) -> Iterator[None]:
-    """Turns the signal to terminate into a request to stop, so that what is done is kept.
+    """Turn SIGTERM into a request to stop, so that finished results are kept.
 
-    The command then reports and ends by itself. A program that called us is terminated.
+    The command then reports and ends by itself. A program that imports flashgc is terminated.
     """
     if (
         threading.current_thread() is not threading.main_thread()
@@ -132,15 +132,15 @@ def simulate(
     instead: tuple[Path, bool] | None = None,
     places: Mapping[str, str] | None = None,
 ) -> Simulated:
-    """Runs configurations and returns the engine's results, with the memory they took.
+    """Run configurations and return the engine's results, with the memory used.
 
-    ``on_result`` gets each that came to its end, in the order in which they do; what it
-    raises stops the rest and is raised here. ``keep`` says where the checkpoints of the only
-    configuration are. With ``leave_out``, a configuration that cannot be does not keep the others
-    from running; if none can be, it is an error, but with ``or_none``. ``instead`` is a file that
-    is read in the place of the trace that all configurations name, and whether it is a volume that
-    the trace was split into, or a copy of it. Errors name options by their ``places``. The signal
-    to terminate stops the runs as Ctrl-C does.
+    ``on_result`` gets each result that is complete, in the order of completion. If it raises an
+    exception, the rest stops, and the exception is raised here. ``keep`` has the places of
+    checkpoints for a single configuration. With ``leave_out``, an impossible configuration does not
+    prevent the others. If all are impossible, that is an error, except with ``or_none``.
+    ``instead`` is a file that is read in place of the trace that all configurations name, and a
+    flag: true for a volume that the trace was split into, false for a copy of it. Errors name
+    options by their ``places``. SIGTERM stops the runs as Ctrl-C does.
     """
     control = control or Control()
     poll = None if progress is None else (lambda: progress(control))
@@ -174,13 +174,13 @@ def simulate(
 
 
 def peak_memory_bytes() -> int | None:
-    """The largest resident memory of this process so far; ``None`` where no system call tells."""
+    """The largest resident memory of this process so far, in bytes; ``None`` if unknown."""
     try:
         import resource
     except ImportError:  # Windows has no such module.
         return None
     with contextlib.suppress(OSError, StopIteration):
-        # getrusage counts what the parent had before it began this program.
+        # getrusage also counts the memory of the parent before this program began.
         with open("/proc/self/status", encoding="ascii", errors="replace") as lines:
             line = next(line for line in lines if line.startswith("VmHWM:"))
         return int(line.split()[1]) * 1024

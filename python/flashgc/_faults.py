@@ -1,4 +1,4 @@
-"""Faults of policies written in Python, with the line and the file of each."""
+"""Errors of policies in Python, each with its file and line."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from flashgc._core import PolicyError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-#: The packages of ours: flashgc, and the papers that it runs again.
+#: Our packages: flashgc, and the reproductions of papers.
 PACKAGES = ("flashgc", "flashgc_papers")
-#: Files of the machinery between us and a policy.
+#: Files of Python itself between our code and a policy.
 _MACHINERY = ("<frozen ", copy.__file__)
 
 
 def folders() -> tuple[str, ...]:
-    """The folders of all our packages that are imported."""
+    """The folders of our packages that are imported."""
     files = [sys.modules[name].__file__ for name in PACKAGES if name in sys.modules]
     return tuple(os.path.dirname(os.path.abspath(file)) + os.sep for file in files if file)
 
 
 def describe(error: BaseException) -> str:
-    """Return the place where ``error`` was raised, and its text, for the policy's author."""
+    """Return the place where ``error`` was raised and its text, for the author of a policy."""
     name = type(error).__name__
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}: {name}: {error.msg}"
@@ -44,7 +44,7 @@ def describe(error: BaseException) -> str:
 
 
 def place(policy: object) -> str:
-    """The file and line where ``policy`` is defined, with a colon; empty where nobody knows."""
+    """The file and line where ``policy`` is defined, with a colon; empty if unknown."""
     inner = policy if inspect.isclass(policy) else getattr(policy, "pick", policy)
     for thing in (inner, type(policy)):
         with contextlib.suppress(TypeError, OSError):
@@ -55,9 +55,9 @@ def place(policy: object) -> str:
 
 
 def check(policy: object, name: str) -> None:
-    """Raises :class:`flashgc.PolicyError` if ``policy`` cannot be called as policies are.
+    """Raise :class:`flashgc.PolicyError` if ``policy`` cannot be called as a victim policy is.
 
-    Faults that only a call can show are left to the call.
+    Faults that only a call can show are found at the call.
     """
     call: object
     if inspect.isclass(policy):
@@ -92,7 +92,7 @@ def check(policy: object, name: str) -> None:
         ) from None
 
 
-#: The verbs of a placement and their arguments; the first two it must have.
+#: The methods of a placement and their arguments; the first two methods are required.
 VERBS = {
     "host": ("page", "stream", "old", "now"),
     "copy": ("page", "from_", "zombie", "now"),
@@ -106,7 +106,7 @@ VERBS = {
     "collected": ("block", "now"),
     "see": ("blocks",),
 }
-#: The numbers of blocks that a verb gets too, if its method takes them by these names.
+#: Further arguments with block numbers, which a method gets if it has parameters with these names.
 BLOCKS = {
     "host": ("old_block",),
     "copy": ("from_block",),
@@ -117,12 +117,12 @@ BLOCKS = {
     "opened": ("block",),
 }
 _NEEDED = ("host", "copy")
-#: The verbs that ``every`` makes tell of many pages at once.
+#: The methods that, with ``every``, get many pages per call.
 _PLURAL = ("holds", "wrote", "trimmed", "copied")
 
 
 def blocks_taken(method: Callable[..., object], verb: str, *, unbound: bool = False) -> list[str]:
-    """The numbers of blocks that ``method`` takes behind those of ``verb``, in its order."""
+    """The block numbers that ``method`` takes after the arguments of ``verb``, in its order."""
     try:
         parameters = list(inspect.signature(method).parameters.values())
     except (TypeError, ValueError):
@@ -137,11 +137,11 @@ def blocks_taken(method: Callable[..., object], verb: str, *, unbound: bool = Fa
 
 
 def check_placement(rule: object, name: str) -> None:
-    """Raises :class:`flashgc.PolicyError` if ``rule`` cannot be called as placements are.
+    """Raise :class:`flashgc.PolicyError` if ``rule`` cannot be called as a placement is.
 
-    Faults that only a call can show are left to the call.
+    Faults that only a call can show are found at the call.
     """
-    # An array may be made in begin.
+    # Arrays may be created in the method ``begin``.
     needed = ("classes",) if hasattr(rule, "begin") else ("classes", *_NEEDED)
     missing = [verb for verb in needed if not hasattr(rule, verb)]
     if missing:
@@ -161,7 +161,7 @@ def check_placement(rule: object, name: str) -> None:
     for verb, arguments in VERBS.items():
         method = getattr(rule, verb, None)
         if method is None or (verb in _NEEDED and not callable(method)):
-            continue  # The drive looks at arrays.
+            continue  # The drive checks arrays.
         _check_verb(rule, name, verb, method, arguments)
     if hasattr(rule, "every") and not any(hasattr(rule, verb) for verb in _PLURAL):
         raise PolicyError(
@@ -198,9 +198,9 @@ CHECKS: dict[str, Callable[[object, str], None]] = {
 
 @contextlib.contextmanager
 def contained(*, interrupts: Callable[[], bool] = lambda: False) -> Iterator[None]:
-    """Turns what would end the program (``sys.exit`` in a policy) into an error of the policy.
+    """Turn exceptions that would end the program (``sys.exit`` in a policy) into policy errors.
 
-    ``interrupts`` says whether a :class:`KeyboardInterrupt` is the policy's own.
+    ``interrupts`` returns true if a :class:`KeyboardInterrupt` was raised by the policy itself.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Files for results: checked before the work, written whole after it."""
+"""Files for results: checked before the work, and written as a whole after it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import stat
 
 from flashgc._core import ConfigError
 
-#: Names in these folders stand for open files: they are written to, never replaced.
+#: Names in these folders mean open files, which are written to and never replaced.
 _LIVE = ("/dev/", "/proc/")
 
 
 def check(name: str, what: str, example: str) -> None:
-    """Raises :class:`flashgc.ConfigError` if the file ``name`` cannot be written.
+    """Raise :class:`flashgc.ConfigError` if the file ``name`` cannot be written.
 
-    ``what`` is who asked for it, such as ``--out``; ``example`` is a name that would do.
+    ``what`` is the option for messages, such as ``--out``; ``example`` is a valid name.
     """
     if not name:
         raise ConfigError(f"{what}: the name is empty; hint: give a file, such as {example}")
@@ -42,10 +42,10 @@ def check(name: str, what: str, example: str) -> None:
 
 
 def write(name: str, content: str | bytes) -> None:
-    """Writes ``content`` to the file ``name``: whole or not at all where it is a regular file.
+    """Write ``content`` to the file ``name``; a regular file is written completely or not at all.
 
-    That holds whoever else writes it at the same time. A device or a pipe is written through, and a
-    link stays a link. Errors name what was typed.
+    That holds even if another process writes it at the same time. A device or a pipe is written to
+    directly, and a link stays a link. Errors name the file as it was typed.
     """
     try:
         _write(name, content.encode() if isinstance(content, str) else content)

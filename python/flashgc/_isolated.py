@@ -1,9 +1,9 @@
-"""Runs a function of this package in an interpreter that takes code from nowhere else.
+"""Runs a function of this package in an interpreter that imports code from nowhere else.
 
-Started as a script by ``python -I``, so that neither the working folder nor variables of the
-environment nor the user's own packages are on the path of imports. The package is the one that this
-file lies in, wherever that is: a wheel, or the sources. A function of another package is taken from
-the folder that this process has it from.
+This file is started as a script by ``python -I``. So neither the working folder, nor environment
+variables, nor the user's own packages are on the import path. The package is the one that contains
+this file, in a wheel or in the sources. A function of another package is imported from the folder
+from which this process imported it.
 """
 
 from __future__ import annotations

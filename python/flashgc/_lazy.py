@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used."""
+"""Names of a package that are imported at their first use."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
     """Return the ``__getattr__`` of a package.
 
-    ``homes`` has the names of each module of it, with blanks between them. A module has itself
-    where it is one of its names.
+    ``homes`` has the names in each module of the package, separated by blanks. If a module's own
+    name is among its names, that name means the module itself.
     """
     modules = {name: module for module, names in homes.items() for name in names.split()}
 

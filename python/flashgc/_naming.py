@@ -1,4 +1,4 @@
-"""Names of configurations that are run together: what is not the same in all of them."""
+"""Names of configurations that run together, from the values that differ between them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from flashgc.units import format_share
 
-#: Values of a configuration that follow from others.
+#: Keys of a configuration whose values follow from others.
 FOLLOWS = (
     "logical_pages",
     "physical_pages",

@@ -1,9 +1,9 @@
-"""Files beside a policy's file: those that it imports, and the import of them.
+"""Files in a policy's folder that the policy imports, and their import.
 
-An import in such a file means a file of its folder before any other, as in a program that is run
-from there; the standard library and flashgc keep their names. The import statements alone say which
-files these are, so that is known before anything runs, and no other file of the folder counts. Each
-folder has modules of its own: two folders may have files of one name.
+An import in such a file prefers files of its folder, as in a program that runs there; but the
+standard library and flashgc keep their names. Which files these are follows from the import
+statements alone, so that it is known before anything runs. No other file of the folder matters.
+Each folder has its own modules, so that two folders may have files with the same name.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from typing import Any
 
 from flashgc._faults import PACKAGES
 
-#: The reader of a file: its bytes.
+#: Reads a file and returns its bytes.
 Read = Callable[[str], bytes]
-#: An import statement: the dots before the name, the name, and what is taken from it.
+#: An import statement: the number of dots before the name, the name, and the names imported from
+#: it.
 Statement = tuple[int, str, tuple[str, ...]]
 
 
@@ -30,17 +31,17 @@ Statement = tuple[int, str, tuple[str, ...]]
 class Source:
     """A Python file as it was read."""
 
-    #: Its place, beside the policy's file as that was given.
+    #: Its path, in the folder of the policy's file as that was given.
     path: str
     source: bytes
-    #: The package whose modules ``from .`` means there; empty for the folder itself.
+    #: The package to which ``from .`` refers in the file; empty for the folder itself.
     package: str
 
 
 def sources(file: str, read: Read) -> tuple[Source, dict[str, Source]]:
-    """The file of a policy, and what it imports from its folder, also through others: by name.
+    """The file of a policy, and the files it imports from its folder, also indirectly, by name.
 
-    ``read`` reads each once. Raises :class:`OSError` where it does.
+    ``read`` reads each file once. Its :class:`OSError` is passed on.
     """
     folder = os.path.dirname(os.path.realpath(file) if os.path.islink(file) else file)
     own = Source(file, read(file), "")
@@ -58,7 +59,7 @@ def sources(file: str, read: Read) -> tuple[Source, dict[str, Source]]:
 
 
 def _names(source: Source) -> list[str]:
-    """The modules that a file may mean by its imports, each after the package that it is in."""
+    """The modules that a file may import, each after the packages that contain it."""
     names = []
     for dots, name, taken in _statements(source.source):
         base = _absolute(source.package, dots, name)
@@ -71,7 +72,7 @@ def _names(source: Source) -> list[str]:
 
 
 def _absolute(package: str, dots: int, name: str) -> str | None:
-    """The name from the folder on; ``None`` where the dots lead out of it.
+    """The absolute name within the folder; ``None`` if the dots lead out of the folder.
 
     >>> _absolute("shapes", 1, "round"), _absolute("shapes", 2, ""), _absolute("shapes", 3, "")
     ('shapes.round', '', None)
@@ -87,7 +88,7 @@ def _absolute(package: str, dots: int, name: str) -> str | None:
 
 @functools.lru_cache(maxsize=256)
 def _statements(source: bytes) -> Sequence[Statement]:
-    """The import statements of a file; of one that cannot be compiled, none."""
+    """The import statements of a file; none if it cannot be compiled."""
     import ast
 
     try:
@@ -105,7 +106,7 @@ def _statements(source: bytes) -> Sequence[Statement]:
 
 
 def _place(folder: str, name: str) -> str | None:
-    """The file of a module; ``None`` where the folder has none, or the name is another's."""
+    """The file of a module; ``None`` if the folder has none, or the name is reserved."""
     first = name.partition(".")[0]
     if first in sys.stdlib_module_names or first in PACKAGES:
         return None
@@ -121,26 +122,26 @@ def _is_package(place: str) -> bool:
 
 
 class Folder:
-    """The modules of one folder; they share their globals with nobody else's."""
+    """The modules of one folder, separate from those of other folders."""
 
     def __init__(self, name: str) -> None:
-        """``name`` is that of the modules' package."""
+        """``name`` is the name of the modules' package."""
         self._name = name
         self._known: dict[str, Source] = {}
-        #: By the place of the file, so a policy that another one imports is the same module.
+        #: By path of the file, so that a policy imported by another one is the same module.
         self._loaded: dict[str, ModuleType] = {}
-        # A policy may import while it is asked, in any thread.
+        # A policy may import during a call, in any thread.
         self._lock = threading.RLock()
 
     def policy(self, name: str, own: Source, beside: Mapping[str, Source]) -> ModuleType:
-        """The module of a policy's file, loaded; it is called ``name``."""
+        """Load the module of a policy's file under the name ``name``."""
         with self._lock:
             self._known.update(beside)
             module = sys.modules[name] = self._run(name, own)
             return module
 
     def _module(self, name: str) -> ModuleType:
-        """A module by its name from the folder on, after the packages that it is in."""
+        """A module by its name within the folder; the packages that contain it are loaded first."""
         package, _, last = name.rpartition(".")
         inside = self._module(package) if package else None
         if name not in self._known:
@@ -151,7 +152,7 @@ class Folder:
         return module
 
     def _run(self, name: str, source: Source) -> ModuleType:
-        """The module of a file, which is run if it has not been."""
+        """The module of a file, which is executed once."""
         place = os.path.realpath(source.path)
         if place in self._loaded:
             return self._loaded[place]
@@ -161,7 +162,7 @@ class Folder:
             module.__path__ = [os.path.dirname(source.path)]
         own_import = functools.partial(self._import, source.package)
         vars(module)["__builtins__"] = {**vars(builtins), "__import__": own_import}
-        # Data classes and others look their module up.
+        # Data classes, for example, look their module up here.
         sys.modules[name] = module
         try:
             exec(compile(source.source, source.path, "exec", dont_inherit=True), vars(module))
@@ -179,7 +180,7 @@ class Folder:
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> ModuleType:
-        """``__import__`` in the modules of a package of this folder."""
+        """``__import__`` for the modules of a package of this folder."""
         if not level and name.partition(".")[0] not in self._known:
             return __import__(name, globals, locals, fromlist or (), level)
         absolute = _absolute(package, level, name)

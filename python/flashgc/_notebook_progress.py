@@ -12,12 +12,12 @@ from flashgc._core import Control
 from flashgc.foreign import for_html
 from flashgc.units import format_count, format_duration
 
-#: Seconds before anything is shown, and between two looks.
+#: Seconds before the bar is shown, and between two updates.
 PATIENCE, PAUSE = 1.0, 0.2
 
 
 def display() -> Any:
-    """Return the function that shows things below a cell; ``None`` outside of a notebook."""
+    """Return IPython's function ``display``; ``None`` outside of a notebook."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if getattr(shell, "kernel", None) is None:
         return None
@@ -27,7 +27,7 @@ def display() -> Any:
 
 
 class Bar:
-    """A bar that appears when the work takes long, and goes when it is done."""
+    """A bar that appears if the work takes long, and disappears when it is done."""
 
     def __init__(self, shows: Any) -> None:
         self._shows = shows
@@ -36,7 +36,7 @@ class Bar:
         self._share, self._told = 0.0, ""
 
     def show(self, share: float, what: str, done: int, unit: str = "") -> None:
-        """Shows that ``share`` of the work is done: this many of a unit."""
+        """Show that ``share`` of the work is done, which is ``done`` of ``unit``."""
         now = time.monotonic()
         if now - self._begin < PATIENCE or now - self._last < PAUSE:
             return
@@ -53,7 +53,7 @@ class Bar:
             self._handle.update(self)
 
     def close(self) -> None:
-        """Takes the bar away."""
+        """Remove the bar."""
         if self._handle is not None:
             self._handle.update({"text/plain": ""}, raw=True)
 
@@ -66,7 +66,7 @@ class Bar:
 
 @contextlib.contextmanager
 def shown(progress: Any) -> Iterator[Any]:
-    """``progress`` if there is any; else, in a notebook, a bar's ``show``; else ``None``."""
+    """Yield ``progress`` if given; else, in a notebook, a bar's ``show``; else ``None``."""
     shows = display() if progress is None else None
     if shows is None:
         yield progress
@@ -80,7 +80,7 @@ def shown(progress: Any) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def of_runs(progress: Any, runs: int) -> Iterator[Any]:
-    """Show the engine's progress: it tells how far ``runs`` are by a :class:`flashgc.Control`."""
+    """Yield a function that shows the engine's progress from a :class:`flashgc.Control`."""
     with shown(progress) as show:
         if show is progress:
             yield progress

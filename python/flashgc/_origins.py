@@ -1,4 +1,5 @@
-"""Places of values, so that a message says which option or line is wrong. The engine words it."""
+"""Places of values, so that a message names the wrong option or line. The engine forms the words.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from flashgc import _core
 if TYPE_CHECKING:
     from flashgc.policy_files import Policies
 
-#: The place of a value: the option or the line of the file, by the value's path.
+#: The place of each value (the option, or the line of a file), by the value's path.
 Places = Mapping[str, str]
 
 
@@ -19,7 +20,7 @@ Places = Mapping[str, str]
 class Given:
     """The values of an experiment by section, the place of each, and policies in Python.
 
-    The command hands one to a study, in place of a workload and keywords.
+    The command passes it to a study, in place of a workload and keywords.
     """
 
     values: dict[str, dict[str, Any]]
@@ -28,7 +29,7 @@ class Given:
 
 
 def subject(places: Places, path: str) -> str:
-    """Return the subject of a message about a value: the option's name, after the place in a file.
+    """Return the subject of a message about a value: the option's name, after its place in a file.
 
     >>> subject({"gc.victim": "--victim"}, "gc.victim"), subject({}, "gc.victim")
     ('--victim', 'victim')
@@ -39,7 +40,7 @@ def subject(places: Places, path: str) -> str:
 
 
 def written(places: Places, path: str, value: object) -> str:
-    """Return a value as a person who wrote the other values writes it.
+    """Return a value in the form in which the user wrote the other values.
 
     >>> written({"drive.kind": "--drive"}, "drive.kind", "timed")
     '--drive timed'
@@ -52,7 +53,7 @@ def written(places: Places, path: str, value: object) -> str:
 
 
 def option(places: Places, path: str) -> str:
-    """Return the name of an option, or of one of a command, as the person wrote the other values.
+    """Return the name of an option in the form in which the user wrote the other values.
 
     >>> option({"gc.victim": "--victim"}, "hold_back"), option({}, "gc.victim")
     ('--hold-back', 'victim')

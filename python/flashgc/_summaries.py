@@ -1,4 +1,4 @@
-"""The look of results: one line of text, and a small table for notebooks."""
+"""The display of results: one line of text, and a small table for notebooks."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from flashgc.foreign import for_html
 
-#: Rows of a table; the rest is counted.
+#: The most rows shown of a table; the number of further rows is given.
 MOST_ROWS = 40
-#: Characters of a name in the line of text.
+#: The most characters of a name in a line of text.
 MOST_CHARACTERS = 120
 
 
@@ -19,7 +19,7 @@ class Column:
     """A column of a table."""
 
     heading: str
-    #: True if it has figures, which stand at the right.
+    #: True if it has figures, which are right-aligned.
     is_figure: bool = False
 
 
@@ -31,14 +31,14 @@ class Shown:
     line: str
     #: Cells of the table, row by row.
     rows: Sequence[Sequence[str]]
-    #: Its columns; empty for names and values, which need no headings.
+    #: The columns; empty for a table of names and values, which needs no headings.
     columns: Sequence[Column] = ()
     #: Notes for readers, below the table.
     notes: Sequence[str] = ()
 
 
 class Shows:
-    """Something that shows itself in one line, and in notebooks as a table."""
+    """An object that is displayed as one line, and in notebooks as a table."""
 
     def _shown(self) -> Shown:
         """The line and the table; by default, every plain value."""
@@ -63,7 +63,7 @@ class Shows:
 def to_html(caption: str, shown: Shown) -> str:
     """The table as HTML; every text is escaped.
 
-    Colours are the page's own, light or dark, and nothing is said by colour.
+    Colours are those of the page, light or dark, and have no meaning.
 
     >>> "a&lt;b" in to_html("", Shown("", [("a<b", "1")]))
     True
@@ -93,7 +93,7 @@ def _cell(text: str, column: Column, tag: str) -> str:
 
 
 def short(text: str) -> str:
-    """``text``, cut in its middle where it is too long for a line.
+    """``text``, shortened in the middle if it is too long for a line.
 
     >>> len(short("x" * 500))
     120
@@ -105,7 +105,7 @@ def short(text: str) -> str:
 
 
 def figure(value: float | None, half: float | None = None) -> str:
-    """A figure with half its 95% interval, where there is one.
+    """A figure with half its 95% interval, if there is one.
 
     >>> figure(4.90512, 0.0123), figure(None), figure(float("nan"))
     ('4.9051 ±0.0123', '-', '-')
@@ -116,7 +116,7 @@ def figure(value: float | None, half: float | None = None) -> str:
 
 
 def runs(count: int) -> str:
-    """Return the number of runs, in words.
+    """Return a text with the number of runs.
 
     >>> runs(1), runs(3)
     ('1 run', '3 runs')

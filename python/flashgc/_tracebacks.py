@@ -1,4 +1,4 @@
-"""Errors of ours in IPython and in notebooks: the reader's own lines, and none of flashgc's."""
+"""flashgc's errors in IPython and in notebooks: tracebacks with only the user's own lines."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from flashgc._faults import folders
 
 
 def shorten() -> None:
-    """Makes IPython show errors of ours in short."""
+    """Let IPython show flashgc's errors with short tracebacks."""
     FlashgcError._render_traceback_ = _rendered  # type: ignore[attr-defined]
 
 
 def _rendered(error: FlashgcError) -> list[str]:
-    """The lines that IPython shows. The message says it all, so its causes are left out."""
+    """The lines that IPython shows, without the causes of the error, which its message covers."""
     shell = sys.modules["IPython"].get_ipython()
     alone = type(error)(*error.args)
     trace = theirs(error.__traceback__)

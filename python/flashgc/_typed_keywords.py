@@ -1,4 +1,4 @@
-"""Keywords that a ``TypedDict`` lists, as the signature that notebooks and shells complete."""
+"""Keywords of a ``TypedDict`` as a signature that notebooks and shells can complete."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ R = TypeVar("R")
 
 
 class _Type(str):
-    """A type as it is written, which shows itself without quotes."""
+    """A type as it is written; its ``repr`` has no quotes."""
 
     __slots__ = ()
 
@@ -20,7 +20,8 @@ class _Type(str):
 
 
 class _Signature(inspect.Signature):
-    """All keywords one by one, and in a text for people the own ones: a hundred more follow."""
+    """A signature with all keywords; its text has only the function's own, since a hundred follow.
+    """
 
     __slots__ = ()
 
@@ -41,10 +42,10 @@ class _Keyword(inspect.Parameter):
 
 
 def typed_keywords(keywords: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Shows a function's ``**options`` as the keywords of a ``TypedDict``, one by one.
+    """Show a function's ``**options`` as the single keywords of a ``TypedDict``.
 
-    Type checkers and editors read the annotation (``Unpack``); what is made here is for those that
-    look at the running function.
+    Type checkers and editors read the annotation (``Unpack``). This signature is for tools that
+    inspect the running function.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -67,6 +68,6 @@ def typed_keywords(keywords: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def _written(type_: Any) -> Any:
-    """A type that is a text, or a reference to one, as that text."""
+    """A type that is a text, or a forward reference, as that text."""
     text = getattr(type_, "__forward_arg__", type_)
     return _Type(text) if isinstance(text, str) else type_

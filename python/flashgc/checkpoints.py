@@ -1,4 +1,4 @@
-"""Checkpoints: where the runs of a configuration are kept, and where they go on from."""
+"""Checkpoints: the files that they are written to, and the file to resume from."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 from flashgc import _core
 from flashgc._core import ConfigError
 
-#: Seconds of a unit of time.
+#: Seconds in each unit of time.
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
-#: Text that looks like a setting after the file's name.
+#: A text after the file's name that looks like a setting.
 _SETTING = re.compile(r",\s*([a-z_-]+)=[^,/]*$", re.IGNORECASE)
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
@@ -25,27 +25,27 @@ File: TypeAlias = str | PathLike[str]
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The checkpoints to write, and the one to go on from; times in seconds."""
+    """The checkpoints to write, and the checkpoint to resume from; times in seconds."""
 
-    #: The file that checkpoints are written to; none if there is only one to go on from, which then
-    #: is written on.
+    #: The file for checkpoints. It is ``None`` if only ``resume`` is given, which then also gets
+    #: the new checkpoints.
     file: str | None = None
-    #: From one checkpoint of a run to its next; 5 minutes if nobody says otherwise.
+    #: Seconds between two checkpoints of a run; ``None`` means 5 minutes.
     every: float | None = None
-    #: The checkpoint to go on from.
+    #: The checkpoint to resume from.
     resume: str | None = None
 
     def as_engine(self) -> tuple[str | None, float | None, str | None]:
-        """As the engine takes it."""
+        """The fields as the engine takes them."""
         return self.file, self.every, self.resume
 
 
 def checkpoint(
     text: File | None, resume: File | None, *, places: tuple[str, str] = ("checkpoint", "resume")
 ) -> Checkpoint | None:
-    """Reads ``FILE`` or ``FILE,every=TIME``, and the file to go on from; ``None`` of neither.
+    """Parse ``FILE`` or ``FILE,every=TIME``, and the file to resume from; ``None`` without both.
 
-    Raises :class:`flashgc.ConfigError` with the place.
+    Raises :class:`flashgc.ConfigError`, which names the place.
 
     >>> checkpoint("run.ckpt,every=200ms", None)
     Checkpoint(file='run.ckpt', every=0.2, resume=None)
@@ -81,14 +81,14 @@ def checkpoint(
 def configuration(resume: str) -> dict[str, Any]:
     """Return the configuration in a checkpoint.
 
-    Raises :class:`flashgc.ConfigError` where the file is no checkpoint of this version.
+    Raises :class:`flashgc.ConfigError` if the file is no checkpoint of this version.
     """
     config: dict[str, Any] = json.loads(_core.checkpoint_config(resume))
     return config
 
 
 def parse_time(text: str) -> float | None:
-    """The seconds of a time as people write it; ``None`` where it is none.
+    """The seconds of a time such as ``5min``; ``None`` if the text is no time.
 
     >>> parse_time("5min"), parse_time("200ms"), parse_time("5")
     (300.0, 0.2, None)

@@ -1,4 +1,4 @@
-"""From an experiment to the engine's configurations. It runs nothing."""
+"""Makes the engine's configurations from an experiment. It runs nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from flashgc.experiment import Experiment
     from flashgc.policy_files import Policies
 
-#: Options that are a run's length.
+#: Options that give the length of a run.
 LENGTHS = ("writes", "collections", "requests", "passes")
 #: Options that name a file to write.
 _WRITTEN = ("run.timeline", "run.trace_events")
@@ -27,10 +27,10 @@ def configurations(
     default_runs: int = 1,
     python: Policies = MappingProxyType({}),
 ) -> list[dict[str, Any]]:
-    """Return the configurations of ``experiment``: one for each combination of what may be several.
+    """Return the configurations of ``experiment``: one for each combination of listed values.
 
-    ``python`` has the policies written in Python that values name. Raises
-    :class:`flashgc.ConfigError` with the value's place.
+    ``python`` has the Python policies that the values name. Raises :class:`flashgc.ConfigError`,
+    which names the place of the wrong value.
     """
     places = places or {}
     written = {key: list(policies) for key, policies in python.items()}

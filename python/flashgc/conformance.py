@@ -1,4 +1,4 @@
-"""Conformance of policies: what the built-in ones are held to, for policies in Python."""
+"""Conformance tests of policies in Python: those that the built-in policies must pass."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from flashgc import _core, _faults
 from flashgc._core import DriveError, FlashgcError, PolicyError
 from flashgc.simulation import policy_name
 
-#: Frontiers and workloads of the runs: even writes, and two pages hammered among idle ones.
+#: Frontiers and workloads of the runs: even writes; two hot pages among cold ones; discards.
 _FRONTIERS = ("single", "double", "compact", "pool:low=2", "mixed:low=2")
 _WORKLOADS = ("uniform", "hotcold:f=0.01,r=0.99", "0.9*uniform + 0.1*uniform:trim=1")
 _BATCHES = (1, 7, 4096)
 _WRITES = 20_000
-#: Victims and workloads of a placement's runs, and their writes.
+#: Victim policies and workloads of a placement's runs, and their number of writes.
 _VICTIMS = ("greedy", "cost-benefit")
 _PLACED = ("hotcold:f=0.1,r=0.9", "0.9*uniform + 0.1*uniform:trim=1")
 _PLACED_WRITES = 10_000
@@ -23,16 +23,16 @@ _OWN = "its own picks"
 
 @dataclass(frozen=True)
 class Conformance:
-    """The work of a check of a policy. There is one only where every check passed."""
+    """The checks that a policy has passed. It exists only if all of them passed."""
 
     #: The checks, in words.
     checks: tuple[str, ...]
-    #: Blocks that were picked in all of them, by the policy or for the placement.
+    #: The number of blocks picked in all checks, by the policy or for the placement.
     picks: int
 
 
 def check_policy(policy: object) -> Conformance:
-    """Checks ``policy`` by the tests of every built-in victim policy.
+    """Check ``policy`` by the tests of every built-in victim policy.
 
     - it picks from hand-built tables, among them some with a single candidate, and never an open
       block;
@@ -41,7 +41,8 @@ def check_policy(policy: object) -> Conformance:
     - with each write frontier, under even writes, hammered pages and TRIM, the drive goes on, and
       an audit of map and block table finds nothing wrong.
 
-    Raises :class:`flashgc.PolicyError` with the fault and its place, or the policy's own exception.
+    Raises :class:`flashgc.PolicyError`, which names the fault and its place, or the policy's own
+    exception.
 
     >>> def greedy(blocks):
     ...     return blocks.valid.argmin()
@@ -72,7 +73,7 @@ def _conformance(policy: object) -> Conformance:
 
 
 def check_placement(placement: object) -> Conformance:
-    """Checks ``placement``, an object or a class, as :func:`flashgc.run` takes it.
+    """Check ``placement``, an object or a class as :func:`flashgc.run` takes it.
 
     - it has the verbs of a placement or arrays in their place, and names classes that there are;
     - called twice, it gives the same answer: ``host`` and ``copy`` change nothing;
@@ -85,7 +86,7 @@ def check_placement(placement: object) -> Conformance:
 
     If it picks victims too (it has a method ``pick``), its drives also run with its own picks.
 
-    Raises :class:`flashgc.PolicyError` with the fault and its place, or the placement's own
+    Raises :class:`flashgc.PolicyError`, which names the fault and its place, or the placement's own
     exception.
 
     >>> class Updates:
@@ -132,7 +133,7 @@ def _check_placed(placement: object, victim: str | None, workload: str) -> int:
 
 
 def _tables() -> list[list[int | None]]:
-    """Tables of valid counts of 16 pages; ``None`` is an open block."""
+    """Tables of live pages in blocks of 16 pages; ``None`` is an open block."""
     chance = random.Random(1)
     tables: list[list[int | None]] = [
         [5, 3, 9, None, 3, 16, None, 0],

@@ -1,4 +1,4 @@
-"""A simulation that is described and not run: its options, its configuration, its command."""
+"""The description of a simulation that is not run: options, configuration, command."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Simulation:
     options: Mapping[str, Any]
 
     def config(self) -> dict[str, Any]:
-        """The engine's configuration; raises :class:`flashgc.ConfigError` if it is none."""
+        """The engine's configuration; raises :class:`flashgc.ConfigError` for invalid options."""
         from flashgc.configuration import configurations
         from flashgc.experiment import experiment
         from flashgc.simulation import section_of
@@ -28,12 +28,12 @@ class Simulation:
         return config
 
     def command(self) -> str:
-        """Return the command that runs it alone."""
+        """Return the command that runs this simulation."""
         return " ".join(["flashgc run", *flags(self.options)])
 
 
 def simulation(**options: Any) -> Simulation:
-    """A simulation with the keywords of :func:`flashgc.run`, ``workload`` and ``victim`` included.
+    """A simulation with the keywords of :func:`flashgc.run`, including ``workload`` and ``victim``.
 
     >>> simulation(workload="uniform", blocks=1000, victim="greedy").command()
     'flashgc run --workload uniform --blocks 1000 --victim greedy'
@@ -42,7 +42,7 @@ def simulation(**options: Any) -> Simulation:
 
 
 def flags(given: Mapping[str, Any]) -> list[str]:
-    """Keywords as they are typed for the command, each with its value."""
+    """Keywords as options of the command, each with its value."""
     from flashgc import options
 
     return [

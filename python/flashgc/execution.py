@@ -1,4 +1,4 @@
-"""Runs what was asked for: configurations are made, simulated, and kept where that is wanted."""
+"""Runs an experiment: makes its configurations, simulates them, and stores results on request."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from flashgc.policy_files import Policies
     from flashgc.store.keeping import Keeping
 
-#: Endings of names that ask for a picture; all others are JSON.
+#: File name extensions of pictures; other files are written as JSON.
 PICTURES = tuple(f".{kind}" for kind in FORMATS)
 
 
 @contextmanager
 def drawn(configs: Sequence[dict[str, Any]]) -> Iterator[None]:
-    """Draws the timelines whose files are to be pictures, once the ``with`` block has made them."""
+    """Draw the timelines whose files are pictures, after the ``with`` block has written them."""
     values = [
         timed["timeline"]
         for timed in (config.get("timed") or {} for config in configs)
@@ -47,7 +47,7 @@ def drawn(configs: Sequence[dict[str, Any]]) -> Iterator[None]:
 
     with tempfile.TemporaryDirectory(prefix="flashgc-") as folder:
         path = Path(folder) / "timeline.json"
-        (timeline,) = values  # Several configurations with one file are refused before.
+        (timeline,) = values  # Several configurations with one file were refused before.
         picture, timeline["file"] = timeline["file"], str(path)
         yield
         if path.exists():
@@ -56,7 +56,7 @@ def drawn(configs: Sequence[dict[str, Any]]) -> Iterator[None]:
 
 T = TypeVar("T")
 
-#: Runs of each configuration in a comparison if nobody says otherwise.
+#: Default number of runs of each configuration in a comparison.
 COMPARED_RUNS = int(find("runs").case("compare"))
 
 
@@ -72,11 +72,11 @@ def simulate(
     leave_out: bool = False,
     keeping: Keeping | None = None,
 ) -> _engine.Simulated:
-    """Runs what was asked for; ``python`` has the policies written in Python that it names.
+    """Run an experiment; ``python`` has the Python policies that it names.
 
-    ``keep`` says where the runs of the only configuration are kept, and where they go on from. With
-    ``leave_out``, combinations that cannot be are named, and the others run. Results that
-    ``keeping`` has are not run again.
+    ``keep`` has the places of checkpoints for a single configuration. With ``leave_out``,
+    impossible combinations are listed, and the others run. Results that ``keeping`` has are not
+    computed again.
     """
     python = python or {}
     for key, policies in python.items():
@@ -135,7 +135,7 @@ def _options_alone(
     default_runs: int,
     python: Policies,
 ) -> list[dict[str, Any] | None]:
-    """Return the options that give each configuration alone; ``None`` where none do."""
+    """Return for each configuration the options that give it alone; ``None`` if there are none."""
     given = {path: value for path, value in experiment.given.items() if path != "run.jobs"}
     if "run.runs" not in given and configs[0]["runs"] != 1:
         given["run.runs"] = configs[0]["runs"]
@@ -164,7 +164,7 @@ def resumed(
     control: Control | None = None,
     keeping: Keeping | None = None,
 ) -> _engine.Simulated:
-    """Goes on with the runs of a checkpoint, whatever their configuration is."""
+    """Resume the runs of a checkpoint, whatever their configuration is."""
     config = configuration(cast(str, keep.resume))
 
     def run(
@@ -190,9 +190,9 @@ def keeping_in(
     option: str = "results",
     expect: Callable[[int], None] | None = None,
 ) -> Keeping | None:
-    """Return the keeper of results of ``work`` in the file ``results``; ``None`` without one.
+    """Return the keeper of results of ``work`` in the file ``results``; ``None`` without a file.
 
-    ``expect`` is told how many runs are missing.
+    ``expect`` gets the number of runs that are missing.
     """
     if results is None:
         return None
@@ -204,16 +204,16 @@ def keeping_in(
 
 
 def with_warning(result: T, keeping: Keeping | None) -> T:
-    """``result``, with a warning where it could not be kept."""
+    """Return ``result``; warn if it could not be stored."""
     if keeping is not None and keeping.error is not None:
         warnings.warn(f"results: not kept: {keeping.error}", stacklevel=4)
     return result
 
 
 def parse_jobs(value: int | str, place: str) -> int:
-    """The number of runs side by side that ``value`` asks for; 0 is one a core.
+    """The number of runs in parallel; 0 means one per core.
 
-    Raises :class:`flashgc.ConfigError` with ``place``.
+    Raises :class:`flashgc.ConfigError`, which names ``place``.
 
     >>> parse_jobs(5000, "--jobs")
     Traceback (most recent call last):

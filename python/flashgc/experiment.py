@@ -19,7 +19,7 @@ from flashgc.presets import device_values
 class Experiment:
     """One drive and one workload, or several to compare: values by path (``drive.blocks``)."""
 
-    #: The values that were given; the rest is as by default.
+    #: The values that were given; all others have their defaults.
     given: Mapping[str, Any]
 
     def __getitem__(self, path: str) -> Any:
@@ -35,14 +35,14 @@ class Experiment:
         return path in self.given
 
     def __iter__(self) -> Iterator[str]:
-        """The paths of what was given, in the order of the declarations."""
+        """The paths of the given values, in the order of the declarations."""
         return (path for path in options.PATHS if path in self.given)
 
 
 def experiment(values: Mapping[str, Mapping[str, Any]], places: Places | None = None) -> Experiment:
     """The experiment with these values (``{"drive": {"blocks": 1000}}``), the rest by default.
 
-    Raises :class:`flashgc.ConfigError` with the value's place.
+    Raises :class:`flashgc.ConfigError`, which names the place of the wrong value.
     """
     places = dict(places or {})
     drive = values.get("drive")

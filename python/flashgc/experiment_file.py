@@ -1,4 +1,4 @@
-"""Experiment files in TOML: what they say, and on which line and column they say it."""
+"""Experiment files in TOML: their values, and the line and column of each."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ _AT = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|(end of document))\)\Z")
 
 _LONGEST_MESSAGE = 120
 
-#: Bytes of the longest experiment file; a trace given by mistake may have any size.
+#: The most bytes of an experiment file, since a trace given by mistake may have any size.
 LONGEST = 2**20
 
-#: The most parts of a dotted key. Python's reader takes time by the square of their number.
+#: The most parts of a dotted key. The time of Python's parser grows with the square of their
+#: number.
 _PARTS = 32
 _PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
 _DEEP = re.compile(rf"{_PART}(?:[ \t]*\.[ \t]*{_PART}){{{_PARTS}}}")
@@ -26,7 +27,7 @@ _DEEP = re.compile(rf"{_PART}(?:[ \t]*\.[ \t]*{_PART}){{{_PARTS}}}")
 def load(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
     """The values of the file at ``path``, and the place (``file:line:column``) of each key.
 
-    Raises :class:`flashgc.ConfigError` where the file cannot be read or is not TOML.
+    Raises :class:`flashgc.ConfigError` if the file cannot be read or is not TOML.
     """
     text = _read(path)
     deep = _DEEP.search(text)
@@ -43,7 +44,7 @@ def load(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
         raise ConfigError(_syntax(path, text, str(error))) from None
     except RecursionError:
         raise ConfigError(f"{path}: nested too deeply; hint: sections hold plain values") from None
-    except ValueError:  # A whole number that Python does not read, thousands of digits long.
+    except ValueError:  # A whole number with thousands of digits, which Python does not parse.
         raise ConfigError(f"{path}: a number is out of range; hint: shorten it") from None
     try:
         places = toml_places(text)
@@ -62,7 +63,7 @@ def _read(path: Path) -> str:
     if len(content) > LONGEST:
         raise ConfigError(f"{path}: above 1 MiB, too long for an experiment; hint: {_trace(path)}")
     try:
-        # Some editors begin a file with a byte order mark.
+        # Some editors write a byte order mark at the begin of a file.
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(
@@ -78,7 +79,7 @@ def _trace(path: Path) -> str:
 
 
 def _meant(path: Path) -> str:
-    """A guess at the file that was meant by a name that is not there."""
+    """A hint about the file, whose name does not exist."""
     try:
         check("source", str(path))
         generator = not is_trace(str(path))

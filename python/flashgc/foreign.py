@@ -1,23 +1,24 @@
-"""Text that somebody else chose: names of files, traces, results and hosts, on each medium.
+"""Text from others (names of files, traces, results and hosts) made safe for each medium.
 
-A name may hold what steers a terminal, a second line, or markup. One function for each medium makes
-it harmless, and nothing else does. On a terminal and in a pipe the standard streams of the command
-escape what steers (:mod:`flashgc.terminal.guard`), so only newlines are left to :func:`one_line`.
+A name may contain control characters of a terminal, line breaks, or markup. Here is one function
+for each medium that makes it harmless; no other code does. For terminals and pipes, the command's
+standard streams escape control characters (:mod:`flashgc.terminal.guard`), so that :func:`one_line`
+only has to escape line breaks.
 """
 
 from __future__ import annotations
 
 import unicodedata
 
-#: Kinds of characters that steer: controls, formats (directions of writing among them), halves of
-#: pairs, and separators of lines.
+#: Unicode categories of characters that may change what a terminal shows: controls, formats (which
+#: include the writing direction), surrogates, and line separators.
 _STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 _MARKDOWN = {char: f"\\{char}" for char in "\\`*_[]|"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 
 
 def for_terminal(text: str) -> str:
-    r"""``text`` with escapes for the characters that steer a terminal; lines stay lines.
+    r"""``text`` with escapes for control characters of a terminal, except for line breaks.
 
     >>> for_terminal("a\x1b[2Jb\nc")
     'a\\x1b[2Jb\nc'
@@ -31,7 +32,7 @@ def for_terminal(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""A name in one line of a terminal or a message.
+    r"""A name as one line of a terminal or a message.
 
     >>> one_line("a\nb\x9b")
     'a\\nb\\x9b'
@@ -40,7 +41,7 @@ def one_line(text: str) -> str:
 
 
 def for_markdown(text: str) -> str:
-    r"""``text`` as it stands in a cell or a sentence of Markdown, which may hold HTML.
+    r"""``text`` escaped for a cell or a sentence of Markdown, which may contain HTML.
 
     >>> for_markdown("<img onerror=x> a|b")
     '&lt;img onerror=x&gt; a\\|b'
@@ -49,19 +50,19 @@ def for_markdown(text: str) -> str:
 
 
 def for_html(text: str) -> str:
-    r"""``text`` as it stands in HTML and SVG, in an attribute too.
+    r"""``text`` escaped for HTML and SVG, also for attributes.
 
     >>> for_html("<b> & \"")
     '&lt;b&gt; &amp; &quot;'
     """
-    import html  # 2,000 names of characters: only pages need them.
+    import html  # It loads 2,000 names of characters, which only pages need.
 
-    # XML has no place for controls, also not escaped ones.
+    # XML permits no control characters, not even escaped ones.
     return html.escape(for_terminal(text))
 
 
 def for_openmetrics(text: str) -> str:
-    r"""``text`` as the value of a label, or a help text, of OpenMetrics.
+    r"""``text`` escaped for a label's value or a help text of OpenMetrics.
 
     >>> for_openmetrics('a"b\nc')
     'a\\"b\\nc'

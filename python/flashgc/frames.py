@@ -12,7 +12,7 @@ from flashgc import _core
 from flashgc._core import ConfigError, TraceError
 from flashgc.foreign import one_line
 
-#: Nanoseconds of each unit of time, and bytes of each unit of addresses and sizes.
+#: Nanoseconds in each unit of time, and bytes in each unit of addresses and sizes.
 _TIMES = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _BYTES = {"bytes": 1, "KiB": 1024, "sectors": 512}
 
@@ -24,11 +24,11 @@ class Table(Protocol):
     """Columns with names: a dict of arrays, a numpy array with fields, a data frame."""
 
     def __getitem__(self, name: Any, /) -> Any:
-        """The column of a name."""
+        """The column with this name."""
 
 
 def is_table(value: object) -> bool:
-    """True for what has columns with names: a dict of arrays, a structured array, a data frame."""
+    """True for an object with named columns: a dict of arrays, a structured array, a data frame."""
     if isinstance(value, str | bytes | os.PathLike):
         return False
     names = getattr(getattr(value, "dtype", None), "names", None)
@@ -38,12 +38,12 @@ def is_table(value: object) -> bool:
 def file_of(table: object) -> str:
     """Write the requests of a table into a trace file, and return its path.
 
-    The file is private to this process, named after the digest of the requests, and goes with the
-    process. Columns that are contiguous numpy arrays of ``int64`` in nanoseconds and bytes are read
-    where they lie; each other column is converted once. So the table may change afterwards.
+    The file is private to this process, named after the digest of the requests, and removed when
+    the process ends. Contiguous numpy arrays of ``int64`` in nanoseconds and bytes are read without
+    a copy; each other column is converted once. The table may be changed afterwards.
 
-    Raises :class:`flashgc.ConfigError` if a column is missing, ambiguous or of no use, and
-    :class:`flashgc.TraceError` with the row of a value that is no request's.
+    Raises :class:`flashgc.ConfigError` if a column is missing, ambiguous or unusable, and
+    :class:`flashgc.TraceError` which names the row of an invalid value.
     """
     import hashlib
 
@@ -73,7 +73,7 @@ def file_of(table: object) -> str:
 
 @functools.cache
 def _folder() -> str:
-    """The folder of this process's tables, which goes with it."""
+    """The folder for tables of this process; it is removed when the process ends."""
     import atexit
     import shutil
     import tempfile
@@ -82,7 +82,7 @@ def _folder() -> str:
     process = os.getpid()
 
     def sweep() -> None:
-        if os.getpid() == process:  # A forked process does not take it away.
+        if os.getpid() == process:  # A forked process must not remove it.
             shutil.rmtree(folder, ignore_errors=True)
 
     atexit.register(sweep)
@@ -99,7 +99,7 @@ def _names_of(value: object) -> list[str] | None:
 
 
 class _Columns:
-    """The columns of a table by their subjects."""
+    """The columns of a table by role."""
 
     def __init__(self, table: Any) -> None:
         import numpy as np
@@ -131,7 +131,7 @@ class _Columns:
         self._all = names
 
     def _named(self, *roles: str) -> tuple[str, str, str | None]:
-        """The subject, name and unit of the column of one of some subjects."""
+        """The role, name and unit of the only column that has one of the roles."""
         own_roles = [role for role in roles if role in self._units]
         if len(own_roles) == 1:
             return (own_roles[0], *self._units[own_roles[0]])
@@ -146,7 +146,7 @@ class _Columns:
         )
 
     def _array(self, name: str) -> Any:
-        """The column of a name as an array of one dimension."""
+        """A column as an array of one dimension."""
         column = self._get(name)
         if hasattr(column, "to_numpy"):
             column = column.to_numpy()
@@ -180,7 +180,7 @@ class _Columns:
         return self._scaled(name, array, scale, least=0)
 
     def numbers(self, role: str, most: int, *, least: int = 0) -> Any:
-        """Devices or streams; ``None`` without such a column."""
+        """The column of devices or streams; ``None`` without such a column."""
         if role not in self._units:
             return None
         name = self._units[role][0]
@@ -192,7 +192,7 @@ class _Columns:
         return numbers
 
     def ops(self) -> Any:
-        """The operations by their numbers in the engine."""
+        """The operations as numbers of the engine."""
         np = self._np
         role, name, _ = self._named("op", "is_read", "is_write")
         array = self._array(name)
@@ -213,14 +213,14 @@ class _Columns:
         return np.array([op or 0 for op in known], np.uint8)[which]
 
     def _whole(self, name: str, array: Any) -> None:
-        """Refuses numbers that are not whole, as missing ones are."""
+        """Refuse numbers that are not whole, including missing values (NaN)."""
         np = self._np
         with np.errstate(invalid="ignore"):
             is_whole = np.isfinite(array) & (array == np.floor(array)) & (abs(array) < 2**53)
         self._check(name, array, is_whole, "a whole number below 2^53")
 
     def _scaled(self, name: str, array: Any, scale: int, *, least: int) -> Any:
-        """Numbers in a smaller unit, as integers; the array itself if it has them."""
+        """Numbers times ``scale`` as ``int64``; no copy if they are so already."""
         np = self._np
         if array.dtype.kind not in "iuf":
             raise ConfigError(
@@ -238,7 +238,7 @@ class _Columns:
         return np.ascontiguousarray(numbers if scale == 1 else numbers * scale)
 
     def _check(self, name: str, array: Any, holds: Any, expected: str) -> None:
-        """Names the first row, from 0, of which ``holds`` is false."""
+        """Raise an error about the first row, counted from 0, for which ``holds`` is false."""
         if not holds.all():
             row = int(self._np.argmin(holds))
             raise TraceError(
@@ -262,7 +262,7 @@ def _listed(numbers: set[int]) -> str:
 
 
 def _shown(value: object) -> str:
-    """A name or a value of somebody else's, in quotes if it is a text."""
+    """A name or a value from a table, for a message; a text is in quotes."""
     text = str(value)
     shown = one_line(text if len(text) <= 80 else text[:77] + "...")
     return f"'{shown}'" if isinstance(value, str) else shown

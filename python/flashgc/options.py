@@ -1,7 +1,7 @@
-"""The options of an experiment, as the engine declares them: one table for everything.
+"""The options of an experiment, as the engine declares them: one table for all uses.
 
 The command line, experiment files, the JSON schema, the keywords of :func:`flashgc.run` and the
-reference pages are made from it. Nothing about an option is written anywhere else in Python.
+reference pages are made from it. No other Python code repeats facts about an option.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from flashgc import _core
 
 @dataclass(frozen=True)
 class Case:
-    """A circumstance in which the default is another."""
+    """A case in which an option has another default."""
 
     name: str
-    #: For people.
+    #: The case in words for people.
     words: str
-    #: The default.
+    #: The default in this case.
     value: str
 
 
@@ -31,52 +31,52 @@ class Case:
 class Option:
     """One option."""
 
-    #: Its section of an experiment file.
+    #: The section of an experiment file that has it.
     section: str
-    #: Its key there, and its keyword in Python.
+    #: Its key in that section, and its keyword in Python.
     key: str
-    #: Its name on the command line, without the hyphens before it.
+    #: Its name on the command line, without the leading hyphens.
     flag: str
-    #: The kind of a value, with its unit.
+    #: The kind of its value, with the unit.
     kind: str
     #: The word for the value in help texts.
     metavar: str
     #: The default as typed, or in words; empty if there is none.
     default: str
     cases: tuple[Case, ...]
-    #: Plain sentences; see :func:`render` for what stands in braces.
+    #: The help in plain sentences; :func:`render` replaces names in braces.
     help: str
-    #: A value worth showing; empty if there is none.
+    #: An example of a value; empty if there is none.
     example: str
-    #: A plain number is refused.
+    #: True if a number without a unit is refused.
     needs_unit: bool
-    #: Smallest and largest number.
+    #: The smallest and the largest number.
     range: tuple[int, int] | None
     #: ``all``, or the kind of drive that it applies to.
     drives: str
-    #: The advice for other drives; empty if there is none.
+    #: Advice if it is used with another kind of drive; empty if there is none.
     instead: str
-    #: A stored drive can be made with it.
+    #: True if a stored drive can be made with it.
     stored: bool
-    #: The clock beside a stored drive can have it.
+    #: True if it applies to the clock of a stored drive.
     of_clock: bool
-    #: Only a run makes it, and only of one configuration.
+    #: True if it makes a file and only ``run`` has it, for a single configuration.
     once: bool
-    #: Several values make several configurations to compare.
+    #: True if several values make several configurations to compare.
     several: bool
-    #: Several values are parts of one configuration.
+    #: True if several values are parts of one configuration.
     listing: bool
-    #: The words to choose from, where they are fixed.
+    #: The possible words, if they are fixed.
     words: tuple[str, ...]
-    #: The list of the registry whose names are the words; empty if there is none.
+    #: The list of the registry with the possible names; empty if there is none.
     list: str
-    #: The struct of the engine that has the value, and its field there; empty if there is none.
+    #: The engine's struct and field with the value; empty if there is none.
     holder: str
     field: str
 
     @property
     def path(self) -> str:
-        """Section and key.
+        """Section and key, separated by a dot.
 
         >>> find("blocks").path
         'drive.blocks'
@@ -93,7 +93,7 @@ class Option:
         return None if not self.default or " " in self.default else self.default
 
     def case(self, name: str) -> str:
-        """The default in a circumstance.
+        """The default in a case.
 
         >>> find("runs").case("compare")
         '5'
@@ -108,11 +108,11 @@ class TenantKey:
     name: str
     #: The word for the value in help texts.
     metavar: str
-    #: The default as typed, or in words; empty where it must be given.
+    #: The default as typed, or in words; empty if it must be given.
     default: str
-    #: A value worth showing.
+    #: An example of a value.
     example: str
-    #: Plain sentences.
+    #: The help in plain sentences.
     help: str
 
 
@@ -121,7 +121,7 @@ class Section:
     """A section of an experiment file."""
 
     name: str
-    #: One line.
+    #: A summary in one line.
     summary: str
 
 
@@ -142,7 +142,7 @@ def _load() -> tuple[Option, ...]:
 SECTIONS = tuple(Section(**raw) for raw in _LISTING["sections"])
 OPTIONS = _load()
 TENANT_KEYS: Mapping[str, TenantKey] = {raw["name"]: TenantKey(**raw) for raw in _LISTING["tenant"]}
-#: Options that say the same thing in different ways: one that is given later replaces the others.
+#: Sets of options that exclude each other: one that is given later replaces the others.
 ALTERNATIVES: tuple[frozenset[str], ...] = tuple(map(frozenset, _LISTING["alternatives"]))
 PATHS: Mapping[str, Option] = {option.path: option for option in OPTIONS}
 _KEYS: Mapping[str, Option] = {option.key: option for option in OPTIONS}
@@ -185,7 +185,7 @@ def choices(option: Option) -> tuple[str, ...]:
 
 
 def names(option: Option) -> list[str]:
-    """The words to choose from, without parameters.
+    """The possible words, without parameters.
 
     >>> names(find("hints"))[:2], names(find("scheduling"))
     (['none', 'piggyback'], ['fifo', 'reads-first'])
@@ -194,7 +194,7 @@ def names(option: Option) -> list[str]:
 
 
 def render(option: Option, text: str, *, flags: bool) -> str:
-    """``text`` with the option's words and the names of other options as the reader writes them.
+    """Replace names in braces in ``text`` by the option's words, or by other options' names.
 
     >>> render(find("gc_high"), "above {gc_low}", flags=True)
     'above --gc-low'
@@ -212,7 +212,7 @@ def render(option: Option, text: str, *, flags: bool) -> str:
 
 
 def help_of(option: Option, *, flags: bool) -> str:
-    """Return the help of the option, with an example where that tells more than the words."""
+    """Return the help of the option, with an example if that adds information."""
     text = render(option, option.help, flags=flags)
     if not option.example or option.example in text or option.kind == "word":
         return text
@@ -220,9 +220,10 @@ def help_of(option: Option, *, flags: bool) -> str:
 
 
 def default_of(option: Option, *, compare: bool | None = None) -> str:
-    """The default in words, with circumstances in which it is another.
+    """The default in words, with the cases in which it differs.
 
-    ``compare`` says which command asks: one that compares or one that does not; else both are told.
+    ``compare`` is true for a command that compares, and false for others; with ``None``, both cases
+    are listed.
 
     >>> default_of(find("runs"))
     '1; to compare 5; for a trace 1; for a trace with a VM page cache 1'

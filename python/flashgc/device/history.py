@@ -81,8 +81,7 @@ def _mean(before: dict[str, float], after: dict[str, float]) -> float | None:
 
 
 class Sampler:
-    """Samples a drive once per ``period`` seconds, on a thread, and keeps the last ``keep``
-    samples.
+    """Samples a drive once per ``period`` seconds, on a thread; keeps the last ``keep`` samples.
 
     If the drive does not answer, the next sample is tried at the next period.
     """

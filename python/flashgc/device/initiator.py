@@ -32,8 +32,7 @@ PATIENCE, PAUSE = 60.0, 0.02
 
 
 def attach(address: str, name: str, host: str) -> str:
-    """Attach the drive ``name`` at ``address`` for the host with this UUID; return its block
-    device.
+    """Attach the drive ``name`` at ``address`` for the host with this UUID; return the device.
 
     Raises :class:`flashgc.DriveError` if the kernel refuses.
     """
@@ -88,7 +87,7 @@ def _device(name: str, host: str) -> str | None:
     """The block device of the drive, once it has its node; ``None`` before."""
     for controller in _controllers(name, host):
         for namespace in controller.glob("nvme*n*"):
-            node = re.sub(r"c\d+", "", namespace.name)  # The name of a path has a number more.
+            node = re.sub(r"c\d+", "", namespace.name)  # The name of a path has one more number.
             with contextlib.suppress(OSError):
                 number = os.stat(NODES / node).st_rdev
                 text = (BLOCKS / node / "dev").read_text().strip()

@@ -1,6 +1,4 @@
-"""Addresses at which a drive may be served: only this machine can reach it, unless the user asks
-for more.
-"""
+"""Addresses at which a drive is served: local to this machine, unless the user asks for more."""
 
 from __future__ import annotations
 

@@ -111,9 +111,7 @@ def _released(end: Callable[[], None], folder: Path) -> None:
 
 
 def main() -> None:
-    """Serve the drives that lines of stdin name; an empty line, or the end of stdin, closes a
-    drive.
-    """
+    """Serve the drives that lines of stdin name; an empty line, or the end, closes a drive."""
     # Ctrl-C is for the parent process, which then ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     memory.prepare()

@@ -32,8 +32,7 @@ _NO_LIMIT = 1 << 60
 
 
 def limit(groups: Path = Path("/proc/self/cgroup"), root: Path | None = None) -> int | None:
-    """Return this process's limit on memory in bytes, by its control groups; ``None`` without a
-    limit.
+    """Return the limit on this process's memory in bytes, by control groups; ``None`` without.
 
     ``groups`` is the file that lists the groups of the process. ``root`` is the mount point of the
     control groups; by default all such mount points are used. In a container the path of the group

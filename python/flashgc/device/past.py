@@ -75,8 +75,7 @@ def given(file: Path, behind: Past, *, record: Path | None = None) -> dict[str, 
 
 
 def make(plan: Plan, behind: Past, file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Make a drive with a past in ``file``, complete or not at all; return its configuration and
-    past.
+    """Make a drive with a past in ``file``, complete or not at all; return the drive and its past.
 
     Until the drive is complete, it has a temporary name beside ``file``. Incomplete drives that
     killed processes have left there are removed. Raises :class:`OSError` if ``file`` exists, and

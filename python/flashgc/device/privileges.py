@@ -1,8 +1,9 @@
-"""Rights that a server gives away before it reads what hosts, networks and drives send.
+"""How a server gives up root's rights before it reads data from hosts, networks and drives.
 
-A server that root starts opens what only root may open: the drive's file, the mount of FUSE, its
-sockets. Then it becomes the owner of the drive's file, or where that is root the user ``flashgc``
-if there is one, and ``nobody`` otherwise. It keeps no group, no capability, and no way back.
+A server that root starts first opens what only root may open: the drive's file, the FUSE mount, its
+sockets. Then it becomes the owner of the drive's file. If the owner is root, it becomes the user
+``flashgc`` if that exists, else ``nobody``. It keeps no group and no capability, and cannot become
+root again.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 
 from flashgc._core import ConfigError, DriveError
 
-#: Users that a server of root's own drives runs as, the first one that there is.
+#: Users for the server of a drive that root owns; the first one that exists is taken.
 USERS = ("flashgc", "nobody")
 
 #: ``PR_SET_PDEATHSIG`` and ``PR_SET_NO_NEW_PRIVS``.
@@ -23,26 +24,27 @@ _DEATH, _NO_NEW_PRIVS = 1, 38
 
 @dataclass(frozen=True)
 class Runner:
-    """The user that a server runs as."""
+    """The user as whom a server runs."""
 
     user: int
     group: int
 
     @property
     def drops(self) -> bool:
-        """True if the server gives rights away."""
+        """True if the server gives up root's rights."""
         return os.geteuid() == 0 and self.user != 0
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The options of the server for it."""
+        """The server's options for this user."""
         return ("--user", f"{self.user}:{self.group}") if self.drops else ()
 
 
 def runner(owner: int, group: int, name: str | None = None) -> Runner:
     """Return the user for the server of a drive whose file belongs to ``owner``.
 
-    ``name`` is another user, never root. Raises :class:`flashgc.ConfigError` where there is none.
+    ``name`` replaces the default, and must not be root. Raises :class:`flashgc.ConfigError` if
+    there is no such user.
     """
     if os.geteuid() != 0:
         if name is not None:
@@ -67,10 +69,10 @@ def runner(owner: int, group: int, name: str | None = None) -> Runner:
 
 
 def drop(user: int, group: int) -> None:
-    """Become ``user`` for ever, with no other group and no capability.
+    """Become ``user`` permanently, without other groups and without capabilities.
 
-    Before any other thread begins. Raises :class:`flashgc.DriveError` where something of root is
-    left.
+    Call this before any other thread begins. Raises :class:`flashgc.DriveError` if some right of
+    root is left.
     """
     os.setgroups([])
     os.setresgid(group, group, group)
@@ -90,7 +92,7 @@ def drop(user: int, group: int) -> None:
 
 
 def end_with_parent() -> None:
-    """Have the kernel ask this process to end when the one that started it ends."""
+    """Let the kernel send SIGTERM to this process when its parent process ends."""
     ctypes.CDLL(None).prctl(_DEATH, signal.SIGTERM, 0, 0, 0)
-    if os.getppid() == 1:  # It is gone already.
+    if os.getppid() == 1:  # The parent has ended already.
         os.kill(os.getpid(), signal.SIGTERM)

@@ -1,6 +1,7 @@
-"""Processes that are not children of this one: who belongs to them, and their end.
+"""Processes that are not children of this one: how to find and end them.
 
-A process is named by its number and by when the kernel says that it began: numbers are used again.
+A process is identified by its number and by its start time from the kernel, because numbers are
+reused.
 """
 
 from __future__ import annotations
@@ -13,23 +14,23 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-#: Seconds that processes get to end.
+#: The most seconds in which processes must end.
 PATIENCE = 30.0
 
 
 def began(pid: int) -> str:
-    """Return the start of a process, in the kernel's own words; empty if it does not run."""
+    """Return the start time of a process, as the kernel gives it; empty if it does not run."""
     state, *fields = _stat(pid)
     return "" if state in "ZX" else fields[18]
 
 
 def is_stopped(pid: int) -> bool:
-    """True if a signal has stopped the process, or a debugger."""
+    """True if a signal or a debugger has stopped the process."""
     return _stat(pid)[0] in "Tt"
 
 
 def _stat(pid: int) -> list[str]:
-    """The state of a process as a letter, and the fields behind it; X if it does not run."""
+    """The state of a process as a letter, and the fields after it; X if it does not run."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (OSError, ValueError):
@@ -37,7 +38,8 @@ def _stat(pid: int) -> list[str]:
 
 
 def is_ending(pid: int) -> bool:
-    """True for a process that was killed and has not ended, as one that waits for its own mount."""
+    """True for a process that was killed but has not ended, perhaps because it waits for a mount.
+    """
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
@@ -48,10 +50,11 @@ def is_ending(pid: int) -> bool:
 
 
 def send(pid: int, since: str, which: signal.Signals, users: Sequence[int] | None = None) -> bool:
-    """Send a signal to the process that began at ``since``; whether it is still there.
+    """Send a signal to the process that began at ``since``; return whether it still runs.
 
-    Never to another one that has its number by now: the process is held before it is looked at.
-    ``users`` are those that it may run as, any of them by default.
+    The signal never goes to another process that has the number by now, because the process is held
+    by a descriptor before its start is read. ``users`` are the users as whom it may run; by default
+    any.
     """
     try:
         held = os.pidfd_open(pid)
@@ -60,10 +63,10 @@ def send(pid: int, since: str, which: signal.Signals, users: Sequence[int] | Non
     try:
         if not since or began(pid) != since:
             return False
-        # Whose /proc/PID is: that of root where the process has changed its user.
+        # The owner of /proc/PID; that is root if the process has changed its user.
         if users is not None and _user(pid) not in users:
             return False
-        if select.select([held], [], [], 0)[0]:  # It has ended since it was held.
+        if select.select([held], [], [], 0)[0]:  # The process has ended since it was held.
             return False
         signal.pidfd_send_signal(held, which)
     except ProcessLookupError:
@@ -74,9 +77,9 @@ def send(pid: int, since: str, which: signal.Signals, users: Sequence[int] | Non
 
 
 def put_first(pid: int, threads: Sequence[int]) -> None:
-    """Let threads of a process run before all ordinary ones, where that is allowed.
+    """Give threads of a process priority over all ordinary threads, where that is permitted.
 
-    What is no thread of the process is left alone.
+    Numbers that are no thread of the process are ignored.
     """
     for thread in threads:
         if os.path.exists(f"/proc/{pid}/task/{thread}"):
@@ -104,7 +107,7 @@ def family(pid: int) -> list[int]:
 
 
 def with_variable(text: str) -> list[int]:
-    """The processes that have ``text`` as a variable of their environment."""
+    """The processes that have ``text`` (``NAME=VALUE``) in their environment."""
     pids, wanted = [], os.fsencode(text)
     for environ in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
@@ -114,21 +117,21 @@ def with_variable(text: str) -> list[int]:
 
 
 def end(pids: Sequence[int], which: signal.Signals = signal.SIGKILL) -> None:
-    """Sends processes a signal, in their order, and waits until they are gone.
+    """Send a signal to processes, in the given order, and wait until they have ended.
 
-    :class:`TimeoutError` says which have not ended.
+    Raises :class:`TimeoutError`, which names those that have not ended.
     """
     since = {pid: began(pid) for pid in pids}
     for pid in pids:
         send(pid, since[pid], which)
     until = time.monotonic() + PATIENCE
-    # A process that nobody has asked for is still one for PostgreSQL.
+    # For PostgreSQL, a zombie process that nobody has waited for still exists.
     while any(os.path.exists(f"/proc/{pid}") for pid in pids):
         if time.monotonic() > until:
             raise TimeoutError(
                 f"the processes {list(pids)} have not ended {PATIENCE:.0f} s after {which.name}"
             )
-        for pid in pids:  # A child of ours stays until it is asked for.
+        for pid in pids:  # A child of this process remains until it is waited for.
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, os.WNOHANG)
         time.sleep(0.01)

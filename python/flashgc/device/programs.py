@@ -1,4 +1,4 @@
-"""Programs of the system, found where nobody else can put another one."""
+"""Programs of the system, found only in folders where nobody else can replace them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from flashgc._core import DriveError
 from flashgc.device import trust
 
-#: The Debian package of programs that have another name, for hints.
+#: The Debian package of a program if it has another name, for hints.
 PACKAGES = {
     "mkfs.ext4": "e2fsprogs",
     "mkfs.xfs": "xfsprogs",
@@ -19,15 +19,15 @@ PACKAGES = {
     "fstrim": "util-linux",
 }
 
-#: The folders of programs that the system brings.
+#: The folders of the system's programs.
 PLACES = ("/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin", "/usr/local/bin")
 
 
 def find(name: str) -> str | None:
-    """Return the whole path of a program, or ``None``.
+    """Return the absolute path of a program, or ``None``.
 
-    As root, a folder of ``PATH`` counts only if it is a whole path, and if nobody else can change
-    the program there.
+    As root, a folder of ``PATH`` counts only if it is an absolute path, and if nobody else can
+    change the program there.
     """
     if os.geteuid() != 0:
         return shutil.which(name)
@@ -39,9 +39,9 @@ def find(name: str) -> str | None:
 
 
 def words(arguments: Sequence[str]) -> list[str]:
-    """Return a command with the whole path of its program.
+    """Return a command with the absolute path of its program.
 
-    :class:`flashgc.DriveError` says that there is none.
+    Raises :class:`flashgc.DriveError` if the program does not exist.
     """
     program = find(arguments[0])
     if program is None:
@@ -51,7 +51,7 @@ def words(arguments: Sequence[str]) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """The environment of a program of the system: as root, its own helpers are the system's too."""
+    """The environment for a system program. As root, its ``PATH`` has only the system's folders."""
     if os.geteuid() != 0:
         return dict(os.environ)
     return {**os.environ, "PATH": os.pathsep.join(PLACES)}

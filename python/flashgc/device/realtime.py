@@ -1,7 +1,7 @@
 """A stored drive that answers when a timed drive would: ``--realtime``.
 
-Beside the stored drive runs a timed drive of the same size. It gets every request when it comes, by
-the clock of the wall, and says when the answer leaves. It has no data, and its own blocks.
+A timed drive of the same size runs beside the stored drive. It gets every request when the request
+arrives in real time, and says when to send the answer. It holds no data, and has its own blocks.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from flashgc.experiment import experiment
 from flashgc.options import OPTIONS as ALL
 from flashgc.units import format_count, format_share, format_time
 
-#: The options of the timed drive: what only such a drive has, and the shape of its flash.
+#: The options of the timed drive: those that only a timed drive has, and the geometry of its flash.
 OPTIONS = tuple(option.path for option in ALL if option.of_clock)
 
-#: The policies that the file of a drive names, by the options of the timed drive.
+#: Policies that the timed drive takes from the drive's file.
 _POLICIES = ("victim", "placement", "allocation", "wear_levelling")
 
-#: The clock as the engine takes it: a configuration as JSON, how much slower it is, how often the
-#: data are written anew before it starts or the recording that is repeated before, and the way of
-#: hints, if one was named.
+#: The clock as the engine takes it: a configuration as JSON; the factor by which it is slower; how
+#: often the data are overwritten before it starts, or the recording that is replayed before; and
+#: how hints arrive, if that was given.
 Clock = tuple[str, float, float | Path, str | None]
 
 
@@ -40,9 +40,9 @@ def clock(
     aged: str | float | Path | None = None,
     hints: str | None = None,
 ) -> Clock:
-    """The clock for the drive whose file says ``read``, with these values of :data:`OPTIONS`.
+    """The clock for a drive with the configuration ``read``, and these values of :data:`OPTIONS`.
 
-    Raises :class:`flashgc.ConfigError` with the value's place.
+    Raises :class:`flashgc.ConfigError`, which names the place of the wrong value.
     """
     policies = read["policies"]
     for name in ("victim", "placement"):
@@ -70,9 +70,9 @@ def clock(
 
 
 def past(aged: str | float | Path | None) -> float | Path:
-    """A factor such as ``2x``, or the whole path of a recording.
+    """A factor such as ``2x``, or the absolute path of a recording.
 
-    Raises :class:`flashgc.ConfigError` where it is neither.
+    Raises :class:`flashgc.ConfigError` if it is neither.
     """
     try:
         return factor("aged", aged if aged is None else str(aged), (0, 1000))
@@ -86,7 +86,7 @@ def past(aged: str | float | Path | None) -> float | Path:
 
 
 def factor(name: str, text: str | float | None, bounds: tuple[float, float]) -> float:
-    """A factor such as ``4x`` or ``4``; without a value the smallest.
+    """A factor such as ``4x`` or ``4``; the smallest if ``text`` is ``None``.
 
     >>> factor("slower", "4x", (1, 1e6)), factor("slower", None, (1, 1e6))
     (4.0, 1)
@@ -106,7 +106,7 @@ def factor(name: str, text: str | float | None, bounds: tuple[float, float]) -> 
 
 
 def in_words(realtime: Mapping[str, Any]) -> list[str]:
-    """Return in words how late the answers of the drive were, and if they are valid."""
+    """Return sentences on how late the answers of the drive were, and if its times are valid."""
     answers, late = realtime["answers"], realtime["late"]
     lateness = realtime["lateness_us"]
     of_drive = "" if realtime["slower"] == 1 else " of the drive's time"

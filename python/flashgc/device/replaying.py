@@ -1,4 +1,4 @@
-"""Replays under other policies of the writes that a drive recorded."""
+"""Replays a drive's recorded writes under other policies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from flashgc.registry import gc_presets, policies
 
 @dataclass(frozen=True)
 class Replay:
-    """The recording, that of mkfs included, on a drive with one policy and the same past."""
+    """The result of a replay with one policy, of the same past and recording, which includes mkfs.
+    """
 
     policy: str
     #: The placement: that of the served drive, or that of a GC preset.
@@ -32,10 +33,11 @@ class Replay:
 
 @dataclass(frozen=True)
 class Replayed:
-    """The policies by write amplification, the lowest first, those of the served drive included."""
+    """The results by write amplification, lowest first; the served drive's policies are included.
+    """
 
     ranking: list[Replay]
-    #: The sentence on a replay of the served policies that did not do what the drive did.
+    #: A sentence if the replay of the served drive's policies has other counts than the drive.
     differs: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -44,7 +46,7 @@ class Replayed:
 
 
 def wanted(text: str | None) -> list[str]:
-    """The policies that a list names: victim policies with parameters, or GC presets.
+    """The policies in a list: victim policies with parameters, or GC presets.
 
     >>> wanted("greedy,d-choices:d=10,c=1,zgc-gd")
     ['greedy', 'd-choices:d=10,c=1', 'zgc-gd']
@@ -70,11 +72,11 @@ def wanted(text: str | None) -> list[str]:
 
 @contextlib.contextmanager
 def recording(record: Path | None, is_needed: bool) -> Iterator[Path | None]:
-    """The trace to record into: the one asked for, or one of our own if it is needed."""
+    """The trace to record into: ``record``, or a temporary file if one is needed."""
     if record is not None or not is_needed:
         yield record
         return
-    # The next exec removes a folder of this name if this one is killed.
+    # If this process is killed, the next exec removes a folder with this name.
     with scratch("exec-compare", has_sockets=False) as folder:
         yield folder / "writes.flashgc.zst"
 
@@ -82,11 +84,11 @@ def recording(record: Path | None, is_needed: bool) -> Iterator[Path | None]:
 def replayed(
     trace: Path | None, done: Executed, names: Sequence[str], *, quiet: bool = True
 ) -> Replayed:
-    """Replays the recording of a drive on counting drives, one for each policy.
+    """Replay the recording of a drive on simulated drives, one for each policy.
 
     A victim policy is replayed with the placement and the streams of the served drive. A GC preset
-    has a placement of its own. The policies of the served drive are replayed, too: they must do
-    what it did.
+    has its own placement. The policies of the served drive are replayed too, and must reproduce the
+    drive's counts.
     """
     assert trace is not None
     from flashgc.policy_files import Files, is_written
@@ -99,12 +101,12 @@ def replayed(
     own: dict[str, Any] = {
         key: common.pop(key) for key in ("victim", "placement", "streams") if key in common
     }
-    # Code of the drive's file has run already, with the permission that this takes.
+    # The user has permitted this code, and it has run already for the served drive.
     files = Files(guarded=True)
     for key, text in policies.items():
         if is_written(text):
             own[key] = files.load(text, f"the {key} of the drive")
-    # What is chosen for each row, and whether nothing else than the served policies can be meant.
+    # For each row: its name, its policies, and true if they are those of the served drive.
     rows = [
         (name, {"gc_preset": name} if name in presets else {**own, "victim": name}, False)
         for name in names
@@ -132,7 +134,8 @@ def replayed(
 
 
 def _difference(ranking: Sequence[Replay], done: Executed) -> str | None:
-    """The sentence on a replay of the served policies that did not do what the drive did."""
+    """The sentence on a replay of the served drive's policies with other counts than the drive's.
+    """
     replay = next(replay for replay in ranking if replay.was_served)
     counters = done.stat["counters"]
     row = (replay.host_pages, replay.copied_pages, replay.erases)

@@ -1,10 +1,10 @@
-"""The folder in which a command works, and how nothing is left of it, whatever happens.
+"""The temporary folder of a command, and its complete removal, even after a crash.
 
-A command that was killed leaves its folder, mounts, loop devices and processes; the next one with
-the same purpose undoes all of it. It finds them by notes in the state folder
-(:mod:`flashgc.device.state`), which nobody else can write: folders of the temporary directory
-that have such a name, but no note, are not ours. A note names the folder's inode, the processes,
-and when each of them began.
+A command that was killed leaves its folder, mounts, loop devices and processes. The next command
+with the same purpose removes all of them. It finds them by notes in the state folder
+(:mod:`flashgc.device.state`), to which nobody else can write. A folder of the temporary directory
+with such a name but without a note is not ours. A note has the folder's inode, and the number and
+start time of each process.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from flashgc.device import mounts, state, trust, writers
 from flashgc.device import up as upping
 from flashgc.device.processes import began, family, is_ending, send, with_variable
 
-#: Files of a folder's notes: whose it is and where, and the processes that were started in it.
+#: Files of the notes on a folder: its owner and path, and the processes started in it.
 OWNER, PROCESSES = "owner", "processes"
 
-#: The variable that names a pipe in the folder to a command, and the pipe.
+#: The environment variable with the path of the pipe for marks, and the name of the pipe.
 PIPE, MARKS = "FLASHGC_MARK", "marks"
 
-#: Seconds that the server of a drive in the folder gets to close it.
+#: The most seconds in which the server of a drive in the folder must close the drive.
 LIMIT = 20.0
 
-#: Bytes of the folder's name at most: a socket's has 107, with its own name at the end.
+#: The most bytes of the folder's path. A socket's path may have 107, and ends with its own name.
 LONGEST = 80
 
 
 @contextlib.contextmanager
 def scratch(purpose: str, *, has_sockets: bool = True) -> Iterator[Path]:
-    """A folder of the temporary directory that only this user lists or changes.
+    """A folder in the temporary directory that only this user can list or change.
 
-    It is gone at the end with all that was mounted in it. Its name is ``flashgc-PURPOSE-`` and some
-    letters. Other users may enter root's, since PostgreSQL runs as another user than root.
+    At the end it is removed, with everything mounted in it. Its name is ``flashgc-PURPOSE-`` and
+    some letters. Other users may enter a folder of root, since PostgreSQL does not run as root.
     """
     sweep(purpose)
     parent = trust.check_folder(Path(tempfile.gettempdir()), is_parent=True)
@@ -67,7 +67,7 @@ def scratch(purpose: str, *, has_sockets: bool = True) -> Iterator[Path]:
 
 
 def note(folder: Path, pid: int) -> None:
-    """Notes a process that must not outlive the folder, nor may its children."""
+    """Note a process that must end, with its children, before the folder is removed."""
     with open(_notes_of(folder) / PROCESSES, "a", encoding="utf-8") as notes:
         notes.write(f"{_name_and_start(pid)}\n")
 
@@ -94,7 +94,7 @@ def _is_alive(owner: str) -> bool:
 
 
 def sweep(purpose: str) -> None:
-    """Undoes what commands of this purpose have left that were killed."""
+    """Remove everything that killed commands with this purpose have left."""
     for notes in state.folder(state.SCRATCH).glob(f"flashgc-{purpose}-*"):
         owner = _owner_noted(notes)
         if owner is not None and not _is_alive(owner["process"]):
@@ -105,12 +105,13 @@ def _owner_noted(notes: Path) -> dict[str, Any] | None:
     try:
         document: dict[str, Any] = json.loads((notes / OWNER).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return None  # Another command is making it.
+        return None  # Another command is writing the note.
     return document
 
 
 def _undo(notes: Path) -> None:
-    """Ends the processes of a folder, unmounts what is mounted in it, and removes both."""
+    """End the processes of a folder, unmount everything in it, and remove the folder and its notes.
+    """
     owner = _owner_noted(notes)
     if owner is None:
         return
@@ -122,7 +123,7 @@ def _undo(notes: Path) -> None:
             if began(int(pid)) == since:
                 for each, its in with_children:
                     send(each, its, signal.SIGKILL)
-    # Those that descend from it have its variable, whoever their parents are by now.
+    # All descendants have its environment variable, whatever their parents are by now.
     for child in with_variable(f"{PIPE}={folder / MARKS}"):
         send(child, began(child), signal.SIGKILL)
     for file in upping.files_below(folder):
@@ -130,7 +131,7 @@ def _undo(notes: Path) -> None:
             upping.down(file, force=True)
     loops = set(_loops(folder))
     mounted = _mounts(folder)
-    # A mount whose server is gone must fail at once before anything on it can be taken away.
+    # A mount whose server has ended must fail at once before anything on it can be removed.
     for device, mount in sorted(mounted, key=lambda entry: entry[0].startswith("/dev/")):
         mounts.unmount_lazily(Path(mount), force=not device.startswith("/dev/"))
         if device.startswith("/dev/loop"):
@@ -138,7 +139,7 @@ def _undo(notes: Path) -> None:
     for device in loops:
         with contextlib.suppress(DriveError):
             mounts.run("losetup", "--detach", device)
-    if not _mounts(folder) and remove(folder, owner["inode"]):  # Never what is on a drive.
+    if not _mounts(folder) and remove(folder, owner["inode"]):  # Not files of a drive.
         for name in (OWNER, f"{OWNER}.tmp", PROCESSES):
             (notes / name).unlink(missing_ok=True)
         notes.rmdir()
@@ -146,10 +147,10 @@ def _undo(notes: Path) -> None:
 
 
 def remove(folder: Path, inode: list[int] | None) -> bool:
-    """Removes a folder with all that is in it, if it is the one with this device and ``inode``.
+    """Remove a folder with all its contents, if it has this device and ``inode``.
 
-    Whether it is gone. Links are removed and not followed, and what is mounted in it stays. Without
-    an ``inode``, only an empty folder goes.
+    Returns whether it is gone. Links are removed but not followed, and mounts in it stay. Without
+    an ``inode``, only an empty folder is removed.
     """
     try:
         parent = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -162,7 +163,7 @@ def remove(folder: Path, inode: list[int] | None) -> bool:
             except FileNotFoundError:
                 return True
             except OSError:
-                return False  # It is no folder any more: somebody else's.
+                return False  # It is another user's file by now.
             try:
                 status = os.fstat(opened)
                 if [status.st_dev, status.st_ino] != inode or status.st_uid != os.geteuid():
@@ -187,7 +188,7 @@ def _opened(name: str, parent: int) -> int:
 
 
 def _empty(folder: int, device: int) -> None:
-    """Removes what is in a folder that is open, each name by the folder that it was found in."""
+    """Remove the contents of an open folder; each name is resolved relative to its open folder."""
     with os.scandir(folder) as entries:
         names = [entry.name for entry in entries]
     for name in names:
@@ -215,7 +216,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _mounts(folder: Path) -> list[tuple[str, str]]:
-    """Return the mounts below a folder: sources and places, in the order of mounting."""
+    """Return the mounts below a folder as sources and mount points, in the order of mounting."""
     return [pair for pair in mounts.mounted() if pair[1].startswith(f"{folder}/")]
 
 

@@ -1,7 +1,7 @@
 """The process that serves a drive for ``device up``, and for root's ``device serve``.
 
-It is started isolated (:mod:`flashgc._isolated`). As root, it opens what it needs, gives its rights
-away, and only then reads the drive.
+It is started isolated (:mod:`flashgc._isolated`). As root, it opens what it needs, gives up root's
+rights, and only then reads the drive.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from flashgc.device.serving import (
 
 
 def main() -> int:
-    """Serves until it is told to stop; says on a pipe when it does."""
+    """Serve until told to stop; write to a pipe when serving begins."""
     parser = argparse.ArgumentParser()
     parser.add_argument("file", type=Path)
     parser.add_argument("--ready-fd", type=int, required=True)
@@ -54,14 +54,14 @@ def main() -> int:
     )
     clock = given["clock"], given.pop("slower"), given.pop("aged"), given.pop("hints")
     given["clock"] = None if clock[0] is None else clock
-    # The terminal's Ctrl-C is for who started this.
+    # Ctrl-C at the terminal is for the parent process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     memory.prepare()
     try:
         front = Fronts(**given)
         at_hand = _at_hand(front, (file, held), control, is_root=user is not None)
         if into is not None:
-            # Its own folder: those above it may be root's alone.
+            # Open the folder itself, since only root may enter those above it.
             opened_into = os.open(into, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             assert front.record is not None
             record = Path(f"/proc/self/fd/{opened_into}") / front.record.name
@@ -72,7 +72,7 @@ def main() -> int:
             uid, gid = map(int, user.split(":"))
             privileges.drop(uid, gid)
         if with_parent:
-            # After the change of user, which takes it back.
+            # After the change of user, which resets this setting.
             privileges.end_with_parent()
         with Signals() as signals, opened(file, front, at_hand) as drive:
             if _say(ready, {**told_of(drive), THREADS: at_hand.late}):
@@ -87,7 +87,7 @@ def main() -> int:
 
 
 def _say(ready: int, facts: dict[str, Any]) -> bool:
-    """Tells who started this server that it serves. False if that process was killed meanwhile."""
+    """Tell the parent process that this server serves; return false if the parent was killed."""
     try:
         os.write(ready, f"{json.dumps(facts)}\n".encode())
     except BrokenPipeError:
@@ -100,10 +100,10 @@ def _say(ready: int, facts: dict[str, Any]) -> bool:
 def _at_hand(
     front: Fronts, drive: tuple[Path, int | None], control: Path | None, *, is_root: bool
 ) -> Ready:
-    """Open what must be open before rights are given away."""
+    """Open the files and sockets that need rights which are given up later."""
     file, held = drive
     if is_root and front.nbd is not None and front.nbd.startswith(UNIX):
-        # Root would remove an abandoned socket there, and make one.
+        # Root would remove an abandoned socket there, and make a new one.
         parent = Path(front.nbd.removeprefix(UNIX)).absolute().parent
         trust.check_folder(parent, is_parent=True)
     return Ready(
@@ -124,7 +124,7 @@ def _at_hand(
 
 
 def _import_all(front: Fronts) -> None:
-    """Imports what is imported late: afterwards, the interpreter's folder may be closed to us."""
+    """Import modules now that are normally imported late, when their folder may be inaccessible."""
     import ctypes  # noqa: F401
     import encodings.idna  # noqa: F401
     import traceback  # noqa: F401

@@ -1,4 +1,4 @@
-"""A drive that is served until somebody ends it: the work of ``flashgc device serve``."""
+"""Serves a drive until somebody ends it: the work of ``flashgc device serve``."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from flashgc._core import ConfigError
 from flashgc.device import memory
 from flashgc.device.drive import Device
 
-#: The beginning of the address of a Unix socket.
+#: The beginning of an address that is a Unix socket.
 UNIX = "unix:"
 
-#: The options of the server for a clock.
+#: Options of the server for a clock.
 CLOCK = ("--clock", "--slower", "--aged", "--hints")
 
 
 @dataclass(frozen=True)
 class Fronts:
-    """The ways in which hosts reach a drive, and in which it is seen."""
+    """The front ends of a drive, its page, and the options with which it is served."""
 
-    #: The folder in which the drive's bytes are a file.
+    #: The folder in which FUSE shows the drive's bytes as a file.
     fuse: Path | None = None
     #: The address of the NBD server: ``HOST:PORT`` or ``unix:PATH``.
     nbd: str | None = None
@@ -36,7 +36,7 @@ class Fronts:
     nvme_tcp: str | None = None
     #: The address of the page: ``HOST:PORT``.
     http: str | None = None
-    #: True if these may be addresses that other machines reach.
+    #: True if other machines may be able to reach these addresses.
     listen_anywhere: bool = False
     #: The trace into which requests are recorded.
     record: Path | None = None
@@ -45,11 +45,11 @@ class Fronts:
     clock: tuple[str, float, float | Path, str | None] | None = None
     #: True if the code that the drive's file names may run.
     allow_python: bool = False
-    #: The file system on the drive, if somebody will tell which streams its files have.
+    #: The file system on the drive, if the server will be told the streams of its files.
     follow_files: str | None = None
 
     def words(self) -> list[str]:
-        """The options of :mod:`flashgc.device.server` for all but FUSE, whatever its folder is."""
+        """The options of :mod:`flashgc.device.server` for all but FUSE, with absolute paths."""
         nbd = self.nbd
         if nbd is not None and nbd.startswith(UNIX):
             nbd = f"{UNIX}{Path(nbd.removeprefix(UNIX)).absolute()}"
@@ -73,7 +73,8 @@ class Fronts:
 
 @dataclass(frozen=True)
 class Ready:
-    """Files and sockets that are open before serving begins; the server may not open them."""
+    """Files and sockets that are open before serving begins, because the server may not open them.
+    """
 
     file: _core.DriveFile | None = None
     mount: _core.DeviceMount | None = None
@@ -81,28 +82,29 @@ class Ready:
     nvme_tcp: _core.DeviceListener | None = None
     control: _core.DeviceListener | None = None
     control_path: Path | None = None
-    #: The kernel's rings for the events of the file system on the drive.
+    #: The kernel's ring buffers for the events of the file system on the drive.
     files: _core.FileRings | None = None
-    #: The threads that should come before all others. The server may not do that itself.
+    #: Threads that should have priority over all others, which the server itself may not give them.
     late: list[int] = field(default_factory=list)
 
 
-#: Nothing is: the process opens all of it.
+#: No file or socket is open yet: the process opens all of them.
 NOTHING = Ready()
 
-#: The threads of this process.
+#: The folder with the threads of this process.
 TASKS = "/proc/self/task"
 
-#: The key of :attr:`Ready.late` in what a server says when it serves.
+#: The key of :attr:`Ready.late` in the message with which a server begins to serve.
 THREADS = "threads"
 
-#: Seconds between two looks at whether somebody wants the end.
+#: Seconds between two checks whether somebody wants the server to end.
 LOOK = 0.2
 
 
 @contextlib.contextmanager
 def opened(path: Path, fronts: Fronts, ready: Ready = NOTHING) -> Iterator[Device]:
-    """The drive, served; closed at the end, with its recording."""
+    """The drive, which is served until the end of the ``with`` and then closed, with its recording.
+    """
     if fronts.fuse is not None and ready.mount is None and not fronts.fuse.is_dir():
         raise ConfigError(f"--fuse: {fronts.fuse} is no folder; hint: mkdir {fronts.fuse}")
     with contextlib.ExitStack() as stack:
@@ -135,11 +137,12 @@ def opened(path: Path, fronts: Fronts, ready: Ready = NOTHING) -> Iterator[Devic
 
 @contextlib.contextmanager
 def prompt(late: list[int]) -> Iterator[None]:
-    """Threads that begin in here run as soon as they have something to do, where that is allowed.
+    """Give threads that begin in this ``with`` priority, where that is permitted.
 
-    They come before all ordinary threads of the host. A process without root's rights may not ask
-    for that: the threads are added to ``late``, for whoever started it. Where nobody may, answers
-    of a drive with a clock are late more often; ``stat`` says both.
+    They run before all ordinary threads of the host. A process without root's rights may not do
+    that. Then the threads are added to ``late``, for the process that started this one. If that may
+    not do it either, answers of a drive with a clock are late more often; ``stat`` shows both
+    facts.
     """
     before = os.sched_getscheduler(0), os.sched_getparam(0)
     try:
@@ -157,7 +160,7 @@ def prompt(late: list[int]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def shown(drive: Device, address: str, *, listen_anywhere: bool) -> Iterator[None]:
-    """The page that shows the drive, at ``address``."""
+    """Serve the page of the drive at ``address``."""
     from flashgc.device.web import Page
 
     with Page(drive, address, listen_anywhere=listen_anywhere) as page:
@@ -166,10 +169,10 @@ def shown(drive: Device, address: str, *, listen_anywhere: bool) -> Iterator[Non
 
 
 class Signals:
-    """Ctrl-C, SIGTERM and SIGHUP, from its start until its end: they are kept, not lost.
+    """Keeps Ctrl-C, SIGTERM and SIGHUP that arrive while this is open, so that none is lost.
 
-    Only the main thread can make one. A handler may run while any lock is held, so it takes none:
-    it writes to a pipe.
+    Only the main thread can make one. A handler may run while any lock is held, so it takes no lock
+    and only writes to a pipe.
     """
 
     def __enter__(self) -> Self:
@@ -191,7 +194,8 @@ class Signals:
             os.write(self._writer, b".")
 
     def wait(self, is_over: Callable[[], bool]) -> bool:
-        """Waits for a signal, also one that came before: true. False if it is over without one."""
+        """Wait for a signal, or one that came before; return false if ``is_over()`` becomes true.
+        """
         while not is_over():
             if select.select([self._reader], [], [], LOOK)[0]:
                 os.read(self._reader, 1 << 16)
@@ -200,14 +204,14 @@ class Signals:
 
 
 def until_told(drive: Device, signals: Signals) -> None:
-    """Waits for a signal, or another process that asks for the end. Then it ends the front ends.
+    """Wait for a signal or another process's request to end, then end the front ends.
 
-    While a mount is in use it stays, and the next signal asks again.
+    A mount in use stays, and the next signal tries again.
     """
     signals.wait(lambda: drive.stopping)
     drive.stop_serving()
 
 
 def told_of(drive: Device) -> dict[str, Any]:
-    """Return the facts of a drive that begins to be served."""
+    """Return the facts about a drive whose serving begins."""
     return {"file": str(drive.path), "size": drive.size, "serving": drive.serving}

@@ -1,4 +1,4 @@
-"""The facts that are shown of a drive, wherever that drive is."""
+"""The facts that are shown about a drive, in this or in another process."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from array import array
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
-#: The states of a block, by the numbers of :attr:`Blocks.state`.
+#: The names of the states of a block; :attr:`Blocks.state` has indices into them.
 STATES = ("erased", "open", "closed", "bad")
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """The blocks of a drive, one entry a block in each column."""
+    """The blocks of a drive: a column per property, with one entry per block."""
 
     #: Index into :data:`STATES`.
     state: bytes
-    #: The class that the block was opened for last.
+    #: The class for which the block was last opened.
     cls: bytes
-    #: Pages with current data.
+    #: Number of live pages.
     valid: array[int]
-    #: Zombies among them: pages that the host will overwrite soon.
+    #: Number of zombies: live pages that the host will soon overwrite.
     zombies: array[int]
-    #: Erases so far.
+    #: Number of erases so far.
     erases: array[int]
 
     @classmethod
     def from_columns(
         cls, state: bytes, klass: bytes, valid: bytes, zombies: bytes, erases: bytes
     ) -> Self:
-        """The blocks with these columns, numbers little endian: 1, 1, 2, 2 and 4 bytes."""
+        """The blocks from columns of little-endian numbers of 1, 1, 2, 2 and 4 bytes."""
         return cls(
             state, klass, _numbers("H", valid), _numbers("H", zombies), _numbers("I", erases)
         )
@@ -48,7 +48,7 @@ def _numbers(kind: str, column: bytes) -> array[int]:
 
 
 class Source(Protocol):
-    """A drive that says what it does."""
+    """A drive that can be asked for its state."""
 
     def stat(self) -> dict[str, Any]:
         """The state and the counts; see :meth:`flashgc.Device.stat`."""

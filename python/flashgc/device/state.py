@@ -1,11 +1,11 @@
-"""The folder in which flashgc notes what is up and what must be undone. Nobody else writes there.
+"""The state folder, with notes on what is up and what must be undone. Nobody else writes there.
 
-``/run/flashgc`` of root; of others ``$XDG_RUNTIME_DIR/flashgc``, or else
-``$XDG_STATE_HOME/flashgc`` (``~/.local/state/flashgc``). ``FLASHGC_STATE`` names another. It is
-0700, and is refused where it belongs to somebody else or others may enter it.
+For root it is ``/run/flashgc``; for other users ``$XDG_RUNTIME_DIR/flashgc``, or else
+``$XDG_STATE_HOME/flashgc`` (``~/.local/state/flashgc``). ``FLASHGC_STATE`` names another folder.
+Its mode is 0700; a folder that belongs to another user, or that others may enter, is refused.
 
 A drive's notes are found by its identity: device and inode of its file, and the drive's own number
-in its first block. So a name that leads to another file leads to no notes of this one.
+in its first block. So if a name leads to another file, the notes of this drive are not found.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ from pathlib import Path
 from flashgc._core import ConfigError
 from flashgc.device import trust
 
-#: Notes of drives that are up, what their servers say, where they answer, mounts of FUSE, notes of
-#: scratch folders, notes of drives that only root has changed.
+#: Subfolders: notes on drives that are up; logs of servers; control sockets; FUSE mounts; notes on
+#: scratch folders; notes on drives that only root has changed.
 UP, LOGS, SOCKETS, FUSE, SCRATCH, ROOTS = "up", "log", "sock", "fuse", "scratch", "root"
 
-#: Seconds in which a socket is being made, and those in which a server lets others connect.
+#: Seconds for which a new socket counts as being made, and the most seconds to wait for a
+#: connection.
 YOUNG = 2.0
 
-#: The beginning of a drive's file, and where its number lies.
+#: The first bytes of a drive's file, and the position of the drive's number.
 _MAGIC, _NUMBER = b"FLASHGC\n", slice(16, 32)
 
 
 def home() -> Path:
-    """The path of the state folder, whether it is there or not."""
+    """The path of the state folder, whether it exists or not."""
     folder = os.environ.get("FLASHGC_STATE")
     if folder:
         if not os.path.isabs(folder):
@@ -46,7 +47,7 @@ def home() -> Path:
 
 
 def _homes(user: int, environment: os._Environ[str] | dict[str, str]) -> list[Path]:
-    """Return the folders where a user's state may be, the first one before the others."""
+    """Return the folders where a user's state may be, in order of preference."""
     import pwd
 
     paths = []
@@ -63,7 +64,7 @@ def _homes(user: int, environment: os._Environ[str] | dict[str, str]) -> list[Pa
 
 
 def folder(*names: str) -> Path:
-    """The state folder, or a folder in it, made where it is missing, and checked."""
+    """The state folder, or a folder in it; it is made if missing, and checked."""
     path = home()
     if os.geteuid() == 0:
         path = trust.make_parent(path.parent) / path.name
@@ -77,7 +78,7 @@ def folder(*names: str) -> Path:
 
 
 def _private(path: Path) -> None:
-    """Makes a folder for this user alone; refuses one that is not."""
+    """Make a folder for this user alone; refuse one that others own or may enter."""
     try:
         os.mkdir(path, 0o700)
     except FileExistsError:
@@ -102,7 +103,7 @@ def _private(path: Path) -> None:
 
 
 def key_of(descriptor: int) -> str:
-    """The identity of the drive in an open file, as the name of its notes."""
+    """The identity of the drive in an open file, which is the name of its notes."""
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         raise ConfigError("found no file, expected that of a drive")
@@ -112,9 +113,9 @@ def key_of(descriptor: int) -> str:
 
 
 def key(file: Path) -> str | None:
-    """The identity of the drive in ``file``; ``None`` where it cannot be read."""
+    """The identity of the drive in ``file``; ``None`` if the file cannot be read."""
     try:
-        # What is no file, a pipe for example, is not waited for.
+        # Without blocking, so that a pipe, for example, is not waited for.
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
@@ -127,10 +128,10 @@ def key(file: Path) -> str | None:
 
 
 def sockets(file: Path) -> list[Path]:
-    """Return the sockets at which the server of the drive in ``file`` may answer, our own first.
+    """Return the sockets at which the server of the drive in ``file`` may answer, own ones first.
 
-    Root also asks the server of the file's owner. It only sends requests there, and a socket counts
-    that belongs to that owner.
+    Root also tries the server of the file's owner. Root only sends requests there, and the socket
+    must belong to that owner.
     """
     name = key(file)
     if name is None:
@@ -146,10 +147,10 @@ def sockets(file: Path) -> list[Path]:
 
 
 def sweep_sockets() -> None:
-    """Removes sockets at which nobody answers: their servers were killed."""
+    """Remove the sockets of servers that were killed."""
     for path in folder(SOCKETS).iterdir():
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as client:
-            # One that is being made is bound before it listens.
+            # A new socket is bound before it listens.
             if time.time() < os.lstat(path).st_mtime + YOUNG:
                 continue
             client.settimeout(YOUNG)

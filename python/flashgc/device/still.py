@@ -1,6 +1,6 @@
 """A still: the map of all blocks with its key figures, as an SVG picture for a paper or a page.
 
-It is black on white whatever the screen, and the same drive gives the same bytes.
+It is black on white whatever the screen shows, and the same state gives the same bytes.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ PALETTE: dict[str, dict[str, Any]] = json.loads(
     (Path(__file__).parent / "page" / "palette.json").read_text(encoding="utf-8")
 )
 
-#: Lengths in the picture, in its units: about points where it is as wide as a page's text.
+#: Lengths in the picture's units, which are about points if it is as wide as a page's text.
 WIDTH, MARGIN, HEIGHT_OF_MAP = 720, 20, 340
-#: A cell with its gap.
+#: The smallest and the largest width of a cell with its gap.
 SMALLEST, LARGEST = 4.0, 18.0
-#: Shades of a scale; neighbours in it look alike.
+#: The number of shades of a scale; adjacent shades look alike.
 SHADES = 24
 INK, SOFT = "#222222", "#5f5f5f"
 FONT = "DejaVu Sans, Helvetica, Arial, sans-serif"
@@ -49,8 +49,8 @@ def still(stat: dict[str, Any], blocks: Blocks, view: str = "valid") -> str:
     """The blocks of a drive and its key figures as one SVG document.
 
     ``stat`` and ``blocks`` are those of a :class:`flashgc.device.source.Source`; ``view`` is one of
-    :data:`VIEWS`. Where there are more blocks than fit, a cell is several of them, and the picture
-    says so. Raises :class:`flashgc.ConfigError` for an unknown view.
+    :data:`VIEWS`. If there are more blocks than fit, a cell stands for several blocks, and the
+    picture says so. Raises :class:`flashgc.ConfigError` for an unknown view.
     """
     if view not in VIEWS:
         raise ConfigError(f"unknown view '{view}'; hint: {suggest(view, list(VIEWS))}")
@@ -76,7 +76,7 @@ def still(stat: dict[str, Any], blocks: Blocks, view: str = "valid") -> str:
 
 
 class Cells:
-    """The blocks as cells of a map: as many blocks in each as it takes to fit."""
+    """The blocks as cells of a map, with as many blocks per cell as needed to fit."""
 
     def __init__(self, blocks: Blocks, pages_per_block: int) -> None:
         self.pages = pages_per_block
@@ -86,7 +86,7 @@ class Cells:
         self.zombies = np.asarray(blocks.zombies, np.int64)
         self.erases = np.asarray(blocks.erases, np.int64)
         room = math.floor((WIDTH - 2 * MARGIN) / SMALLEST) * math.floor(HEIGHT_OF_MAP / SMALLEST)
-        #: Blocks of a cell: a power of two.
+        #: Blocks per cell: a power of two.
         self.each = 1
         while math.ceil(len(blocks) / self.each) > room:
             self.each *= 2
@@ -110,7 +110,7 @@ class Cells:
         return states
 
     def shares(self, view: str) -> Numbers:
-        """Return the places of the cells on the scale of a view, from 0 to 1, as means."""
+        """Return the mean position of each cell on the scale of a view, from 0 to 1."""
         if view == "valid":
             pages = self.total((self.state == OPEN) | (self.state == CLOSED)) * self.pages
             return _share(self.total(self.valid), pages)
@@ -121,11 +121,11 @@ class Cells:
         return _share(self.total(self.erases - least), size * max(most - least, 1))
 
     def wear(self) -> tuple[int, int]:
-        """Fewest and most erases of a block."""
+        """The fewest and the most erases of a block."""
         return int(self.erases.min(initial=0)), int(self.erases.max(initial=0))
 
     def classes(self) -> NDArray[np.int64]:
-        """The class that most of a cell's written blocks have; the least of those as frequent."""
+        """The most frequent class among a cell's written blocks; in a tie the lowest."""
         written = (self.state == OPEN) | (self.state == CLOSED)
         counts = [
             self.total(written & (self.cls == class_)) for class_ in range(self.cls.max() + 1)
@@ -174,13 +174,13 @@ def _erases(ocp: dict[str, Any]) -> str:
 
 
 def _map(cells: Cells, view: str, top: float) -> tuple[list[str], float]:
-    """The cells, in one path for each colour, and the height that they take."""
+    """The cells as one path per colour, and their height."""
     palette = PALETTE["light"]
     wide = WIDTH - 2 * MARGIN
     step = min(LARGEST, math.sqrt(wide * HEIGHT_OF_MAP / cells.count))
     while math.ceil(cells.count / math.floor(wide / step)) * step > HEIGHT_OF_MAP:
         step *= 0.999
-    # As many columns as fit, drawn over the whole width.
+    # The number of columns that fit, stretched to the whole width.
     columns = math.floor(wide / step)
     step = min(LARGEST, wide / columns)
     size = step * (0.86 if step > 5 else 0.8)
@@ -223,7 +223,7 @@ def _rim(view: str) -> str:
 
 
 def _legend(cells: Cells, view: str, y: float) -> tuple[list[str], float]:
-    """Draw the meaning of the colours; return the elements, and the place where they end."""
+    """Draw the meaning of the colours; return the elements and the position of their end."""
     palette = PALETTE["light"]
     counts = np.bincount(cells.state, minlength=len(STATES))
     lines: list[str] = []
@@ -280,7 +280,7 @@ def _key(lines: list[str], x: float, y: float, text: str, fill: str, stroke: str
 
 
 def scale(stops: list[str], shades: int) -> list[str]:
-    """Colours from the first of ``stops`` to the last, evenly through all of them.
+    """Evenly spaced colours from the first of ``stops`` to the last, through all of them.
 
     >>> scale(["#000000", "#ffffff"], 3)
     ['#000000', '#808080', '#ffffff']

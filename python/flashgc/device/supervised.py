@@ -1,7 +1,7 @@
-"""``flashgc device serve`` of root: a server without rights, and who ends its mount.
+"""``flashgc device serve`` as root: a server without rights, and the process that unmounts.
 
-The process that was started keeps root's rights and reads nothing that hosts, networks or drives
-send. It waits for signals, and unmounts.
+The process that the user started keeps root's rights, and reads no data from hosts, networks or
+drives. It waits for signals, and unmounts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from flashgc.device.serving import Fronts, Signals
 
 
 class Supervised:
-    """A server that runs."""
+    """A running server."""
 
     def __init__(self, file: Path, fuse: Path | None, server: subprocess.Popen[bytes]) -> None:
         self._file, self._fuse, self._server = file, fuse, server
@@ -35,9 +35,9 @@ class Supervised:
             return client.stat()
 
     def until_told(self, signals: Signals) -> bool:
-        """Waits for a signal to end, or for the server's own end; whether a signal came.
+        """Wait for a signal to end, or for the server's own end; return whether a signal came.
 
-        Raises :class:`flashgc.DriveError` while somebody uses the mount, which then stays.
+        Raises :class:`flashgc.DriveError` while the mount is in use; the mount then stays.
         """
         signal = signals.wait(lambda: self._server.poll() is not None)
         if signal and self._fuse is not None:
@@ -50,7 +50,7 @@ class Supervised:
         return signal
 
     def end(self) -> int:
-        """Ends the server and its mount; its exit code."""
+        """End the server and its mount; return the server's exit code."""
         self._server.terminate()
         code = self._server.wait()
         if self._fuse is not None:
@@ -60,7 +60,7 @@ class Supervised:
 
 @contextlib.contextmanager
 def served(file: Path, fronts: Fronts, user: str | None) -> Iterator[Supervised]:
-    """Serves a drive; :class:`SystemExit` if the server ends at once."""
+    """Serve a drive; raise :class:`SystemExit` if the server ends at once."""
     opened = trust.open_drive(file)
     done = upping.Up("", "", "", is_of_root=writers.is_of_root(opened.descriptor))
     key = state.key_of(opened.descriptor)
@@ -88,12 +88,12 @@ def served(file: Path, fronts: Fronts, user: str | None) -> Iterator[Supervised]
         if done.is_of_root:
             with contextlib.suppress(OSError):
                 writers.note(opened.path)
-        if answer:  # Else it may be the socket of another server of this drive.
+        if answer:  # Otherwise it may be the socket of another server of this drive.
             (state.folder(state.SOCKETS) / key).unlink(missing_ok=True)
 
 
 def _free(folder: Path) -> Path:
-    """A folder to mount in. What a killed server left mounted there goes."""
+    """A folder to mount in; a mount that a killed server left there is removed."""
     with contextlib.suppress(OSError):
         place = trust.check_folder(folder.absolute().parent, is_parent=True) / folder.name
         try:

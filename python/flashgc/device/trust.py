@@ -1,13 +1,13 @@
-"""Paths that root may work with: none of their parts can be changed by somebody else.
+"""Paths that are safe for root: nobody else can change any of their parts.
 
-A path is walked part by part, each opened in the one before it and looked at once it is open, so
-that nobody can put another file in the place of the one that was judged. Only root is that
-careful: other users have no rights that somebody could borrow.
+A path is walked part by part. Each part is opened relative to the one before, and examined once it
+is open, so that nobody can replace a file after it was examined. Only root needs this care; other
+users have no rights that somebody could abuse.
 
-Who may own what, of a drive's file and the folders and links that lead to it: root, and the owner
-of the file itself. The server runs as that owner, who could do the same without root. So a user who
-leads root to another file (by a link, a renamed folder, a second name of a file) gains nothing:
-where the file belongs to somebody else than a part of its path, the path is refused.
+A drive's file, and the folders and links that lead to it, may belong to root or to the owner of the
+file. The server runs as that owner, who could do the same without root. If the file and a part of
+its path belong to different users other than root, the path is refused. So a user who leads root to
+another file (by a link, a renamed folder, or a hard link) gains nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 
 from flashgc._core import ConfigError
 
-#: Links in a path at most, as the kernel has it.
+#: The most links in a path, as in the kernel.
 LINKS = 40
 
 _FOLDER = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -29,17 +29,17 @@ _FOLDER = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @dataclass
 class _Walk:
-    """A path that is walked: the part that was reached, and who could change it."""
+    """A walk along a path: the part reached so far, and who could change it."""
 
     descriptor: int
     real: Path
-    #: The parts that belong neither to root nor to the user who runs this, with their owners.
+    #: Parts that belong neither to root nor to the current user, with their owners.
     foreign: list[tuple[Path, int]] = field(default_factory=list)
 
 
 @contextmanager
 def _walked(path: Path, *, is_parent: bool = False) -> Iterator[_Walk]:
-    """The path, opened as a name alone (``O_PATH``); :class:`FileNotFoundError` where it ends."""
+    """Walk along a path to a descriptor that only names its end (``O_PATH``)."""
     parts = list(reversed(Path(os.path.abspath(path)).parts[1:]))
     walk = _Walk(os.open("/", _FOLDER), Path("/"))
     try:
@@ -94,7 +94,7 @@ def _owned(path: Path, owner: int, expected: str) -> ConfigError:
 
 @dataclass
 class Opened:
-    """A drive's file that is open, and whose it is."""
+    """An open drive's file, and its owner."""
 
     descriptor: int
     path: Path
@@ -102,12 +102,12 @@ class Opened:
     group: int
 
     def close(self) -> None:
-        """Closes it."""
+        """Close the file."""
         os.close(self.descriptor)
 
 
 def open_drive(path: Path) -> Opened:
-    """Open a drive's file to read and to write; as root, refuse one that others could exchange.
+    """Open a drive's file to read and write; as root, refuse a file that others could replace.
 
     Raises :class:`flashgc.ConfigError` and :class:`OSError`.
     """
@@ -123,18 +123,18 @@ def open_drive(path: Path) -> Opened:
         for part, owner in walk.foreign:
             if owner != status.st_uid:
                 raise _owned(part, owner, f"root or {status.st_uid}, whose {walk.real.name} is")
-        # The file that was looked at, under whatever name: not one that has its name by now.
+        # Open the file that was examined, not another file that has its name by now.
         descriptor = os.open(f"/proc/self/fd/{walk.descriptor}", os.O_RDWR | os.O_CLOEXEC)
         return Opened(descriptor, walk.real, status.st_uid, status.st_gid)
 
 
 def check_folder(path: Path, *, is_parent: bool = False) -> Path:
-    """Return the real path of a folder; as root, refuse one that others could exchange.
+    """Return the real path of a folder; as root, refuse a folder that others could replace.
 
-    ``is_parent`` is one in which something of our own is made: that may be the temporary directory,
-    where others make what is theirs, and change nothing of ours.
+    With ``is_parent``, flashgc makes a file or folder in it. Then it may be the temporary
+    directory, in which others can make files, but cannot change ours.
 
-    Since nobody else can change any part of it, the path stays what it was found to be.
+    Since nobody else can change any part of the path, it stays valid.
     """
     if os.geteuid() != 0:
         return path.resolve()
@@ -147,12 +147,12 @@ def check_folder(path: Path, *, is_parent: bool = False) -> Path:
 
 
 def make_folder(path: Path) -> Path:
-    """Make a folder with those above it that are missing, and check it as :func:`check_folder`."""
+    """Make a folder and missing parents, and check it as :func:`check_folder` does."""
     return check_folder(_made_with_parents(path))
 
 
 def make_parent(path: Path) -> Path:
-    """Make a folder as :func:`make_folder` does, and check it as one for something of our own."""
+    """Make a folder as :func:`make_folder` does, and check it with ``is_parent``."""
     return check_folder(_made_with_parents(path), is_parent=True)
 
 
@@ -171,7 +171,7 @@ def _made_with_parents(path: Path) -> Path:
 
 
 def check_program(path: str) -> bool:
-    """Return ``True`` if root may run the program at ``path``: nobody else could exchange it."""
+    """Return ``True`` if root may run the program at ``path``: nobody else could replace it."""
     try:
         with _walked(Path(path)) as walk:
             status = os.fstat(walk.descriptor)

@@ -1,8 +1,8 @@
-"""A drive with a file system on it, served by a process of its own: ``up``, ``down``, ``exec``.
+"""A drive with a file system, served by another process: ``up``, ``down``, ``exec``.
 
-What was done is noted in the state folder (:mod:`flashgc.device.state`), so that it can be undone
-whatever happened: also after the server was killed. The server begins as root, opens what only root
-may open, and gives its rights away before it reads a byte of the drive
+Every step is noted in the state folder (:mod:`flashgc.device.state`), so that it can be undone in
+every case, even after the server was killed. The server begins as root, opens what only root may
+open, and gives up root's rights before it reads a byte of the drive
 (:mod:`flashgc.device.privileges`).
 """
 
@@ -38,28 +38,29 @@ from flashgc.device.control import Client
 from flashgc.device.serving import THREADS, UNIX
 from flashgc.device.writers import Writers
 
-#: Seconds that a server gets to open a drive (recovery included), and to close it.
+#: The most seconds in which a server must open a drive (recovery included), and in which it must
+#: close the drive.
 OPENING, CLOSING = 300.0, 120.0
 
-#: The function that serves a drive.
+#: The main function of the server.
 SERVER = "flashgc.device.server:main"
 
-#: Servers that are children of this process, by their numbers.
+#: Servers that are children of this process, by process number.
 _CHILDREN: dict[int, subprocess.Popen[bytes]] = {}
 
 
 @dataclass
 class Up:
-    """The steps by which a drive was brought up."""
+    """The note on a drive that was brought up: what has been done so far."""
 
-    #: The folder of the file system, and the folder of FUSE, empty where NVMe/TCP takes its place.
+    #: The mount point of the file system, and the folder of FUSE, which is empty with NVMe/TCP.
     mount: str
     fuse: str
     filesystem: str
-    #: The process that serves the drive, and when the kernel says it began.
+    #: The process that serves the drive, and its start time from the kernel.
     server: int = 0
     began: str = ""
-    #: The block device; empty before there is one.
+    #: The block device; empty before it exists.
     device: str = ""
     #: Addresses of the server.
     serving: list[str] = field(default_factory=list)
@@ -67,13 +68,13 @@ class Up:
     file: str = ""
     key: str = ""
     user: int = 0
-    #: A recording: the folder that the server writes it into, and where it belongs.
+    #: For a recording: the folder into which the server writes it, and its final path.
     record: list[str] = field(default_factory=list)
-    #: True if only root could have changed the drive's file before.
+    #: True if only root could have changed the drive's file before it was brought up.
     is_of_root: bool = False
     #: A warning for whoever mounts the drive, if others could have written it.
     warning: str | None = None
-    #: The UUID of the host for which the kernel attaches the drive by NVMe/TCP; empty with FUSE.
+    #: The UUID of the host with which the kernel attaches the drive by NVMe/TCP; empty with FUSE.
     host: str = ""
 
     @property
@@ -82,43 +83,43 @@ class Up:
         return Path(self.fuse) / "disk"
 
     def attach(self) -> None:
-        """Gives the drive, which is served, a block device."""
+        """Attach the served drive as a block device."""
         if self.host:
             self.device = initiator.attach(*self._target(), self.host)
         else:
             self.device = mounts.attach(self.disk, is_narrow=memory.is_limited())
 
     def detach(self, *, force: bool) -> None:
-        """Takes the block device away, also one that another process attached."""
+        """Detach the block device, even if another process attached it."""
         if self.host and self.serving:
             initiator.detach(self._target()[1], self.host)
         elif self.device:
             mounts.detach(self.device, self.disk, force=force)
 
     def _target(self) -> tuple[str, str]:
-        """The address of the NVMe/TCP target, and the drive's name there."""
+        """The address of the NVMe/TCP target, and the drive's NVMe qualified name."""
         at, name = next(s.split()[1:] for s in self.serving if s.startswith("nvme-tcp "))
         return at, name
 
 
 def note_of(file: Path) -> Path:
-    """The file in which it is noted how the drive was brought up."""
+    """The file with the note on a drive that was brought up."""
     notes = state.folder(state.UP)
     key = state.key(file)
     if key is not None and (notes / key).exists():
         return notes / key
-    # A file that is gone, or has been made anew, has its name left.
+    # If the file is gone or was replaced, its note can only be found by its name.
     wanted = str(file.resolve())
     return next((note for note, done in _noted() if done.file == wanted), notes / (key or "none"))
 
 
 def log_of(done: Up) -> Path:
-    """The file with what the server of a drive says."""
+    """The log file of a drive's server."""
     return state.folder(state.LOGS) / done.key
 
 
 def files_below(folder: Path) -> list[Path]:
-    """The files of drives that are up, of those that lie or are mounted in ``folder``."""
+    """The files of drives that are up and that lie, or are mounted, in ``folder``."""
     begin = f"{folder}/"
     return [
         Path(done.file)
@@ -129,10 +130,10 @@ def files_below(folder: Path) -> list[Path]:
 
 @contextlib.contextmanager
 def broken_off(file: Path, limit: float) -> Iterator[None]:
-    """Ends what waits in here for the server of the drive in ``file`` after ``limit`` seconds.
+    """After ``limit`` seconds, end operations in the ``with`` that wait for the server of ``file``.
 
-    The server is killed, and requests that wait for it fail. One that was killed already, and does
-    not end, gets no time.
+    The server is killed, and requests that wait for it fail. A server that was killed already but
+    does not end gets no time.
     """
     done = read(file)
     if done is None:
@@ -155,14 +156,14 @@ def broken_off(file: Path, limit: float) -> Iterator[None]:
 
 
 def _noted() -> Iterator[tuple[Path, Up]]:
-    """The notes that can be read, with what they say."""
+    """The notes that can be read, each with its contents."""
     for note in state.folder(state.UP).iterdir():
         with contextlib.suppress(DriveError, OSError):
             yield note, _read(note)
 
 
 def read(file: Path) -> Up | None:
-    """Return the steps by which the drive was brought up; ``None`` if it was not."""
+    """Return the note on a drive that was brought up; ``None`` if there is none."""
     try:
         return _read(note_of(file))
     except FileNotFoundError:
@@ -180,7 +181,7 @@ def _read(note: Path) -> Up:
 
 
 def _begin(file: Path, done: Up) -> None:
-    """Notes that the drive is brought up: one process at a time does that."""
+    """Note that the drive is being brought up; only one process at a time may do that."""
     try:
         with open(state.folder(state.UP) / done.key, "x", encoding="utf-8") as note:
             json.dump(asdict(done), note)
@@ -206,13 +207,13 @@ def up(
     host: str = "fuse",
     source: Writers = writers.OWN,
 ) -> Up:
-    """Serves the drive, makes a file system if it is empty, and mounts it in ``mount``.
+    """Serve the drive, make a file system if it is empty, and mount it in ``mount``.
 
-    ``serve`` are further options of ``flashgc device serve``. ``user`` is the name of whom the
-    server runs as. ``host`` is the way to a block device: a loop device over a file of FUSE, or
-    ``nvme-tcp``, the initiator of Linux. ``source`` are the writers of the drive of which this one
-    is a copy. What fails is undone. Set-user-ID programs and device files on the drive count for
-    nothing, unless ``options`` ask for them and only root could have written the drive.
+    ``serve`` has further options of ``flashgc device serve``. ``user`` is the name of the user as
+    whom the server runs. ``host`` is the way to a block device: a loop device over a FUSE file, or
+    ``nvme-tcp``, Linux's own initiator. If this drive is a copy, ``source`` has the writers of the
+    original. If a step fails, all is undone. Set-user-ID programs and device files on the drive
+    have no effect, unless ``options`` allow them and only root could have written the drive.
     """
     mounts.check("flashgc device up", filesystem, host)
     try:
@@ -255,7 +256,7 @@ def up(
                 done.filesystem,
                 fresh=held is None,
                 options=decided,
-                # A past is not to be discarded.
+                # mkfs must not discard the data of a drive's past.
                 keeps=_has_data(file),
             )
             _write(done)
@@ -270,7 +271,7 @@ def up(
 
 
 def _free(file: Path, mount: Path) -> Path:
-    """The folder to mount in, of a drive that is not up; one that a killed server left up goes."""
+    """The folder to mount in. The drive must not be up; remains of a killed server are removed."""
     before = read(file)
     if before is not None and is_alive(before):
         raise DriveError(
@@ -285,13 +286,13 @@ def _free(file: Path, mount: Path) -> Path:
 
 
 def _has_port(serve: Sequence[str]) -> bool:
-    """True if a server with these options listens at a TCP port for hosts of the drive."""
+    """True if a server with these options listens at a TCP port for hosts."""
     at = [serve[place + 1] for place, word in enumerate(serve) if word in ("--nbd", "--nvme-tcp")]
     return any(not address.startswith(UNIX) for address in at)
 
 
 def explained(error: Exception, done: Up) -> Exception:
-    """Return the cause behind an error on a drive that was brought up, if it is not yet down."""
+    """Return the cause of an error on a drive that is up, or the error itself."""
     read_only = ended = None
     if done.serving and not is_alive(done):
         ended = _last_words(done)
@@ -312,10 +313,10 @@ def _last_words(done: Up) -> str:
 
 
 def recorded(done: Up, serve: list[str], runner: privileges.Runner) -> list[str]:
-    """The server's options with a recording that it can write.
+    """The server's options, with a recording in a place to which the server can write.
 
-    A server without rights writes into a folder of its own beside the recording's place, from which
-    :func:`down` takes it.
+    A server without rights writes into a folder of its own beside the final path; :func:`down`
+    moves the recording from there.
     """
     if "--record" not in serve or not runner.drops:
         return serve
@@ -333,7 +334,7 @@ def recorded(done: Up, serve: list[str], runner: privileges.Runner) -> list[str]
 
 
 def take_recording(done: Up) -> None:
-    """Puts a complete recording in its place, as a file of whoever runs this."""
+    """Move a complete recording to its final path, as a file of the current user."""
     if not done.record:
         return
     folder, target = map(Path, done.record)
@@ -342,7 +343,7 @@ def take_recording(done: Up) -> None:
     except OSError:
         return
     try:
-        # From here on nobody else changes what is in it, whatever its mode was.
+        # From here on nobody else can change the folder, whatever its mode was.
         os.fchown(inside, os.geteuid(), os.getegid())
         os.fchmod(inside, 0o700)
         name = target.name
@@ -372,9 +373,9 @@ def start(
     log: int | None = None,
     began_as: Callable[[int], None] = lambda pid: None,
 ) -> tuple[subprocess.Popen[bytes], bytes]:
-    """Start a server, and wait until it serves; what it said then, empty if it has ended.
+    """Start a server, and wait until it serves; return its message, empty if it has ended.
 
-    ``began_as`` is told its process at once.
+    ``began_as`` is called with its process number at once.
     """
     state.sweep_sockets()
     reader, writer = os.pipe()
@@ -413,16 +414,16 @@ def start(
 
 def _start(opened: trust.Opened, done: Up, serve: Sequence[str], runner: privileges.Runner) -> None:
     def began(pid: int) -> None:
-        """Notes the server at once: whoever is stopped while it opens the drive must end it."""
+        """Note the server at once, so that it can be ended if this process is stopped meanwhile."""
         done.server, done.began = pid, processes.began(pid)
         _write(done)
 
-    # The server outlives this process: what it says goes to a file.
+    # The server outlives this process, so its output goes to a file.
     log = log_of(done)
     log.unlink(missing_ok=True)
     writer = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
-        # An address that somebody gave comes behind this one, and counts.
+        # An address given by the user follows this one, and takes precedence.
         front = ("--fuse", done.fuse) if done.fuse else ("--nvme-tcp", "127.0.0.1:0")
         server, answer = start(opened, (*front, *serve), runner, writer, began)
     finally:
@@ -452,10 +453,10 @@ def stale(file: Path) -> str | None:
 
 
 def down(file: Path, *, force: bool = False, last: Callable[[], None] = lambda: None) -> bool:
-    """Undoes :func:`up`, as far as it came; whether there was anything to undo.
+    """Undo :func:`up`, as far as it got; return whether there was anything to undo.
 
-    Data are safe when this returns. ``force`` also unmounts what is in use. ``last`` is called when
-    the file system is unmounted, while the server is still there.
+    Data are durable when this returns. ``force`` also unmounts a file system in use. ``last`` is
+    called after the unmount, while the server still runs.
     """
     done = read(file)
     if done is None:
@@ -470,14 +471,14 @@ def down(file: Path, *, force: bool = False, last: Callable[[], None] = lambda: 
         is_dead = True
     folder = Path(done.file).parent
     if not is_dead and not force and failures.is_without_room(folder):
-        # What the page cache has would be lost in the unmount, and no program would hear of it.
+        # The unmount would lose dirty pages of the page cache, and no program would get an error.
         raise failures.CAUSES["no-room-to-close"].error(file=file, folder=folder)
     words = ""
     if not is_dead:
         _end_faults(file)
     elif done.host:
-        done.detach(force=True)  # Unmounting would wait until the kernel gives the server up.
-    # Without its server the mount is dead: nobody can use it, or write to it.
+        done.detach(force=True)  # An unmount would wait for the dead server.
+    # Without its server the mount is dead: it cannot be used or written to.
     mounts.unmount(Path(done.mount), force=force or is_dead)
     done.detach(force=force or is_dead)
     if not is_dead:
@@ -499,13 +500,13 @@ def down(file: Path, *, force: bool = False, last: Callable[[], None] = lambda: 
     log_of(done).unlink(missing_ok=True)
     (state.folder(state.SOCKETS) / done.key).unlink(missing_ok=True)
     (state.folder(state.UP) / done.key).unlink(missing_ok=True)
-    if failures.is_full(words) and not force:  # All is undone, but the drive is not closed.
+    if failures.is_full(words) and not force:  # The drive could not be closed cleanly.
         raise failures.CAUSES["closed-without-room"].error(file=file, folder=folder)
     return True
 
 
 def _silence(file: Path, done: Up) -> str | None:
-    """The reason why a server does not answer; ``None`` if it does."""
+    """The reason why a server does not answer; ``None`` if it answers."""
     if processes.is_stopped(done.server):
         return f"its server {done.server} is stopped (kill -CONT {done.server} lets it go on)"
     try:
@@ -516,14 +517,14 @@ def _silence(file: Path, done: Up) -> str | None:
 
 
 def _end_faults(file: Path) -> None:
-    """Ends faults that were set, so that the last writes of the file system reach the drive."""
-    # A server of an earlier version has none.
+    """Clear faults, so that the last writes of the file system reach the drive."""
+    # A server of an earlier version has no faults.
     with contextlib.suppress(DriveError), Client(file) as client:
         client.clear_faults()
 
 
 def _end(file: Path, done: Up) -> None:
-    """Ends the server: that one, and no other process that has its number by now."""
+    """End the server, but no other process that has its number by now."""
     processes.send(done.server, done.began, signal.SIGTERM, (0, done.user))
     until = time.monotonic() + CLOSING
     while is_alive(done):

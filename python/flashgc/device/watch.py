@@ -18,11 +18,11 @@ from flashgc.units import format_count, format_duration, format_share, format_si
 
 Stat = dict[str, Any]
 
-#: Columns of a line.
+#: Width of a line in characters.
 WIDTH = 80
-#: Columns of a name before its values.
+#: Width of a name before its values, in characters.
 NAME = 13
-#: Lines of rows between two headings, where the output is no terminal.
+#: Rows between two headings if the output is no terminal.
 PAGE = 20
 
 _COLUMNS = (
@@ -32,7 +32,7 @@ _COLUMNS = (
 
 
 def overview(stat: Stat) -> list[str]:
-    """A drive's state in lines of 80 columns."""
+    """A drive's state as lines of 80 characters."""
     return [
         *_drive(stat),
         "",
@@ -64,7 +64,7 @@ def _drive(stat: Stat) -> list[str]:
                 f"durability {stat['durability']}",
             ],
         ),
-        # Servers of earlier versions do not tell.
+        # Servers of earlier versions do not send it.
         *(_fold("spare", spare_of(stat)) if "effective_spare" in stat else ()),
         *_fold("policies", policies),
         *_fold(
@@ -87,8 +87,8 @@ def _drive(stat: Stat) -> list[str]:
 
 
 def _connections(stat: Stat) -> list[str]:
-    """Return who is connected over a network, and how much of theirs is under way."""
-    # Servers of earlier versions do not tell.
+    """Return who is connected over a network, and how many requests are in progress."""
+    # Servers of earlier versions do not send it.
     fronts = stat.get("connections", ())
     clients = [client for front in fronts for client in front.get("clients", ())]
     hosts = [host for front in fronts for host in front.get("hosts", ()) if not host["discovers"]]
@@ -104,7 +104,8 @@ def _connections(stat: Stat) -> list[str]:
 
 
 def spare_of(stat: Stat) -> list[str]:
-    """Return the spare factor, and what the blocks that stay erased leave of it for collections."""
+    """Return the spare factor, and what is left of it for collections without blocks kept erased.
+    """
     whole, effective = (format_share(stat[key], 2) for key in ("spare_factor", "effective_spare"))
     return [f"{whole} of the flash", f"{effective} for collections"]
 
@@ -124,8 +125,8 @@ def _realtime(stat: Stat) -> list[str]:
 
 
 def _slowest(realtime: Mapping[str, Any]) -> list[str]:
-    """Return the causes of the slowest requests so far; of the slowest, with a chart of its die."""
-    # Servers of earlier versions do not tell.
+    """Return the causes of the slowest requests, and a chart of the die for the slowest one."""
+    # Servers of earlier versions do not send it.
     worst = [read(Worst, entry) for entry in realtime.get("worst", ())]
     first = max(worst, key=lambda entry: entry.response_us, default=None)
     lines = []
@@ -199,7 +200,7 @@ def _latencies(stat: Stat) -> list[str]:
 
 
 def live(stat: Stat, lately: Sequence[Interval]) -> list[str]:
-    """Return the lines of a drive at work: ``lately`` are its intervals, the newest one last."""
+    """Return the lines for a drive at work; ``lately`` has its intervals, the newest last."""
     now = lately[-1] if lately else Interval()
     bars = 40
     shown = [interval.write_amplification for interval in lately[-bars:]]
@@ -223,7 +224,7 @@ def live(stat: Stat, lately: Sequence[Interval]) -> list[str]:
 
 
 def row(stat: Stat, now: Interval) -> str:
-    """One interval in one line, for a pipe; :func:`heading` names its columns."""
+    """An interval as one line, for output to a pipe; :func:`heading` names its columns."""
     cells = (
         _mega(now.host_written_bytes_per_second),
         _mega(now.flash_written_bytes_per_second),
@@ -254,11 +255,11 @@ def watch(
     times: int | None = None,
     file: TextIO | None = None,
 ) -> None:
-    """Shows a drive once a ``period`` of seconds until Ctrl-C, which is the way to end it.
+    """Show a drive once per ``period`` seconds until Ctrl-C.
 
-    ``ask`` returns the drive's stat; what it raises ends the watch. A terminal shows the newest
-    state in place. Elsewhere there is a line for each interval. After ``times`` intervals it ends
-    by itself.
+    ``ask`` returns the drive's state; an exception from it ends the watch. On a terminal the newest
+    state replaces the one before. Elsewhere there is one line per interval. ``times`` limits the
+    number of intervals.
     """
     target = console(file or sys.stdout)
     try:
@@ -302,7 +303,7 @@ def _looks(
 
 
 def _fold(name: str, facts: Sequence[str]) -> list[str]:
-    """A name and its facts, with commas between, in lines of at most 80 columns where it can be."""
+    """A name and its facts, separated by commas, in lines of at most 80 characters if possible."""
     lines = [f"{name:<{NAME}}"]
     for index, fact in enumerate(facts):
         piece = f" {fact}" + ("," if index < len(facts) - 1 else "")
@@ -317,7 +318,7 @@ def _count(number: float, singular: str, several: str = "") -> str:
 
 
 def _ratio(value: float | None) -> str:
-    """A ratio in at most 6 columns, unless it is enormous."""
+    """A ratio in at most 6 characters, unless it is huge."""
     return "-" if value is None else f"{value:.3f}" if value < 99 else f"{value:.0f}"
 
 
@@ -330,7 +331,7 @@ def _whole(value: float | None) -> str:
 
 
 def _micro(value: float | None) -> str:
-    """Microseconds in at most 7 columns."""
+    """Microseconds in at most 7 characters."""
     if value is None:
         return "-"
     return f"{value:.1f}" if value < 9999.95 else f"{value:.0f}"

@@ -1,13 +1,14 @@
-"""The page of a drive: a small HTTP server on a thread of its own.
+"""The page of a drive: a small HTTP server on another thread.
 
-It answers GET and changes nothing. A request must name this machine as its host, so that no page of
-another origin reaches the drive by a name that it makes resolve to this address (DNS rebinding).
-There is no authentication: other machines reach it only where somebody asked for that. What viewers
-may take of the server is bounded (:class:`Limits`).
+It answers GET and changes nothing. A request must name this machine as its host, so that a page
+from elsewhere cannot reach the drive by a name that resolves to this address (DNS rebinding). There
+is no authentication: other machines can reach the page only if the user asked for that. The use of
+resources by viewers is limited (:class:`Limits`).
 
-``/blocks`` is binary, little endian: ``FGCB``, then the version (1), the number of blocks and pages
-a block as three u32; then one column after the other, an entry a block: erases (u32), valid pages
-(u16), zombies (u16), state (u8, an index into :data:`flashgc.device.source.STATES`), class (u8).
+``/blocks`` is binary, little endian: ``FGCB``, then as three u32 the version (1), the number of
+blocks and the pages per block. Then one column after the other, with an entry per block: erases
+(u32), valid pages (u16), zombies (u16), state (u8, an index into
+:data:`flashgc.device.source.STATES`), class (u8).
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ from flashgc.device.history import Sampler
 from flashgc.device.listening import is_local, parse_address
 from flashgc.device.source import Blocks, Source
 
-#: Begins the answer to ``/blocks``, before three numbers.
+#: The beginning of the answer to ``/blocks``, before the counts.
 MAGIC, VERSION = b"FGCB", 1
 
 HERE = Path(__file__).parent / "page"
-#: Files of the page, by the path of their address.
+#: Files of the page, by URL path.
 FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
     **{f"/{name}.js": (f"{name}.js", "text/javascript; charset=utf-8")
@@ -53,7 +54,7 @@ FILES = {
     "/palette.json": ("palette.json", "application/json"),
 }  # fmt: skip
 
-#: Nothing from elsewhere, nothing inline, no frame around it.
+#: Security headers: no content from elsewhere, no inline scripts, no embedding in a frame.
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -64,7 +65,7 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 
-#: Seconds for which a picture of all blocks is good enough for another viewer.
+#: Seconds for which a snapshot of all blocks is sent to further viewers.
 FRESH = 0.5
 
 Answer = tuple[bytes, str]
@@ -72,26 +73,26 @@ Answer = tuple[bytes, str]
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of what viewers may take; docs/device.md has them in a table. Times are in seconds."""
+    """Limits on viewers, listed in docs/device.md. Times are in seconds."""
 
-    #: Connections at a time.
+    #: The most connections at a time.
     connections: int = 64
-    #: Time for all of a request, from its first byte to its last.
+    #: The longest time from the first byte of a request to its last.
     request: float = 10.0
-    #: Bytes of a request.
+    #: The most bytes of a request.
     request_bytes: int = 16 << 10
-    #: Time without a request after which a connection is closed.
+    #: Idle time after which a connection is closed.
     idle: float = 30.0
-    #: Time without a request after which it is closed in favour of a new one.
+    #: Idle time after which a connection may be closed in favour of a new one.
     useless: float = 1.0
-    #: Time in which a viewer takes :data:`PIECE` bytes of an answer.
+    #: The longest time in which a viewer must receive :data:`PIECE` bytes of an answer.
     patience: float = 10.0
-    #: Bytes of all answers on their way; one answer may always be.
+    #: The most bytes of all answers being sent. A single answer may be larger.
     answers: int = 64 << 20
 
 
 LIMITS = Limits()
-#: Bytes that a viewer takes within its patience.
+#: Bytes that a viewer must receive within ``patience``.
 PIECE = 64 << 10
 
 
@@ -112,9 +113,10 @@ class Page(Closing):
         listen_anywhere: bool = False,
         limits: Limits = LIMITS,
     ) -> None:
-        """Begins to serve, for other machines only with ``listen_anywhere``.
+        """Begin to serve; other machines are served only with ``listen_anywhere``.
 
-        Raises :class:`flashgc.ConfigError` for an address that is none, or cannot be listened at.
+        Raises :class:`flashgc.ConfigError` for an address that is invalid, or at which it cannot
+        listen.
         """
         host, port = parse_address(address)
         if not (listen_anywhere or is_local(host)):
@@ -145,23 +147,23 @@ class Page(Closing):
 
     @property
     def is_local(self) -> bool:
-        """True if only this machine reaches it."""
+        """True if only this machine can reach the page."""
         return ipaddress.ip_address(str(self._server.server_address[0])).is_loopback
 
     def close(self) -> None:
-        """Stops serving. The drive stays as it is."""
+        """Stop serving. The drive stays as it is."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
         self._sampler.stop()
 
 
-#: Files of the page that were read before their folder was closed to this process.
+#: The page's files, read before their folder became inaccessible to this process.
 _KEPT: dict[str, bytes] = {}
 
 
 def keep_files() -> None:
-    """Read the page's files now, for a process that will not be allowed to."""
+    """Read the page's files now, for a process that will lose access to them."""
     _KEPT.update((name, (HERE / name).read_bytes()) for name, _ in FILES.values())
 
 
@@ -170,7 +172,7 @@ class _Answers:
 
     def __init__(self, source: Source, sampler: Sampler) -> None:
         self._source, self._sampler = source, sampler
-        #: Tells viewers that numbers of samples begin anew.
+        #: A new value tells viewers that the numbers of samples begin again.
         self._run = secrets.token_hex(8)
         self._lock = threading.Lock()
         self._blocks: tuple[float, bytes] | None = None
@@ -185,7 +187,7 @@ class _Answers:
         }  # fmt: skip
 
     def find(self, path: str) -> Callable[[dict[str, list[str]]], Answer] | None:
-        """Return the handler of ``path``, which takes its query; ``None`` if nothing is there."""
+        """Return the handler of ``path``, which gets the query; ``None`` if there is none."""
         if path in FILES:
             name, kind = FILES[path]
             return lambda _: (_KEPT.get(name) or (HERE / name).read_bytes(), kind)
@@ -221,7 +223,7 @@ class _Answers:
 
 
 def encode(blocks: Blocks, pages_per_block: int) -> bytes:
-    """All blocks as ``/blocks`` gives them; see the module's text."""
+    """All blocks in the format of ``/blocks``; see the module's text."""
     return b"".join(
         (
             struct.pack("<4sIII", MAGIC, VERSION, len(blocks), pages_per_block),
@@ -244,32 +246,33 @@ def _json(value: Any) -> Answer:
 
 
 class _Server(ThreadingHTTPServer):
-    """Connections on threads of their own, which end with the process."""
+    """A server with a thread per connection; the threads end with the process."""
 
     daemon_threads = True
-    #: A page of six connections, for some viewers.
+    #: The most connections that wait to be accepted. A browser opens up to six for a page.
     request_queue_size = 32
 
     def __init__(self, host: str, port: int, answers: _Answers, limits: Limits) -> None:
         address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         self.address_family = address[0]
         self.answers, self.limits = answers, limits
-        #: Since when the server waits for each viewer; ``None``: a viewer waits for it.
+        #: For each connection, the time since which the server waits for the viewer; ``None`` if
+        #: the viewer waits for the server.
         self._connections: dict[socket.socket, float | None] = {}
-        #: Bytes of answers on their way.
+        #: Bytes of answers being sent.
         self._sending = 0
         self._lock = threading.Lock()
-        #: As the person who started it wrote it; nobody else's page can claim this name.
+        #: The host name as the user gave it; a page from elsewhere cannot use this name.
         self.asked_host = host.lower()
         super().__init__((host, port), _Handler)
 
     def server_bind(self) -> None:
-        """Binds without the reverse look-up of the base class, which may wait for a name server."""
+        """Bind without the reverse look-up of the base class, which may wait for a name server."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answers a connection on a thread of its own, if there is a place for it."""
+        """Answer a connection on a thread of its own, if the limits permit it."""
         if self._has_place():
             with self._lock:
                 self._connections[request] = time.monotonic()
@@ -278,7 +281,7 @@ class _Server(ThreadingHTTPServer):
             self.shutdown_request(request)
 
     def _has_place(self) -> bool:
-        """True if there is a place for one more connection, perhaps one that was just given up."""
+        """True if one more connection is permitted, perhaps after an idle one is closed."""
         now = time.monotonic()
         with self._lock:
             if len(self._connections) < self.limits.connections:
@@ -295,14 +298,14 @@ class _Server(ThreadingHTTPServer):
             return True
 
     def waits(self, connection: socket.socket, since: float | None) -> None:
-        """Notes since when the server waits for a viewer; ``None``: it does not."""
+        """Note since when the server waits for a viewer; ``None``: it does not wait."""
         with self._lock:
             if connection in self._connections:
                 self._connections[connection] = since
 
     @contextlib.contextmanager
     def sending(self, size: int) -> Iterator[bool]:
-        """Holds the memory of an answer; false if too much is held already."""
+        """Reserve the memory of an answer; yield false if too much is reserved already."""
         with self._lock:
             fits = not self._sending or self._sending + size <= self.limits.answers
             self._sending += size if fits else 0
@@ -313,13 +316,13 @@ class _Server(ThreadingHTTPServer):
                 self._sending -= size if fits else 0
 
     def shutdown_request(self, request: Any) -> None:
-        """Ends a connection."""
+        """End a connection."""
         with self._lock:
             self._connections.pop(request, None)
         super().shutdown_request(request)
 
     def server_close(self) -> None:
-        """Ends the connections as well: a viewer would be answered on an old one for ever."""
+        """End the connections as well, since a viewer would otherwise keep using an old one."""
         super().server_close()
         with self._lock:
             for connection in self._connections:
@@ -327,32 +330,32 @@ class _Server(ThreadingHTTPServer):
                     connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A viewer that goes away in the middle of an answer is no news."""
+        """Ignore a viewer that disconnects during an answer."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
 
 class _TooLongError(Exception):
-    """A request has more bytes than are read."""
+    """A request is longer than the limit."""
 
 
 class _Requests(io.RawIOBase):
-    """The bytes of a connection's requests, of which each must come whole in time."""
+    """The bytes of a connection's requests; each request must arrive within the time limits."""
 
     def __init__(self, connection: socket.socket, limits: Limits) -> None:
         self._connection, self._limits = connection, limits
         self._left, self._until = limits.request_bytes, 0.0
 
     def begin(self) -> None:
-        """Begins to wait for a request."""
+        """Begin to wait for a request."""
         self._left, self._until = self._limits.request_bytes, 0.0
 
     def readable(self) -> bool:
-        """It is."""
+        """Return true."""
         return True
 
     def readinto(self, into: Any) -> int:
-        """Reads what there is, and waits for it as long as may be."""
+        """Read what has arrived; if nothing has, wait up to the limit."""
         if not self._left:
             raise _TooLongError
         left = self._until - time.monotonic() if self._until else self._limits.idle
@@ -366,7 +369,7 @@ class _Requests(io.RawIOBase):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection."""
+    """The handler of one connection."""
 
     server: _Server
     protocol_version = "HTTP/1.1"
@@ -374,14 +377,14 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
 
     def setup(self) -> None:
-        """Prepares a connection."""
+        """Prepare a connection."""
         super().setup()
         self.rfile.close()
         self._requests = _Requests(self.connection, self.server.limits)
         self.rfile = io.BufferedReader(self._requests)
 
     def handle_one_request(self) -> None:
-        """Reads a request and answers it."""
+        """Read a request and answer it."""
         self._requests.begin()
         self.server.waits(self.connection, time.monotonic())
         try:
@@ -395,7 +398,7 @@ class _Handler(BaseHTTPRequestHandler):
             )
 
     def parse_request(self) -> bool:
-        """Reads a request, and refuses all that is not asked of this machine with GET."""
+        """Read a request; refuse all but GET requests to this machine's own names."""
         if not super().parse_request():
             return False
         if self.command != "GET":
@@ -422,12 +425,13 @@ class _Handler(BaseHTTPRequestHandler):
             address = ipaddress.ip_address(host)
         except ValueError:
             return False
-        # No name server can turn an address into another one. A tunnel ends at the loopback.
+        # A name server cannot resolve a literal address to another one. An SSH tunnel ends at the
+        # loopback address.
         own = ipaddress.ip_address(self.connection.getsockname()[0].partition("%")[0])
         return address.is_loopback or address in (own, getattr(own, "ipv4_mapped", None))
 
     def do_GET(self) -> None:
-        """Answers."""
+        """Answer a GET request."""
         where = urlsplit(self.path)
         answer = self.server.answers.find(where.path)
         if answer is None:
@@ -436,7 +440,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.waits(self.connection, None)
         try:
             body, kind = answer(parse_qs(where.query))
-        except Exception as error:  # Whatever ails the drive, its viewers learn it.
+        except Exception as error:  # The viewers see every error of the drive.
             text = " ".join(str(error).split()) or type(error).__name__
             self._send(HTTPStatus.SERVICE_UNAVAILABLE, *_json({"error": text}))
             return
@@ -466,16 +470,16 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             for begin in range(0, len(body), PIECE):
-                # Who does not take its answer gives way as one does who is idle.
+                # A viewer that does not receive its answer counts as idle.
                 self.server.waits(self.connection, time.monotonic())
                 self.wfile.write(memoryview(body)[begin : begin + PIECE])
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the base class
-        """Says nothing: the terminal belongs to the command."""
+        """Log nothing, because the terminal belongs to the command."""
 
 
 def host_of(header: str) -> str:
-    """The host of a Host header, without port and brackets, in small letters; empty if it is none.
+    """The host of a Host header, in lower case, without port and brackets; empty if invalid.
 
     >>> host_of("LocalHost:8080"), host_of("[::1]:80"), host_of("::1")
     ('localhost', '::1', '::1')

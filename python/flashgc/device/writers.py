@@ -1,15 +1,15 @@
-"""The writers of a drive: who could have written its bytes, and the rights that follow from that.
+"""The writers of a drive: who could have written its bytes, and the rights that depend on that.
 
-Only root could have written a drive if root owns its file, the file is as flashgc left it when
-root last closed it, and no stranger ever reached the drive. The file itself remembers strangers:
-hosts at a TCP port, which every user of the machine reaches, and virtual machines, which 0.1.0
-could serve. That the file is as flashgc left it is noted in root's state folder, since a file can
-be forged. The note has the time at which the kernel last saw the file or its owner change, which
-nobody can set.
+Only root could have written a drive if three things hold: root owns its file, the file is as
+flashgc left it when root last closed it, and no stranger ever reached the drive. The file itself
+records strangers: hosts at a TCP port, which every user of the machine can reach, and virtual
+machines, which 0.1.0 could serve. A note in root's state folder, not the file, says that the file
+is as flashgc left it, because a file can be forged. The note has the time of the last change of the
+file or its owner (ctime), which nobody can set.
 
-From this follow the options with which a drive is mounted, the code that a drive's file names and
-that may be loaded, and what a command warns of. ``nosuid`` and ``nodev`` hold unless somebody asks
-for the contrary on a drive that only root could have written.
+These rights depend on it: the options with which a drive is mounted, whether code that the drive's
+file names may be loaded, and which warnings a command gives. ``nosuid`` and ``nodev`` are used
+unless the user asks for the opposite on a drive that only root could have written.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc.device import state
 
-#: Options for ``mount`` that this module has decided on: nothing else is mounted with.
+#: Options for ``mount`` that this module has approved. Drives are mounted only with such options.
 MountOptions = NewType("MountOptions", tuple[str, ...])
 
-#: Options by which a mounted drive gives no rights, each with the word for the contrary.
+#: Options with which a mounted drive gives no rights, each with its opposite.
 _CONTRARY = {"nosuid": "suid", "nodev": "dev"}
 
-#: Sentences for the strangers that a drive's file remembers.
+#: Sentences on the strangers that a drive's file records.
 _STRANGERS = {
     "tcp": "hosts at a TCP port, which every user of this machine reaches, could write to it",
     "socket": "a virtual machine could write to it",
@@ -47,18 +47,18 @@ _PORT = "every user of this machine reaches the port at which it is served"
 class Writers:
     """The users and hosts besides root that could have written a drive."""
 
-    #: A sentence for each of the others; empty if only root could.
+    #: One sentence for each of the others; empty if only root could have written it.
     others: tuple[str, ...] = ()
 
     def plus(self, *others: str) -> Writers:
-        """Return these writers with others."""
+        """Return these writers and ``others``."""
         return Writers((*self.others, *(writer for writer in others if writer not in self.others)))
 
     def mount_options(self, wanted: Sequence[str]) -> MountOptions:
-        """Return the options to mount the drive with, if somebody wants ``wanted``.
+        """Return the options to mount the drive with, if the user wants ``wanted``.
 
-        Raises :class:`flashgc.ConfigError` if they would give rights that others could have
-        written.
+        Raises :class:`flashgc.ConfigError` if they would give rights to files that others could
+        have written.
         """
         contrary = [word for word in wanted if word in _CONTRARY.values()]
         if contrary and self.others:
@@ -73,7 +73,8 @@ class Writers:
 
     @property
     def warning(self) -> str | None:
-        """A warning for whoever mounts the drive; ``None`` if only root could have written it."""
+        """A warning for the user who mounts the drive; ``None`` if only root could have written it.
+        """
         if not self.others:
             return None
         return (
@@ -82,12 +83,12 @@ class Writers:
         )
 
 
-#: A drive that flashgc has made for itself, in a folder of its own.
+#: The writers of a drive that flashgc has made for itself, in a scratch folder.
 OWN = Writers()
 
 
 def of(descriptor: int) -> Writers:
-    """Return the writers of the drive in an open file, until now."""
+    """Return the writers so far of the drive in an open file."""
     owner = os.fstat(descriptor).st_uid
     others = [] if owner == 0 else [f"user {owner} owns its file"]
     file = Path(f"/proc/self/fd/{descriptor}")
@@ -113,7 +114,7 @@ def is_of_root(descriptor: int) -> bool:
 
 @contextlib.contextmanager
 def changing(file: Path) -> Iterator[None]:
-    """Keeps the note true on a drive that only root has changed, and that this process changes."""
+    """Keep the note correct if this process changes a drive that only root has changed before."""
     was_of_root = False
     with contextlib.suppress(OSError), _open(file) as descriptor:
         was_of_root = is_of_root(descriptor)
@@ -126,7 +127,7 @@ def changing(file: Path) -> Iterator[None]:
 
 
 def note(file: Path) -> None:
-    """Notes as root that the drive in ``file`` is as flashgc has left it, and that root owns it."""
+    """As root, note that the drive in ``file`` is as flashgc has left it, and that root owns it."""
     if os.geteuid() != 0:
         return
     with _open(file) as descriptor:
@@ -139,7 +140,7 @@ def note(file: Path) -> None:
 
 
 def rename(file: Path, name: Path) -> None:
-    """Renames the file of a drive. The note on it stays true."""
+    """Rename the file of a drive, and keep its note correct."""
     with _open(file) as descriptor:
         was_of_root = is_of_root(descriptor)
     file.rename(name)
@@ -148,9 +149,9 @@ def rename(file: Path, name: Path) -> None:
 
 
 def check_code(file: Path, owner: int) -> None:
-    """Checks that code which the drive in ``file`` names may be loaded by this process.
+    """Check that this process may load the code that the drive in ``file`` names.
 
-    Raises :class:`flashgc.ConfigError` where another user, who owns the file, chose the code.
+    Raises :class:`flashgc.ConfigError` if another user owns the file, and so chose the code.
     """
     if owner not in (0, os.geteuid()):
         raise ConfigError(
@@ -160,7 +161,7 @@ def check_code(file: Path, owner: int) -> None:
 
 
 def sweep() -> None:
-    """Removes the notes on drives that are gone."""
+    """Remove the notes on drives that no longer exist."""
     notes = state.home() / state.ROOTS
     for path in notes.iterdir() if notes.is_dir() else ():
         with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
-"""Analytic models of write amplification: milliseconds where a simulation takes minutes.
+"""Analytic models of write amplification: milliseconds instead of the minutes of a simulation.
 
-They hold for a drive of infinitely many blocks and are worked out without the simulator. Numbers
-broadcast as in numpy: floats in, a float out; arrays in, an array out.
+They are for a drive of infinitely many blocks, and computed without the simulator. Numbers
+broadcast as in numpy: floats give a float, arrays give an array.
 
 >>> from flashgc import model
 >>> round(model.greedy(0.1, pages_per_block=64), 4)
@@ -9,10 +9,10 @@ broadcast as in numpy: floats in, a float out; arrays in, an array out.
 >>> model.fifo([0.07, 0.1]).round(4)
 array([7.3177, 5.1787])
 
-:func:`evaluate` says all that a model knows, :func:`write_amplification` its main figure for any
-model by name, :func:`spare_for` and :func:`choices_within` ask the other way round,
-:func:`transient` follows a drive to its steady state, and :func:`validate` runs the simulation
-beside the model.
+:func:`evaluate` returns all results of a model, and :func:`write_amplification` its main figure,
+for any model by name. :func:`spare_for` and :func:`choices_within` solve the inverse problem.
+:func:`transient` follows a drive to its steady state. :func:`validate` compares a model with a
+simulation.
 """
 
 from flashgc.model.answers import (

@@ -1,4 +1,4 @@
-"""Answers of models: everything at one point, or the write amplification at many."""
+"""Results of models: everything at one point, or the write amplification at many points."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from flashgc.model.parameters import ModelConfig, Parameters, read, scalars, to_
 class Model:
     """A model, with its description."""
 
-    #: As typed.
+    #: The name, as typed.
     name: str
-    #: One line.
+    #: A summary in one line.
     summary: str
-    #: Markdown: what it does, formula, for what it is valid, source.
+    #: A description in Markdown: the model, its formula, its validity, and its source.
     doc: str
-    #: The parameters that make a difference to it, besides ``pages_per_block`` and ``spare``.
+    #: The parameters on which its result depends, besides ``pages_per_block`` and ``spare``.
     takes: tuple[str, ...]
-    #: The victim policy that it is a model of, its parameters in braces; ``None`` for none.
+    #: The victim policy that it models, with parameters in braces; ``None`` if there is none.
     policy: str | None
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The parameters that it may be asked about.
+        """The parameters that it accepts.
 
         >>> "d" in find("meanfield").parameters, "d" in find("fifo").parameters
         (True, False)
@@ -46,7 +46,7 @@ class Model:
         return (*ALWAYS, *self.takes, *shares)
 
 
-#: Parameters of every model; those that make no difference to one are taken as well.
+#: Parameters that every model accepts, even if its result does not depend on them.
 ALWAYS = ("pages_per_block", "spare", "overprovision", "blocks")
 
 
@@ -64,7 +64,7 @@ def models() -> tuple[Model, ...]:
 
 
 def find(name: str) -> Model:
-    """The model called ``name``; an unknown one is an error with a suggestion."""
+    """The model called ``name``; an unknown name is an error with a suggestion."""
     for model in models():
         if model.name == name:
             return model
@@ -74,49 +74,49 @@ def find(name: str) -> Model:
 
 @dataclass(frozen=True)
 class Pool:
-    """The blocks of one class of pages, in a separation."""
+    """The blocks of one class of pages, with placement by class."""
 
-    #: Share of the logical pages in it.
+    #: The share of the logical pages in the pool.
     pages: float
-    #: Share of the writes that goes to it.
+    #: The share of the writes that go to the pool.
     writes: float
-    #: Its own spare factor.
+    #: The spare factor of the pool.
     spare_factor: float
-    #: Its own write amplification.
+    #: The write amplification of the pool.
     write_amplification: float
 
 
 @dataclass(frozen=True, repr=False)
 class ModelResult(Document):
-    """All that a model says at one point."""
+    """All results of a model at one point."""
 
     #: The model's name.
     model: str
-    #: Page programs a host write.
+    #: Pages programmed per host write.
     write_amplification: float
-    #: The residual of the model's own equation; relative, or the largest drift of a mean field.
+    #: The residual of the model's own equation: relative, or for a mean field its largest drift.
     residual: float
-    #: Share of blocks with i valid pages just before a collection, i = 0..b; empty where the model
-    #: does not say.
+    #: Share of blocks with i live pages just before a collection, i = 0..b; empty if the model does
+    #: not give it.
     valid: tuple[float, ...]
-    #: Chance that the block taken has i valid pages, i = 0..b; empty where the model does not say.
+    #: Probability that the victim has i live pages, i = 0..b; empty if the model does not give it.
     victim: tuple[float, ...]
-    #: Chance that the least number of valid pages among the stored blocks is i; ``None`` without
-    #: memory, and under hot and cold data.
+    #: Probability that the least number of live pages among the stored blocks is i; ``None`` for a
+    #: policy without memory, and with hot and cold data.
     memory: tuple[float, ...] | None
-    #: The pools of a separation, one a class of pages.
+    #: The pools of a separation, one per class of pages.
     pools: tuple[Pool, ...]
-    #: The parameters that made a difference, defaults written out.
+    #: The parameters on which the result depends, including defaults.
     config: ModelConfig
-    #: Version of flashgc.
+    #: The version of flashgc.
     version: str
     _raw: dict[str, Json] = dataclasses.field(repr=False, compare=False)
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Json]) -> ModelResult:
-        """The result that :meth:`to_dict` gave."""
+        """The result from the values of :meth:`to_dict`."""
         pools = tuple(
-            # JSON has no infinity: it is null.
+            # JSON has no infinity, which is written as null.
             Pool(**{key: math.inf if value is None else value for key, value in pool.items()})
             for pool in cast(list[dict[str, float | None]], raw.get("pools", []))
         )
@@ -130,15 +130,15 @@ class ModelResult(Document):
 
 
 def evaluate(model: str, **parameters: Unpack[Parameters]) -> ModelResult:
-    """All that ``model`` says at one point.
+    """All results of ``model`` at one point.
 
-    The parameters, of which each model takes those that its description names:
-    ``pages_per_block`` (64), ``spare`` or ``overprovision`` (``0.1`` or ``"10%"``), ``d`` (10),
-    ``c`` (0), ``window`` (0.1, a share of the blocks), ``workload`` (``"uniform"``,
-    ``"hotcold:f=0.2,r=0.8"``, ``"zipf:theta=0.99"``, ``"classes:pages=1/9/90,shares=60/30/10"``)
-    or its numbers ``f``, ``r``, ``theta``; ``blocks`` (10 000), which say how many pages zipf has;
-    ``frontier`` (``"single"``, ``"double"``), ``ties`` (``"latest"``, ``"random"``), ``cleaner``
-    (``"greedy"``, ``"fifo"``, ``"desnoyers"``).
+    A model accepts those of these parameters that its description names: ``pages_per_block`` (64),
+    ``spare`` or ``overprovision`` (``0.1`` or ``"10%"``), ``d`` (10), ``c`` (0), ``window`` (0.1, a
+    share of the blocks), ``workload`` (``"uniform"``, ``"hotcold:f=0.2,r=0.8"``,
+    ``"zipf:theta=0.99"``, ``"classes:pages=1/9/90,shares=60/30/10"``) or its numbers ``f``, ``r``,
+    ``theta``; ``blocks`` (10 000), which gives zipf its number of pages; ``frontier``
+    (``"single"``, ``"double"``), ``ties`` (``"latest"``, ``"random"``), ``cleaner`` (``"greedy"``,
+    ``"fifo"``, ``"desnoyers"``).
 
     Raises :class:`flashgc.ConfigError` for parameters that the model does not hold for.
 
@@ -155,12 +155,12 @@ def evaluate(model: str, **parameters: Unpack[Parameters]) -> ModelResult:
 
 
 def write_amplification(model: str, *, jobs: int = 0, **parameters: Unpack[Parameters]) -> Any:
-    """The write amplification that ``model`` gives.
+    """The write amplification by ``model``.
 
-    Any of the numbers may be arrays, which are broadcast as numpy does: the result is an array of
-    their shape, worked out on ``jobs`` cores (0: all), or a float if there is none.
+    Any numbers may be arrays, which are broadcast as in numpy. Then the result is an array of their
+    common shape, computed on ``jobs`` cores (0: all). Without arrays it is a float.
 
-    Raises :class:`flashgc.ConfigError`, which names the first element without an answer.
+    Raises :class:`flashgc.ConfigError`, which names the first element without a result.
 
     >>> round(write_amplification("random", spare="10%"), 9)
     10.0

@@ -1,4 +1,4 @@
-"""The models that answer in microseconds, as functions. Numbers broadcast as in numpy."""
+"""Functions for the models with fast formulas. Numbers broadcast as in numpy."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from flashgc.model.answers import find, write_amplification
 from flashgc.model.parameters import Numbers, Parameters, scalars
 from flashgc.units import parse_share
 
-#: Most blocks drawn a collection that are tried.
+#: The largest number of blocks drawn per collection that is tried.
 MOST_CHOICES = 10_000
 
 
 @dataclass(frozen=True)
 class Spare:
-    """Spare space, said in both ways."""
+    """Spare space, expressed in two ways."""
 
-    #: Spare factor S_f = 1 - U/N, of the physical space.
+    #: Spare factor S_f = 1 - U/N, relative to the physical space.
     spare_factor: float
-    #: Over-provisioning (N - U)/U, of the logical space.
+    #: Over-provisioning (N - U)/U, relative to the logical space.
     overprovision: float
 
 
 def spare_for(model: str, wanted: float, **parameters: Unpack[Parameters]) -> Spare:
     """The spare space at which ``model`` has the write amplification ``wanted``.
 
-    Raises :class:`flashgc.ConfigError` where no spare factor gives it, with the range.
+    Raises :class:`flashgc.ConfigError`, which names the possible range, if no spare factor gives
+    it.
 
     >>> spare = spare_for("greedy", 3.0, pages_per_block=64)
     >>> round(spare.spare_factor, 4), round(spare.overprovision, 4)
@@ -48,8 +49,8 @@ def choices_within(
 ) -> int | dict[int, int | None] | None:
     """The smallest d with which d choices write at most ``share`` more than greedy does.
 
-    Uniform writes. With several ``c``, blocks stored, the answer is a dictionary. ``None`` says
-    that 10 000 choices are not enough.
+    This is for uniform writes. With several values of ``c``, the number of blocks stored, the
+    answer is a dictionary. ``None`` means that 10 000 choices are not enough.
 
     >>> choices_within("1%"), choices_within(0.01, c=[1, 2])
     (25, {1: 17, 2: 16})
@@ -68,7 +69,7 @@ def choices_within(
 
 
 def random(spare: Numbers) -> Any:
-    """A block drawn at random: 1 / S_f, whatever the workload.
+    """The victim is a random block: 1 / S_f, for every workload.
 
     >>> round(random("7%"), 4)
     14.2857
@@ -79,7 +80,7 @@ def random(spare: Numbers) -> Any:
 def fifo(
     spare: Numbers, *, workload: str | None = None, f: Numbers = None, r: Numbers = None
 ) -> Any:
-    """First in, first out, for any number of pages a block (Desnoyers 2012, equation 14).
+    """First in, first out, for any number of pages per block (Desnoyers 2012, equation 14).
 
     With ``f`` and ``r``, a share f of the pages gets a share r of the writes.
 
@@ -90,7 +91,7 @@ def fifo(
 
 
 def greedy(spare: Numbers, pages_per_block: Numbers = 64) -> Any:
-    """The fewest valid pages, uniform writes, exact for infinitely many blocks.
+    """The victim has the fewest live pages; uniform writes; exact for infinitely many blocks.
 
     >>> greedy(0.1, [16, 32, 64, 128]).round(4)
     array([3.9814, 4.5082, 4.8213, 4.9922])
@@ -99,7 +100,7 @@ def greedy(spare: Numbers, pages_per_block: Numbers = 64) -> Any:
 
 
 def windowed(spare: Numbers, pages_per_block: Numbers = 64, *, window: Numbers = 0.1) -> Any:
-    """The fewest valid pages among the share ``window`` of the blocks that was closed first.
+    """The victim has the fewest live pages among the oldest blocks, a share ``window`` of all.
 
     >>> windowed(0.1, window=[0, 1]).round(4)  # fifo, greedy
     array([5.1787, 4.8213])
@@ -141,7 +142,7 @@ def separation(
     r: Numbers = None,
     cleaner: str = "greedy",
 ) -> Any:
-    """The optimum of static separation with that cleaner: a strong reference, not a lower bound.
+    """The optimum of static separation with this cleaner: a strong reference, not a lower bound.
 
     ``cleaner`` is ``"greedy"``, ``"fifo"`` or ``"desnoyers"``.
 

@@ -1,4 +1,4 @@
-"""The parameters of models: as people give them, and as the engine takes them."""
+"""The parameters of models, as users give them and as the engine takes them."""
 
 from __future__ import annotations
 
@@ -14,52 +14,53 @@ from numpy.typing import NDArray
 from flashgc._core import ConfigError
 from flashgc.units import parse_count, parse_share
 
-#: A number, a text such as ``"10%"``, or anything that numpy makes an array of numbers.
+#: A number, a text such as ``"10%"``, or anything that numpy converts to an array of numbers.
 Numbers: TypeAlias = Any
 
 
 class Parameters(TypedDict, total=False):
-    """The parameters of models; each model takes those that its description names."""
+    """The parameters of models; each model accepts those that its description names."""
 
-    #: Pages a block, b. Usually 64 here.
+    #: Pages per block, b. The default is 64.
     pages_per_block: Numbers
-    #: Spare factor S_f = 1 - U/N: ``0.1`` and ``"10%"`` are the same. Usually 0.1.
+    #: Spare factor S_f = 1 - U/N: ``0.1`` and ``"10%"`` are the same. The default is 0.1.
     spare: Numbers
-    #: Over-provisioning (N - U)/U, in place of the spare factor.
+    #: Over-provisioning (N - U)/U, instead of the spare factor.
     overprovision: Numbers
-    #: Blocks drawn a collection. Usually 10.
+    #: Blocks drawn per collection. The default is 10.
     d: Numbers
-    #: Blocks stored. Usually 0.
+    #: Blocks stored between collections. The default is 0.
     c: Numbers
-    #: Share of the blocks among which windowed greedy chooses.
+    #: The window of windowed greedy, as a share of all blocks.
     window: Numbers
     #: ``"uniform"``, ``"hotcold:f=0.2,r=0.8"``, ``"zipf:theta=0.99"`` or
     #: ``"classes:pages=1/9/90,shares=60/30/10"``, as for :func:`flashgc.run`.
     workload: str | None
-    #: Hot share of the pages, and of the writes: in place of those in ``workload``.
+    #: The hot share of the pages, and the share of writes to it, instead of those in ``workload``.
     f: Numbers
     r: Numbers
-    #: Exponent of a Zipf distribution, in place of that in ``workload``.
+    #: The exponent of a Zipf distribution, instead of that in ``workload``.
     theta: Numbers
-    #: Physical blocks: they say how many pages a Zipf distribution has. Usually 10 000.
+    #: Physical blocks, which give the number of pages of a Zipf distribution. The default is 10
+    #: 000.
     blocks: Numbers
     #: ``"single"`` or ``"double"``.
     frontier: str | None
-    #: The choice of greedy among blocks with the fewest valid pages.
+    #: How greedy chooses among blocks with the fewest live pages.
     ties: str | None
-    #: The cleaning of the pools of a separation: ``"greedy"``, ``"fifo"`` or ``"desnoyers"``.
+    #: The cleaner of the pools of a separation: ``"greedy"``, ``"fifo"`` or ``"desnoyers"``.
     cleaner: str | None
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The parameters that made a difference to a model; ``None`` for those that made none."""
+    """The parameters on which a model's result depends; all others are ``None``."""
 
-    #: Pages a block (b).
+    #: Pages per block (b).
     pages_per_block: int
-    #: 1 - U / (N b).
+    #: Spare factor: 1 - U / (N b).
     spare_factor: float
-    #: (N b - U) / U.
+    #: Over-provisioning: (N b - U) / U.
     overprovision: float
     #: The spec of the workload.
     workload: str | None = None
@@ -71,21 +72,21 @@ class ModelConfig:
     c: int | None = None
     #: The window of blocks, as a share of all blocks.
     window: float | None = None
-    #: The choice of greedy among blocks with the fewest valid pages: ``latest`` or ``random``.
+    #: How greedy chooses among blocks with the fewest live pages: ``latest`` or ``random``.
     ties: str | None = None
-    #: The cleaning of the pools of a separation.
+    #: The cleaner of the pools of a separation.
     cleaner: str | None = None
-    #: Physical blocks (N), where the workload depends on them.
+    #: Physical blocks (N), if the workload depends on them.
     blocks: int | None = None
 
     def given(self) -> dict[str, int | float | str]:
-        """The parameters that made a difference, by name."""
+        """The parameters on which the result depends, by name."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
 
 _COUNTS = ("pages_per_block", "d", "c", "blocks")
 _WORDS = ("workload", "frontier", "ties", "cleaner")
-#: Parameters of one workload, which they imply where none is given.
+#: Parameters of one workload, which is implied if no workload is given.
 _OF_WORKLOADS = {"f": "hotcold", "r": "hotcold", "theta": "zipf"}
 
 Query: TypeAlias = dict[str, Any]
@@ -93,7 +94,7 @@ Columns: TypeAlias = dict[str, NDArray[numpy.float64]]
 
 
 def read(known: Iterable[str], parameters: Mapping[str, Any]) -> tuple[Query, Columns]:
-    """Single values as a query, and arrays by their names; only those ``known`` are taken.
+    """Single values as a query, and arrays by name; parameters not in ``known`` are refused.
 
     >>> query, columns = read(["spare", "d"], {"spare": [0.1, 0.2], "d": "10"})
     >>> query, columns["spare"]
@@ -125,7 +126,7 @@ def read(known: Iterable[str], parameters: Mapping[str, Any]) -> tuple[Query, Co
 
 
 def scalars(known: Iterable[str], parameters: Mapping[str, Any], hint: str) -> str:
-    """The query of one point, as the engine takes it; arrays are refused with ``hint``."""
+    """The query for one point, as the engine takes it; arrays are refused with ``hint``."""
     query, columns = read(known, parameters)
     for name in columns:
         raise ConfigError(f"{name}: found an array, expected one number; hint: {hint}")
@@ -133,7 +134,7 @@ def scalars(known: Iterable[str], parameters: Mapping[str, Any], hint: str) -> s
 
 
 def to_json(query: Query) -> str:
-    """The query as the engine takes it: texts, for a number must keep all of its digits."""
+    """The query as the engine takes it: values are texts, so that numbers keep all digits."""
     return json.dumps({name: str(value) for name, value in query.items()})
 
 

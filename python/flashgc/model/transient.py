@@ -17,19 +17,19 @@ from flashgc.model.parameters import ModelConfig, Parameters, scalars
 class Transient(Document):
     """Write amplification over time, by the mean field of d choices."""
 
-    #: The first contents of the drive: ``"random"`` or ``"sequential"``.
+    #: The initial contents of the drive: ``"random"`` or ``"sequential"``.
     initial: str
-    #: Host writes over logical pages, from 0 on.
+    #: Host writes divided by the number of logical pages, from 0 on.
     drive_writes: tuple[float, ...]
-    #: Page programs a host write at these moments.
+    #: Pages programmed per host write at these moments.
     write_amplification: tuple[float, ...]
-    #: Page programs a host write from the start until these moments.
+    #: Pages programmed per host write from the start to these moments.
     mean_write_amplification: tuple[float, ...]
     #: Write amplification of the steady state.
     steady: float
-    #: The parameters, defaults written out.
+    #: The parameters, including defaults.
     config: ModelConfig
-    #: Version of flashgc.
+    #: The version of flashgc.
     version: str
 
     def to_dict(self) -> dict[str, Json]:
@@ -60,10 +60,10 @@ def transient(
     points: int = 200,
     **parameters: Unpack[Parameters],
 ) -> Transient:
-    """The course of d choices with memory under uniform writes, at ``points`` + 1 even moments.
+    """The course of d choices with memory under uniform writes, at ``points`` + 1 equal steps.
 
-    ``initial`` is the state of the drive at the start: pages lie anywhere (``"random"``) or fill
-    the first blocks (``"sequential"``), and the others are empty.
+    ``initial`` is the state of the drive at the start: live pages are anywhere (``"random"``), or
+    fill the first blocks (``"sequential"``) while the others are empty.
 
     >>> course = transient("sequential", d=10, spare=0.1, drive_writes=20)
     >>> round(course.write_amplification[0], 4)  # 1 / (1 - 0.9^10): 10 draws may all be full
@@ -82,5 +82,5 @@ def transient(
     )
 
 
-#: Most moments of a course.
+#: The most moments of a course.
 MOST_POINTS = 1_000_000

@@ -16,27 +16,27 @@ from flashgc.model.parameters import ModelConfig, Parameters
 from flashgc.results import Result
 from flashgc.units import parse_count
 
-#: Allowed difference beyond chance, because a drive has finitely many blocks.
+#: The relative difference allowed beyond chance, because a drive has finitely many blocks.
 TOLERANCE = 0.0005
-#: Physical blocks of the drive that is simulated, if nobody says otherwise.
+#: The default number of physical blocks of the simulated drive.
 BLOCKS = 10_000
 
 
 @dataclass(frozen=True, repr=False)
 class Validation(Document):
-    """The answer of a model and the measured result."""
+    """The result of a model and that of a simulation."""
 
     model: ModelResult
     simulation: Result
 
     @property
     def difference(self) -> float:
-        """The model's write amplification over the measured one, less 1."""
+        """The model's write amplification divided by the simulated one, minus 1."""
         return self.model.write_amplification / self.simulation.write_amplification - 1
 
     @property
     def standard_error(self) -> float | None:
-        """Standard error of the measured write amplification; ``None`` for a single run."""
+        """The standard error of the simulated write amplification; ``None`` for a single run."""
         values = self.simulation.run_values
         if len(values) < 2:
             return None
@@ -44,7 +44,7 @@ class Validation(Document):
 
     @property
     def standard_errors(self) -> float | None:
-        """The difference in standard errors; ``None`` for a single run."""
+        """The difference divided by the standard error; ``None`` for a single run."""
         error = self.standard_error
         if not error:
             return None
@@ -52,7 +52,7 @@ class Validation(Document):
 
     @property
     def agrees(self) -> bool | None:
-        """True if they are within 3 standard errors plus 0.05%; ``None`` for a single run."""
+        """True if both agree within 3 standard errors plus 0.05%; ``None`` for a single run."""
         error = self.standard_error
         if error is None:
             return None
@@ -103,10 +103,10 @@ def validate(
     control: Control | None = None,
     **parameters: Unpack[Parameters],
 ) -> Validation:
-    """Simulates the policy of ``model`` on a drive of ``blocks`` (10 000) filled at random.
+    """Simulate the policy of ``model`` on a drive with ``blocks`` (10 000) and random contents.
 
-    ``warmup`` and ``writes`` are drive writes. Without them it goes on until it has settled. The
-    other options are those of :func:`flashgc.run`.
+    ``warmup`` and ``writes`` are in drive writes. Without them the simulation runs until it is
+    steady. The other options are those of :func:`flashgc.run`.
 
     >>> both = validate("fifo", blocks=1000, spare=0.1, pages_per_block=32, runs=3, writes="5x")
     >>> abs(both.difference) < 0.01
@@ -137,7 +137,7 @@ def validate(
 
 
 def _policy(name: str, config: ModelConfig, blocks: int) -> str:
-    """The victim policy that the model describes."""
+    """The victim policy that the model is for."""
     policy = find(name).policy
     if policy is None:
         simulated = ", ".join(model.name for model in models() if model.policy)

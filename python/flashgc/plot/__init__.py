@@ -5,9 +5,9 @@
 >>> figure = plot.against([model], x_label="spare factor")
 >>> plot.save(figure, "spare.svg")  # doctest: +SKIP
 
-Every function returns a :class:`matplotlib.figure.Figure`, which can be changed further and which
-notebooks show by itself. None needs a display or keeps a global state, and all may be used from
-threads. Colour-blind readers can tell the colours apart. For print in grey, each colour has its own
+Every function returns a :class:`matplotlib.figure.Figure`, which can be changed further, and which
+notebooks display. No function needs a display or keeps global state, and all may be called from any
+thread. Colour-blind readers can tell the colours apart. For print in grey, each colour has its own
 dash and marker.
 """
 
@@ -52,7 +52,7 @@ __all__ = [
     "worst",
 ]
 
-#: The home of each name; imported when it is first used, for matplotlib takes a while.
+#: The module of each name; it is imported at its first use, because matplotlib loads slowly.
 __getattr__ = lazily(
     __name__,
     {

@@ -1,4 +1,6 @@
-"""Anything against a parameter: lines, points with intervals, reference lines; many panels."""
+"""A figure against a parameter: lines, points with intervals, reference lines, in one or more
+panels.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,11 @@ from flashgc.plot.series import (
     shortened,
 )
 
-#: By how much the shares of a distribution may miss 1: what rounding to three digits does.
+#: How far the sum of a distribution may be from 1, as after rounding to three digits.
 _TOLERANCE = 1e-3
-#: Shares below this part of the largest one cannot be seen in a picture.
+#: Shares below this part of the largest share are invisible in a picture.
 _RARE = 1e-3
-#: Distributions over so few numbers of pages get a marker on each.
+#: Distributions over fewer numbers of pages than this get a marker at each.
 _FEW = 24
 
 
@@ -42,14 +44,14 @@ def valid_pages(
     measured: Mapping[str, tuple[ArrayLike, ArrayLike | None]] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draws the distribution of a number of pages from 0 to b, such as the valid pages of a block.
+    """Draw the distribution of a number of pages from 0 to b, such as the live pages of a block.
 
-    Each of ``distributions``, by its label, has b + 1 shares that sum to 1, the i-th the share of
-    what has i pages. Each of ``measured`` has such shares and half the widths of their 95%
-    intervals, or ``None``; it has the colour of the distribution of the same label. Numbers of
-    pages that hardly occur, at either end, are left out.
+    Each of ``distributions``, by label, has b + 1 shares that sum to 1; the i-th share is for i
+    pages. Each of ``measured`` has such shares, and half the widths of their 95% intervals or
+    ``None``. It has the colour of the distribution with the same label. Rare numbers of pages at
+    both ends are omitted.
 
-    Raises :class:`flashgc.ConfigError` where there is no distribution, or something is none.
+    Raises :class:`flashgc.ConfigError` if there is no distribution, or one is invalid.
 
     >>> figure = valid_pages({"FIFO": [0.1, 0.2, 0.7], "greedy": [0, 0.2, 0.8]})
     >>> figure.axes[0].get_ylabel()
@@ -95,7 +97,7 @@ def _name(label: str, kind: str, several: bool) -> str:
 
 
 def _seen(distributions: Sequence[Numbers], largest: float) -> NDArray[np.intp]:
-    """The numbers of pages that are not too rare to be seen, and one more at either end."""
+    """The range of numbers of pages that are visible, and one more at both ends."""
     seen = np.max(distributions, axis=0) > _RARE * largest
     (where,) = np.nonzero(seen)
     return np.arange(max(where[0] - 1, 0), min(where[-1] + 1, len(seen) - 1) + 1)
@@ -121,7 +123,9 @@ def _shares(values: ArrayLike, label: str) -> Numbers:
 
 
 class Panel(TypedDict):
-    """One panel of :func:`panels`: arguments of :func:`against`, those not given shared by all."""
+    """A panel of :func:`panels`: arguments of :func:`against`; missing ones are shared by all
+    panels.
+    """
 
     series: Sequence[Series]
     title: NotRequired[str]
@@ -131,10 +135,10 @@ class Panel(TypedDict):
     reference_lines: NotRequired[Mapping[str, float]]
 
 
-#: A line of this many points has markers on some of them only.
+#: A line with more points than this has markers on only some of them.
 _SPARSE = 12
 
-#: A panel in words, or a function that draws one on its axes.
+#: A panel as a mapping, or a function that draws a panel on given axes.
 AnyPanel: TypeAlias = Panel | Callable[[Axes], None]
 
 
@@ -147,13 +151,13 @@ def against(
     x_log: bool = False,
     reference_lines: Mapping[str, float] | None = None,
 ) -> Figure:
-    """Draws series against a parameter: a model as lines, a simulation as points with intervals.
+    """Draw series against a parameter: a model as lines, a simulation as points with intervals.
 
-    Each of ``reference_lines``, by its label, is a horizontal line with the label at its end. Up to
-    four lines are named at their ends, more in a legend above the axes; where several groups have
-    series of the same label, such as ``"model"``, the legend tells the labels apart as well.
+    Each of ``reference_lines``, by label, is a horizontal line with the label at its end. Up to
+    four lines are named at their ends, more lines in a legend above the axes. If several groups
+    have series with the same label, such as ``"model"``, the legend also explains the labels.
 
-    Raises :class:`flashgc.ConfigError` where there is nothing to draw.
+    Raises :class:`flashgc.ConfigError` if there is nothing to draw.
 
     >>> model = Series("model", [0.05, 0.1, 0.2], [9.2, 4.9, 2.7], group="d = 10")
     >>> measured = Series("simulation", [0.1], [4.91], [0.01], kind="points", group="d = 10")
@@ -177,15 +181,15 @@ def panels(
     heights: Sequence[float] | None = None,
     at_ends: bool = True,
 ) -> Figure:
-    """Draws several panels, stacked or side by side, in which a group looks the same.
+    """Draw several panels, stacked or side by side, in which a group has the same look everywhere.
 
-    A panel is a mapping (:class:`Panel`) or a function that draws on the axes it is given. Labels
-    that a panel does not have are those of the whole. Stacked panels without a label of their own
-    share the horizontal axis; with ``same_y`` all share the vertical one. ``heights`` are relative
-    heights of stacked panels. Few lines of stacked panels are named at their ends, unless
+    A panel is a mapping (:class:`Panel`), or a function that draws on the axes that it gets. A
+    panel without labels has those of the whole picture. Stacked panels without own labels share the
+    horizontal axis; with ``same_y`` all share the vertical one. ``heights`` are relative heights of
+    stacked panels. If stacked panels have few lines, these are named at their ends, unless
     ``at_ends`` is false.
 
-    Raises :class:`flashgc.ConfigError` where there is nothing to draw.
+    Raises :class:`flashgc.ConfigError` if there is nothing to draw.
 
     >>> top = Panel(series=[Series("c = 1", [0.1, 0.2], [1.2, 1.1])], title="c + d = 10")
     >>> bottom = Panel(series=[Series("c = 1", [0.1, 0.2], [1.6, 1.4])], title="c + d = 20")
@@ -232,7 +236,7 @@ def panels(
             axes.set_xlabel(wrapped(bottom, 0.8 * width / columns, style.medium.text))
             left = part.y_label if isinstance(part, _Resolved) else y_label
             if stacked or index == 0 or left != y_label:
-                # Title, ticks and the label below take the rest of a panel.
+                # Title, ticks and the lower label take the rest of a panel.
                 share = rows * heights[index] / sum(heights) if heights else 1
                 room = (0.6 if rows > 1 else 0.75) * share * height
                 axes.set_ylabel(wrapped(left, room, style.medium.text))
@@ -252,7 +256,7 @@ def panels(
 
 @dataclass(frozen=True)
 class _Resolved:
-    """A panel in words, checked, with everything that it shares with others."""
+    """A checked panel, with the arguments that it shares with others filled in."""
 
     series: tuple[Series, ...]
     title: str
@@ -315,14 +319,14 @@ def _fill(axes: Axes, style: Style, part: _Resolved, appearance: Appearance) -> 
 
 
 def _ticks(axes: Axes, style: Style, columns: int) -> None:
-    """Not more ticks than there is room for."""
+    """Limit the number of ticks to the space available."""
     width, height = (72 * inches / style.medium.small for inches in style.size)
     axes.xaxis.set_major_locator(ticks(np.clip(width / columns / 5, 3, 8)))
     axes.yaxis.set_major_locator(ticks(np.clip(height / 3.5, 3, 6)))
 
 
 def draw(axes: Axes, series: Series, look: Look, medium: Medium, *, marked: bool) -> None:
-    """Draws one series on ``axes``; a line that is ``marked`` has its marker here and there."""
+    """Draw one series on ``axes``; with ``marked``, a line has markers at some points."""
     (x, y), error = series.points, series.half_widths
     if series.kind != "points":
         axes.plot(

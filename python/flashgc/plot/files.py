@@ -1,4 +1,4 @@
-"""Pictures in files and in pages: the same bytes whenever the same picture is saved."""
+"""Saves pictures to files and pages: saving the same picture gives the same bytes."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from flashgc._core import ConfigError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Formats, each with the ending that it has in a file's name.
+#: The formats, which are also the extensions of file names.
 FORMATS = ("svg", "pdf", "png")
 
 
 def save(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 300) -> None:
-    """Saves a picture as SVG, PDF or PNG, by the ending of ``path``.
+    """Save a picture as SVG, PDF or PNG, by the extension of ``path``.
 
-    ``dpi`` is the resolution of PNG. The file is written whole or not at all, and has no date in
-    it: the same picture gives the same bytes.
+    ``dpi`` is the resolution of PNG. The file is written completely or not at all. It contains no
+    date, so that the same picture gives the same bytes.
 
-    Raises :class:`flashgc.ConfigError` for another ending and :class:`OSError`, which names the
-    file, where it cannot be written.
+    Raises :class:`flashgc.ConfigError` for another extension, and :class:`OSError`, which names the
+    file, if it cannot be written.
 
     >>> from flashgc.plot import Series, against, save
     >>> save(against([Series("a", [1, 2], [3, 4])], x_label="d"), "figure.gif")
@@ -44,7 +44,7 @@ figure.svg
 
 
 def check_ending(name: str, what: str = "") -> str:
-    """The format that a file's name asks for; messages begin with ``what``."""
+    """The format for a file's name; messages begin with ``what``."""
     stem, ending = os.path.splitext(name)
     kind = ending[1:].lower()
     if kind not in FORMATS:
@@ -58,8 +58,8 @@ def check_ending(name: str, what: str = "") -> str:
 def to_svg(figure: Figure, *, prefix: str, label: str | None = None) -> str:
     """A picture as an ``<svg>`` element for a page of HTML.
 
-    Every id in it begins with ``prefix``, so that several pictures in one page keep to themselves;
-    give each one of its own. ``label`` describes the picture for readers who cannot see it.
+    Every id in it begins with ``prefix``, which must differ between the pictures of a page.
+    ``label`` describes the picture for readers who cannot see it.
 
     Raises :class:`flashgc.ConfigError` if ``prefix`` cannot begin an id.
 
@@ -78,7 +78,7 @@ def to_svg(figure: Figure, *, prefix: str, label: str | None = None) -> str:
     text = re.sub(r" *<metadata>.*?</metadata>\n", "", text, flags=re.DOTALL)
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
     text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", text)
-    # Its one rule would be the whole page's.
+    # Its only style rule would otherwise apply to the whole page.
     text = text.replace('<style type="text/css">*{', f'<style type="text/css">#{prefix} *{{')
     role = f'role="img" aria-label="{for_html(label)}"' if label else 'role="img"'
     return f'<svg {role} id="{prefix}"{text.removeprefix("<svg")}'.rstrip() + "\n"

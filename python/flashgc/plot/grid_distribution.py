@@ -18,11 +18,11 @@ from flashgc.plot.series import Numbers
 from flashgc.reports.view import Line, View
 from flashgc.reports.wording import label, scaled
 
-#: Shares that are marked on each curve, with their markers.
+#: Shares that are marked on each curve, and their markers.
 MARKED = {0.5: "o", 0.95: "D"}
-#: Most lines that are named where they are.
+#: The most lines that are named on the curves themselves.
 _DIRECT = 6
-#: Shares at which a name may stand, the best first.
+#: Shares at which a name may be placed, the best first.
 _NAMED_AT = (0.35, 0.65, 0.8, 0.2, 0.9, 0.1)
 
 
@@ -90,13 +90,13 @@ def steps(view: View, line: Line) -> Numbers:
 
 
 def quantile(line: Line, share: float) -> float:
-    """The least value that at least this share of values does not exceed."""
+    """The least value that is not below this share of the values."""
     at = math.ceil(share * len(line.points) - 1e-9) - 1
     return float(line.points[max(at, 0)].x)
 
 
 def _anchors(view: View, line: Line, lines: list[Line]) -> list[tuple[float, float]]:
-    """Places on a curve where its name may stand: where other curves are far first."""
+    """Positions on a curve for its name; those far from other curves come first."""
 
     def crowd(share: float) -> float:
         own = quantile(line, share)
@@ -108,7 +108,7 @@ def _anchors(view: View, line: Line, lines: list[Line]) -> list[tuple[float, flo
 
 
 def _counted(view: View) -> str:
-    """Return the number of rows of each curve, in words."""
+    """Return a text with the number of rows of each curve."""
     counts = sorted({len(line.points) for pane in view.panes for line in pane.lines})
     several = " to ".join(dict.fromkeys([str(counts[0]), str(counts[-1])]))
     return f"{several} rows a line"

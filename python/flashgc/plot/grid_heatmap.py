@@ -23,9 +23,10 @@ from flashgc.plot.series import Numbers
 from flashgc.reports.view import Pane, View
 from flashgc.reports.wording import label, scaled
 
-#: Perceptually uniform, and alike for the colour-blind (Nuñez, Anderton and Renslow, 2018).
+#: A perceptually uniform map that looks alike to colour-blind readers (Nuñez, Anderton and Renslow,
+#: 2018).
 MAP = "cividis"
-#: Characters of the reason why cells have no result.
+#: The most characters of the reason why cells have no result.
 _REASON = 160
 
 
@@ -63,7 +64,7 @@ def heatmap(view: View, style: Style, title: str | None) -> Figure:
     colours.formatter = formatter(view.y, norm.vmax or 0) or colours.formatter
     colours.set_label(wrapped(label(view.y), layout.figure.get_figheight() * 0.8, medium.text))
     colours.outline.set_visible(False)
-    # As shapes, not as an image of this many dots.
+    # Draw shapes instead of an image with this many pixels.
     assert colours.solids is not None
     colours.solids.set(rasterized=False, edgecolor="face")
     header(layout.figure, style, title, [], _note(view))
@@ -98,7 +99,7 @@ def _norm(values: Numbers) -> Normalize:
 
 
 def _written(name: str, values: Numbers, points: float, cell: float) -> tuple[list[str], float]:
-    """The numbers in all cells and the size of their letters; empty where they do not fit."""
+    """The texts of all cells, and the size of their letters; texts are empty if they do not fit."""
     for digits, size in itertools.product((3, 2), (points, 0.85 * points)):
         texts = [significant(name, value, digits) for value in values]
         if max(text_width(text, size) for text in texts if text) <= 0.88 * cell:
@@ -107,7 +108,7 @@ def _written(name: str, values: Numbers, points: float, cell: float) -> tuple[li
 
 
 def significant(name: str, value: float, digits: int) -> str:
-    """A number of a column with this many digits at least, without an exponent.
+    """A number of a column with at least this many digits, without an exponent.
 
     >>> significant("erases", 12738, 3), significant("wear_cv", 0.1234, 3)
     ('12738', '0.123')
@@ -126,7 +127,7 @@ def significant(name: str, value: float, digits: int) -> str:
 def _cells(
     axes: Axes, array: Numbers, norm: Normalize, texts: Sequence[str], points: float
 ) -> None:
-    """Numbers in cells, and hatches where there is none."""
+    """Draw numbers in cells, and hatching in cells without one."""
     colours = matplotlib.colormaps[MAP]
     for ((row, column), value), text in zip(np.ndenumerate(array), texts, strict=True):
         if np.isnan(value):
@@ -135,7 +136,7 @@ def _cells(
                           hatch="////", linewidth=0)
             )  # fmt: skip
         elif text:
-            # White where it has the larger contrast: its product with that of black is 21.
+            # White if its contrast is larger: the product of both contrasts is 21.
             ink = "white" if contrast(to_hex(colours(norm(value)))) > math.sqrt(21) else "black"
             axes.text(column, row, text, ha="center", va="center", size=points, color=ink)
     for edge in np.arange(array.shape[1] - 1) + 0.5:
@@ -145,7 +146,7 @@ def _cells(
 
 
 def _columns(axes: Axes, columns: list[str], cell: float, points: float) -> None:
-    """Names below the columns: all, turned where they are wide."""
+    """Write the names below the columns, rotated if they are wide."""
     wide = max(text_width(name, points) for name in columns) > 0.9 * cell
     axes.set_xticks(range(len(columns)), columns)
     if wide:
@@ -155,7 +156,7 @@ def _columns(axes: Axes, columns: list[str], cell: float, points: float) -> None
 
 
 def _note(view: View) -> str:
-    """Return the note on means, and on why cells are hatched."""
+    """Return the note on means, and on the reason for hatched cells."""
     points = [point for pane in view.panes for line in pane.lines for point in line.points]
     parts = [part for part in caption(view, "", "").split("; ") if part.startswith("mean")]
     without = [point for point in points if point.y is None]
@@ -173,7 +174,7 @@ def _first(reason: str) -> str:
 
 
 def _holes(view: View) -> bool:
-    """True if a pair of values was never asked for."""
+    """True if some pair of values is not in the grid."""
     across = {point.x for pane in view.panes for line in pane.lines for point in line.points}
     keys = {line.by for pane in view.panes for line in pane.lines}
     return any(

@@ -1,4 +1,4 @@
-"""A figure over an option: a line for each policy with its band, or rows of dots."""
+"""A figure over an option: a line with its band for each policy, or rows of dots."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from flashgc.plot.series import Series
 from flashgc.reports.view import Line, Point, View
 from flashgc.reports.wording import label, scaled
 
-#: Distance of lines of text, in sizes of the font.
+#: The distance of text lines, as a multiple of the font size.
 _LEADING = 1.25
 
 
 def lines(view: View, style: Style, title: str | None) -> Figure:
-    """Draws lines over numbers, and dots in rows over anything else."""
+    """Draw lines if the option is a number, and dots in rows if not."""
     return _curves(view, style, title) if view.numeric else _dots(view, style, title)
 
 
@@ -33,7 +33,9 @@ def groups(view: View) -> list[object]:
 
 
 def caption(view: View, mark: str, way: str) -> str:
-    """Return the caption: the option that a ``mark`` shows, the seeds, the ``way`` of intervals."""
+    """Return the caption: the option shown by ``mark``, the number of seeds, the ``way`` of
+    intervals.
+    """
     parts = []
     if view.by is not None and not isinstance(groups(view)[0], str):
         parts.append(f"{mark}: {label(view.by).removesuffix(' (%)')}")
@@ -117,7 +119,7 @@ def _last(view: View, line: Line) -> tuple[float, float]:
 
 
 def _dots(view: View, style: Style, title: str | None) -> Figure:
-    """A row for each value: the figure lies across."""
+    """Draw a row of dots for each value; the figure is on the horizontal axis."""
     medium, keys = style.medium, groups(view)
     values = list(dict.fromkeys(point.x for point in _points(view)))
     rows = [wrapped(name, 0.36 * style.size[0], medium.small) for name in names(view.x, values)]

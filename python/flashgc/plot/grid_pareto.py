@@ -1,4 +1,6 @@
-"""Two figures of each configuration, and the front that no other one betters in both."""
+"""Two figures of each configuration, and the Pareto front: configurations that no other one beats
+in both.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from flashgc.plot.series import Numbers
 from flashgc.reports.view import Pane, Point, View, front
 from flashgc.reports.wording import label, more_is_better, scaled
 
-#: The opacity of a point that another one betters.
+#: The opacity of a point that another one beats.
 _PALE = 0.35
 
 
@@ -63,9 +65,9 @@ def _at(view: View, point: Point) -> tuple[float, float]:
 
 
 def corners(view: View, best: list[Point]) -> Numbers:
-    """The step line through the front: the edge of what its points better."""
+    """The step line through the front: the border of the region that its points beat."""
     places = [_at(view, point) for point in best]
-    # Between two points the worse of each figure.
+    # The corner between two points has the worse value of each figure.
     rising = more_is_better(view.x)
     steps = places[:1]
     for (x, y), (x2, y2) in itertools.pairwise(places):

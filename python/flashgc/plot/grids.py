@@ -1,4 +1,4 @@
-"""Kept results of grids: lines, small multiples, Pareto fronts, heat maps, distributions."""
+"""Stored results of grids: lines, small multiples, Pareto fronts, heat maps, distributions."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ def grid(
 ) -> Figure:
     """Draws the results of a grid: a figure ``y`` over an option ``x``, a line for each ``by``.
 
-    ``source`` is a file of results, a table (.csv, .json, .parquet), a
-    :class:`flashgc.Sweep`, or a list of rows as dictionaries. ``panels`` gives a panel to each
-    value of an option; ``where`` chooses rows (``["spare<20%"]``). Columns that are not named are
-    chosen, and seeds averaged, as :func:`flashgc.reports.view.view` says. Kinds:
+    ``source`` is a file of results, a table (.csv, .json, .parquet), a :class:`flashgc.Sweep`, or a
+    list of rows as dictionaries. ``panels`` gives a panel to each value of an option; ``where``
+    selects rows (``["spare<20%"]``). Columns that are not given are chosen, and seeds averaged, as
+    :func:`flashgc.reports.view.view` says. Kinds:
 
-    - ``lines``: with 95% bands; where ``x`` has no numbers, rows of dots with their intervals.
-    - ``pareto``: two figures, and the front: what no other configuration betters in both.
+    - ``lines``: with 95% bands; if ``x`` is not numeric, rows of dots with their intervals.
+    - ``pareto``: two figures, and the front: configurations that no other one beats in both.
     - ``heatmap``: the figure as colour, over two options.
     - ``distribution``: the share of rows up to each value; median and 95th percentile are marked.
 
-    Raises :class:`flashgc.ConfigError` where there is nothing to draw, and where a mean over an
-    option that nobody named would be drawn.
+    Raises :class:`flashgc.ConfigError` if there is nothing to draw, or if a mean over an option
+    that is not given would be drawn.
 
     >>> rows = [
     ...     {"spare": spare, "victim": victim, "write_amplification": wa}
@@ -64,6 +64,6 @@ def grid(
 
 
 def of_view(shown: View, *, title: str | None = None) -> Figure:
-    """Draws what was chosen and averaged."""
+    """Draw a view of chosen and averaged results."""
     with drawing() as style:
         return _DRAW[shown.kind](shown, style, title)

@@ -1,4 +1,4 @@
-"""Words around the axes: title and legend above them, names at the right ends of lines."""
+"""Texts around the axes: title and legend above them, names at the right ends of lines."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from flashgc.plot.look import SOFT_INK, Style, for_text
 #: A sample of a line, of a marker, or of a marker with its interval.
 Handle: TypeAlias = Line2D | ErrorbarContainer
 
-#: Inches between the edge of a picture and what is in it, and between title, legend and axes.
+#: Inches between the edge of a picture and its contents, and between title, legend and axes.
 PAD = 0.04
-#: Distance of lines of text, in sizes of the font.
+#: The distance of text lines, as a multiple of the font size.
 _LEADING = 1.2
 
 
@@ -36,13 +36,14 @@ class EndLabel:
     """A name at the right end of a line."""
 
     text: str
-    #: Height of the line, in data.
+    #: The height of the line, in data coordinates.
     y: float
     colour: str
 
 
 def wrapped(text: str, inches: float, points: float, weight: str = "normal") -> str:
-    r"""``text`` in few lines of at most this many inches and about one length; formulas stay whole.
+    r"""``text`` in few lines of similar length, at most this many inches wide; formulas are not
+    broken.
 
     >>> wrapped("reduction in write amplification (%)", 1.6, 8)
     'reduction in write\namplification (%)'
@@ -50,7 +51,7 @@ def wrapped(text: str, inches: float, points: float, weight: str = "normal") -> 
     width = text_width(text, points, weight)
     if width <= inches or "$" in text:
         return text
-    # Letters differ in width: the average one tells where to begin.
+    # Letters differ in width, so the search starts from their average.
     letters, lines = int(len(text) * inches / width) + 2, text
     while letters > 8 and text_width(lines, points, weight) > inches:
         lines, letters = textwrap.fill(text, letters), letters - 1
@@ -64,7 +65,7 @@ def wrapped(text: str, inches: float, points: float, weight: str = "normal") -> 
 
 @lru_cache(1000)
 def text_width(text: str, points: float, weight: str = "normal") -> float:
-    """Return the width of the widest line of a text in letters of this many points, in inches."""
+    """Return the width in inches of the widest line of a text, for this font size in points."""
     font = FontProperties(weight=weight)
     lines = [line for line in text.split("\n") if line.strip()]
     return max(
@@ -80,9 +81,9 @@ def header(
     blocks: Sequence[Sequence[Handle]],
     note: str = "",
 ) -> None:
-    """Puts title, note and legend above everything, and makes the picture higher by as much.
+    """Put title, note and legend above the axes, and increase the picture's height by theirs.
 
-    The legend is one line of all ``blocks`` where there is room, and else each in lines of its own.
+    The legend is one line with all ``blocks`` if they fit; otherwise each block has its own lines.
     """
     width, height = figure.get_size_inches()
     room = width - 2 * PAD
@@ -129,7 +130,7 @@ def _legend(figure: Figure, handles: Sequence[Handle], columns: int) -> Legend:
 
 
 def _widest(figure: Figure, handles: Sequence[Handle], room: float) -> Legend:
-    """A legend with as few rows as this many inches hold, and rows of about one length."""
+    """A legend with as few rows as fit into this many inches; rows have about equal length."""
     for rows in range(1, len(handles)):
         legend = _legend(figure, handles, math.ceil(len(handles) / rows))
         if _inches(figure, legend).width <= room:
@@ -145,10 +146,11 @@ def _inches(figure: Figure, thing: Text | Legend) -> Bbox:
 def spread(
     wanted: Sequence[float], sizes: Sequence[float], within: tuple[float, float] | None = None
 ) -> list[float]:
-    """Places nearest to those wanted (least squares) where nothing overlaps, in the same order.
+    """Positions without overlap that are nearest to the wanted ones (least squares), in the same
+    order.
 
-    Both have one element for each thing; a thing of size 2 reaches 1 to both sides of its place.
-    Nothing reaches out of ``within``, unless there is too little room in it.
+    Both arguments have one element per object; an object of size 2 reaches 1 to both sides of its
+    position. All objects stay ``within`` the bounds if they fit.
 
     >>> spread([5, 1, 1.5], [1, 1, 1])
     [5.0, 0.75, 1.75]
@@ -160,7 +162,8 @@ def spread(
     for index in order:
         least.append(stacked + sizes[index] / 2)
         stacked += sizes[index]
-    # Less what a stack from 0 would give, places must only not fall: pool until they do not.
+    # Minus the positions in a stack from 0, the positions only must not fall: pool neighbours until
+    # that holds.
     pools: list[list[float]] = []
     for index, low in zip(order, least, strict=True):
         pools.append([wanted[index] - low])
@@ -169,7 +172,7 @@ def spread(
             pools[-1] += last
     levels = [_mean(pool) for pool in pools for _ in pool]
     if within is not None:
-        # The best places between bounds are the best ones, cut off there.
+        # The best positions within bounds are the best positions, clipped to the bounds.
         bottom, top = within[0], within[1] - stacked
         levels = [max(min(level, top), bottom) for level in levels]
     placed = [0.0] * len(wanted)
@@ -183,7 +186,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def figure_of(axes: Axes) -> Figure:
-    """The picture that axes are in."""
+    """The figure that contains the axes."""
     figure = axes.get_figure(root=True)
     assert figure is not None
     return figure
@@ -192,11 +195,11 @@ def figure_of(axes: Axes) -> Figure:
 def displacements(
     axes: Axes, labels: Sequence[tuple[float, int]], points: float, *, inside: bool = False
 ) -> list[float]:
-    """By how many points each label must move so that none overlaps another.
+    """By how many points each label must move so that no two overlap.
 
-    A label is its height in data and its number of lines, of letters of this many points. With
-    ``inside`` none is higher or lower than the axes, if there is room. The picture must have been
-    laid out.
+    A label is given by its height in data coordinates and its number of lines; the font size is in
+    points. With ``inside``, labels stay within the height of the axes if they fit. The picture must
+    have its layout.
     """
     scale = 72 / figure_of(axes).dpi
     wanted = [float(axes.transData.transform((1, y))[1]) * scale for y, _ in labels]
@@ -207,7 +210,7 @@ def displacements(
 
 
 def at_the_right(axes: Axes, labels: Sequence[EndLabel], points: float) -> None:
-    """Writes each label to the right of the axes, at its height or as near as others let it."""
+    """Write each label to the right of the axes, as near to its height as other labels permit."""
     if not labels:
         return
     texts = [
@@ -230,15 +233,15 @@ def at_the_right(axes: Axes, labels: Sequence[EndLabel], points: float) -> None:
         text.xyann = (4, move)
 
 
-#: Points between axes and labels that lines lead to.
+#: Points between the axes and labels with leader lines.
 _LEAD = 15
 
 
 def led_to(axes: Axes, labels: Sequence[EndLabel], ends: Sequence[float], points: float) -> None:
-    """Writes each label to the right of the axes, with a thin line to where its curve ends.
+    """Write each label to the right of the axes, with a thin leader line to the end of its curve.
 
-    ``ends`` are where, on the horizontal axis. No label is higher or lower than the axes, if there
-    is room.
+    ``ends`` are the horizontal positions of the curves' ends. No label is above or below the axes,
+    if they fit.
     """
     texts = []
     for label, end in zip(labels, ends, strict=True):
@@ -271,5 +274,5 @@ def led_to(axes: Axes, labels: Sequence[EndLabel], ends: Sequence[float], points
 
 
 def _beside(axes: Axes, up: float) -> Transform:
-    """Places right of the axes, this many points above heights in data."""
+    """A transform to the right of the axes, ``up`` points above a height in data coordinates."""
     return offset_copy(axes.get_yaxis_transform(), figure_of(axes), x=_LEAD, y=up, units="points")

@@ -18,22 +18,22 @@ from flashgc.plot.look import COLOURS, SOFT_INK, Style, drawing, looks, new_figu
 from flashgc.plot.series import Numbers, literal
 from flashgc.results import Result
 
-#: Requests whose response times can be drawn.
+#: Kinds of requests whose response times can be drawn.
 SIDES = ("all", "read", "write", "trim")
-#: Shares of requests that have a tick.
+#: Shares of requests that get a tick.
 _TICKS = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
 
 
 def percentiles(
     results: Result | Mapping[str, Result], *, of: str = "all", title: str | None = None
 ) -> Figure:
-    """Draws response time against the share of the requests that took at most that time.
+    """Draw response time against the share of requests that took at most this time.
 
-    The further right, the rarer: each tick has a tenth of the requests beyond it that the one
-    before has. ``results`` are one, of which reads and writes get a line each, or several by their
-    labels, of which ``of`` says what is drawn: ``all``, ``read``, ``write``, ``trim``.
+    The rarest requests are at the right: beyond each tick is a tenth of the requests beyond the
+    tick before. ``results`` is one result, with a line for reads and one for writes, or several by
+    label. For several, ``of`` selects the requests: ``all``, ``read``, ``write``, ``trim``.
 
-    Raises :class:`flashgc.ConfigError` where there is no such response time.
+    Raises :class:`flashgc.ConfigError` if there is no such response time.
 
     >>> import flashgc
     >>> result = flashgc.run(kind="timed", device="mlc", requests=2000, warmup="0")
@@ -46,7 +46,7 @@ def percentiles(
 def distribution(
     results: Result | Mapping[str, Result], *, of: str = "all", title: str | None = None
 ) -> Figure:
-    """Draws the share of the requests that took at most that time against the response time.
+    """Draw the share of requests that took at most a time, against this response time.
 
     Results are chosen and refused as in :func:`percentiles`.
 
@@ -61,9 +61,9 @@ def distribution(
 def over_time(result: Result, *, title: str | None = None) -> Figure:
     """Draws mean and longest response times over the time of the first run.
 
-    Behind them, the darker the more dies have a collection under way. Below is the throughput.
+    The background is darker the more dies have a collection in progress. Throughput is below.
 
-    Raises :class:`flashgc.ConfigError` where there is nothing over time.
+    Raises :class:`flashgc.ConfigError` if the result has no series over time.
 
     >>> import flashgc
     >>> result = flashgc.run(kind="timed", device="mlc", requests=2000, warmup="0")
@@ -127,7 +127,7 @@ _SHADE = COLOURS[1]
 
 
 def _shade(axes: Axes, collecting: Numbers, seconds: float) -> None:
-    """Shades where collections are under way, relative to the busiest moment."""
+    """Shade times with collections in progress, relative to the busiest moment."""
     most = collecting.max()
     if most <= 0:
         return
@@ -176,7 +176,7 @@ def _lines(
 
 
 def _chosen(results: Result | Mapping[str, Result], of: str) -> dict[str, tuple[Numbers, Numbers]]:
-    """Response times in microseconds and shares of the requests, by label."""
+    """Response times in microseconds and shares of requests, by label."""
     if isinstance(results, Result):
         sides = {side: (results, side) for side in (("read", "write") if of == "all" else (of,))}
     else:
@@ -196,7 +196,7 @@ def _chosen(results: Result | Mapping[str, Result], of: str) -> dict[str, tuple[
 
 
 def _percentile_axes(times: Numbers, shares: Numbers) -> tuple[Numbers, Numbers]:
-    # The last point stands for one request: nothing is beyond it.
+    # The last point is one request, and nothing is beyond it.
     beyond = 1 - shares
     beyond[-1] = beyond[beyond > 0].min() / 2 if (beyond > 0).any() else 0.5
     return 1 / beyond, times

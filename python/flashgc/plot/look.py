@@ -20,7 +20,7 @@ from matplotlib.typing import LineStyleType
 
 from flashgc._core import ConfigError, suggest
 
-#: Okabe and Ito, "Color Universal Design" (2008), without its yellow, which no white page shows.
+#: Okabe and Ito, "Color Universal Design" (2008), without yellow, which is invisible on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
 #: Six dashes and seven colours, so that 42 lines differ even where two have the same colour.
@@ -34,20 +34,20 @@ DASHES: tuple[LineStyleType, ...] = (
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
-#: Texts and axes; what is not about one group, such as a reference line.
+#: Colours of text, of lines that belong to no group (such as reference lines), and of the grid.
 INK, SOFT_INK, GRID = "#222222", "#5f5f5f", "#dedede"
 
 
 @dataclass(frozen=True)
 class Medium:
-    """The medium of a picture. Lengths are in inches, text and lines in points."""
+    """The medium of a picture. Lengths are in inches, text and line widths in points."""
 
-    #: Widths over one column and over two.
+    #: Widths for one column and for two columns.
     widths: tuple[float, float]
-    #: Heights at these widths.
+    #: Heights for these widths.
     heights: tuple[float, float]
     text: float
-    #: Text of ticks and legends.
+    #: Size of the text of ticks and legends.
     small: float
     line: float
     marker: float
@@ -61,7 +61,7 @@ MEDIA = {
 
 @dataclass(frozen=True)
 class Style:
-    """A medium, and the number of columns to fill."""
+    """A medium, and the number of columns that a picture fills."""
 
     medium: Medium
     columns: int
@@ -75,22 +75,22 @@ class Style:
 _DEFAULT = Style(MEDIA["screen"], 1)
 _current = ContextVar("flashgc.plot.style", default=_DEFAULT)
 
-#: Pixels an inch on a page of HTML.
+#: Pixels per inch on an HTML page.
 PAGE_DPI = 96
 
-#: The style of each picture, for matplotlib makes some of it when it is saved.
+#: The style of each picture, because matplotlib computes some parts only when it saves.
 _made_for: WeakKeyDictionary[Figure, Style] = WeakKeyDictionary()
 
-#: Matplotlib's settings belong to the process; only one thread may change them at a time.
+#: Matplotlib's settings are global to the process, so only one thread at a time may change them.
 _SETTINGS = threading.RLock()
 
 
 @contextmanager
 def style(medium: Literal["paper", "screen"] = "screen", *, columns: int = 1) -> Iterator[None]:
-    """Draws for ``"paper"`` or ``"screen"`` in a ``with`` block, over one column or two.
+    """In the ``with`` block, draw for ``"paper"`` or ``"screen"``, over one column or two.
 
-    On paper a column is 3.5 inches wide, two are 7.2, and text has 8 to 8.5 points: put the picture
-    into the document as it is, without scaling. Without a block, pictures are for a screen.
+    On paper a column is 3.5 inches wide, two columns are 7.2, and text has 8 to 8.5 points. Put the
+    picture into the document without scaling. Outside of a block, pictures are for a screen.
 
     Raises :class:`flashgc.ConfigError` for another medium or number of columns.
 
@@ -116,7 +116,7 @@ def _chosen(medium: str, columns: int) -> Style:
 
 
 def rc_params(medium: Literal["paper", "screen"] = "screen", *, columns: int = 1) -> dict[str, Any]:
-    """The settings behind :func:`style`, for other pictures: ``matplotlib.rc_context(...)``.
+    """The settings of :func:`style`, for other pictures: ``matplotlib.rc_context(...)``.
 
     >>> rc_params("paper")["font.size"]
     8.5
@@ -131,7 +131,7 @@ def _settings(chosen: Style) -> dict[str, Any]:
         "figure.dpi": 100,
         "figure.constrained_layout.use": True,
         "savefig.dpi": 300,
-        "font.family": "DejaVu Sans",  # Comes with matplotlib: the same everywhere.
+        "font.family": "DejaVu Sans",  # It is part of matplotlib, and so the same everywhere.
         "font.size": medium.text,
         "axes.labelsize": medium.text,
         "axes.titlesize": medium.text,
@@ -164,23 +164,23 @@ def _settings(chosen: Style) -> dict[str, Any]:
         "axes.axisbelow": True,
         "grid.color": GRID,
         "grid.linewidth": 0.5,
-        "axes.formatter.useoffset": False,  # 4.8212, not 2 with a +4.821 in a corner.
+        "axes.formatter.useoffset": False,  # Ticks show 4.8212, not 2 and an offset of 4.821.
         "axes.prop_cycle": cycler(color=COLOURS),
         "lines.linewidth": medium.line,
         "lines.markersize": medium.marker,
-        # Text as outlines: the same picture on every machine, whatever fonts it has.
+        # Text as outlines, so that the picture is the same on machines with other fonts.
         "svg.fonttype": "path",
         "svg.hashsalt": "flashgc",
-        # TrueType, which journals ask for, and whose text can be searched.
+        # TrueType fonts, which journals require, and whose text can be searched.
         "pdf.fonttype": 42,
     }
 
 
 @contextmanager
 def drawing(figure: Figure | None = None) -> Iterator[Style]:
-    """Draws a new picture, or more of ``figure``, whatever a ``matplotlibrc`` says.
+    """Draw a new picture, or more of ``figure``, independent of any ``matplotlibrc``.
 
-    One thread at a time does.
+    Only one thread at a time can draw.
     """
     chosen = _current.get() if figure is None else _made_for.get(figure, _current.get())
     with _SETTINGS, warnings.catch_warnings():
@@ -190,7 +190,7 @@ def drawing(figure: Figure | None = None) -> Iterator[Style]:
             yield chosen
 
 
-#: Metadata of the formats: no date, which would make two files of one picture differ.
+#: Metadata of the formats, without a date, since with a date two files of one picture would differ.
 _UNDATED: dict[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
@@ -203,11 +203,11 @@ def drawn(figure: Figure, kind: str, *, dpi: int = 300, salt: str = "flashgc") -
 
 
 class Picture(Figure):
-    """A picture that notebooks show by themselves."""
+    """A picture that notebooks display."""
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         width, height = self.get_size_inches()
-        # Twice the pixels of a page, so that it is sharp on any screen.
+        # Twice the pixels of a page, so that it is sharp on high-resolution screens.
         shape = {"width": round(width * PAGE_DPI), "height": round(height * PAGE_DPI)}
         return drawn(self, "png", dpi=2 * PAGE_DPI), shape
 
@@ -229,7 +229,7 @@ class Look:
 
 
 def looks(groups: Iterable[str]) -> dict[str, Look]:
-    """A look for every group, in the order in which the groups come.
+    """A look for every group, in the order in which the groups appear.
 
     >>> list(looks(["c = 0", "c = 1", "c = 0"]))
     ['c = 0', 'c = 1']
@@ -251,7 +251,7 @@ def contrast(colour: str) -> float:
 
 
 def for_text(colour: str) -> str:
-    """``colour``, as dark as text must be to be read: a contrast of 4.5 (WCAG 2.2, AA).
+    """``colour``, darkened until text is readable: a contrast of 4.5 (WCAG 2.2, AA).
 
     >>> for_text("#0072B2"), for_text("#E69F00")
     ('#0072B2', '#9c6c00')

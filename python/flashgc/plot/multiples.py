@@ -16,11 +16,11 @@ from flashgc.plot.series import literal
 from flashgc.reports.view import Pane, Point, View
 from flashgc.reports.wording import label, texts
 
-#: Most panels in a row.
+#: The most panels in a row.
 COLUMNS = 3
-#: Least width of a panel, in sizes of the font.
+#: The least width of a panel, as a multiple of the font size.
 _LEAST = 13.0
-#: Widest name beside a panel, as a share of it.
+#: The greatest width of a name beside a panel, as a share of the panel.
 _SHARE = 0.4
 
 
@@ -30,7 +30,7 @@ class Multiples:
 
     figure: Figure
     panels: tuple[tuple[Pane, Axes], ...]
-    #: Width of a panel with what is beside it, in inches.
+    #: Width of a panel including the space beside it, in inches.
     width: float
 
 
@@ -45,7 +45,7 @@ def looks_of(keys: Sequence[object]) -> dict[object, Look]:
 
 
 def markers(view: View, look: Mapping[object, Look]) -> list[Line2D]:
-    """The legend of markers, each with the value of ``by`` that has it."""
+    """The legend of markers, with the value of ``by`` that each stands for."""
     return [
         Line2D([], [], color=look[key].colour, marker=look[key].marker, linestyle="", label=name)
         for key, name in zip(look, names(view.by, list(look)), strict=False)
@@ -53,7 +53,7 @@ def markers(view: View, look: Mapping[object, Look]) -> list[Line2D]:
 
 
 def beside(column: str | None, values: Sequence[object], style: Style) -> list[str]:
-    """Names at the ends of lines, in as many lines as keep room for the lines."""
+    """Names at the ends of lines, broken so that enough space is left for the curves."""
     room = _SHARE * style.size[0] * (0.7 if style.medium.widths[0] > 5 else 1)
     return [wrapped(name, room, style.medium.small) for name in names(column, values)]
 
@@ -70,12 +70,13 @@ def multiples(
 ) -> Multiples:
     """Panels in rows, ``height`` inches each, with room for names at their sides.
 
-    ``left`` is needed once a row, ``right`` by each panel. Titles are the values of the option.
+    ``left`` is space needed once per row, ``right`` space needed by each panel. Titles are the
+    values of the option.
     """
     count, width, medium = len(view.panes), style.size[0], style.medium
     least = _LEAST * medium.text / 72 + right
     columns = max(1, min(COLUMNS, count, int((width - left) / least)))
-    # Rows of one length: four panels are two and two.
+    # Rows have equal length: four panels become two rows of two.
     rows = math.ceil(count / columns)
     columns = math.ceil(count / rows)
     each = (width - left) / columns
@@ -103,7 +104,7 @@ def multiples(
 
 
 def titles_of(view: View, room: float, points: float) -> list[str]:
-    """The titles of panels; empty for one panel that is everything."""
+    """The titles of panels; empty for a single panel."""
     if view.panels is None:
         return [""] * len(view.panes)
     heads = names(view.panels, [pane.at for pane in view.panes])
@@ -114,12 +115,12 @@ def titles_of(view: View, room: float, points: float) -> list[str]:
 
 
 def widest(labels: Sequence[str], points: float) -> float:
-    """Inches of the widest of some labels."""
+    """The width in inches of the widest label."""
     return max((text_width(label, points) for label in labels), default=0.0)
 
 
 def configurations(view: View, points: Sequence[Point], by: Sequence[object]) -> list[str]:
-    """Names of points: the options that tell them apart, and else the value of ``by``."""
+    """Names of points: the options in which they differ, or else the value of ``by``."""
     options = list(points[0].at or {}) if points else []
     columns = {
         name: texts(name, [(point.at or {}).get(name) for point in points]) for name in options

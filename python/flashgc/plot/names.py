@@ -31,17 +31,17 @@ from flashgc.plot.series import Series
 
 @dataclass(frozen=True)
 class Appearance:
-    """The look of the series of one picture.
+    """The looks of the series of one picture.
 
-    A group has a colour, a dash and a marker. Where several groups have lines of the same labels,
-    such as one for each memory in each size of blocks, the dash is the label's and the lines carry
-    the group's markers.
+    A group has a colour, a dash and a marker. If several groups have lines with the same labels,
+    the dash stands for the label, and the group's markers are on the lines.
     """
 
     groups: Mapping[str, Look]
-    #: Dashes by label, where they are the labels'.
+    #: Dashes by label, if dashes stand for labels.
     dashes: Mapping[str, LineStyleType]
-    #: True if a label gives only the kind of a series (line, marker), and its group the content.
+    #: True if a label only says what kind a series is (model, simulation), and the group says
+    #: which.
     by_group: bool
 
     @classmethod
@@ -70,9 +70,9 @@ class Appearance:
         return dataclasses.replace(look, dash=self.dashes[series.label])
 
 
-#: Lines of one panel that are named at their ends.
+#: The most lines of a panel that are named at their ends.
 DIRECT = 4
-#: Share of a picture's width that names at the ends may take.
+#: The largest share of a picture's width for names at the ends.
 _SHARE = 0.3
 
 
@@ -85,7 +85,8 @@ class Drawn:
     reference_lines: Mapping[str, float]
 
     def ends(self) -> dict[str, float] | None:
-        """The end of each group's line; ``None`` where that is not one place at the right."""
+        """The height of the end of each group's line; ``None`` unless all lines end at the right.
+        """
         scale = self.axes.transData.transform
         x = np.concatenate([curve.points[0] for curve in self.series])
         left, right = (float(scale((at, 1))[0]) for at in (x.min(), x.max()))
@@ -112,7 +113,7 @@ def name(
     *,
     at_ends: bool,
 ) -> None:
-    """Names everything: title, legend, and labels at the ends of lines where ``at_ends`` allows."""
+    """Draw title, legend, and labels at the ends of lines if ``at_ends`` permits them."""
     series = [curve for panel in drawn for curve in panel.series]
     is_grouped = appearance.by_group or len({curve.label for curve in series}) == len(
         appearance.groups
@@ -151,13 +152,13 @@ def _fits(panel: Drawn, style: Style) -> bool:
 
 
 def _by_label(series: Sequence[Series], appearance: Appearance, style: Style) -> list[Handle]:
-    """One entry a series: its label tells everything."""
+    """One legend entry per series."""
     entries = {(curve.label, curve.shown): curve for curve in series}
     return [_handle(entry, appearance.look(entry), style) for entry in entries.values()]
 
 
 def _by_group(series: Sequence[Series], appearance: Appearance, style: Style) -> list[Handle]:
-    """One entry a group, with the line and the marker that its series have."""
+    """One legend entry per group, with the line and the marker of its series."""
     handles: list[Handle] = []
     for group, look in appearance.groups.items():
         kinds = {curve.kind for curve in series if curve.shown == group}
@@ -169,7 +170,7 @@ def _by_group(series: Sequence[Series], appearance: Appearance, style: Style) ->
 
 
 def _kinds(series: Iterable[Series], appearance: Appearance, style: Style) -> list[Handle]:
-    """One entry, in grey, for each label that groups have."""
+    """One grey legend entry for each label within groups."""
     entries = {curve.label: curve for curve in series if curve.group is not None}
     return [
         _handle(entry, Look(SOFT_INK, appearance.dashes.get(label, "solid"), "o"), style)

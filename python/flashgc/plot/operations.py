@@ -1,4 +1,4 @@
-"""Operations of every bus and every die, one by one."""
+"""The single operations of every bus and every die."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ from flashgc.results.stalls import rows
 
 
 def worst(request: Worst, *, title: str | None = None) -> Figure:
-    """Draws what the die of a slow request did from its arrival to its completion.
+    """Draw what the die of a slow request did from the request's arrival to its completion.
 
-    A row for each collection and each request that the die worked for; the lowest row is the
-    request itself, which waits where its row is grey. ``to_svg`` makes it an element of a page.
+    There is a row for each collection and each request that the die worked for. The lowest row is
+    the request itself, which waits where the row is grey. ``to_svg`` turns it into an element of a
+    page.
 
-    Raises :class:`flashgc.ConfigError` where the operations of the die were not kept.
+    Raises :class:`flashgc.ConfigError` if the die's operations were not kept.
 
     >>> import flashgc
     >>> result = flashgc.run(kind="timed", device="slc", blocks=1024, requests=500, worst="yes")
@@ -78,19 +79,19 @@ def worst(request: Worst, *, title: str | None = None) -> Figure:
     return figure
 
 
-#: Operations by the first word of their names, with what the legend calls them.
+#: Kinds of operations by the first word of their names, with the words of the legend.
 _KINDS = {"read": "read", "program": "program", "erase": "erase", "transfer": "transfer"}
-#: Processes of trace events from this number on are channels; before them are requests and
+#: In trace events, processes from this number on are channels. Lower numbers are requests and
 #: collections.
 _FIRST_CHANNEL = 10
-#: Everything else: polls, suspends.
+#: All other operations: polls, suspends.
 _OTHER = "other"
 KIND_COLOURS = {**dict(zip(_KINDS, COLOURS, strict=False)), _OTHER: SOFT_INK}
-#: The opacity of a collection's operation.
+#: The opacity of operations of collections.
 PALE = 0.4
-#: Rows that a page has room for.
+#: The most rows that fit on a page.
 MOST_ROWS = 40
-#: More operations than this are drawn as pixels, also in SVG and PDF.
+#: With more operations than this, they are drawn as pixels, even in SVG and PDF.
 _MOST_OUTLINES = 5000
 
 
@@ -108,12 +109,12 @@ class Operation:
 def timeline(file: str | os.PathLike[str], *, title: str | None = None) -> Figure:
     """Draws the timeline in ``file``, which ``--timeline FILE.json`` wrote.
 
-    A row for each bus and die, full colours for the host's operations and pale ones for those of
-    collections; above them the requests that were in the drive. Of more than 40 rows the first 40
-    are drawn.
+    There is a row for each bus and die, with full colours for the host's operations and pale ones
+    for those of collections. Above are the numbers of requests in the drive. If there are more than
+    40 rows, only the first 40 are drawn.
 
-    Raises :class:`flashgc.ConfigError` where the file is no such timeline and :class:`OSError`
-    where it cannot be read.
+    Raises :class:`flashgc.ConfigError` if the file is no such timeline, and :class:`OSError` if it
+    cannot be read.
 
     >>> timeline("missing.json")
     Traceback (most recent call last):
@@ -186,7 +187,7 @@ def _no_timeline(file: str | os.PathLike[str]) -> ConfigError:
 
 
 def _row_names(events: Iterable[dict[str, Any]]) -> dict[tuple[int, int], str]:
-    """Names of the rows: a bus has that of its channel."""
+    """Names of the rows; a bus is named after its channel."""
     channels, rows = {}, {}
     for event in events:
         if event["ph"] == "M" and event["pid"] < _FIRST_CHANNEL:
@@ -202,7 +203,7 @@ def _row_names(events: Iterable[dict[str, Any]]) -> dict[tuple[int, int], str]:
 
 
 def _is_operation(event: dict[str, Any]) -> bool:
-    """True for a slice of a bus or a die: not of a request, nor of a whole collection."""
+    """True for an operation of a bus or a die, but not for a request or a whole collection."""
     return bool(event["ph"] == "X" and event["pid"] >= _FIRST_CHANNEL)
 
 
@@ -219,7 +220,8 @@ def _operation(event: dict[str, Any]) -> Operation:
 
 
 def _requests(events: Iterable[dict[str, Any]]) -> dict[str, list[tuple[float, int]]]:
-    """Return the times at which reads and writes came (1) and were done (-1), in microseconds."""
+    """Return the times of arrivals (1) and completions (-1) of reads and writes, in microseconds.
+    """
     steps: dict[str, list[tuple[float, int]]] = {"read": [], "write": []}
     for event in events:
         if event.get("cat") == "request" and event["name"] in steps:
@@ -229,7 +231,7 @@ def _requests(events: Iterable[dict[str, Any]]) -> dict[str, list[tuple[float, i
 
 
 def time_unit(span: float) -> tuple[float, str]:
-    """Return the divisor of microseconds for a span, and the unit that it gives."""
+    """Return the unit of time for a span, and the divisor of microseconds to it."""
     for factor, unit in ((1e6, "s"), (1e3, "ms")):
         if span >= 2 * factor:
             return factor, unit
@@ -239,7 +241,7 @@ def time_unit(span: float) -> tuple[float, str]:
 def _draw_waiting(
     axes: Axes, steps: dict[str, list[tuple[float, int]]], factor: float
 ) -> list[Any]:
-    """Draws how many reads and writes are in the drive; returns samples for the legend."""
+    """Draw the numbers of reads and writes in the drive; return samples for the legend."""
     lines = []
     for kind, look in looks(steps).items():
         if not steps[kind]:
@@ -259,7 +261,7 @@ def _draw_waiting(
 def draw_operations(
     axes: Axes, operations: list[Operation], rows: dict[tuple[int, int], int], factor: float
 ) -> list[str]:
-    """Draws the operations as bars; returns the kinds there are."""
+    """Draw the operations as bars; return the kinds that occur."""
     bars: dict[tuple[str, bool], list[list[tuple[float, float]]]] = {}
     for operation in operations:
         if operation.row in rows:

@@ -1,4 +1,4 @@
-"""Results of simulations: one over its time, several ranked, several beside a model."""
+"""Results of simulations: one over time, several as a ranking, several beside a model."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from flashgc.units import format_share
 
 
 def run(result: Result, *, title: str | None = None) -> Figure:
-    """Draws how write amplification went over the drive writes of the first run, and its mean.
+    """Draw the write amplification over the drive writes of the first run, and its mean.
 
-    The mean is that of all runs, with its 95% interval. Of a drive with a clock, it is response
-    times over time (:func:`over_time`). Without ``title`` there is one that says
-    what was run; an empty one is none.
+    The mean is that of all runs, with its 95% interval. For a drive with a clock, response times
+    over time are drawn (:func:`over_time`). By default the title describes the run; an empty
+    ``title`` means none.
 
-    Raises :class:`flashgc.ConfigError` where nothing was measured.
+    Raises :class:`flashgc.ConfigError` if nothing was measured.
 
     >>> import flashgc
     >>> figure = run(flashgc.run(blocks=200, pages_per_block=16, writes="4x"))
@@ -62,14 +62,14 @@ def run(result: Result, *, title: str | None = None) -> Figure:
 
 
 def compare(comparison: Comparison, *, title: str | None = None) -> Figure:
-    """Draws a ranking: a row for each configuration, a point and its 95% interval in each.
+    """Draw a ranking: a row per configuration, with a point and its 95% interval.
 
-    Hollow points are inside the noise: the runs do not tell them from the best. Several spare
-    factors make a line a configuration over the spare factor. Under a page cache it is the I/O
-    time, without intervals; of drives with a clock, their percentiles of response times
-    (:func:`percentiles`). The default ``title`` is the workload; an empty text means no title.
+    Hollow points cannot be told from the best by these runs. With several spare factors there is a
+    line per configuration over the spare factor. With a page cache, the figure is the I/O time,
+    without intervals. For drives with a clock, it is percentiles of response times
+    (:func:`percentiles`). The default ``title`` is the workload; an empty one means none.
 
-    Raises :class:`flashgc.ConfigError` where nothing was measured.
+    Raises :class:`flashgc.ConfigError` if nothing was measured.
 
     >>> import flashgc
     >>> ranking = flashgc.compare(["fifo", "greedy"], blocks=200, pages_per_block=16, runs=2)
@@ -88,7 +88,7 @@ def compare(comparison: Comparison, *, title: str | None = None) -> Figure:
         return percentiles(by_name, title=_title(title, results[0].workload))
     with drawing() as style:
         medium, width = style.medium, style.size[0]
-        # Long names and little room: name and figure stand above each point.
+        # With long names and little space, name and figure are above each point.
         above = max(text_width(row, medium.small) for row in rows) > 0.36 * width
         if above:
             rows = [wrapped(row, 0.6 * width, medium.small) for row in rows]
@@ -147,14 +147,14 @@ def _over_spare(results: Sequence[Result], title: str | None) -> Figure:
 
 
 def _title(given: str | None, usual: str) -> str | None:
-    """The title that was asked for: none, where that is empty."""
+    """The title as given, or the default; ``None`` if the given one is empty."""
     return literal(usual) if given is None else given or None
 
 
 def _beside(
     axes: Axes, medium: Medium, text: str, x: float, at: float, side: str, weight: str
 ) -> None:
-    """Writes ``text`` in a row, at the left (0) or the right (1) of the axes."""
+    """Write ``text`` in a row, at the left (0) or the right (1) of the axes."""
     axes.annotate(
         text,
         (x, at),
@@ -169,7 +169,7 @@ def _beside(
     )
 
 
-#: Words for each part of a configuration that may differ between rows, in the order of a name.
+#: Texts for each part of a configuration that may differ between rows, in the order of a name.
 _NAMES: dict[str, Callable[[Any], str]] = {
     "policy": brief,
     "scheme": lambda scheme: scheme or "none",
@@ -184,7 +184,7 @@ _NAMES: dict[str, Callable[[Any], str]] = {
 
 
 def names(results: Sequence[Result], *, with_spare: bool = True) -> list[str]:
-    """A row's name for every result: its policy, and what else differs between the rows."""
+    """The name of each result's row: its policy, and other parts that differ between rows."""
     several = {path for path in _NAMES if len({attrgetter(path)(result) for result in results}) > 1}
     if not several & {"preemption", "scheme"}:
         several.add("policy")
@@ -198,7 +198,7 @@ def names(results: Sequence[Result], *, with_spare: bool = True) -> list[str]:
 
 
 def _run_in_words(result: Result) -> str:
-    """Return the policy, the workload and the parts of a run, in words."""
+    """Return a description of a run: policy, workload, frontier and scheme."""
     frontier = "" if result.frontier == "none" else f", {result.frontier} frontier"
     scheme = "" if result.scheme is None else f", {result.scheme}"
     return f"{brief(result.policy)} on {result.workload}{frontier}{scheme}"
@@ -212,13 +212,13 @@ def model_beside_simulation(
     title: str | None = None,
     x_log: bool = False,
 ) -> Figure:
-    """Draws a model's write amplification against a parameter, and simulations beside it.
+    """Draw a model's write amplification against a parameter, with simulations.
 
-    ``parameter`` names the horizontal axis; ``model_values`` and ``results`` are by its values.
-    Below is by how many percent of the model the simulation differs, with its 95% interval: where
-    the two agree, nothing else shows by how much.
+    ``parameter`` names the horizontal axis; the keys of ``model_values`` and ``results`` are its
+    values. The lower panel shows the difference of the simulation from the model in percent, with
+    its 95% interval, since close agreement is invisible in the upper panel.
 
-    Raises :class:`flashgc.ConfigError` where a result has no model value or nothing was measured.
+    Raises :class:`flashgc.ConfigError` if a result has no model value, or nothing was measured.
 
     >>> import flashgc
     >>> results = {
@@ -272,7 +272,7 @@ def _half(result: Result) -> float:
 
 
 def _reach(result: Result) -> list[list[float]] | None:
-    """Return how far the interval reaches below and above the figure."""
+    """Return how far the interval extends below and above the figure."""
     if result.write_amplification_interval is None:
         return None
     least, most = result.write_amplification_interval

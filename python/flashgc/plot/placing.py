@@ -1,4 +1,4 @@
-"""Labels among points: each at the free place that is nearest to what it names."""
+"""Labels among points: each at the nearest free position to its point."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from flashgc.plot.labels import figure_of, text_width
 from flashgc.plot.look import for_text
 from flashgc.plot.series import Numbers
 
-#: Distances to look for a place at, in points, the nearest first.
+#: Distances in points at which a position is tried, the nearest first.
 _DISTANCES = (6, 14, 24, 36, 50, 66, 84)
-#: Directions, the best first: right of a point and above it.
+#: Directions in degrees, the best first: right of a point and above it.
 _ANGLES = (35, -35, 145, -145, 0, 90, -90, 180, 60, -60, 120, -120)
-#: From this many points on, a thin line leads to the label.
+#: From this distance in points on, a thin line leads to the label.
 _FAR = 10
 
 
 @dataclass(frozen=True)
 class Label:
-    """A label, and the points in data at any one of which it may stand."""
+    """A label, and possible anchor points in data coordinates."""
 
     text: str
     anchors: Sequence[tuple[float, float]]
@@ -33,11 +33,11 @@ class Label:
 
 
 def place(axes: Axes, labels: Sequence[Label], points: float, taken: Sequence[Numbers]) -> int:
-    """Writes labels so that none lies on another one or on what is ``taken``, where that can be.
+    """Write labels so that none covers another one or ``taken`` places, if possible.
 
-    ``taken`` are curves and points, as arrays of x and y in data; a label keeps off the straight
-    lines between the points of an array. The picture must have been laid out. Returns how many
-    labels found no free place: these are left out.
+    ``taken`` has curves and points, as arrays of x and y in data coordinates; a label keeps clear
+    of the straight lines between the points of an array. The picture must have its layout. Labels
+    without a free position are omitted; their number is returned.
     """
     scale = figure_of(axes).dpi / 72
     box = axes.get_window_extent()

@@ -1,8 +1,8 @@
-"""Results that are kept: one file of them, for every kind of work, by what was simulated.
+"""Stored results: one file holds them for every kind of work, keyed by what was simulated.
 
-:mod:`~flashgc.store.identity` says which results are of the same simulation,
-:mod:`~flashgc.store.file` is the file. :mod:`~flashgc.store.tidy` makes tidy rows of it, and
-:mod:`~flashgc.store.table` of all else that has rows.
+:mod:`~flashgc.store.identity` decides which results are of the same simulation, and
+:mod:`~flashgc.store.file` is the file. :mod:`~flashgc.store.tidy` makes tidy rows from the file,
+and :mod:`~flashgc.store.table` makes rows from other objects.
 """
 
 from flashgc.store.file import Kept, Store

@@ -1,4 +1,4 @@
-"""Finished simulations of one piece of work, in a folder: stopped work goes on where it was."""
+"""Finished simulations of a command, in a folder, so that a stopped command can go on."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from typing import Any
 from flashgc.store.file import Kept, Store
 from flashgc.store.identity import Contents, check_unchanged, digest_of, key_of
 
-#: The file of results in the folder.
+#: The name of the file of results in the folder.
 FILE = "flashgc.results"
 
 
 class Cache:
     """Results of simulations in a folder, by configuration.
 
-    A result is found only if it is whole, of this version, of this build of the engine, of exactly
-    this configuration and of files with the same content: anything else is run again. Several
-    processes may use one folder at once.
+    A result is used only if it is complete, and has this version, this build of the engine, exactly
+    this configuration, and files with the same contents. Otherwise the simulation runs again.
+    Several processes may use one folder at once.
     """
 
     def __init__(
         self, folder: Path, work: str, *, option: str = "--cache", mutant: str = ""
     ) -> None:
-        """Makes the folder; ``work`` is the command whose work it is.
+        """Make the folder; ``work`` is the command that uses it.
 
-        Raises :class:`OSError` where that cannot be made, and :class:`flashgc.ConfigError`, naming
-        ``option``, where the file of results is none. ``mutant`` is the fault in the engine whose
-        results these are; empty for right results.
+        Raises :class:`OSError` if the folder cannot be made, and :class:`flashgc.ConfigError`,
+        which names ``option``, if the file is no file of results. ``mutant`` is the name of the
+        fault injected into the engine for these results; empty for correct results.
         """
-        #: The folder of the file; all else there is others'.
+        #: The folder of the file; other files in it are not ours.
         self.folder = folder
         self._work, self._option, self._mutant = work, option, mutant
         folder.mkdir(parents=True, exist_ok=True)
         self._store: Store | None = None
         self._contents = Contents()
-        #: The keys of configurations when they were looked for.
+        #: The key of each configuration at the time of its look-up.
         self._looked: dict[str, str] = {}
         try:
             self._store = Store(folder / FILE, option, whole=False)
             self._contents = self._store.contents()
-        except OSError as error:  # What is worked out is worth more than its copy.
+        except OSError as error:  # Work goes on without a cache.
             self._unkept = error
 
     def of(self, mutant: str) -> Cache:
@@ -48,7 +48,7 @@ class Cache:
         return Cache(self.folder, self._work, option=self._option, mutant=mutant)
 
     def load(self, config: dict[str, Any]) -> dict[str, Any] | None:
-        """The result of a configuration, if there is one."""
+        """The stored result of a configuration, or ``None``."""
         key = key_of(config, self._contents, self._mutant)
         self._looked[digest_of(config)] = key
         try:
@@ -58,9 +58,10 @@ class Cache:
         return None if kept is None or kept.result is None else dict(kept.result)
 
     def store(self, config: dict[str, Any], result: dict[str, Any]) -> None:
-        """Keeps the result of a configuration that was looked for before it was run.
+        """Store the result of a configuration that was looked up before its run.
 
-        Raises :class:`OSError` where that cannot be, or a file that it reads has changed meanwhile.
+        Raises :class:`OSError` if that is not possible, or if a file that the configuration reads
+        has changed meanwhile.
         """
         if self._store is None:
             raise self._unkept

@@ -1,4 +1,4 @@
-"""The SQLite database of a file of results: opened, checked, and its errors in words for people."""
+"""The SQLite database of a file of results: opens and checks it, and explains its errors."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from flashgc.store.schema import COUNTED, FORM, FROM_3, OBJECTS, TABLES
 
 
 def in_wal(connection: sqlite3.Connection, patience: float) -> None:
-    """Lets readers and a writer work at once; waits up to ``patience`` seconds for the file.
+    """Set WAL mode, so that readers and a writer work at once; wait up to ``patience`` seconds.
 
-    SQLite does not wait by itself where two change the mode. A kill loses nothing that was said to
-    be kept; a loss of power may lose the last results, and nothing else.
+    SQLite does not wait by itself if two processes change the mode. After a kill, no stored result
+    is lost. After a loss of power, the last results may be lost, but no others.
     """
     until = time.monotonic() + patience
     while True:
@@ -34,18 +34,19 @@ def in_wal(connection: sqlite3.Connection, patience: float) -> None:
     connection.execute("PRAGMA synchronous = NORMAL")
 
 
-#: The mark of our files in SQLite's head: "fgcr".
+#: The application id in SQLite's header that marks our files: "fgcr".
 _APPLICATION = 0x66676372
-#: The errors of the file that was named, rather than of the disk.
+#: Errors caused by the named file, and not by the disk.
 _OURS = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-#: The errors of SQLite. If a file is damaged, its message may have names that are no text.
+#: The errors of SQLite. If a file is damaged, their messages may contain names that are no valid
+#: text.
 ERRORS = (sqlite3.Error, UnicodeDecodeError)
 #: Seconds to wait for another process that writes.
 _PATIENCE = 60
-#: Bytes a page of the file: results with their documents fill these best.
+#: Bytes per page of the file; for results with their documents, this size wastes the least space.
 _PAGE = 8192
 
-#: Bytes of a document at most, inflated. JSON in memory takes up to 25 times its text.
+#: The most bytes of an uncompressed document. JSON in memory takes up to 25 times its text.
 CEILING = 16 << 20
 
 #: Hints for errors of SQLite.
@@ -59,17 +60,17 @@ HINTS = {
 
 
 def opened(path: Path, option: str, *, make: bool) -> sqlite3.Connection:
-    """Open the database at ``path``, or make it; one of the form before is brought up to this one.
+    """Open the database at ``path``, or make it; upgrade a file of the previous format.
 
-    Raises :class:`flashgc.ConfigError`, naming ``option``, for what is no file of results, and an
-    error of :data:`ERRORS`.
+    Raises :class:`flashgc.ConfigError`, which names ``option``, if the file is no file of results,
+    and an error of :data:`ERRORS`.
     """
     if path.is_dir():
         raise ConfigError(f"{option}: {path} is a folder; hint: give a file in it")
     if not path.parent.is_dir():
         raise ConfigError(f"{option}: {path}: there is no such folder; hint: make it first")
     if not make and not os.access(path.parent, os.W_OK):
-        # Nobody writes there, so there is nothing to wait for.
+        # Nobody can write there, so there is no other process to wait for.
         left = path.with_name(f"{path.name}-wal")
         if left.exists() and left.stat().st_size:
             raise ConfigError(
@@ -85,7 +86,7 @@ def opened(path: Path, option: str, *, make: bool) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
     connection.text_factory = _text
     connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute(f"PRAGMA page_size = {_PAGE}")  # Of a file that is new.
+    connection.execute(f"PRAGMA page_size = {_PAGE}")  # This affects only a new file.
     # Readers and a writer do not wait for each other.
     in_wal(connection, _PATIENCE)
     with transaction(connection):
@@ -102,7 +103,7 @@ def opened(path: Path, option: str, *, make: bool) -> sqlite3.Connection:
 
 
 def _check_form(connection: sqlite3.Connection, where: str) -> None:
-    """Refuses another program's file, another form, and objects that are not ours."""
+    """Refuse another program's file, another format, and objects that are not ours."""
     application, form = _form(connection)
     if application != _APPLICATION:
         raise ConfigError(f"{where} is a database of another program; hint: give another file")
@@ -114,7 +115,7 @@ def _check_form(connection: sqlite3.Connection, where: str) -> None:
 
 
 def _text(value: bytes) -> str:
-    """Return a text of the file; bytes that are no text make it a damaged one."""
+    """Return a text of the file; invalid bytes are escaped, and so the row counts as damaged."""
     return value.decode(errors="surrogateescape")
 
 
@@ -123,7 +124,7 @@ def _is_empty(connection: sqlite3.Connection) -> bool:
 
 
 def _form(connection: sqlite3.Connection) -> tuple[int, int]:
-    """The mark and the form of a file."""
+    """The application id and the format number of a file."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     return application, connection.execute("PRAGMA user_version").fetchone()[0]
 
@@ -131,7 +132,7 @@ def _form(connection: sqlite3.Connection) -> tuple[int, int]:
 def _check_objects(
     connection: sqlite3.Connection, expected: set[tuple[str, str]], where: str
 ) -> None:
-    """Refuses views, triggers and tables that are not ours: they would run what others wrote."""
+    """Refuse views, triggers and tables that are not ours, since they could run foreign SQL."""
     connection.execute("PRAGMA trusted_schema = OFF")
     schema = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
     kinds = {(kind, name) for kind, name, _ in schema}
@@ -148,7 +149,7 @@ def _check_objects(
 
 
 def _raise_form(connection: sqlite3.Connection) -> None:
-    """Gives a file of form 3 the check sums of form 4. They vouch for what it has now."""
+    """Upgrade a file of format 3 by the checksums of format 4, computed from its current rows."""
     for statement in FROM_3:
         connection.execute(statement)
     names = (*schema.SUMMED, "id")
@@ -169,9 +170,9 @@ def _raise_form(connection: sqlite3.Connection) -> None:
 
 
 def damaged(connection: sqlite3.Connection, where: str) -> dict[int, str]:
-    """Check the file and all rows; the number of each damaged row, and the key that it shows.
+    """Check the file and all rows; return the key that each damaged row shows, by the row's number.
 
-    Raises :class:`flashgc.ConfigError` for a file whose rows are not all there, and an error of
+    Raises :class:`flashgc.ConfigError` for a file from which rows are missing, and an error of
     :data:`ERRORS`.
     """
     [(problem,), *_] = connection.execute("PRAGMA integrity_check(1)").fetchall()
@@ -194,7 +195,8 @@ def damaged(connection: sqlite3.Connection, where: str) -> dict[int, str]:
 
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing. It waits for other writers before it begins, never in the middle."""
+    """Make changes all or none. It waits for other writers at the beginning, never in the middle.
+    """
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -206,20 +208,20 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def is_of_the_file(error: Exception) -> bool:
-    """Return ``True`` if the file that was named is at fault, and not the disk."""
+    """Return ``True`` if the error is in the named file, and not in the disk."""
     return getattr(error, "sqlite_errorcode", None) in _OURS
 
 
 def is_interrupted(error: Exception) -> bool:
-    """Return ``True`` if a query was broken off."""
+    """Return ``True`` if a query was interrupted."""
     return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT
 
 
 def refused(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> OSError:
-    """Return the error of the file at ``path`` as one of the system, with a hint."""
+    """Return an error of the file at ``path`` as an :class:`OSError`, with a hint."""
     if is_interrupted(error):
         return OSError(errno.ETIMEDOUT, "a query did not end; hint: give another file", str(path))
-    # The upper bits tell apart kinds of one error.
+    # The upper bits give the variant of an error.
     usual = sqlite3.SQLITE_CORRUPT if isinstance(error, UnicodeDecodeError) else 0
     kind = getattr(error, "sqlite_errorcode", usual) & 0xFF
     code = errno.ENOSPC if kind == sqlite3.SQLITE_FULL else errno.EIO
@@ -229,7 +231,7 @@ def refused(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> OSError:
 
 
 def plain(error: sqlite3.Error | UnicodeDecodeError) -> str:
-    """Return the message of SQLite in words for people.
+    """Return the message of SQLite in plain words.
 
     >>> plain(sqlite3.DatabaseError("file is not a database"))
     'is not a file of results'

@@ -1,14 +1,14 @@
 """One file of results: an SQLite database, which several processes may write at once.
 
-A result is written whole or not at all, whatever stops the process or fills the disk. The table
-``results`` has what is asked for often, one short row each; the documents lie beside it in
-``documents``. A query goes through all rows of ``results``, which takes less than a second of a
-million, and reads no document: an index would make each result slower to keep, and few queries
-faster.
+A result is written whole or not at all, even if the process is stopped or the disk is full. The
+table ``results`` has one short row for each result, with the values that queries ask for; the
+documents are in the table ``documents``. A query reads all rows of ``results`` but no document,
+which takes less than a second for a million rows. An index would slow down each write, and speed up
+few queries.
 
-Bits of a disk change, and people exchange files. So rows and documents have check sums
-(:mod:`flashgc.store.schema`), bound to the key of their result. A damaged one is no figure: its
-outcome is ``failed``, with a reason that names it, and it is run again where errors are. A file
+Bits on a disk may change, and people exchange files. So rows and documents have checksums
+(:mod:`flashgc.store.schema`) that include the key of their result. A damaged result is never shown
+as a figure: its outcome is ``failed``, with a reason, and it runs again when failed ones do. A file
 that has lost rows, or has objects that are not ours, is refused.
 """
 
@@ -38,14 +38,14 @@ from flashgc.store.schema import COUNTED
 
 
 def export(store: Store, copy: Path, look: Callable[[float, int], None] = lambda *_: None) -> None:
-    """Copies a file of results as it is now; ``look`` sees the share and the pages that are copied.
+    """Copy a file of results in its current state; ``look`` gets the share and the pages copied.
 
-    Raises :class:`flashgc.ConfigError` where there is a file ``copy``, and :class:`OSError`.
+    Raises :class:`flashgc.ConfigError` if a file ``copy`` exists, and :class:`OSError`.
     """
     if os.path.lexists(copy):
         raise _exists(copy)
     _files.check(str(copy), "COPY", "copy.results")
-    # Nobody takes the file for a copy before it is whole.
+    # The temporary name keeps others from using an incomplete copy.
     part = copy.with_name(f".{secrets.token_hex(8)}.part")
     try:
         store.back_up(part, look)
@@ -57,12 +57,12 @@ def export(store: Store, copy: Path, look: Callable[[float, int], None] = lambda
 
 
 def _name(part: Path, copy: Path) -> None:
-    """Gives ``part`` the name ``copy``; replaces nothing that came there meanwhile."""
+    """Rename ``part`` to ``copy``, but do not replace a file that was made there meanwhile."""
     try:
         os.link(part, copy)
     except FileExistsError:
         raise _exists(copy) from None
-    except OSError:  # A file system without links.
+    except OSError:  # A file system without hard links.
         if os.path.lexists(copy):
             raise _exists(copy) from None
         part.rename(copy)
@@ -72,21 +72,21 @@ def _exists(copy: Path) -> ConfigError:
     return ConfigError(f"COPY: {copy} exists; hint: give another name, or delete it")
 
 
-#: The hint where a file has no results.
+#: The hint for a file without results.
 EMPTY = (
     "hint: flashgc sweep grid.toml makes some; a file in use is copied by flashgc results export"
 )
 #: The longest time of a query, and of the check of a whole file, in seconds.
 _LONGEST, _LONGEST_CHECK = 60, 600
-#: Steps of SQLite between two looks at the time, and at a signal that came.
+#: Steps of SQLite between two checks of the time limit and of signals.
 _STEPS = 200_000
-#: Seconds to wait for others when the file is closed.
+#: Seconds to wait for other processes when the file is closed.
 _PATIENCE_AT_END = 1
-#: Pages of the file that are copied at a time.
+#: Pages of the file that one step copies.
 _STEP = 4096
 
-#: The outcomes of a simulation: a ``result``; it ``failed``, and may be tried again; or it
-#: ``cannot`` be, for a reason that stays.
+#: The outcomes of a simulation: ``result``; ``failed``, which may be tried again; ``cannot``, which
+#: would fail again.
 STATUSES = ("result", "failed", "cannot")
 
 
@@ -95,34 +95,34 @@ class Kept:
     """The outcome of one simulation."""
 
     status: str
-    #: The configuration, as the engine took it.
+    #: The configuration, as passed to the engine.
     config: Mapping[str, Any]
     #: The engine's result; ``None`` without one.
     result: Mapping[str, Any] | None
-    #: The reason why there is none; empty with one.
+    #: The reason why there is no result; empty if there is one.
     reason: str = ""
-    #: Its duration, on one core or several.
+    #: The duration of the simulation in seconds, on one core or several.
     seconds: float = 0.0
-    #: The values that a person gave, by path (``drive.spare``), as typed; ``None`` where nobody
-    #: typed it.
+    #: The values of options that the user gave, by path (``drive.spare``), as typed; ``None`` if
+    #: unknown.
     asked: Mapping[str, Any] | None = None
-    #: Its place in the work that it was for: tables and pictures have the order of the grid.
+    #: Its position in the grid, which is the order of tables and pictures.
     place: int = 0
 
 
 class Store:
-    """A file of results. One thread uses one :class:`Store`."""
+    """An open file of results. A :class:`Store` is for one thread."""
 
     def __init__(
         self, path: Path, option: str = "--results", *, make: bool = True, whole: bool = True
     ) -> None:
-        """Opens the file, or makes it. Without ``make``, it must be there.
+        """Open the file; without ``make``, it must exist, else it is made if missing.
 
-        With ``whole`` all of it is checked but the documents, which are checked when they are read.
-        Without, only the rows that are asked for are checked.
+        With ``whole``, the whole file is checked except for documents, which are checked when they
+        are read. Without, only the rows that are read are checked.
 
-        Raises :class:`flashgc.ConfigError`, naming ``option``, where it is no file of results, and
-        :class:`OSError` where the disk is at fault.
+        Raises :class:`flashgc.ConfigError`, which names ``option``, if it is no file of results,
+        and :class:`OSError` for errors of the disk.
         """
         self.path = path
         if not make and not path.exists():
@@ -135,11 +135,11 @@ class Store:
                 raise ConfigError(f"{option}: {path}: {database.plain(error)}; {hint}") from None
             raise self._refused(error) from None
         self._has_written = False
-        #: The rows that are damaged, by their number: the key that each shows.
+        #: For each damaged row, by its number: the key that it shows.
         self.damaged: dict[int, str] = {}
         self._until = 0.0
         self._connection.set_progress_handler(self._is_late, _STEPS)
-        # A document that is packed is smaller than its ceiling.
+        # A compressed document is smaller than the limit on its size.
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, CEILING)
         self._place = path.absolute()
         self._file = _file_at(self._place)
@@ -151,13 +151,15 @@ class Store:
                 raise self._refused(error) from None
 
     def _is_late(self) -> bool:
-        """Tells SQLite to break a query off; a signal's handler runs before this does."""
+        """Tell SQLite to interrupt a query after the time limit. Signal handlers run before this.
+        """
         return time.monotonic() > self._until
 
     def close(self) -> None:
-        """Closes the file; what was written is in the file itself, unless others still write it.
+        """Close the file, which then holds all that was written, unless other processes still
+        write.
 
-        So a copy of the file alone is whole.
+        So a copy of the file alone is complete.
         """
         if self._has_written:
             with contextlib.suppress(sqlite3.Error):
@@ -166,14 +168,15 @@ class Store:
         self._connection.close()
 
     def back_up(self, part: Path, look: Callable[[float, int], None]) -> None:
-        """Copies the file as it is now to ``part``; ``look`` sees the share and pages that are."""
+        """Copy the file in its current state to ``part``; ``look`` gets the share and pages copied.
+        """
 
         def step(_: int, left: int, pages: int) -> None:
             look(1.0 - left / max(pages, 1), pages - left)
 
         try:
             with contextlib.closing(sqlite3.connect(part)) as target:
-                # A transaction that reads keeps the pages as they are, whoever writes.
+                # A read transaction sees the pages unchanged, whoever writes meanwhile.
                 self._connection.execute("BEGIN")
                 self._connection.execute("SELECT count(*) FROM files").fetchone()
                 self._connection.backup(target, pages=_STEP, progress=step)
@@ -190,7 +193,7 @@ class Store:
         self.close()
 
     def contents(self) -> Contents:
-        """Digests of files, with those that were read in earlier work."""
+        """The digests of files, including those from earlier commands."""
         rows = self._read("SELECT name, bytes, changed, digest FROM files")
         known = {}
         for *stamp, noted in rows:
@@ -201,7 +204,7 @@ class Store:
         return Contents(known)
 
     def remember(self, contents: Contents) -> None:
-        """Keeps the digests of files that were read; raises :class:`OSError`."""
+        """Store the digests of files that were read; raises :class:`OSError`."""
         rows = [
             (*stamp, f"{digest} {schema.of_documents(digest, [repr([*stamp]).encode()])}")
             for stamp, digest in contents.new.items()
@@ -211,14 +214,14 @@ class Store:
         contents.new.clear()
 
     def load(self, key: str) -> Kept | None:
-        """Return the outcome of the simulation with this key; ``None`` without a whole one."""
+        """Return the outcome of the simulation with this key; ``None`` if there is none."""
         rows = self._read(
             f"SELECT {_WHOLE} FROM results LEFT JOIN documents USING (id) WHERE key = ?", (key,)
         )
         return self._kept(rows[0]) if rows else None
 
     def each(self, wanted: Sequence[Condition] = ()) -> Iterator[tuple[str, str, Kept]]:
-        """Key, work and all of each result for which the conditions hold, the newest last.
+        """Yield key, work and outcome of each result that meets the conditions, the newest last.
 
         Raises :class:`OSError`.
         """
@@ -236,7 +239,7 @@ class Store:
             raise self._refused(error) from None
 
     def statuses(self, keys: Sequence[str]) -> dict[str, str]:
-        """The status of each simulation that something is known of."""
+        """The status of each simulation that has one, by key."""
         texts: dict[str, str] = {}
         for begin in range(0, len(keys), 500):
             some = keys[begin : begin + 500]
@@ -255,9 +258,10 @@ class Store:
         work_of: Callable[[Mapping[str, Any]], float],
         kind_of: Callable[[Mapping[str, Any]], str],
     ) -> dict[str, float]:
-        """Work a second of a core, by kind, of the last 100 results.
+        """The amount of work per second of a core, by kind, from the last 100 results.
 
-        ``work_of`` tells how much work a configuration is, ``kind_of`` which others are as fast.
+        ``work_of`` returns the amount of work of a configuration, ``kind_of`` its group of similar
+        speed.
         """
         rows = self._read(
             f"SELECT {_WHOLE} FROM results LEFT JOIN documents USING (id) "
@@ -272,9 +276,9 @@ class Store:
         return {kind: work / seconds for kind, (work, seconds) in entries.items()}
 
     def put(self, key: str, kept: Kept, work: str) -> None:
-        """Keeps the result of a simulation and replaces an earlier one; raises :class:`OSError`.
+        """Store the outcome of a simulation, in place of an earlier one; raises :class:`OSError`.
 
-        ``work`` is the command that it was for.
+        ``work`` is the command that ran it.
         """
         if _file_at(self._place) != self._file:
             raise OSError(
@@ -333,7 +337,7 @@ class Store:
             )
 
     def rows(self, wanted: Sequence[Condition] = ()) -> list[dict[str, Any]]:
-        """The columns of all results for which the conditions hold, the newest last."""
+        """The columns of all results that meet the conditions, the newest last."""
         where, values = self._where(wanted)
         names = list(COLUMNS)
         rows = self._read(f"SELECT id, {', '.join(names)} FROM results{where} ORDER BY id", values)
@@ -345,11 +349,12 @@ class Store:
         ]
 
     def count(self) -> int:
-        """The number of results, errors among them."""
+        """The number of results, failed ones included."""
         return int(self._read("SELECT count(*) FROM results")[0][0])
 
     def whole(self, beginning: str) -> str:
-        """The key that begins so; raises :class:`flashgc.ConfigError` if it is not just one."""
+        """The full key for its beginning; :class:`flashgc.ConfigError` unless exactly one matches.
+        """
         keys = [
             key
             for (key,) in self._read(
@@ -364,7 +369,7 @@ class Store:
         return str(keys[0])
 
     def merge(self, other: Store) -> int:
-        """Takes over what ``other`` has and this file has not, or only as an error; how many."""
+        """Copy outcomes from ``other`` that are missing or failed here; return how many."""
         names = ", ".join((*schema.SUMMED, "sum"))
         for number in [number for number, row in other._whole_rows() if self._is_damaged(row)]:
             other.damaged.setdefault(number, "")
@@ -393,7 +398,7 @@ class Store:
         return copied
 
     def _whole_rows(self) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        """All rows with their documents, by number."""
+        """All rows with their documents, each with its number."""
         rows = self._connection.execute(
             f"SELECT id, {_WHOLE} FROM results LEFT JOIN documents USING (id)"
         )
@@ -401,7 +406,7 @@ class Store:
             yield number, tuple(row)
 
     def _count(self) -> None:
-        """Counts the rows anew, after they were checked."""
+        """Update the number of rows and the sum of their checksums, after the rows were checked."""
         counted = self._connection.execute(COUNTED).fetchone()
         self._connection.execute("UPDATE state SET results = ?, total = ?", counted)
 
@@ -414,9 +419,9 @@ class Store:
             self._read("DETACH DATABASE other")
 
     def prune(self, wanted: Sequence[Condition], *, other_versions: bool = False) -> int:
-        """Deletes the results for which the conditions hold, and gives their space back; how many.
+        """Delete the results that meet the conditions, and free their space; return how many.
 
-        With ``other_versions``, those of other builds of the engine only.
+        With ``other_versions``, delete only those of other builds of the engine.
         """
         conditions = [*wanted]
         if other_versions:
@@ -425,12 +430,12 @@ class Store:
         with self._writing():
             deleted = self._connection.execute(f"DELETE FROM results{where}", values).rowcount
             self._count()
-        with contextlib.suppress(OSError):  # On a full disk there is no room to give space back.
+        with contextlib.suppress(OSError):  # Freeing space needs some, and fails on a full disk.
             self._read("VACUUM")
         return deleted
 
     def _where(self, wanted: Sequence[Condition]) -> tuple[str, list[Any]]:
-        """The clause of a query; damaged rows are always among what it finds."""
+        """The WHERE clause of a query; it always includes damaged rows."""
         where, values = clause(wanted)
         if where and self.damaged:
             where += f" OR id IN ({', '.join(map(str, self.damaged))})"
@@ -445,9 +450,9 @@ class Store:
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
-        """Results that are put within are kept together, or none of them; raises :class:`OSError`.
+        """Store results put in this ``with`` all together, or none; raises :class:`OSError`.
 
-        It is faster for many, and others who write wait for its end.
+        This is faster for many results, and makes other writers wait.
         """
         with self._writing():
             yield
@@ -466,7 +471,7 @@ class Store:
             raise self._refused(error) from None
 
     def _is_damaged(self, row: Sequence[Any]) -> bool:
-        """Return ``True`` if a row, or one of its documents, is not what was kept under its key."""
+        """Return ``True`` if a row or a document differs from what was stored under its key."""
         *values, ids, config, question, result = row
         known = dict(zip(schema.SUMMED, values, strict=True))
         documents = [config, question, result]
@@ -477,7 +482,7 @@ class Store:
         )
 
     def _kept(self, row: Sequence[Any]) -> Kept:
-        """Return the outcome in a row: that of a damaged one is ``failed``."""
+        """Return the outcome in a row; ``failed`` for a damaged row."""
         key = row[_KEY]
         if self._is_damaged(row):
             return Kept("failed", {}, None, _DAMAGED)
@@ -518,27 +523,27 @@ class Store:
         return document
 
     def _without(self, key: str) -> str:
-        """The command that deletes a result."""
+        """The command that deletes a result, for a hint."""
         if not key.isalnum():
             return "give another file"
         return f"flashgc results prune {shlex.quote(str(self.path))} --where key={key}"
 
     def _refused(self, error: sqlite3.Error | UnicodeDecodeError) -> OSError:
         if database.is_interrupted(error) and time.monotonic() <= self._until:
-            raise KeyboardInterrupt  # The handler of a signal broke it off.
+            raise KeyboardInterrupt  # A signal handler interrupted it.
         return database.refused(error, self.path)
 
 
-#: The columns of a row with its documents, and the places of some.
+#: The columns of a row with its documents, and the indices of some of them.
 _WHOLE = ", ".join((*schema.SUMMED, "sum", "config", "asked", "result"))
 _KEY, _STATUS, _WORK = (schema.SUMMED.index(name) for name in ("key", "status", "work"))
 
-#: The reason why a damaged result is none.
+#: The reason of a damaged result.
 _DAMAGED = "it is damaged in the file of results, or stands under the key of another; hint: --retry"
 
 
 def _file_at(path: Path) -> tuple[int, int] | None:
-    """Device and number of the file that has this name now; ``None`` where there is none."""
+    """Device and inode of the file that has this name now; ``None`` if there is none."""
     try:
         status = path.stat()
     except OSError:

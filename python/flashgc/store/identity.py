@@ -1,8 +1,8 @@
 """The identity of a simulation: the key of its configuration.
 
-Two simulations have the same key if they are of the same configuration, the same version and build
-of the engine, and of files with the same content. The names of the files and when they were written
-do not count, so a result that was made on another machine, or of a copy of the trace, is found.
+Two simulations have the same key if they have the same configuration, the same version and build of
+the engine, and files with the same contents. Names and times of files do not count. So a result
+from another machine, or from a copy of the trace, is found.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from flashgc import _core, _neighbours
 from flashgc.policy_files import KEYS, is_written
 from flashgc.registry import trace_layouts
 
-#: A file in the spec of a generator.
+#: The path of a file in the spec of a generator.
 _IN_SPEC = re.compile(r"\bpath=([^,\s]+)")
 
 #: Hexadecimal digits of a digest.
@@ -35,7 +35,7 @@ class Read:
     """A file that a configuration reads."""
 
     digest: str
-    #: The policy in Python that imports it from beside its own file, or whose own file it is.
+    #: The Python policy that imports the file from its own folder, or whose own file it is.
     by: str = ""
     is_own: bool = False
 
@@ -45,25 +45,26 @@ Files: TypeAlias = tuple[tuple[str, Read], ...]
 
 
 class Contents:
-    """Digests of files, each read once as long as it does not change."""
+    """Digests of files; a file is read only once as long as it does not change."""
 
     def __init__(self, known: Mapping[tuple[str, int, int], str] | None = None) -> None:
-        """``known`` has digests by name, bytes and time of the last change in nanoseconds."""
+        """``known`` has digests by name, size in bytes, and time of the last change in nanoseconds.
+        """
         self.known = dict(known or {})
-        #: Digests that were not known before, by the same.
+        #: Digests that were not known before, with the same keys.
         self.new: dict[tuple[str, int, int], str] = {}
-        #: The files of each configuration when it had its key, by that key.
+        #: The files of each configuration at the time when its key was computed, by that key.
         self.files: dict[str, Files] = {}
         self._shared: dict[Files, Files] = {}
 
     def digest(self, name: str) -> str:
-        """The digest of the content of the file ``name``; of one that cannot be read, its name."""
+        """The digest of the contents of the file ``name``; if unreadable, a text with its name."""
         path = os.path.realpath(name)
         try:
             status = os.stat(path)
             if not stat.S_ISREG(status.st_mode):
                 return f"unread:{name}"
-            # A copy may bring its own time of change; when it came here, nobody sets.
+            # A copy may keep the original's time of modification, but nobody can set its ctime.
             changed = max(status.st_mtime_ns, status.st_ctime_ns)
             stamp = (path, status.st_size, changed)
             if stamp not in self.known:
@@ -75,7 +76,7 @@ class Contents:
         return self.known[stamp]
 
     def read(self, key: str, files: Mapping[str, Read]) -> None:
-        """Notes the files of the configuration with this key; many have the same."""
+        """Store the files of the configuration with this key; equal lists are shared."""
         identity = tuple(files.items())
         self.files.setdefault(key, self._shared.setdefault(identity, identity))
 
@@ -85,9 +86,9 @@ def _hash() -> Any:
 
 
 def key_of(config: Mapping[str, Any], contents: Contents, mutant: str = "") -> str:
-    """The key of a configuration as the engine takes it.
+    """The key of a configuration in the engine's form.
 
-    ``mutant`` is the fault in the engine whose result it is; empty for right results.
+    ``mutant`` is the name of the fault injected into the engine; empty for correct results.
     """
     key, files = _key_and_files(config, contents, mutant)
     contents.read(key, files)
@@ -110,9 +111,9 @@ def _key_and_files(
 def check_unchanged(
     key: str, config: Mapping[str, Any], contents: Contents, mutant: str = ""
 ) -> None:
-    """Raises :class:`OSError` if a file has changed since the configuration had this ``key``.
+    """Raise :class:`OSError` if a file has changed since the configuration's ``key`` was computed.
 
-    What was simulated in between may be of the one content or the other.
+    A simulation in between may have read the old contents or the new ones.
     """
     now, files = _key_and_files(config, contents, mutant)
     if now == key:
@@ -132,7 +133,7 @@ def check_unchanged(
 
 
 def digest_of(value: Any) -> str:
-    """The digest of a value that JSON has.
+    """The digest of a JSON value.
 
     >>> digest_of({"a": 1, "b": 2}) == digest_of({"b": 2, "a": 1})
     True
@@ -143,14 +144,14 @@ def digest_of(value: Any) -> str:
 
 @functools.cache
 def engine_digest() -> str:
-    """The digest of the engine as it was built: another build need not give the same digits."""
+    """The digest of the engine's binary, because another build may compute different digits."""
     return hashlib.blake2b(Path(_core.__file__).read_bytes(), digest_size=DIGITS // 2).hexdigest()
 
 
 def _without_names(
     config: Mapping[str, Any], contents: Contents, files: dict[str, Read]
 ) -> dict[str, Any]:
-    """The configuration with a digest in the place of each file's name; notes these ``files``."""
+    """The configuration with digests in place of file names; adds the files to ``files``."""
 
     def digest(name: str) -> str:
         files[name] = Read(contents.digest(name))
@@ -178,7 +179,7 @@ def _without_names(
     trace = config.get("trace") or {}
     tables = {key: str(trace[key]) for key in ("relations", "layout") if trace.get(key)}
     if tables:
-        # A layout that ships has a name and no file.
+        # A layout that flashgc includes has a name and no file.
         shipped = {layout.name for layout in trace_layouts()}
         digests = {key: name if name in shipped else digest(name) for key, name in tables.items()}
         fields["trace"] = {**trace, **digests}
@@ -189,7 +190,7 @@ def _without_names(
 
 
 def _code(text: str, files: dict[str, Read]) -> str:
-    """A policy in Python by its own file and by those beside it that it imports."""
+    """The identity of a Python policy: its own file, and the files beside it that it imports."""
     file, _, name = text.removeprefix("python:").rpartition(":")
     try:
         own, beside = _neighbours.sources(file, lambda path: Path(path).read_bytes())

@@ -1,4 +1,4 @@
-"""Simulations of ``run`` and ``compare`` that are kept: what the file has is not run again."""
+"""Stored simulations of ``run`` and ``compare``: results in the file are not computed again."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from flashgc.store.identity import check_unchanged, key_of
 
 
 class Run(Protocol):
-    """Runner of the configurations that are missing."""
+    """A function that runs the configurations whose results are missing."""
 
     def __call__(
         self, wanted: Sequence[int], on_result: OnResult, /, *, or_none: bool
     ) -> Simulated:
-        """Runs the ``wanted`` ones, and tells of each that is complete by its place among them.
+        """Run the ``wanted`` ones; ``on_result`` gets each complete one with its index among them.
 
-        With ``or_none``, it is no error that none of them can be.
+        With ``or_none``, it is no error if none of them is possible.
         """
 
 
 class Keeping:
-    """A file of results that ``work`` looks in first, and keeps its own in."""
+    """A file of results in which ``work`` looks first, and stores its own results."""
 
     def __init__(
         self,
@@ -37,13 +37,13 @@ class Keeping:
         option: str = "--results",
         expect: Callable[[int], None] | None = None,
     ) -> None:
-        """``expect`` is told how many runs are missing."""
+        """``expect`` gets the number of runs that are missing."""
         #: The file.
         self.path = path
         self._work, self._option, self._expect = work, option, expect
-        #: The number of results that were found.
+        #: The number of results found in the file.
         self.found = 0
-        #: The reason why the file does not have all results now; ``None`` where it does.
+        #: The reason why the file does not have all results; ``None`` if it has.
         self.error: OSError | None = None
 
     def simulate(
@@ -52,12 +52,12 @@ class Keeping:
         questions: Sequence[Mapping[str, Any] | None],
         run: Run,
     ) -> Simulated:
-        """The results of ``configs``, those that are missing made by ``run``.
+        """The results of ``configs``; missing ones are computed by ``run``.
 
-        A result that cannot be kept is not lost: :attr:`error` says why.
+        A result that cannot be stored is still returned, and :attr:`error` has the reason.
 
-        Raises :class:`flashgc.ConfigError` where the file is no file of results, or a policy is in
-        no file.
+        Raises :class:`flashgc.ConfigError` if the file is no file of results, or a policy has no
+        source file.
         """
         for config in configs:
             self._check(config)

@@ -1,4 +1,4 @@
-"""Conditions on kept results: ``victim=greedy``, ``spare<0.1``."""
+"""Conditions on stored results: ``victim=greedy``, ``spare<0.1``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flashgc import _core
 from flashgc._core import ConfigError
 from flashgc.units import parse_share
 
-#: Columns of the table of results that a query may name, with what they hold.
+#: Columns of the table of results that a query may name, each with the type of its values.
 COLUMNS = {
     "key": "text", "status": "text", "made": "number", "seconds": "number", "version": "text",
     "engine": "text", "work": "text", "workload": "text", "victim": "text", "placement": "text",
@@ -39,7 +39,7 @@ def parted(text: str) -> tuple[str, str, str]:
 
 
 def conditions(texts: Sequence[str]) -> list[Condition]:
-    """Reads conditions; raises :class:`flashgc.ConfigError`.
+    """Parse conditions; raises :class:`flashgc.ConfigError`.
 
     >>> conditions(["victim=greedy", "spare<10%"])
     [('victim', '=', 'greedy'), ('spare', '<', 0.1)]
@@ -66,7 +66,7 @@ def _value(column: str, text: str) -> str | float:
 
 
 def clause(wanted: Sequence[Condition]) -> tuple[str, list[Any]]:
-    """The clause of a query, and its values; a bare name stands for any parameters."""
+    """The WHERE clause of a query, and its values; a bare policy name matches any parameters."""
     parts, values = [], []
     for column, compared, value in wanted:
         if isinstance(value, str) and compared in ("=", "!="):

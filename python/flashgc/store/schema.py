@@ -1,8 +1,8 @@
-"""The tables of a file of results, and the changes from an earlier form of them.
+"""The tables of a file of results, and the upgrade from an earlier format.
 
-A row has a check sum over its columns, its key among them, and one column is the check sum of its
-documents, bound to the key. ``state`` has the number of rows and the sum of their check sums, so a
-row that vanishes is missed.
+A row has a checksum over its columns, which include its key. One of the columns is the checksum of
+its documents, which also covers the key. ``state`` has the number of rows and the sum of their
+checksums, so that a missing row is detected.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any
 
 from flashgc.store.query import COLUMNS
 
-#: The columns that the check sum of a row covers, in this order.
+#: The columns that the checksum of a row covers, in this order.
 SUMMED = (*COLUMNS, "document")
 
-#: Numbers that SQLite keeps as floating point, whatever they were.
+#: Columns that SQLite stores as floating point, even for whole numbers.
 _REAL = ("made", "seconds", "spare", "write_amplification", "half")
 
 
 def of_documents(key: str, documents: Sequence[bytes | None]) -> str:
-    """Return the check sum of the packed documents of the result with this key."""
+    """Return the checksum of the compressed documents of the result with this key."""
     hasher = hashlib.blake2b(key.encode(errors="replace"), digest_size=16)
     for document in documents:
         hasher.update(b"-" if document is None else b"%d:%b" % (len(document), document))
@@ -31,7 +31,7 @@ def of_documents(key: str, documents: Sequence[bytes | None]) -> str:
 
 
 def of_row(row: Mapping[str, Any]) -> int:
-    """Return the check sum of a row of results, from 0 to 2^63 - 1."""
+    """Return the checksum of a row of results, from 0 to 2^63 - 1."""
     values = [
         float(row[name]) if name in _REAL and row[name] is not None else row[name]
         for name in SUMMED
@@ -40,12 +40,12 @@ def of_row(row: Mapping[str, Any]) -> int:
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") >> 1
 
 
-#: Their form.
+#: The number of the format.
 FORM = 4
 
 TABLES = Path(__file__).with_name("tables.sql").read_text(encoding="utf-8")
 
-#: The statements that make form 4 of form 3; the check sums follow.
+#: Statements that upgrade format 3 to format 4; the checksums are computed afterwards.
 FROM_3 = (
     "ALTER TABLE results ADD COLUMN document TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE results ADD COLUMN sum INTEGER NOT NULL DEFAULT 0",
@@ -64,5 +64,5 @@ OBJECTS = {
     ("table", "state"),
 }
 
-#: The state as it follows from the rows.
+#: A query that computes the values of ``state`` from the rows.
 COUNTED = "SELECT count(*), coalesce(sum(sum & 4294967295), 0) FROM results"

@@ -1,4 +1,4 @@
-"""Tidy rows from whatever has them: a file of results, a table in a file, a sweep, a list."""
+"""Tidy rows from a file of results, a table in a file, a sweep, or a list."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from flashgc.studies.sweep.outcome import Sweep
 
 Row = Mapping[str, Any]
-#: Sources of rows.
+#: Objects that rows can be read from.
 Source: TypeAlias = "str | os.PathLike[str] | Sweep | Iterable[Row]"
 
 _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -32,11 +32,11 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
 def rows_of(source: Source, where: Sequence[str] = (), what: str = "RESULTS") -> list[Row]:
     """The rows of a file of results, of a table (.csv, .json, .parquet), a sweep or a list.
 
-    Of a file of results and of a sweep these are also the cells without a result, with their
-    ``status`` and ``reason``. ``where`` are conditions on any column (``spare<10%``); a file of
-    results knows those of ``flashgc results list`` as well.
+    For a file of results and a sweep, cells without a result are included, with their ``status``
+    and ``reason``. ``where`` are conditions on any column (``spare<10%``); for a file of results,
+    the conditions of ``flashgc results list`` are also possible.
 
-    Raises :class:`flashgc.ConfigError`, and :class:`OSError` where a file cannot be read.
+    Raises :class:`flashgc.ConfigError`, and :class:`OSError` if a file cannot be read.
     """
     if isinstance(where, str):
         raise ConfigError(f"where: found a text, expected a list; hint: where=['{where}']")
@@ -57,7 +57,8 @@ def rows_of(source: Source, where: Sequence[str] = (), what: str = "RESULTS") ->
 def _rows_of_store(
     path: Path, where: Sequence[str], wanted: Sequence[tuple[str, str, str]], what: str
 ) -> list[Row]:
-    """The rows of a file of results; the file itself answers what is no column of them."""
+    """The rows of a file of results; conditions on other columns are answered by the file itself.
+    """
     with Store(path, what, make=False) as store:
         rows = tidy(store)
         names = tables.columns(rows)
@@ -70,7 +71,7 @@ def _rows_of_store(
 
 
 def _rows_of_sweep(sweep: Any) -> list[Row]:
-    """The rows of a sweep, and its cells without a result."""
+    """The rows of a sweep, including cells without a result."""
     return [
         {
             "status": cell.status,
@@ -112,7 +113,7 @@ def _rows_of_table(path: Path, ending: str, what: str) -> list[Row]:
 
 
 def _check_values(rows: Sequence[Row], what: str) -> None:
-    """Raises where a value is no number, text, yes, no or nothing."""
+    """Raise an error if a value is no number, text, boolean or ``None``."""
     for index, row in enumerate(rows):
         for name, value in row.items():
             if isinstance(value, Mapping | list | set):
@@ -159,7 +160,7 @@ _READ: Mapping[str, Callable[[Path], list[Row]]] = {
 
 
 def _value(cell: str) -> Any:
-    """A cell of a CSV: a number, yes or no, nothing, or a text."""
+    """The value of a cell of a CSV file: a number, a boolean, ``None``, or a text."""
     if cell in ("", "true", "false"):
         return None if not cell else cell == "true"
     for kind in (int, float):
@@ -188,13 +189,13 @@ def _where(
 
 
 def _first_values(values: Iterable[str]) -> str:
-    """Values in a line, the first ones of many."""
+    """The first values in a line, and an ellipsis if there are more."""
     listed = list(values)
     return ", ".join(listed[:4]) + (", ..." if len(listed) > 4 else "")
 
 
 def _holds(name: str, value: Any, compared: str, wanted: str) -> bool:
-    """True if a value agrees; a bare name of a policy stands for any parameters."""
+    """True if a value meets a condition; a bare policy name matches any parameters."""
     if value is None:
         return compared == "!="
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -210,7 +211,7 @@ def _holds(name: str, value: Any, compared: str, wanted: str) -> bool:
 
 
 def _number(name: str, text: str) -> float:
-    """A number as a column has it, from ``7%``, ``4KiB`` or plain digits."""
+    """The number in a condition in the column's unit, from ``7%``, ``4KiB`` or plain digits."""
     try:
         return float(text)
     except ValueError:

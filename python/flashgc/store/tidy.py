@@ -1,4 +1,4 @@
-"""Kept results as a tidy table: a row each, with its options, its figures and its command."""
+"""Stored results as a tidy table: one row each, with options, figures and command."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flashgc.store.file import Kept, Store
 from flashgc.store.query import Condition
 from flashgc.units import parse_count, parse_share, parse_size
 
-#: The key of what was asked under which a grid of whole experiments has the experiment's name.
+#: The path under which :attr:`Kept.asked` has an experiment's name, in grids of whole experiments.
 EXPERIMENT = "experiment"
 
 #: Other names of columns.
@@ -23,7 +23,7 @@ ALIASES = {
     "trace": "workload", "source": "workload", "WA": "write_amplification",
     "wa": "write_amplification", "policy": "victim",
 }  # fmt: skip
-#: Units at the ends of columns, as labels have them.
+#: Units at the ends of column names, and their form in labels.
 UNITS = {"bytes": "bytes", "us": "µs", "seconds": "s", "terabytes": "TB"}
 
 #: Columns of a row that are neither options nor figures.
@@ -33,13 +33,13 @@ ABOUT = ("key", "status", "work", "seconds", "reason", "findings", "command")
 def tidy(
     store: Store, wanted: Sequence[Condition] = (), look: Callable[[int], None] = lambda _: None
 ) -> list[dict[str, Any]]:
-    """A row of each result, in the order of the grid; of results of one command the newest last.
+    """One row for each result, in the order of the grid; results of one command are oldest first.
 
-    A row has ``key``, ``status``, ``work``, ``seconds``, then the options that were given for any
-    of the results (:func:`axis_value`), then the figures (:mod:`flashgc.results.figures`), and last
-    ``reason``, ``findings`` (the ids of those that are no notes) and ``command``, which runs it
-    again. Of an option that was not given, the value is
-    the one that the result tells, or the default. ``look`` is called with how many were read.
+    A row has ``key``, ``status``, ``work``, ``seconds``; then the options that were given for any
+    of the results (:func:`axis_value`); then the figures (:mod:`flashgc.results.figures`); and last
+    ``reason``, ``findings`` (the ids of those that are more than notes) and ``command``, which runs
+    it again. If an option was not given, its value is from the result, or the default. ``look``
+    gets the number of results read so far.
     """
     matches = []
     for entry in store.each(wanted):
@@ -63,7 +63,7 @@ def tidy(
 
 
 def _doubts(kept: Kept) -> str | None:
-    """The ids of the findings that a reader should know before using the figures."""
+    """The ids of findings that are more than notes, or ``None``."""
     notes = [] if kept.result is None else findings.read(kept.result)
     return (
         " ".join(dict.fromkeys(finding.id for finding in notes if finding.gravity != findings.NOTE))
@@ -72,13 +72,13 @@ def _doubts(kept: Kept) -> str | None:
 
 
 def varied(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The columns of options that have more than one value in these rows."""
+    """The names of option columns that have more than one value in these rows."""
     names = dict.fromkeys(name for row in rows for name in row if is_option(name))
     return [name for name in names if len({str(row.get(name)) for row in rows}) > 1]
 
 
 def is_option(column: str) -> bool:
-    """True if a column is that of an option, as :func:`axis_value` names it.
+    """True if a column is one of an option, named as by :func:`axis_value`.
 
     >>> is_option("spare"), is_option("capacity_bytes"), is_option("erases")
     (True, True, False)
@@ -87,10 +87,10 @@ def is_option(column: str) -> bool:
 
 
 def column(heading: str, names: Sequence[str], what: str, likely: Sequence[str] = ()) -> str:
-    """The column that a person means; raises :class:`flashgc.ConfigError`, naming ``what``.
+    """The column with this heading; raises :class:`flashgc.ConfigError`, which names ``what``.
 
-    ``likely`` are those that a hint may name. A unit at the end may be left out, and words may
-    have hyphens.
+    ``likely`` are columns that a hint may suggest. The unit at the end may be omitted, and hyphens
+    may replace underscores.
 
     >>> column("trace", ["workload"], "x"), column("page-size", ["page_size_bytes"], "x")
     ('workload', 'page_size_bytes')
@@ -112,7 +112,7 @@ def column(heading: str, names: Sequence[str], what: str, likely: Sequence[str] 
 
 
 def axis_value(name: str, value: Any) -> tuple[str, Any]:
-    """The column of an option, with its unit, and a value in it as a number where it is one.
+    """The column of an option, with its unit, and its value, as a number if it is one.
 
     >>> axis_value("spare", "7%"), axis_value("capacity", "1GiB"), axis_value("victim", "greedy")
     (('spare', 0.07), ('capacity_bytes', 1073741824), ('victim', 'greedy'))
@@ -132,7 +132,7 @@ def axis_value(name: str, value: Any) -> tuple[str, Any]:
 
 
 def _number(parse: Callable[[str], int], value: Any) -> Any:
-    """``value`` as a number; of words for a default (``the page size``), nothing."""
+    """``value`` as a number; ``None`` for words that mean a default (``the page size``)."""
     if not isinstance(value, str):
         return value
     try:
@@ -142,7 +142,7 @@ def _number(parse: Callable[[str], int], value: Any) -> Any:
 
 
 def command(question: Mapping[str, Any] | None) -> str | None:
-    """The command that runs it again; ``None`` where it is not known what was asked for.
+    """The command that runs a result again; ``None`` if the given options are unknown.
 
     >>> command({"drive.spare": "7%", "gc.victim": "greedy", "workload.source": "my trace.csv"})
     "flashgc run --workload 'my trace.csv' --spare 7% --victim greedy"
@@ -160,7 +160,7 @@ def command(question: Mapping[str, Any] | None) -> str | None:
     return shlex.join(words)
 
 
-#: Options that every result tells, whatever work it was for.
+#: Options that every result contains, whatever command ran it.
 _ALWAYS_TOLD = (
     "workload.source",
     "drive.spare",
@@ -172,7 +172,7 @@ _ALWAYS_TOLD = (
 
 
 def _paths_given(results: Iterable[Kept]) -> list[str]:
-    """Paths of the options that were given for any of the results, in the order of help."""
+    """Paths of the options that were given for any of the results, in the order of the help."""
     given = {
         path for kept in results for path in (_ALWAYS_TOLD if kept.asked is None else kept.asked)
     }
@@ -189,7 +189,7 @@ def _option(path: str, kept: Kept) -> tuple[str, Any]:
 
 
 def not_given(path: str, kept: Kept) -> tuple[str, Any]:
-    """The column of an option that was not given: what the result tells, or the default."""
+    """Column and value of an option that was not given: from the result, or the default."""
     option = PATHS[path]
     return axis_value(option.key, _value_not_given(option, kept))
 

@@ -45,8 +45,7 @@ class Count:
                 raise ValueError("brackets around the number: 'committed ([0-9]+)'")
 
     def of(self, output: str, errors: str = "") -> float:
-        """The number of units, from the last match of a pattern. JSON is read from standard output
-        only.
+        """The number of units, from the last match of a pattern, or from JSON on standard output.
 
         Raises :class:`flashgc.DriveError` if there is no number, or it is not above zero.
         """

@@ -158,7 +158,7 @@ def _journal(device: str) -> list[tuple[int, int]]:
 def numbered(
     changes: Sequence[Change], since_ns: int, groups: Groups = EACH
 ) -> tuple[list[str], list[tuple[int, int, int, int]]]:
-    """The names of owners by their numbers, and the changes in times of a recording.
+    """The names of owners by number, and the changes with times as in a recording.
 
     If there are too many owners, names in small folders become one, ``FOLDER/*``. ``since_ns`` is
     the time of the recording's begin.

@@ -50,8 +50,7 @@ class Patterns:
         return cls(tuple(each))
 
     def of(self, path: str) -> int:
-        """The stream of the file at ``path`` in the working directory: the first matching pattern
-        decides.
+        """The stream of the file at ``path`` in the working directory, by the first match.
 
         >>> patterns = Patterns.parse("*.log=1,base/*=2")
         >>> patterns.of("base/16384/2619"), patterns.of("db/000012.log"), patterns.of("LOCK")

@@ -66,7 +66,7 @@ class Sample:
 
     @property
     def share(self) -> float | None:
-        """The share of dirty pages that the drive knows."""
+        """The share of dirty pages that are hinted on the drive."""
         return self.known / self.dirty if self.dirty and self.known is not None else None
 
 
@@ -169,8 +169,8 @@ class Hints:
         every: float = 10.0,
         away: Callable[[str], None] = lambda trouble: None,
     ) -> Iterator[Sample]:
-        """Follow until ``stopped()``; yield a sample every ``every`` seconds (0: none), and one
-        last.
+        """Follow until ``stopped()``; yield a sample every ``every`` seconds (0: never) and at the
+        end.
 
         When the server or the file system goes away, ``away`` is called with the reason, once until
         it is back.

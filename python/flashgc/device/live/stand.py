@@ -107,8 +107,7 @@ def mounted(
     filesystem: str = "ext4",
     clock: tuple[Clock, Path] | None = None,
 ) -> Iterator[Mounted]:
-    """The drive in ``file`` with its file system in ``folder``; its requests are recorded in
-    ``trace``.
+    """The drive in ``file`` with its file system in ``folder``; requests are recorded in ``trace``.
 
     With a ``clock`` and the recording of its past, it answers when a timed drive would.
     """
@@ -199,7 +198,7 @@ def find_fio() -> None:
 
 @contextlib.contextmanager
 def following(follow: Callable[[Callable[[], bool]], Iterator[Any]]) -> Iterator[list[Any]]:
-    """Follows a host on a thread of its own; the samples, once that is left."""
+    """Follow a host on another thread; the samples are in the list after the ``with``."""
     ended = threading.Event()
     samples: list[Any] = []
     failed: list[Exception] = []

@@ -55,9 +55,7 @@ def execute(
     text: str = "",
     environment: Mapping[str, str] | None = None,
 ) -> str:
-    """Return the output of a program for the input ``text``; on failure raise
-    :class:`PostgresError`.
-    """
+    """Return the output of a program for the input ``text``; :class:`PostgresError` if it fails."""
     done = subprocess.run(
         command,
         cwd=cwd,

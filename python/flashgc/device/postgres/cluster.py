@@ -144,9 +144,7 @@ class Cluster:
         self._end(self.processes(), signal.SIGKILL)
 
     def end(self) -> None:
-        """End the server at once if it runs, without a checkpoint, since nobody needs the data any
-        more.
-        """
+        """End the server at once if it runs, without a checkpoint, since nobody needs the data."""
         with contextlib.suppress(OSError, ValueError):
             master = self._master()
             # The file survives a killed server, and another process may have its number by now.

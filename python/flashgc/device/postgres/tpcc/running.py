@@ -93,13 +93,14 @@ def run(
     transactions: int | None = None,
     is_checked: bool = True,
 ) -> Result:
-    """Runs the mix for this many seconds, or transactions if given, then checks the conditions.
+    """Run the mix for ``seconds`` seconds, or ``transactions`` if given, then check the conditions.
 
-    The check reads whole tables; ``is_checked=False`` leaves it out.
+    The check reads whole tables; ``is_checked=False`` omits it.
 
-    Each client draws the same transactions for the same seed and clients; which of them meet is
-    up to the machine. If ``pace`` is over, a run of seconds ends early with what it has, and one
-    of transactions with ``KeyboardInterrupt``. Each client runs as many transactions as the others.
+    With the same seed and number of clients, each client draws the same transactions. Which of them
+    conflict depends on the machine. If ``pace`` is over, a run of seconds ends early with its
+    results so far, and a run of transactions raises ``KeyboardInterrupt``. All clients run equally
+    many transactions.
     """
     if clients < 1 or (seconds < 1 if transactions is None else transactions < clients):
         text = f"{seconds:g} s" if transactions is None else f"{transactions} transactions"
@@ -134,20 +135,20 @@ def run(
 
 @dataclass(frozen=True)
 class _Length:
-    """The length of a run: this many seconds, or this many transactions of each client."""
+    """The length of a run: this many seconds, or this many transactions per client."""
 
     seconds: int
     each: int | None
 
     @property
     def words(self) -> list[object]:
-        """As pgbench is told."""
+        """The length as options of pgbench."""
         return ["-T", self.seconds] if self.each is None else ["-t", self.each]
 
 
 @contextlib.contextmanager
 def mix(size: Size, load_seed: int, seed: int) -> Iterator[list[str]]:
-    """The words with which pgbench draws the transactions."""
+    """The options of pgbench for the mix of transactions."""
     variables = {**asdict(size), **vars(constants_of_run(load_seed, seed))}
     words = ["-n", "-M", "prepared"]
     words += [word for name, value in variables.items() for word in ("-D", f"{name}={value}")]
@@ -167,7 +168,7 @@ def _bench(
     load_seed: int,
     pace: Pace,
 ) -> str:
-    """Runs pgbench to its end; what it says."""
+    """Run pgbench to its end; return its output."""
     words = [*length.words, "-c", clients, "--random-seed", seed, "-l"]
     words += ["--log-prefix", folder / "log"]
     words += ["-j", min(clients, os.cpu_count() or 1)]
@@ -204,7 +205,7 @@ def _wait(bench: subprocess.Popen[bytes], seconds: int, pace: Pace) -> None:
         if tenths % 10 == 0:
             pace.at(min(tenths // 10, seconds))
         if pace.is_over and not is_told:
-            # Its own clock: it ends as it does when its time is over, with a report.
+            # At this signal pgbench ends as if its time were over, with a report.
             bench.send_signal(signal.SIGALRM)
             is_told = True
 
@@ -240,10 +241,10 @@ def _kinds(latencies: list[array[int]], failed: list[int], seconds: float) -> It
 
 
 def _logged(folder: Path) -> tuple[list[array[int]], list[int]]:
-    """Microseconds of each transaction that ended, by type, and how many of each type failed.
+    """Microseconds of each transaction that ended, by type, and the number of failures by type.
 
-    The report of pgbench has these as well, but its threads do not lock what they count by script,
-    so some transactions are missing there.
+    The report of pgbench has these numbers too. But its threads update the counts per script
+    without a lock, so some transactions are missing there.
     """
     latencies, failed = [array("Q") for _ in MIX], [0] * len(MIX)
     for log in folder.glob("log.*"):

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from flashgc._core import ConfigError
 
-#: Districts of a warehouse (clause 1.2.1), which no size reduces.
+#: Districts per warehouse (clause 1.2.1); the same for every size.
 DISTRICTS = 10
 
-#: Items, and customers of a district, as the standard has them (clause 4.3.3.1).
+#: Items, and customers per district, in the standard (clause 4.3.3.1).
 ITEMS, CUSTOMERS = 100_000, 3_000
 
-#: The constant for last names differs between the load and a run by one of these (clause 2.1.6.1).
+#: Allowed differences between the constants for last names of the load and of a run (clause
+#: 2.1.6.1).
 DELTAS = [delta for delta in range(65, 120) if delta not in (96, 112)]
 
 
@@ -21,13 +22,14 @@ DELTAS = [delta for delta in range(65, 120) if delta not in (96, 112)]
 class Size:
     """The size of the tables (clause 4.3.3.1); a full warehouse takes some 100 MB.
 
-    With fewer ``items`` or ``customers`` than the standard's the load is for tests and quick looks.
+    With fewer ``items`` or ``customers`` than in the standard, the load is for tests and quick
+    runs.
     """
 
     warehouses: int = 1
-    #: Items, and rows of stock of each warehouse. The standard has 100,000.
+    #: Items, which is also the rows of stock per warehouse. The standard has 100,000.
     items: int = ITEMS
-    #: Customers of a district, and the orders that it begins with. The standard has 3,000.
+    #: Customers per district, and its number of initial orders. The standard has 3,000.
     customers: int = CUSTOMERS
 
     def __post_init__(self) -> None:
@@ -40,7 +42,8 @@ class Size:
                 )
 
     def rows(self) -> dict[str, int]:
-        """The rows of each table behind a load, ``order_line`` left out: 5 to 15 an order."""
+        """The rows of each table after a load, without ``order_line``, which has 5 to 15 per order.
+        """
         orders = self.warehouses * DISTRICTS * self.customers
         return {
             "warehouse": self.warehouses,
@@ -54,7 +57,7 @@ class Size:
         }
 
     def reduced(self) -> list[str]:
-        """Return the standard's figures that this size reduces, in words; empty if none."""
+        """Return texts on the standard's figures that this size reduces; empty if none."""
         lines = []
         if self.items < ITEMS:
             lines.append(f"items, and stock of a warehouse: {self.items} instead of {ITEMS}")
@@ -77,13 +80,13 @@ class Constants:
 
 
 def constants_of_load(seed: int) -> Constants:
-    """The constants with which tables are filled."""
+    """The constants for the load of the tables."""
     draw = random.Random(f"{seed} constants")
     return Constants(draw.randint(0, 255), draw.randint(0, 1023), draw.randint(0, 8191))
 
 
 def constants_of_run(load_seed: int, seed: int) -> Constants:
-    """The constants of a run on such tables; that for last names differs as clause 2.1.6.1 says."""
+    """The constants of a run on these tables; the one for last names obeys clause 2.1.6.1."""
     loaded = constants_of_load(load_seed).c_last
     draw = random.Random(f"{load_seed} {seed} constants")
     allowed = [c for c in range(256) if abs(c - loaded) in DELTAS]

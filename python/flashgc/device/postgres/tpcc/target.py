@@ -1,4 +1,4 @@
-"""The database to load, run on and check: a cluster of ours or any other, and the SQL for it."""
+"""The database that is loaded, run on and checked: a temporary cluster or any other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flashgc.device.postgres.clients import Database
 from flashgc.device.postgres.cluster import Cluster
 from flashgc.device.postgres.tpcc.size import DISTRICTS, Size, constants_of_load
 
-#: Lines of an order, on average (clause 4.3.3.1).
+#: Mean number of lines of an order (clause 4.3.3.1).
 LINES = 10
 
 
@@ -25,11 +25,11 @@ def load(
     *,
     replace: bool = False,
 ) -> None:
-    """Makes the schema ``tpcc`` with its tables and functions, and fills it.
+    """Make the schema ``tpcc`` with its tables and functions, and fill it.
 
     The same seed and size make the same rows with the same version of PostgreSQL. ``replace``
-    removes a schema that is there. ``pace`` shows the rows and, if it is over, stops the load with
-    :class:`PostgresError`; what it has made stays, and counts as incomplete.
+    removes an existing schema. ``pace`` shows the progress in rows. If it is over, the load stops
+    with :class:`PostgresError`; the rows made so far remain, and count as incomplete.
     """
     size, pace, where = size or Size(), pace or silent(), database(target)
     if replace:
@@ -46,7 +46,7 @@ def load(
     for key in keys:
         where.ask(key)
         _step(pace, 1)
-    # The first transactions should not find the work of a load left to do.
+    # Otherwise the first transactions would do work left over from the load.
     tables = ", ".join(f"tpcc.{table}" for table in (*size.rows(), "order_line"))
     where.ask(f"VACUUM (ANALYZE) {tables}")
     where.ask(
@@ -91,7 +91,7 @@ def _step(pace: Pace, done: int) -> None:
         )
 
 
-#: The first four conditions, which every system must show to hold.
+#: The first four conditions, which the standard requires every system to demonstrate.
 CONDITIONS = {
     1: "w_ytd of a warehouse is the sum of its districts' d_ytd",
     2: "d_next_o_id - 1 of a district is its largest o_id, and its largest no_o_id",
@@ -122,24 +122,24 @@ def check(target: Target) -> list[Condition]:
     return [Condition(int(number), CONDITIONS[int(number)], int(count)) for number, count in rows]
 
 
-#: A cluster that was started, a database, or libpq's connection string of one.
+#: A started cluster, a database, or libpq's connection string.
 Target = Cluster | Database | str
 
 
 def database(target: Target) -> Database:
-    """The database that is meant."""
+    """The database of a target."""
     if isinstance(target, Cluster):
         return target.database
     return Database(target) if isinstance(target, str) else target
 
 
 def sql(name: str) -> str:
-    """A file of statements of this package."""
+    """The text of an SQL file of this package."""
     return files("flashgc.device.postgres.tpcc").joinpath("sql", name).read_text(encoding="utf-8")
 
 
 def made(where: Database) -> tuple[Size, int]:
-    """The size and the seed of the tables; :class:`PostgresError` if they are not there."""
+    """The size and the seed of the tables; :class:`PostgresError` if they do not exist."""
     if where.ask("SELECT to_regclass('tpcc.made') IS NOT NULL") != "t":
         raise PostgresError("this database has no TPC-C tables; hint: load them first")
     fields = where.ask("SELECT warehouses, items, customers, seed FROM tpcc.made").split("|")
@@ -153,5 +153,5 @@ def made(where: Database) -> tuple[Size, int]:
 
 
 def silent() -> Pace:
-    """A pace that nobody sees or stops."""
+    """A pace that shows nothing and never stops."""
     return Pace(lambda *_: None, Control())
