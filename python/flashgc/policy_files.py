@@ -1,8 +1,8 @@
-"""Policies written in Python, by the text ``python:FILE.py:NAME``.
+"""Policies in Python, named by a text ``python:FILE.py:NAME``.
 
-Such a policy is a program, and runs with the rights of whoever loads it. An experiment file that
-names one says so the first time. A drive's file is data: :mod:`flashgc.device.code` says when the
-code that it names may be loaded.
+Such a policy is a program, and runs with the rights of the user who loads it. If an experiment file
+names one, that is reported the first time. A drive's file is data; :mod:`flashgc.device.code`
+decides when the code that it names may be loaded.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-#: The options that take a policy written in Python.
+#: The options whose value may be a policy in Python.
 KEYS = ("victim", "placement")
-#: Policies written in Python: by the key of their option, then by the text that names them.
+#: Policies in Python: by the key of their option, then by the text that names them.
 Policies: TypeAlias = Mapping[str, Mapping[str, object]]
 
-#: The place of a value that a file gives: ``grid.toml:3:10``.
+#: A place within a file: ``grid.toml:3:10``.
 _IN_FILE = re.compile(r"(?P<file>.+):\d+:\d+\Z", re.DOTALL)
 
 
 def is_written(text: object) -> bool:
-    """True if ``text`` names a policy written in Python.
+    """True if ``text`` names a policy in Python.
 
     >>> is_written("python:mine.py:Oldest"), is_written("greedy")
     (True, False)
@@ -42,7 +42,7 @@ def is_written(text: object) -> bool:
 
 
 def python_policies(gc: Any, places: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    """Key, text and place of every policy in Python that the values of section ``gc`` name."""
+    """Key, text and place of every policy in Python that section ``gc`` names."""
     given = {key: gc.get(key) if isinstance(gc, Mapping) else None for key in KEYS}
     return [
         (key, text, places.get(f"gc.{key}", key))
@@ -53,7 +53,7 @@ def python_policies(gc: Any, places: Mapping[str, str]) -> list[tuple[str, str, 
 
 
 def load_policies(gc: Any, places: Mapping[str, str]) -> Policies:
-    """The policies that the values of section ``gc`` name, loaded."""
+    """Load the policies in Python that section ``gc`` names."""
     rows = python_policies(gc, places)
     announce((text, place) for _, text, place in rows)
     loaded: dict[str, dict[str, object]] = {key: {} for key in KEYS}
@@ -64,7 +64,7 @@ def load_policies(gc: Any, places: Mapping[str, str]) -> Policies:
 
 
 def parted(text: str, place: str) -> tuple[str, str]:
-    """File and name of ``python:FILE.py:NAME``."""
+    """File and name in ``python:FILE.py:NAME``."""
     file, separator, name = text.removeprefix("python:").rpartition(":")
     if not separator or not file or not name:
         raise ConfigError(
@@ -74,18 +74,18 @@ def parted(text: str, place: str) -> tuple[str, str]:
 
 
 def load_policy(text: str, place: str, *, guarded: bool = False) -> object:
-    """The policy ``python:FILE.py:NAME``.
+    """Load the policy ``python:FILE.py:NAME``.
 
-    ``guarded`` refuses a file that others than this user and root could have written.
+    With ``guarded``, a file that others than this user and root could have written is refused.
     """
     return Files(guarded=guarded).load(text, place)
 
 
 class Files:
-    """Files of policies, each loaded once: policies of one file share its globals.
+    """Files of policies, each loaded once, so that policies of one file share its globals.
 
-    What a file imports from its folder is loaded once for the policies of that folder.
-    ``guarded`` refuses files that others than this user and root could have written.
+    A file that policies import from their folder is loaded once for that folder. With ``guarded``,
+    files that others than this user and root could have written are refused.
     """
 
     def __init__(self, *, guarded: bool = False) -> None:
@@ -94,7 +94,7 @@ class Files:
         self._folders: dict[str, _neighbours.Folder] = {}
 
     def load(self, text: str, place: str) -> object:
-        """The policy ``python:FILE.py:NAME``."""
+        """Load the policy ``python:FILE.py:NAME``."""
         file, name = parted(text, place)
         path = os.path.realpath(file)
         module = self._modules.get(path)
@@ -117,7 +117,7 @@ class Files:
                 f"{place}: {shown(file)} is not a Python file; hint: its name must end in .py"
             )
 
-        # What is compiled are the bytes of the file that was looked at, never a cached `.pyc`.
+        # The bytes that were checked are compiled, never a cached `.pyc`.
         def read(path: str) -> bytes:
             with open(path, "rb") as opened:
                 if self._guarded:
@@ -150,7 +150,7 @@ def _guard(facts: os.stat_result, file: str, place: str) -> None:
 
 
 def shown(text: str) -> str:
-    r"""``text`` on one line, without characters that steer a terminal.
+    r"""``text`` on one line, with control characters escaped.
 
     >>> print(shown("a\n\x1b[2J.py"), shown("plain.py"))
     a\n\x1b[2J.py plain.py
@@ -159,10 +159,10 @@ def shown(text: str) -> str:
 
 
 def announce(texts: Iterable[tuple[str, str]]) -> None:
-    """Says on stderr which code the files at these places run, the first time for each content.
+    """Report on stderr which code the files at these places run, once for each content.
 
-    ``texts`` are policies with their places. One that was typed, or given to a function, needs no
-    word: whoever typed it knows.
+    ``texts`` are policies with their places. A policy typed by the user, or passed to a function,
+    is not reported, because the user knows of it.
     """
     files: dict[tuple[str, str], list[str]] = {}
     for text, place in texts:
@@ -182,7 +182,7 @@ def announce(texts: Iterable[tuple[str, str]]) -> None:
         try:
             digest = _digest(file)
         except OSError:
-            continue  # Loading it says what is wrong.
+            continue  # Loading it reports the error.
         if _remember(digest, known):
             continue
         where = shown(str(Path(file).absolute()))
@@ -195,9 +195,9 @@ def announce(texts: Iterable[tuple[str, str]]) -> None:
 
 
 def _digest(file: str) -> str:
-    """The digest of a policy's file and of what it imports from beside it; raises :class:`OSError`.
+    """The digest of a policy's file and of its imports from the folder; raises :class:`OSError`.
 
-    Of a file alone, that of its content.
+    For a file without such imports it is the digest of its contents.
     """
     import hashlib
     from pathlib import Path
@@ -210,7 +210,7 @@ def _digest(file: str) -> str:
 
 
 def _remember(digest: str, known: set[str]) -> bool:
-    """Return if this user was shown the code with this digest; from now on it counts as shown."""
+    """Return true if code with this digest was reported to this user before; note it otherwise."""
     if digest in known:
         return True
     known.add(digest)
@@ -221,14 +221,15 @@ def _remember(digest: str, known: set[str]) -> bool:
     except FileExistsError:
         return True
     except (OSError, RuntimeError):
-        pass  # Where nothing can be kept, it is said again.
+        pass  # If it cannot be noted, it is reported again.
     return False
 
 
 def _told_folder() -> Path | None:
-    """The user's folder of digests; ``None`` where others can write in it.
+    """The user's folder of digests; ``None`` if others can write to it.
 
-    Also where the home is another user's, as under sudo: nothing is left behind there.
+    It is also ``None`` if the home belongs to another user, as under sudo, so that nothing is left
+    there.
     """
     from pathlib import Path
 

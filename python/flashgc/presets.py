@@ -1,4 +1,4 @@
-"""Presets of devices (``devices.toml``): values for keys that an experiment does not give."""
+"""Presets of devices (``devices.toml``): values for keys that are missing in an experiment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Device:
     """A preset of a timed drive."""
 
     name: str
-    #: One line.
+    #: A summary in one line.
     summary: str
     #: The source of its figures.
     source: str
@@ -51,7 +51,7 @@ def devices() -> tuple[Device, ...]:
 
 
 def device_entries() -> tuple[Entry, ...]:
-    """The presets as entries of a listing: keys of an experiment and their values."""
+    """The presets as entries of a listing, with their keys and values."""
     from flashgc.registry import Entry
 
     entries = []
@@ -69,18 +69,18 @@ def device_entries() -> tuple[Entry, ...]:
 
 @functools.cache
 def device_values() -> Mapping[str, Mapping[str, Mapping[str, Scalar]]]:
-    """The values of keys that each preset gives, by its name and by section."""
+    """The values that each preset gives to keys, by preset and section."""
     return {device.name: device.values for device in devices()}
 
 
-#: Blocks that a plane of a scaled preset has at least, and spare ones among them: it keeps two
-#: erased, and the host and a collection have one open each.
+#: The least number of blocks in a plane of a scaled preset, and of spare ones among them. Two
+#: blocks stay erased, and the host and a collection each have one open.
 LEAST_BLOCKS, LEAST_SPARE = 16, 6
 
 
 @dataclass(frozen=True)
 class Scaled:
-    """A preset on a drive of another size: the same dies and blocks, and fewer of them."""
+    """A preset on a drive of another size: the same dies and blocks, but fewer."""
 
     device: str
     #: The number of parts of each kind: ``channels``, ``ways``, ``dies``, ``planes``.
@@ -89,18 +89,18 @@ class Scaled:
     whole: Mapping[str, int]
     blocks: int
     pages_per_block: int
-    #: The pages of a block of the preset.
+    #: The pages per block of the preset.
     whole_pages: int
     page_bytes: int
 
     @property
     def bytes(self) -> int:
-        """Bytes of flash."""
+        """Bytes of flash in the drive."""
         return self.blocks * self.pages_per_block * self.page_bytes
 
     @property
     def how(self) -> str:
-        """The scaling in words.
+        """A description of the scaling.
 
         >>> scaled("tlc", 512 << 20, 450 << 20).how
         'tlc on 1 of 8 channels, 1 of 2 ways, 2 planes: 64 blocks of 256 pages a plane'
@@ -119,11 +119,11 @@ class Scaled:
 
 
 def scaled(name: str, physical_bytes: int, host_bytes: int) -> Scaled:
-    """The preset ``name`` with ``physical_bytes`` of flash for a host that sees ``host_bytes``.
+    """The preset ``name`` with ``physical_bytes`` of flash and ``host_bytes`` of logical capacity.
 
     Channels, ways, dies and then planes are halved until each plane has enough blocks for
-    collections. Blocks keep their pages, unless one plane has too few of them. The times of the
-    flash stay; the drive works on fewer requests at a time than the preset.
+    collections. The pages per block stay, unless a single plane has too few blocks. The times of
+    the flash stay; the drive works on fewer requests at a time than the preset.
 
     >>> small = scaled("tlc", 192 << 20, 172 << 20)
     >>> small.parts, small.blocks, small.pages_per_block

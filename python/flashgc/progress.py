@@ -1,8 +1,8 @@
-"""Progress of long work, as a function shows it."""
+"""The type of functions that show the progress of long work."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-#: A function that shows progress: the share done, what is done, how many, and of what.
+#: Shows progress: the share done, what is done, how much of it, and the unit.
 Show = Callable[[float, str, int, str], None]

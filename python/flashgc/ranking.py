@@ -1,4 +1,4 @@
-"""Ranks results that are there: of saved files, of several experiments, of other work."""
+"""Ranks existing results: from saved files, from several experiments, or from other sources."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from flashgc.results import Comparison, Result
 
 
 def rank(results: Sequence[Result], names: Sequence[str] | None = None) -> Comparison:
-    """Ranks results that were made before, the least figure first.
+    """Rank existing results by their figure, the lowest first.
 
-    The figure is write amplification; on timed drives the mean response time, and under a VM page
-    cache the time on flash. ``names`` are what the results are called; without them it is their
-    numbers, from 1. Differences are paired if both results have the same writes.
+    The figure is write amplification; for timed drives the mean response time; with a VM page cache
+    the time on flash. ``names`` are the names of the results; by default they are numbers from 1.
+    Differences are paired if both results have the same writes.
 
-    Raises :class:`flashgc.ConfigError` where there are none, or they have different figures.
+    Raises :class:`flashgc.ConfigError` if there are no results, or they have different figures.
 
     >>> import flashgc
     >>> made = [flashgc.run(victim=name, blocks=200, writes="5x") for name in ("fifo", "greedy")]
@@ -44,7 +44,7 @@ def rank(results: Sequence[Result], names: Sequence[str] | None = None) -> Compa
 
 
 def together(comparisons: Sequence[Comparison]) -> Comparison:
-    """Ranks the results of several comparisons of one workload in one ranking."""
+    """Rank the results of several comparisons of one workload together."""
     raw = [result.to_dict() for comparison in comparisons for result in comparison.results]
     ranks = json.loads(_core.ranking(json.dumps(raw)))
     left_out = [
@@ -56,14 +56,14 @@ def together(comparisons: Sequence[Comparison]) -> Comparison:
 
 
 def figure_of(result: Result) -> str:
-    """Return the name of the figure that a result is ranked by."""
+    """Return the name of the figure by which a result is ranked."""
     if result.timing is not None:
         return "mean response time"
     return "write amplification" if result.swap is None else "time on flash"
 
 
 def differences(results: Sequence[Result]) -> dict[str, list[str]]:
-    """Return the options in which the configurations of the results differ: the values of each.
+    """Return the options in which the configurations of the results differ, each with its values.
 
     >>> import flashgc
     >>> made = [flashgc.run(spare=spare, blocks=200, writes="5x") for spare in ("7%", "10%")]

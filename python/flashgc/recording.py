@@ -1,4 +1,4 @@
-"""Recording a program's references to memory, under Valgrind's lackey."""
+"""Recording of a program's memory references, with Valgrind's lackey."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flashgc._engine import Progress, interruptible
 from flashgc.traces import Path
 from flashgc.units import parse_page_size
 
-#: Seconds that a program gets to end before it is killed.
+#: Seconds after which a program that does not end is killed.
 PATIENCE = 5.0
 
 
@@ -26,14 +26,14 @@ PATIENCE = 5.0
 class Recording(Document):
     """The counts of a file that :func:`trace_record` wrote."""
 
-    #: Accesses of the program: instruction fetches, loads, stores and modifications.
+    #: Memory accesses of the program: instruction fetches, loads, stores and modifications.
     accesses: int
-    #: References to pages in the file: what is left of the accesses.
+    #: References to pages in the file, after the filter.
     references: int
-    #: Lines of Valgrind's output that were not accesses; one may be cut off where a program is
-    #: killed.
+    #: Lines of Valgrind's output that were not accesses. If the program is killed, a line that was
+    #: cut off may be among them.
     skipped: int
-    #: The program's exit code; minus the number of the signal that ended it. ``None`` if the
+    #: The program's exit code, or minus the number of the signal that ended it. ``None`` if the
     #: recording was stopped before the program ended.
     exit_code: int | None
 
@@ -48,18 +48,17 @@ def trace_record(
     progress: Progress | None = None,
     control: Control | None = None,
 ) -> Recording:
-    """Runs ``program`` (its name or path, then its arguments) and writes its references to pages.
+    """Run ``program`` (its name or path, then its arguments) and write its references to pages.
 
     ``target`` is in the format ``pages``, compressed if its name ends in ``.zst`` or ``.gz``.
-    ``page_size`` is in bytes, or a text with a unit; 2 KiB by default. ``filter`` leaves out
-    references that make no difference to an LRU memory of this many pages or more (64 by default;
-    0 leaves out only repeated references in a row to one page). After ``accesses`` accesses, or
-    when stopped by Ctrl-C or ``control``, the program is ended and the file holds the references
-    so far.
+    ``page_size`` is in bytes, or a text with a unit; 2 KiB by default. ``filter`` omits references
+    that make no difference to an LRU memory of this many pages or more (64 by default; 0 omits only
+    repeated references in a row to one page). After ``accesses`` accesses, or when stopped by
+    Ctrl-C or ``control``, the program is ended and the file holds the references so far.
 
     Only the program itself is recorded, not the programs that it starts. Its standard input and
-    output are those of this process. It runs some hundred times slower. Raises
-    :class:`flashgc.ConfigError` if Valgrind or the program is not there.
+    output are those of this process. The program runs some hundred times slower. Raises
+    :class:`flashgc.ConfigError` if Valgrind or the program is not installed.
     """
     if not program:
         raise ConfigError("program: found nothing, expected the name of a program to record")
@@ -103,8 +102,8 @@ def trace_record(
         stopped = control.cancelled or recorded["accesses"] == accesses
     except TraceError:
         code = _exit_code(process, wait=True)
-        # An output that cannot be written closes the pipe, which ends Valgrind by no fault of its
-        # own.
+        # If the output cannot be written, the pipe closes, and Valgrind ends without an error of
+        # its own.
         if code not in (0, -signal.SIGPIPE) and not os.path.exists(target):
             raise ConfigError(
                 f"{program[0]}: Valgrind could not run it ({describe_exit(code)}); "
@@ -124,7 +123,7 @@ def _program(name: str, hint: str) -> str:
 
 
 def _exit_code(process: subprocess.Popen[bytes], *, wait: bool) -> int:
-    """The exit code of the program, which is ended first unless it may run to its end."""
+    """The exit code of the program; unless ``wait``, the program is ended first."""
     if not wait:
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -134,7 +133,7 @@ def _exit_code(process: subprocess.Popen[bytes], *, wait: bool) -> int:
 
 
 def describe_exit(code: int) -> str:
-    """An exit code in words.
+    """A description of an exit code.
 
     >>> describe_exit(3), describe_exit(-11)
     ('exit code 3', 'signal SIGSEGV')

@@ -1,4 +1,5 @@
-"""Registries of all that can be chosen: policies, frontiers, generators, formats and more."""
+"""The lists of everything that can be chosen: policies, frontiers, generators, formats and others.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +27,9 @@ class Param:
     """A parameter of a policy, frontier or generator."""
 
     name: str
-    #: The values it takes, in words.
+    #: A description of its possible values.
     values: str
-    #: The value if it is not given; ``None`` if it must be given.
+    #: The default value; ``None`` if it must be given.
     default: str | None
     #: Its meaning, with its unit.
     help: str
@@ -38,11 +39,11 @@ class Param:
 class Entry:
     """A policy, frontier, block allocation, wear levelling, law of endurance or generator."""
 
-    #: As typed.
+    #: The name, as typed.
     name: str
-    #: One line.
+    #: A summary in one line.
     summary: str
-    #: Markdown: what it does, formula, cost, source.
+    #: A description in Markdown: what it does, formula, cost, source.
     doc: str
     params: tuple[Param, ...]
 
@@ -59,9 +60,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class MappingEntry(Entry):
-    """A mapping."""
+    """A mapping of logical to physical pages."""
 
-    #: True if victim policy and write frontier are its.
+    #: True if victim policy and write frontier apply to it.
     has_victims: bool
 
 
@@ -69,25 +70,26 @@ class MappingEntry(Entry):
 class PlacementEntry(Entry):
     """A placement."""
 
-    #: True if it must know what the host will write, which no drive does.
+    #: True if it must know future writes of the host, which no real drive does.
     needs_future: bool
-    #: True if it must know the streams of writes, which most workloads do not have.
+    #: True if it needs the streams of writes, which most workloads do not have.
     needs_streams: bool
-    #: Bytes of memory a logical page with the usual parameters, on a drive of 2^20 logical pages.
+    #: Bytes of memory per logical page with the default parameters, on a drive of 2^20 logical
+    #: pages.
     bytes_a_page: float
 
 
 @dataclass(frozen=True)
 class TraceLayout:
-    """A layout that ships: which column of a program's lines is which."""
+    """A layout that flashgc includes: the meaning of each column in the lines of a program."""
 
-    #: The name that ``layout`` takes.
+    #: The name for the option ``layout``.
     name: str
     #: The program that writes such lines.
     program: str
-    #: The source of what is known of them.
+    #: The source of the information on them.
     source: str
-    #: The file that states the columns.
+    #: The text of the file that states the columns.
     text: str
 
 
@@ -96,15 +98,15 @@ class TraceFormat:
     """A format of block traces or of references to memory that can be read."""
 
     name: str
-    #: One line: who writes it.
+    #: A summary in one line: which programs write it.
     summary: str
     #: The columns, left to right, with units.
     columns: str
-    #: A line of it; empty for binary formats.
+    #: A line in this format; empty for binary formats.
     example: str
-    #: The marks that detection looks for.
+    #: The features by which the format is detected.
     detection: str
-    #: The properties that surprise people.
+    #: Properties that often lead to mistakes.
     traps: str
     #: True if it holds references to memory, not requests to a drive.
     references: bool
@@ -112,10 +114,10 @@ class TraceFormat:
 
 @dataclass(frozen=True)
 class GcPreset:
-    """A victim policy and a placement under the name by which a paper compares them."""
+    """A victim policy and a placement, under the name that a paper uses for both."""
 
     name: str
-    #: One line, with its source.
+    #: A summary in one line, with its source.
     summary: str
     #: The spec of its victim policy.
     victim: str
@@ -168,7 +170,7 @@ def allocations() -> tuple[Entry, ...]:
 
 
 def wear_levellings() -> tuple[Entry, ...]:
-    """Every way to level wear, the default first.
+    """Every method of wear levelling, the default first.
 
     >>> [levelling.name for levelling in wear_levellings()]
     ['none', 'static']
@@ -210,7 +212,7 @@ def caches() -> tuple[Entry, ...]:
 
 
 def hints() -> tuple[Entry, ...]:
-    """Every way in which a host can tell a drive which pages it will overwrite.
+    """Every way in which a host can give hints to a drive.
 
     >>> [way.name for way in hints()]
     ['none', 'piggyback', 'command', 'dsm', 'frequency', 'perfect', 'oracle']
@@ -219,10 +221,10 @@ def hints() -> tuple[Entry, ...]:
 
 
 def brief(spec: str) -> str:
-    """A spec, or several with blanks between, without the parameters that have their defaults.
+    """A spec, or several separated by blanks, without parameters that have their defaults.
 
     Specs of policies, frontiers, allocations, placements, mappings, caches and hints are shortened;
-    anything else stays as it is.
+    other texts do not change.
 
     >>> brief("greedy:ties=latest")
     'greedy'
@@ -254,7 +256,7 @@ def _brief(spec: str) -> str:
 
 @functools.cache
 def _defaults() -> dict[str, dict[str, str | None]]:
-    """The defaults of the parameters of everything that has a spec, by its name."""
+    """The defaults of the parameters of everything with a spec, by name."""
     kinds = (policies, frontiers, allocations, wear_levellings, placements, caches, hints, mappings)
     entries: list[Entry] = [entry for kind in kinds for entry in kind()]
     return {
@@ -265,7 +267,7 @@ def _defaults() -> dict[str, dict[str, str | None]]:
 
 
 def _same(value: str, default: str | None) -> bool:
-    """True if a value is the default, which may be written in percent."""
+    """True if a value equals the default, which may be in percent."""
     if default is None or value == default:
         return value == default
     if default.endswith("%"):
@@ -305,7 +307,7 @@ def schemes() -> tuple[Entry, ...]:
 
 
 def endurances() -> tuple[Entry, ...]:
-    """Every law of how many erases blocks bear.
+    """Every distribution of the number of erases that blocks endure.
 
     >>> [endurance.name for endurance in endurances()]
     ['fixed', 'normal', 'weibull']
@@ -328,7 +330,7 @@ def request_generators() -> tuple[Entry, ...]:
 
 
 def has_own_times(generator: str) -> bool:
-    """True if the requests of this generator have times of their own; no trace is asked for.
+    """True if the requests of this generator have their own times; traces are not considered.
 
     >>> has_own_times("disksim:reads=0.5"), has_own_times("uniform")
     (True, False)
@@ -353,13 +355,13 @@ def fills() -> tuple[str, ...]:
 
 @functools.cache
 def trace_formats() -> tuple[TraceFormat, ...]:
-    """Every trace format that can be read, the ones that people meet most first."""
+    """Every trace format that can be read, the most common first."""
     return tuple(TraceFormat(**entry) for entry in json.loads(_core.trace_formats()))
 
 
 @functools.cache
 def trace_layouts() -> tuple[TraceLayout, ...]:
-    """Every layout that ships, for traces of programs that have no format here.
+    """Every layout that flashgc includes, for traces of programs without a format of their own.
 
     >>> [layout.name for layout in trace_layouts()]
     ['microsoft', 'xperf', 'wpa', 'biosnoop', 'simplessd', 'replayer']

@@ -1,4 +1,4 @@
-"""``run`` and ``compare``: the main job, as functions."""
+"""The main functions of flashgc: ``run`` and ``compare``."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class VictimPolicy(Protocol):
-    """A victim policy written in Python, as an object; a plain function does as well."""
+    """A victim policy in Python, as an object; a plain function is possible too."""
 
     def pick(self, blocks: Blocks) -> int:
-        """The number of the block to collect: one of those that may be picked."""
+        """Return the number of the block to collect, which must be a candidate."""
 
 
 @runtime_checkable
 class PlacementRule(Protocol):
-    """A placement written in Python: it sorts pages into classes.
+    """A placement in Python: it gives pages their classes.
 
     Each class has an open block of its own.
 
-    A drive may call :meth:`host` and :meth:`copy` any number of times, or it reads arrays of these
-    names. It reports what it did through further methods, if the rule has them;
-    ``docs/placement.md`` lists all. A method may take numbers of blocks behind its arguments. An
-    object that is also a :class:`VictimPolicy` may be both of a drive: give it, or its class, as
+    A drive may call :meth:`host` and :meth:`copy` any number of times; if they are arrays, it reads
+    them. The drive reports its work through further methods, if the object has them;
+    ``docs/placement.md`` lists all. A method may have further parameters for block numbers. If an
+    object is also a :class:`VictimPolicy`, it may serve a drive as both: pass it, or its class, as
     ``victim`` and as ``placement``.
     """
 
@@ -54,27 +54,27 @@ class PlacementRule(Protocol):
 
     @property
     def host(self) -> Callable[..., int] | NDArray[numpy.uint8]:
-        """``host(page, stream, old, now)``: the class of a page that the host writes.
+        """``host(page, stream, old, now)`` returns the class of a page that the host writes.
 
-        ``old`` is the class of its data until now. Behind ``now`` it may take ``old_block``, the
-        block of these. Or an array of classes.
+        ``old`` is the class of the page's old data. After ``now`` there may be a parameter
+        ``old_block``, which gets their block. It may also be an array with the class of each page.
         """
 
     @property
     def copy(self) -> Callable[..., int] | NDArray[numpy.uint8]:
-        """``copy(page, from_, zombie, now)``: the class of a page that a collection copies.
+        """``copy(page, from_, zombie, now)`` returns the class of a page that a collection copies.
 
-        It comes from a block of class ``from_``. Behind ``now`` it may take ``from_block``, the
-        number of that block. Or an array of classes.
+        ``from_`` is the class of the victim. After ``now`` there may be a parameter ``from_block``,
+        which gets the victim's number. It may also be an array with the class of each page.
         """
 
 
-#: A policy's spec, a function from the blocks to a block number, an object with such a method
-#: ``pick``, or a class of such objects, of which every run gets one of its own.
+#: The spec of a policy; a function from the blocks to a block number; an object with such a method
+#: ``pick``; or a class of such objects, from which every run makes one.
 Victim: TypeAlias = str | Callable[[Blocks], int] | VictimPolicy | type[VictimPolicy]
 
-#: A placement's spec, an object that is one, of which every run gets a copy, or a class of such
-#: objects, of which every run gets one of its own.
+#: The spec of a placement; an object that is one, which is copied for every run; or a class of such
+#: objects, from which every run makes one.
 Placement: TypeAlias = str | PlacementRule | type[PlacementRule]
 
 
@@ -90,28 +90,28 @@ def run(
     control: Control | None = None,
     **options: Unpack[RunKeywords],
 ) -> Result:
-    """Runs one workload on one drive.
+    """Run one workload on one drive.
 
-    ``workload`` is a generator (``"hotcold:f=0.2,r=0.8"``), a mixture
-    (``"0.7*zipf + 0.3*sequential"``), the path of a trace, a :class:`flashgc.Trace` or a table (a
-    dict of arrays, a data frame: see there);
-    ``victim`` is a policy's spec or a policy written in Python, by default that of the GC preset or
-    the device, or ``"d-choices:d=10"``. ``placement`` may be written in Python, too
-    (:class:`PlacementRule`). One object or class may be both: each drive then has one object, with
-    one state. The options are the keys of an experiment file, and ``None`` leaves
-    one as it is by default: ``blocks`` or ``capacity`` (``"64GiB"``), ``spare``
-    (``0.1`` or ``"10%"``), ``writes`` (``"20x"`` drive writes), ``runs``, ``seed`` and so on;
-    with ``kind="timed"`` also those of drives with a clock (``device="tlc"``,
+    ``workload`` is a generator (``"hotcold:f=0.2,r=0.8"``), a mixture (``"0.7*zipf +
+    0.3*sequential"``), the path of a trace, a :class:`flashgc.Trace` or a table (a dict of arrays,
+    a data frame; see :class:`flashgc.Trace`); ``victim`` is a policy's spec or a policy written in
+    Python, by default that of the GC preset or the device, or ``"d-choices:d=10"``. ``placement``
+    may be written in Python, too (:class:`PlacementRule`). One object or class may be both: each
+    drive then has one object, with one state. The options are the keys of an experiment file, and
+    ``None`` means the default: ``blocks`` or ``capacity`` (``"64GiB"``), ``spare`` (``0.1`` or
+    ``"10%"``), ``writes`` (``"20x"`` drive writes), ``runs``, ``seed`` and so on; with
+    ``kind="timed"`` also those of drives with a clock (``device="tlc"``,
     ``arrivals="poisson:rate=20000"``). :class:`flashgc.keywords.RunKeywords` lists all of them.
 
     Ctrl-C stops the runs and returns the results so far, with ``interrupted`` set. A notebook shows
-    a bar for what takes over a second; ``progress``, called about 20 times a second, replaces it.
+    a progress bar if the work takes over a second; ``progress``, called about 20 times a second,
+    replaces it.
 
     ``checkpoint`` is a file that saves the state of the runs (``"run.ckpt,every=5min"``). From the
-    file ``resume`` they go on, with the digits of runs that were never stopped. With ``resume``
-    alone, workload, drive and policy come from the file; options that you give beside it must agree
-    with it. ``results`` is a file of results: a result that it has is taken from it, any other is
-    kept in it.
+    file ``resume`` they continue, and give exactly the results of runs that were never stopped.
+    With ``resume`` alone, workload, drive and policy come from the file; options that you give
+    beside it must agree with it. ``results`` is a file of results: a result that it has is taken
+    from it, and any other is stored in it.
 
     Raises :class:`flashgc.ConfigError`, :class:`flashgc.TraceError` or
     :class:`flashgc.DriveError`, and whatever a Python policy raises.
@@ -158,14 +158,14 @@ def compare(
     control: Control | None = None,
     **options: Unpack[CompareKeywords],
 ) -> Comparison:
-    """Runs one workload under several policies and ranks them, least write amplification first.
+    """Run one workload under several policies and rank them, lowest write amplification first.
 
-    Options are those of :func:`run`. Those that :class:`flashgc.keywords.CompareKeywords` takes as
-    lists may be several, and every combination is run. There are 5 runs of each unless ``runs``
-    says otherwise (1 of a trace under a VM page cache); run *i* of each sees the same workload, so
-    that differences are paired. A combination that cannot run is in ``left_out`` with its reason.
-    If none can run, it is an error. A single policy need not be in a list; with ``gc_preset`` there
-    need be none (``[]``).
+    Options are those of :func:`run`. Options that :class:`flashgc.keywords.CompareKeywords` accepts
+    as lists may have several values, and every combination is run. There are 5 runs of each unless
+    ``runs`` says otherwise (1 of a trace under a VM page cache); run *i* of each sees the same
+    workload, so that differences are paired. A combination that cannot run is in ``left_out`` with
+    its reason. If none can run, it is an error. A single policy need not be in a list; with
+    ``gc_preset`` the list may be empty (``[]``).
 
     >>> ranking = compare(["fifo", "greedy"], blocks=200, pages_per_block=64, runs=2)
     >>> [rank.result.policy for rank in ranking]
@@ -212,7 +212,7 @@ def _asked(
 
 
 def _name_of(policy: object, known: dict[str, object]) -> str:
-    """The name of a policy, which ``known`` takes in where it is written in Python."""
+    """The name of a policy; a policy in Python is added to ``known``."""
     if isinstance(policy, str):
         return policy
     name = unique(policy_name(policy), known)
@@ -223,16 +223,17 @@ def _name_of(policy: object, known: dict[str, object]) -> str:
 def given_values(
     workload: str | Trace | Table | Given, options: Mapping[str, Any]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-    """Keywords as the values of an experiment, by section, and the place of each.
+    """Keywords as the values of an experiment, by section, and the place of each value.
 
-    ``None`` is not given. A :class:`flashgc.Trace` says how it is read, but for what is given.
+    ``None`` counts as not given. The fields of a :class:`flashgc.Trace` apply unless an option is
+    given.
     """
     if isinstance(workload, Given):
         return workload.values, workload.places
     workload = as_given(workload)
     values: dict[str, dict[str, Any]] = {"workload": {"source": str(workload)}}
     if options.get("tenant") is not None and workload == find("source").default:
-        values = {}  # Nobody has named it.
+        values = {}  # The user did not give a source.
     if isinstance(workload, Trace):
         reading = {**vars(workload)}
         del reading["path"]
@@ -248,7 +249,7 @@ def given_values(
 
 
 def section_of(key: str) -> str:
-    """The section that an option belongs to; an unknown one is an error with a suggestion."""
+    """The section of an option; an unknown option is an error with a suggestion."""
     if not known(key):
         as_flag = [option.key for option in OPTIONS if option.flag.replace("-", "_") == key]
         hint = f"did you mean '{as_flag[0]}'?" if as_flag else ""
@@ -267,7 +268,7 @@ def policy_name(policy: object) -> str:
 
 
 def unique(name: str, taken: Mapping[str, object]) -> str:
-    """``name``, or with a number where that is taken."""
+    """``name``, with a number added if that name is taken."""
     number, candidate = 2, name
     while candidate in taken:
         candidate, number = f"{name}#{number}", number + 1

@@ -140,7 +140,7 @@ def evaluate(model: str, **parameters: Unpack[Parameters]) -> ModelResult:
     (``"single"``, ``"double"``), ``ties`` (``"latest"``, ``"random"``), ``cleaner`` (``"greedy"``,
     ``"fifo"``, ``"desnoyers"``).
 
-    Raises :class:`flashgc.ConfigError` for parameters that the model does not hold for.
+    Raises :class:`flashgc.ConfigError` for parameters outside of the model's validity.
 
     >>> result = evaluate("meanfield", pages_per_block=64, spare=0.1, d=10, c=1)
     >>> round(result.write_amplification, 4), result.residual < 1e-10

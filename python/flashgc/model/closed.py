@@ -47,7 +47,7 @@ def spare_for(model: str, wanted: float, **parameters: Unpack[Parameters]) -> Sp
 def choices_within(
     share: float | str, **parameters: Unpack[Parameters]
 ) -> int | dict[int, int | None] | None:
-    """The smallest d with which d choices write at most ``share`` more than greedy does.
+    """The smallest d with which d choices program at most ``share`` more pages than greedy.
 
     This is for uniform writes. With several values of ``c``, the number of blocks stored, the
     answer is a dictionary. ``None`` means that 10 000 choices are not enough.

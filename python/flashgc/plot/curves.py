@@ -1,6 +1,4 @@
-"""A figure against a parameter: lines, points with intervals, reference lines, in one or more
-panels.
-"""
+"""A figure against a parameter: lines, points with intervals, reference lines, in panels."""
 
 from __future__ import annotations
 
@@ -123,9 +121,7 @@ def _shares(values: ArrayLike, label: str) -> Numbers:
 
 
 class Panel(TypedDict):
-    """A panel of :func:`panels`: arguments of :func:`against`; missing ones are shared by all
-    panels.
-    """
+    """A panel of :func:`panels`: arguments of :func:`against`; others are shared by all panels."""
 
     series: Sequence[Series]
     title: NotRequired[str]

@@ -1,6 +1,4 @@
-"""Two figures of each configuration, and the Pareto front: configurations that no other one beats
-in both.
-"""
+"""Two figures of each configuration, and the front of those that no other one beats in both."""
 
 from __future__ import annotations
 

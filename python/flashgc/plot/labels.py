@@ -42,8 +42,7 @@ class EndLabel:
 
 
 def wrapped(text: str, inches: float, points: float, weight: str = "normal") -> str:
-    r"""``text`` in few lines of similar length, at most this many inches wide; formulas are not
-    broken.
+    r"""``text`` in few lines of similar length, at most this many inches wide; formulas stay whole.
 
     >>> wrapped("reduction in write amplification (%)", 1.6, 8)
     'reduction in write\namplification (%)'
@@ -146,8 +145,7 @@ def _inches(figure: Figure, thing: Text | Legend) -> Bbox:
 def spread(
     wanted: Sequence[float], sizes: Sequence[float], within: tuple[float, float] | None = None
 ) -> list[float]:
-    """Positions without overlap that are nearest to the wanted ones (least squares), in the same
-    order.
+    """Positions without overlap, nearest to the wanted ones (least squares), in the same order.
 
     Both arguments have one element per object; an object of size 2 reaches 1 to both sides of its
     position. All objects stay ``within`` the bounds if they fit.

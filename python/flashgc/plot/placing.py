@@ -80,7 +80,7 @@ def place(axes: Axes, labels: Sequence[Label], points: float, taken: Sequence[Nu
 
 
 def _candidate(centre: Numbers, distance: float, angle: float, size: tuple[float, float]) -> Bbox:
-    """The box of a text whose nearest side is so far from the centre, in pixels."""
+    """The box of a text whose nearest side is ``distance`` pixels from the centre."""
     right, up = math.cos(math.radians(angle)), math.sin(math.radians(angle))
     x, y = centre[0] + distance * right, centre[1] + distance * up
     left = x - size[0] / 2 + (size[0] / 2) * _sign(right)
@@ -102,7 +102,7 @@ def _free(box: Bbox, within: Bbox, dots: Numbers, used: Sequence[Bbox]) -> bool:
 
 
 def _dots(axes: Axes, taken: Sequence[Numbers], step: float) -> Numbers:
-    """Pixels along curves, this many apart."""
+    """Points along curves, ``step`` pixels apart."""
     points = [np.empty((0, 2))]
     for curve in taken:
         pixels = axes.transData.transform(curve)

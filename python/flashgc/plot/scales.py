@@ -1,4 +1,4 @@
-"""Axes of numbers: logarithmic where the range asks for it, and ticks with units."""
+"""Axes of numbers: logarithmic if the range is wide, and ticks with units."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from matplotlib.ticker import (
 
 from flashgc.units import format_size
 
-#: From this many times the least value on an axis is logarithmic.
+#: An axis is logarithmic if its largest value is at least this many times the least.
 WIDE = 30
-#: Numbers from which on ticks have prefixes: 250 k.
+#: From this number on, ticks have unit prefixes: 250 k.
 _MANY = 1e5
 
 
 def ticks(most: float) -> MaxNLocator:
-    """Ticks at round numbers, not more than ``most`` and one."""
+    """Ticks at round numbers, at most ``most`` + 1."""
     return MaxNLocator(int(most), steps=(1, 2, 2.5, 5, 10))
 
 
 def logarithmic(axes: Axes, which: Literal["x", "y"], least: float, most: float) -> None:
-    """Makes an axis from ``least`` to ``most`` logarithmic, with plain numbers at its ticks."""
+    """Make an axis from ``least`` to ``most`` logarithmic, with plain numbers at its ticks."""
     axis = _axis(axes, which)
     axes.set(**{f"{which}scale": "log"})
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if most < 300 * least else (1,)))
@@ -51,9 +51,9 @@ def fit(
     *,
     at_values: bool = False,
 ) -> None:
-    """Gives an axis the scale and the ticks of a column, at most about ``most`` of them.
+    """Set the scale and the ticks of an axis for a column, with at most about ``most`` ticks.
 
-    With ``at_values`` it has its ticks at the values, if these are few and far apart.
+    With ``at_values`` the ticks are at the values, if these are few and far apart.
     """
     axis = _axis(axes, which)
     least, greatest = min(values), max(values)
@@ -70,7 +70,7 @@ def fit(
 
 
 def formatter(column: str, greatest: float) -> Formatter | None:
-    """Return the formatter of sizes and large numbers; ``None`` where plain digits do."""
+    """Return the formatter of sizes and large numbers; ``None`` if plain digits are enough."""
     if column.endswith("_bytes"):
         return FuncFormatter(lambda value, _: format_size(value))
     return EngFormatter(sep=" ") if greatest >= _MANY else None

@@ -1,4 +1,4 @@
-"""Series of numbers, checked before anything is drawn of them."""
+"""Series of numbers, checked before they are drawn."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ KINDS = ("line", "points", "both")
 class Series:
     """One curve, or one set of points: ``y`` over ``x``.
 
-    ``x`` and ``y`` have one dimension and one length; a NaN in ``y`` is a gap. ``error`` is half
-    the width of the 95% interval of each point, NaN where it is not known: points get bars of it, a
-    line a band. Series with the same ``group`` show the same thing and share its colour, such as a
-    model as a line and its simulation as points; without one a series is a group of its own.
+    ``x`` and ``y`` have one dimension and equal length; a NaN in ``y`` is a gap. ``error`` is half
+    the width of the 95% interval of each point, or NaN if unknown. It is drawn as a bar at each
+    point, or as a band around a line. Series with the same ``group`` show the same quantity and
+    share a colour, for example a model as a line and its simulation as points. A series without a
+    group is its own group.
 
     Raises :class:`flashgc.ConfigError` if the values cannot be drawn.
 
@@ -82,12 +83,12 @@ write nan for a gap
 
     @property
     def shown(self) -> str:
-        """The group, or the label of a series that is a group of its own."""
+        """The group, or the label if the series is its own group."""
         return self.label if self.group is None else self.group
 
 
 def numbers(values: ArrayLike, what: str) -> Numbers:
-    """``values`` as an array of one dimension with one number at least, none of them infinite."""
+    """``values`` as an array of one dimension with at least one number and no infinite one."""
     try:
         array = np.array(values, np.float64)
     except (TypeError, ValueError):
@@ -113,7 +114,7 @@ def numbers(values: ArrayLike, what: str) -> Numbers:
 
 
 def half_widths(values: ArrayLike, count: int, what: str) -> Numbers:
-    """``values`` as half widths of ``count`` intervals."""
+    """``values`` as the half widths of ``count`` intervals."""
     error = numbers(values, f"{what}: error")
     if len(error) != count:
         raise ConfigError(
@@ -130,7 +131,7 @@ def half_widths(values: ArrayLike, count: int, what: str) -> Numbers:
 
 
 def check_text(text: object, what: str) -> None:
-    """Raises :class:`flashgc.ConfigError` if ``text`` cannot be shown."""
+    """Raise :class:`flashgc.ConfigError` if ``text`` cannot be displayed."""
     if not isinstance(text, str) or not text.strip():
         raise ConfigError(f"{what}: found {shortened(text)}, expected a text; hint: give a name")
     if one_line(text) != text:
@@ -148,7 +149,7 @@ def check_text(text: object, what: str) -> None:
 
 
 def check_mapping(value: object, what: str, example: str) -> None:
-    """Raises :class:`flashgc.ConfigError` if ``value`` is no mapping."""
+    """Raise :class:`flashgc.ConfigError` if ``value`` is no mapping."""
     if not isinstance(value, Mapping):
         raise ConfigError(
             f"{what}: found {shortened(value)}, expected a mapping; hint: write {example}"
@@ -156,7 +157,7 @@ def check_mapping(value: object, what: str, example: str) -> None:
 
 
 def literal(text: str) -> str:
-    r"""``text`` as it stands: no formula in it, and nothing that cannot be shown.
+    r"""``text`` escaped for matplotlib, so that it has no formula and only displayable characters.
 
     >>> literal("traces/$HOME/$USER\x1b")
     'traces/\\$HOME/\\$USER\\x1b'
@@ -165,6 +166,6 @@ def literal(text: str) -> str:
 
 
 def shortened(value: object) -> str:
-    """Return a value that was found, in a few characters."""
+    """Return a value in a few characters, for a message."""
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:40]}..."

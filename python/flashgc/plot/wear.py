@@ -1,4 +1,4 @@
-"""Wear: how often blocks were erased, how that came about, and which blocks survive."""
+"""Wear: erase counts of blocks, their course over time, and the share of blocks that survive."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from flashgc.plot.scales import ticks
 from flashgc.plot.series import Series, literal
 from flashgc.results import Comparison, Lifetime, Milestone, Result, Wear
 
-#: One result, several, or those of a comparison.
+#: A result, several results, or a comparison.
 Results = Result | Comparison | Sequence[Result]
 
-#: Share of a survival picture, left of the first failure, in which nothing has failed yet.
+#: The share of a survival picture's width to the left of the first failure.
 _BEFORE = 0.06
 
 
 def wear_histogram(results: Results, *, title: str | None = None) -> Figure:
-    """Draws how many blocks of all runs have been erased how often: a row for each result.
+    """Draw a histogram of erase counts over the blocks of all runs, in one row per result.
 
-    Each row has a height of its own, for which the figures beside it make up: the coefficient of
-    variation and the Gini coefficient of the erase counts, means over the runs. A line marks the
-    mean. Without ``title`` it is the workload; an empty one is none.
+    Each row has its own vertical scale. So the figures beside it tell the evenness: the coefficient
+    of variation and the Gini coefficient of the erase counts, as means over the runs. A line marks
+    the mean. The default ``title`` is the workload; an empty one means none.
 
-    Raises :class:`flashgc.ConfigError` where nothing was erased.
+    Raises :class:`flashgc.ConfigError` if nothing was erased.
 
     >>> import flashgc
     >>> figure = wear_histogram(flashgc.run(blocks=200, pages_per_block=16, writes="4x"))
@@ -73,7 +73,7 @@ def wear_histogram(results: Results, *, title: str | None = None) -> Figure:
 
 
 def _beside_row(axes: Axes, style: Style, name: str, facts: str) -> None:
-    """Writes a row's name and its figures above it, and leaves its scale out."""
+    """Write a row's name and its figures above it, and omit its scale."""
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     small = style.medium.small
@@ -82,11 +82,12 @@ def _beside_row(axes: Axes, style: Style, name: str, facts: str) -> None:
 
 
 def wear_evolution(results: Results, *, title: str | None = None) -> Figure:
-    """Draws how blocks wore over the drive writes of the first run, where there is an endurance.
+    """Draw wear over the drive writes of the first run, for drives with an endurance.
 
-    For one result: mean, least and most worn block, the middle 80% of them, and below the standard
-    deviation of the erase counts, with the failures marked. For several: deviation and Gini
-    coefficient of each. Without ``title`` it is the workload; an empty one is none.
+    For one result: the mean, least and most worn block, the middle 80% of blocks, and in a lower
+    panel the standard deviation of the erase counts, with the failures marked. For several: the
+    standard deviation and the Gini coefficient of each. The default ``title`` is the workload; an
+    empty one means none.
 
     Raises :class:`flashgc.ConfigError` for a result without an endurance.
 
@@ -161,7 +162,7 @@ def _fan(result: Result, title: str | None) -> Figure:
 
 
 def _marks(result: Result) -> list[tuple[float, tuple[float, float], str]]:
-    """The failures of the first run: where, with which dashes, and what they are called."""
+    """The failures of the first run: drive writes, the dashes of its line, and its name."""
     life = result.lifetime
     marks: list[tuple[float, tuple[float, float], str]] = []
     if life is None:
@@ -175,13 +176,13 @@ def _marks(result: Result) -> list[tuple[float, tuple[float, float], str]]:
 
 
 def survival(results: Results, *, title: str | None = None) -> Figure:
-    """Draws the share of blocks that are not bad over drive writes, a line for each result.
+    """Draw the share of blocks that are not bad over drive writes, with a line for each result.
 
-    Lines show the first run; points are the first and the system failure of every run. The time
-    before the first failure of all is left out. Without ``title`` it is the workload; an empty one
-    is none.
+    Lines show the first run. Points are the first failure and the system failure of every run. The
+    time before the earliest failure is omitted. The default ``title`` is the workload; an empty one
+    means none.
 
-    Raises :class:`flashgc.ConfigError` where no block failed.
+    Raises :class:`flashgc.ConfigError` if no block failed.
 
     >>> import flashgc
     >>> drive = {"blocks": 200, "pages_per_block": 16, "frontier": "pool", "endurance": 20}
@@ -205,7 +206,7 @@ def survival(results: Results, *, title: str | None = None) -> Figure:
         blocks = result.config.blocks
         writes, bad = np.array(life.failures, dtype=float).T
         alive = 100 * (1 - bad / blocks)
-        # Steps: down at each failure, level between two.
+        # Steps: down at each failure, level between failures.
         x = np.concatenate([[start], np.repeat(writes, 2)])
         y = np.concatenate([[100, 100], np.repeat(alive, 2)[:-1]])
         series.append(Series("blocks", x, y, group=name))
@@ -247,7 +248,7 @@ def _wear(result: Result) -> Wear:
 
 
 def _points(end: Milestone | None) -> tuple[float, ...]:
-    """Drive writes of each run until then."""
+    """Drive writes of each run that reached this end."""
     return () if end is None else end.run_values
 
 
@@ -257,7 +258,7 @@ def _life(result: Result) -> Lifetime:
 
 
 def _title(given: str | None, results: Sequence[Result]) -> str | None:
-    """The title that was asked for: none, where that is empty."""
+    """The title as given, or the default; ``None`` if the given one is empty."""
     if given is not None:
         return given or None
     usual = results[0].workload

@@ -1,19 +1,18 @@
-"""Reports on kept results: what a picture of them shows, and one page for a browser.
+"""Reports on stored results: the contents of pictures, and a page for a browser.
 
-:mod:`~flashgc.reports.wording` has the words for columns and values,
-:mod:`~flashgc.reports.choice` and :mod:`~flashgc.reports.view` what a picture shows, for
-:mod:`flashgc.plot` and for the page. :mod:`~flashgc.reports.columns` says how each column of the
-page is called and shown, :mod:`~flashgc.reports.question` what was asked,
-:mod:`~flashgc.reports.page` puts the file together: its programs are in ``script``, in the order in
-which they are put into it.
+:mod:`~flashgc.reports.wording` has the words for columns and values. :mod:`~flashgc.reports.choice`
+and :mod:`~flashgc.reports.view` decide what a picture shows, for :mod:`flashgc.plot` and for the
+page. :mod:`~flashgc.reports.columns` has the title and form of each column of the page, and
+:mod:`~flashgc.reports.question` the summary at its head. :mod:`~flashgc.reports.page` puts the file
+together from the programs in ``script``.
 
-A package called ``report`` would stand in the place of :func:`flashgc.report` once it is imported.
+A package called ``report`` would replace the function :func:`flashgc.report` once it is imported.
 
-The data of the page are the tidy rows as JSON by columns; words that come again and again are
-numbers of a list. Its programs are plain JavaScript, and the policy of the page names their digest:
-nothing else runs in it, and nothing is fetched. ``view.js`` computes what
-:mod:`~flashgc.reports.view` computes, since a reader may choose other axes. The quantiles of its
-intervals are Python's, and a test compares all points of both. The programs have no library: the
-pictures are 500 lines of SVG, and no small chart library has the rest (zoom by hand, keys, a table
-of 10,000 rows in a window). So the page without its data has 80 KB, and needs no licence texts.
+The data of the page are the tidy rows as JSON, by column; repeated words are replaced by indices
+into a list. The page's programs are plain JavaScript. Its security policy has their digests, so
+that no other code runs and nothing is fetched. ``view.js`` computes the same as
+:mod:`~flashgc.reports.view`, because a reader may choose other axes. It uses the quantiles of
+intervals from Python, and a test compares all points of both. The programs use no library: the
+pictures are 500 lines of SVG, and no small chart library has the rest (zoom, keyboard control, a
+scrolling table of 10,000 rows). So the page without its data has 80 KB, and needs no licence texts.
 """

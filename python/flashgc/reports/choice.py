@@ -1,4 +1,4 @@
-"""The choice of the columns of a tidy table for a picture, where nobody names them."""
+"""Chooses columns of a tidy table for a picture if the user does not name them."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from flashgc.store.tidy import ABOUT, column, is_option
 
 Row = Mapping[str, Any]
 
-#: The option over whose values figures are averaged.
+#: The option over which figures are averaged.
 SEED = "seed"
 AMPLIFICATION = "write_amplification"
-#: Most lines in a panel, and most panels.
+#: The most lines in a panel, and the most panels.
 MOST = 12
-#: Most rows or columns of words, and of cells.
+#: The most rows or columns with text labels, and the most cells.
 MOST_ROWS = 40
-#: Figures that stand for latency where nobody names one.
+#: Figures that can be the default for latency, in order of preference.
 _LATENCIES = ("read_p99_us", "write_p99_us", "all_p99_us")
 
 
 class Table:
-    """The rows, with what their columns are."""
+    """The rows of a table, with facts about their columns."""
 
     def __init__(self, rows: list[Row], *, whole: bool) -> None:
-        #: All rows; those with a result; and those that are drawn: with ``whole`` all of them.
+        #: ``all`` has all rows, ``shown`` those with a result, and ``rows`` those that are drawn:
+        #: with ``whole``, all of them.
         self.all = rows
         self.names = list(dict.fromkeys(name for row in rows for name in row))
         self.shown = [row for row in rows if row.get("status", "result") == "result"]
@@ -41,23 +42,23 @@ class Table:
         self.varied = [name for name in self.options if len(self.values(name)) > 1]
 
     def _is_option(self, name: str) -> bool:
-        """Options by their names; of tables of others also columns of words."""
+        """True for an option by its name; in tables from elsewhere, also for a column of texts."""
         if name in ABOUT or name in NAMES:
             return False
         return is_option(name) or any(isinstance(row.get(name), str) for row in self.shown)
 
     def values(self, name: str) -> list[Any]:
-        """The values of a column: numbers by size, others in the order in which they come."""
+        """The values of a column: numbers in ascending order, others in order of appearance."""
         values = list(dict.fromkeys(row.get(name) for row in self.rows))
         return sorted(values, key=_size) if self.numeric(name) else values
 
     def numeric(self, name: str) -> bool:
-        """True if a column has numbers, and nothing else but gaps."""
+        """True if a column has only numbers and gaps."""
         values = [row[name] for row in self.rows if row.get(name) is not None]
         return bool(values) and all(number(value) is not None for value in values)
 
     def follows(self, name: str, other: str) -> bool:
-        """True if the value of ``other`` says that of ``name``."""
+        """True if the value of ``other`` determines that of ``name``."""
         pairs = {(row.get(other), row.get(name)) for row in self.rows}
         return len(pairs) == len({first for first, _ in pairs})
 
@@ -73,7 +74,7 @@ def number(value: Any) -> float | None:
 
 
 def figure(table: Table, choice: str | None, what: str, kind: str) -> str:
-    """The column of a figure."""
+    """The column of the figure to show: ``choice``, or a default."""
     figures = [name for name in table.names if name not in table.options and table.numeric(name)]
     if choice is None and kind == "pareto":
         choice = next((name for name in _LATENCIES if name in figures), None)
@@ -87,14 +88,14 @@ def figure(table: Table, choice: str | None, what: str, kind: str) -> str:
 
 
 def _instead(what: str, figures: Sequence[str]) -> str:
-    """A hint at another figure, if there is one."""
+    """A hint that names another figure, if there is one."""
     others = [name for name in ("wear_max_erases", "erases", AMPLIFICATION) if name in figures]
     others += [name for name in figures if name not in ABOUT]
     return f"; hint: {what} {others[0]}" if others else ""
 
 
 class Chosen:
-    """The columns that tell points apart: those that were named, and those chosen for the rest."""
+    """The columns by which points differ: those that the user named, and those chosen here."""
 
     def __init__(
         self,
@@ -122,7 +123,7 @@ class Chosen:
                 )
                 raise ConfigError(f"{both}: both are '{name}'; hint: leave one out")
         self.left: list[str] = []
-        # Without a horizontal axis nothing has room for many values.
+        # Without a horizontal axis, no place is for many values.
         roomy = "x" in places
         for name in table.varied:
             before = [*names, *self.left]
@@ -134,7 +135,7 @@ class Chosen:
                 self.at[place] = self._take(table, place, heat=heat)
 
     def _take(self, table: Table, place: str, *, heat: bool) -> str | None:
-        """Chooses one of the columns that are left for a place."""
+        """Choose one of the remaining columns for a place."""
         numbers = [name for name in self.left if table.numeric(name)]
         words = [name for name in self.left if name not in numbers]
         policies = [name for name in words if name != "workload" and _is_policy(name)]
@@ -144,7 +145,7 @@ class Chosen:
             "by": (numbers if heat else []) + policies,
             "panels": workloads,
         }[place]
-        # A workload goes to a panel, unless there is nothing else.
+        # A workload gets a panel, unless no other column is left.
         others = [*first, *(name for name in self.left if name != "workload"), *workloads]
         several = [name for name in others if place == "x" or _few(table, name)]
         duplicate = next(iter(several), None)

@@ -1,4 +1,4 @@
-"""The columns of the page: their titles, how their values are shown, and their compact form."""
+"""The columns of the page: titles, display of values, and a compact form for the data."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class Column:
     #: ``share``, ``size``, ``count``, ``number``, ``exact`` (four places), ``seconds``, ``time``,
     #: ``flag`` or ``text``.
     show: str
-    #: True if rows differ in it.
+    #: True if its value differs between rows.
     varied: bool
     values: Sequence[Any]
 
     @property
     def title(self) -> str:
-        """Its name for people; a share's values show their unit.
+        """The title for people. Shares have no unit in it, since their values show ``%``.
 
         >>> Column("read_p99_9_us", "figure", "number", True, ()).title
         'read p99.9 (µs)'
@@ -53,7 +53,7 @@ class Column:
         return _TITLES.get(self.name) or label(self.name).removesuffix(" (%)")
 
     def texts(self, values: Sequence[Any]) -> list[str]:
-        """Values for people: file names as short as tells them apart.
+        """Values for people; file names are shortened as far as they stay distinct.
 
         >>> Column("spare", "option", "share", True, ()).texts([0.0675])
         ['6.75%']
@@ -64,7 +64,7 @@ class Column:
         return [text(self.name, value) if value is None else form(value) for value in values]
 
     def document(self) -> dict[str, Json]:
-        """It for the page's programs; values that come again and again are numbers of words."""
+        """The column for the page's programs; repeated values are indices into a list of words."""
         document: dict[str, Json] = {
             "name": self.name, "title": self.title, "role": self.role, "show": self.show,
             "varied": self.varied, "more_is_better": more_is_better(self.name),
@@ -94,12 +94,12 @@ _SHOWN = {
 
 
 def _with_type(value: Any) -> tuple[str, Any]:
-    """A value with its type: 1 is not the same as true."""
+    """A value with its type, since 1 equals true in Python."""
     return type(value).__name__, value
 
 
 def columns(rows: Rows) -> list[Column]:
-    """All columns: options that vary, figures, options that are the same for all, the rest."""
+    """All columns: options that vary, figures, options with one value, other columns."""
     differing = varied(rows)
     names = list(dict.fromkeys(name for row in rows for name in row))
     same = [name for name in names if is_option(name) and name not in differing]
@@ -125,7 +125,7 @@ def _finite(value: Any) -> Any:
 
 
 def _form(name: str, role: str, values: Sequence[Any]) -> str:
-    """Return the way in which the values of a column are shown."""
+    """Return how the values of a column are displayed."""
     there = [value for value in values if value is not None]
     if all(isinstance(value, bool) for value in there) and there:
         return "flag"

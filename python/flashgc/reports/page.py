@@ -1,4 +1,4 @@
-"""The page itself: one file, with nothing from outside and no program but its own."""
+"""The page itself: one file that loads nothing, and runs only its own programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flashgc.units import format_count
 
 HERE = Path(__file__).parent
 
-#: The programs of the page, in the order in which they use each other.
+#: The programs of the page; each uses only those before it.
 SCRIPTS = ("words", "data", "search", "view", "scales", "marks", "plans", "hear", "pictures",
            "table", "paper", "page")  # fmt: skip
 
@@ -25,7 +25,7 @@ SCRIPTS = ("words", "data", "search", "view", "scales", "marks", "plans", "hear"
 def page(
     title: str, question: Question, document: Mapping[str, Json], wanted: Sequence[str]
 ) -> bytes:
-    """The page; ``document`` is what its programs read. The same results give the same bytes."""
+    """The page; ``document`` is the data for its programs. The same results give the same bytes."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE),
         autoescape=True,
@@ -60,12 +60,12 @@ def _script() -> str:
 
 
 def _hash(text: str) -> str:
-    """Return the hash by which a policy of the browser allows this text and no other."""
+    """Return the hash by which a security policy allows this program and no other."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def inside(json: str) -> str:
-    r"""JSON that no browser takes for markup, whatever is in its texts.
+    r"""JSON with ``<`` escaped, so that no browser takes its texts for markup.
 
     >>> inside('"</script><!--"')
     '"\\u003c/script>\\u003c!--"'

@@ -1,4 +1,4 @@
-"""The question and the outcome in short: the head of the page."""
+"""The head of the page: what was simulated, and the outcome, in short."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flashgc.reports.columns import Column, Rows
 from flashgc.results.findings import rules
 from flashgc.units import format_count, format_duration, format_size
 
-#: Values of an option that are listed; of more, the first and the last.
+#: The most values of an option that are listed; of more, only the first and the last.
 LISTED = 12
 
 #: The outcomes of a cell, in the words of the page.
@@ -27,34 +27,34 @@ STATUSES = {
 
 @dataclass(frozen=True)
 class Question:
-    """The head of the page, in words."""
+    """The head of the page, as texts and counts."""
 
     #: The number of cells with each status, in the words of the page.
     counts: dict[str, int]
-    #: Options that vary, each with its values in words, and how many there are.
+    #: Options that vary, each with its values as texts, and their number.
     axes: list[tuple[str, list[str], int]]
-    #: Options that are the same for all.
+    #: Options with the same value everywhere.
     same: list[tuple[str, str]]
-    #: The reason why there is no result: what became of the cells, how many, and the reason.
+    #: For cells without a result: the status, the number of cells, and the reason.
     reasons: list[tuple[str, int, str]]
-    #: Findings that are no notes: how many results have each, its claim in general, and its id.
+    #: Findings that are more than notes: the number of results, the claim in general, and the id.
     findings: list[tuple[int, str, str]]
-    #: Combinations of the values that vary, and those of which nothing is kept.
+    #: The number of combinations of the varying values, and of those that are not stored.
     combinations: int
     absent: int
-    #: Version and build of the engine, and how many cells are of it.
+    #: Version and build of each engine, and the number of its cells.
     engines: list[tuple[str, str, int]]
-    #: The times at which results were made, and the computing time of all of it.
+    #: The period in which the results were made, and the total computing time.
     made: str
     seconds: str
-    #: Files that results were made from: name, size and digest.
+    #: Files that the results were made from: name, size and digest.
     files: list[tuple[str, str, str]]
 
 
 def question(
     rows: Rows, columns: Sequence[Column], files: Sequence[tuple[str, int, str]]
 ) -> Question:
-    """Return the question; ``files`` are name, bytes and digest of those that were read."""
+    """Return the head of the page; ``files`` has name, bytes and digest of the files read."""
     options = [column for column in columns if column.role == "option"]
     axes = [column for column in options if column.varied]
     counts = Counter(str(row["status"]) for row in rows)
@@ -92,12 +92,12 @@ def question(
 def _findings(rows: Rows) -> list[tuple[int, str, str]]:
     claims = {rule.id: rule.claim for rule in rules()}
     counts = Counter(id_ for row in rows for id_ in (row.get("findings") or "").split())
-    # A file may be of another version, with findings that this one does not know.
+    # A file may be of another version, with findings unknown to this one.
     return [(count, claims.get(id_, ""), id_) for id_, count in counts.most_common()]
 
 
 def _axis(column: Column) -> tuple[str, list[str], int]:
-    """Title, values in words, and how many there are; numbers in their order."""
+    """Title, values as texts, and their number; numbers are in ascending order."""
     values = list(dict.fromkeys(column.values))
     if column.show != "text":
         values.sort(key=lambda value: -math.inf if value is None else value)
@@ -109,7 +109,7 @@ def _axis(column: Column) -> tuple[str, list[str], int]:
 
 
 def _span(times: Sequence[float]) -> str:
-    """From the first to the last of times in seconds since 1970.
+    """The period from the first to the last of times in seconds since 1970.
 
     >>> _span([0.0, 60.0]), _span([0.0]), _span([])
     ('1970-01-01 00:00 to 1970-01-01 00:01 UTC', '1970-01-01 00:00 UTC', '')
@@ -123,7 +123,7 @@ def _span(times: Sequence[float]) -> str:
 
 
 def short_name(path: str) -> str:
-    """A file's name, with the folder it is in.
+    """A file's name, with the folder that contains it.
 
     >>> short_name("/a/b/c.csv")
     'b/c.csv'
@@ -132,7 +132,7 @@ def short_name(path: str) -> str:
 
 
 def cells(count: int) -> str:
-    """Return the number of cells, in words.
+    """Return a text with the number of cells.
 
     >>> cells(1), cells(10_000)
     ('1 cell', '10 000 cells')

@@ -1,6 +1,6 @@
-"""The view of a tidy table in a picture: its columns, and the mean and interval of each point.
+"""The contents of a picture of a tidy table: its columns, and the mean and interval of each point.
 
-Nothing here draws. Whoever does (:mod:`flashgc.plot`, a page) shows the same.
+Nothing here draws. All that draw it (:mod:`flashgc.plot`, a page) show the same.
 """
 
 from __future__ import annotations
@@ -32,29 +32,30 @@ KINDS = ("lines", "pareto", "heatmap", "distribution")
 
 @dataclass(frozen=True)
 class Point:
-    """One mark: the mean of some rows."""
+    """A point of a picture: the mean of some rows."""
 
-    #: On the horizontal axis: an option's value; a mean in a Pareto picture; a figure's value in a
-    #: distribution.
+    #: Position on the horizontal axis: an option's value, a mean in a Pareto picture, or a figure's
+    #: value in a distribution.
     x: Any
-    #: The mean; in a distribution the share of values up to ``x``. ``None`` without a result.
+    #: The mean; in a distribution, the share of values up to ``x``. ``None`` without a result.
     y: float | None
-    #: The 95% interval of ``y``; ``None`` where it is not known.
+    #: The ends of the 95% interval of ``y``; ``None`` if unknown.
     low: float | None = None
     high: float | None = None
-    #: The number of rows behind the mean; seeds that all give the same are one.
+    #: The number of rows in the mean; seeds that all give the same value count as one.
     count: int = 1
-    #: Options that tell it from other points of its line, in a Pareto picture.
+    #: In a Pareto picture, the options by which it differs from other points of its line.
     at: Mapping[str, Any] | None = None
     #: The reason why there is no result.
     reason: str | None = None
-    #: The number of seeds that give the same, since nothing is drawn: as a comparison, it is exact.
+    #: The number of seeds that all give the same value, because the runs use no random numbers; the
+    #: mean is then exact.
     same: int = 1
 
 
 @dataclass(frozen=True)
 class Line:
-    """The points with one value of ``by``, by ``x``; in a heat map a row of cells."""
+    """The points with one value of ``by``, sorted by ``x``; in a heat map, a row of cells."""
 
     by: Any
     points: tuple[Point, ...]
@@ -74,15 +75,15 @@ class View:
 
     #: One of :data:`KINDS`.
     kind: str
-    #: Columns; ``y`` of a distribution is ``"share"``.
+    #: The columns on the axes; for a distribution, ``y`` is ``"share"``.
     x: str
     y: str
     by: str | None
     panels: str | None
     panes: tuple[Pane, ...]
-    #: True if the horizontal axis has numbers.
+    #: True if the horizontal axis is numeric.
     numeric: bool
-    #: Notes for readers: what was averaged, and what has no result.
+    #: Notes for readers on averages, and on cells without a result.
     notes: tuple[str, ...]
 
 
@@ -95,18 +96,19 @@ def view(
     panels: str | None = None,
     kind: str = "lines",
 ) -> View:
-    """Chooses what nobody named, and averages over seeds.
+    """Choose the columns that are not given, and average over seeds.
 
-    Of the options that vary, the first with numbers is ``x``, the first policy ``by``, and the next
-    one ``panels``, a workload before others; ``y`` is the write amplification. Seeds are averaged,
-    with a 95% interval (Student's t). Seeds that all give the same count as one, as the runs of a
-    comparison do: nothing was drawn. The interval of one is the result's own, if any. A heat map
-    has ``x`` and ``by`` as its axes. A Pareto picture has two figures as ``x`` and ``y``, and a
-    point for each configuration. A distribution has a line for each ``by`` over the values of
-    ``y``, and averages nothing.
+    Among the options that vary, the first numeric one becomes ``x``, the first policy ``by``, and
+    the next one ``panels``, preferably the workload. The default of ``y`` is the write
+    amplification. Seeds are averaged, with a 95% interval (Student's t). If all seeds give the same
+    value, they count as one, as the runs of a comparison do, because the runs use no random
+    numbers. The interval of a single row is that of the result, if any. A heat map has ``x`` and
+    ``by`` as its axes. A Pareto picture has two figures as ``x`` and ``y``, and a point for each
+    configuration. A distribution has a line for each ``by`` over the values of ``y``, and averages
+    nothing.
 
-    Raises :class:`flashgc.ConfigError` for an unknown column, where there is nothing to draw, and
-    where an average over an option that was not named would be drawn.
+    Raises :class:`flashgc.ConfigError` for an unknown column, if there is nothing to draw, and if
+    an average over an option that is not given would be drawn.
 
     >>> rows = [
     ...     {"spare": 0.1, "victim": "fifo", "seed": seed, "write_amplification": wa}
@@ -121,7 +123,7 @@ def view(
         raise ConfigError(f"--kind: unknown kind '{kind}'; hint: {_core.suggest(kind, [*KINDS])}")
     every = list(rows)
     newest = _newest(every)
-    # Cells of a heat map are shown even where they cannot be.
+    # A heat map also shows cells that are impossible.
     table = Table(newest, whole=kind == "heatmap")
     shown = figure(table, y, "--y", kind)
     places = {"x": x, "by": by, "panels": panels}
@@ -158,9 +160,9 @@ def view(
 
 
 def front(view: View, pane: Pane) -> list[Point]:
-    """The points of a Pareto picture that no other point betters in both figures, by ``x``.
+    """The points of a Pareto picture that no other point beats in both figures, sorted by ``x``.
 
-    Less is better, but of figures such as requests a second.
+    Less is better, except for figures such as requests per second.
     """
     signs = [-1 if more_is_better(name) else 1 for name in (view.x, view.y)]
     known = [point for line in pane.lines for point in line.points if point.y is not None]
@@ -177,7 +179,7 @@ def front(view: View, pane: Pane) -> list[Point]:
 
 
 def _newest(rows: Sequence[Row]) -> list[Row]:
-    """Return the last row of each command, and rows with a result rather than without one."""
+    """Return the last row of each command; rows with a result are preferred."""
     chosen: dict[Any, Row] = {}
     for row in rows:
         earlier = chosen.get(row.get("command"))
@@ -191,7 +193,7 @@ def _has_result(row: Row) -> bool:
 
 
 def _axis(table: Table, chosen: Chosen, kind: str) -> str:
-    """The horizontal axis of lines and heat maps."""
+    """The column on the horizontal axis of lines and heat maps."""
     across, other = chosen.at["x"], chosen.at["by"]
     if across is None:
         raise ConfigError("no option varies in these results; hint: --kind distribution")
@@ -210,7 +212,7 @@ def _axis(table: Table, chosen: Chosen, kind: str) -> str:
 
 
 def _check_size(table: Table, at: View, panes: Sequence[Pane]) -> None:
-    """Raises where more would be drawn than can be told apart."""
+    """Raise an error if more would be drawn than readers can tell apart."""
     if at.kind == "heatmap" or (at.kind == "lines" and not at.numeric):
         for name, place in ((at.x, "x"), (at.by, "by")):
             count = 0 if name is None else len(table.values(name))
@@ -230,7 +232,7 @@ def _check_size(table: Table, at: View, panes: Sequence[Pane]) -> None:
 
 
 def _parted(table: Table, name: str | None, rows: Sequence[Row]) -> list[tuple[Any, list[Row]]]:
-    """The rows with each value of a column that they have, in the order of the table's values."""
+    """The rows by their values in a column, in the order of the table's values."""
     if name is None:
         return [(None, list(rows))]
     groups: dict[Any, list[Row]] = {value: [] for value in table.values(name)}
@@ -253,7 +255,7 @@ def _means(table: Table, at: View, shown: str, rows: Sequence[Row]) -> tuple[Poi
 
 
 def _scattered(table: Table, at: View, shown: str, rows: Sequence[Row]) -> tuple[Point, ...]:
-    """A point for each configuration: the means of two figures."""
+    """A point for each configuration, at the means of two figures."""
     apart = [name for name in table.varied if name != SEED]
     names = [name for name in apart if name not in (at.by, at.panels)]
     cells: dict[tuple[Any, ...], list[Row]] = {}
@@ -275,13 +277,14 @@ def _scattered(table: Table, at: View, shown: str, rows: Sequence[Row]) -> tuple
 
 
 def _ranked(_table: Table, _at: View, shown: str, rows: Sequence[Row]) -> tuple[Point, ...]:
-    """The empirical distribution: for each value the share of values up to it."""
+    """The empirical distribution: for each value, the share of values up to it."""
     values = sorted(figure for row in rows if (figure := number(row.get(shown))) is not None)
     return tuple(Point(value, (rank + 1) / len(values)) for rank, value in enumerate(values))
 
 
 def _seeds(table: Table, columns: Iterable[str | None], rows: Sequence[Row]) -> list[Row]:
-    """The rows of one point, which differ in the seed alone; raises where they differ in more."""
+    """The rows of one point, which differ only in the seed; raises an error if they differ in more.
+    """
     for name in table.varied:
         values = [row.get(name) for row in rows]
         if name not in (*columns, SEED) and len(set(values)) > 1:
@@ -308,7 +311,7 @@ def _point(x: Any, shown: str, rows: Sequence[Row]) -> Point:
     if not known:
         return Point(x, None, count=0, reason=next((row.get("reason") for row in rows), None))
     values = [float(row[shown]) for row in known]
-    # Seeds that nothing was drawn from say nothing of what is by chance.
+    # Seeds that have no effect give no information on chance.
     alike = len({(row[shown], row.get(AMPLIFICATION)) for row in known}) == 1
     count, same = (1, len(values)) if alike else (len(values), 1)
     half = half_width(values[:count])

@@ -1,4 +1,4 @@
-"""Columns and values of tidy tables in the words of their readers."""
+"""The texts for columns and values of tidy tables, for people."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flashgc.registry import brief
 from flashgc.store.tidy import UNITS, is_option
 from flashgc.units import format_size
 
-#: Columns whose labels are not their names.
+#: Labels of columns, if they differ from the names.
 _LABELS = {
     "write_amplification": "write amplification",
     "spare": "spare factor",
@@ -23,14 +23,14 @@ _LABELS = {
     "system_failure_drive_writes": "drive writes to the drive's failure",
     "system_failure_terabytes": "TB written to the drive's failure",
 }
-#: Columns that hold shares.
+#: Columns whose values are shares.
 _SHARES = ("spare", "overprovision", "die_share", "bus_share", "collection_share")
-#: Ends of the names of figures of which more is better.
+#: Ends of the names of figures for which more is better.
 _MORE_IS_BETTER = ("_per_second", "_drive_writes", "_terabytes")
 
 
 def label(name: str) -> str:
-    """The label of an axis that shows a column, with its unit.
+    """The axis label of a column, with its unit.
 
     >>> label("spare"), label("read_p99_us"), label("page_size_bytes"), label("host_bytes")
     ('spare factor (%)', 'read p99 (µs)', 'page size', 'host bytes')
@@ -45,12 +45,12 @@ def label(name: str) -> str:
     words = re.sub(r"(p\d+)_(\d+)", r"\1.\2", stem).replace("_", " ")
     if unit == "bytes" and not is_option(name):
         return f"{words} bytes"
-    # Sizes are written with their units.
+    # Values that are sizes include their units.
     return f"{words} ({UNITS[unit]})" if unit and unit != "bytes" else words
 
 
 def scaled(name: str, value: float) -> float:
-    """A number as an axis with the label of its column shows it: shares in percent.
+    """A number on an axis with its column's label: shares are in percent.
 
     >>> scaled("spare", 0.07), scaled("erases", 12)
     (7.0, 12)
@@ -59,7 +59,7 @@ def scaled(name: str, value: float) -> float:
 
 
 def text(name: str, value: Any) -> str:
-    """A value of a column for eyes.
+    """A value of a column as text for people.
 
     >>> text("spare", 0.07), text("page_size_bytes", 4096), text("victim", "greedy:ties=latest")
     ('7%', '4 KiB', 'greedy')
@@ -78,7 +78,7 @@ def text(name: str, value: Any) -> str:
 
 
 def texts(name: str, values: Iterable[Any]) -> list[str]:
-    """Values of a column for eyes: file names as short as tells them apart.
+    """Values of a column as texts; file names are shortened as far as they stay distinct.
 
     >>> texts("workload", ["data/a.csv.zst", "data/b.csv.zst", "uniform"])
     ['a', 'b', 'uniform']
@@ -90,7 +90,7 @@ def texts(name: str, values: Iterable[Any]) -> list[str]:
     given = list(values)
     whole = [text(name, value) for value in given]
     if name not in ("workload", "experiment"):
-        # Beside another of its kind, a policy has its parameters as they were given.
+        # If two policies of one kind are shown, their parameters stay as given.
         kinds = [str(path).partition(":")[0] for path in given]
         alike = len(set(whole)) < len(whole)
         return [
@@ -108,12 +108,12 @@ def texts(name: str, values: Iterable[Any]) -> list[str]:
     ]
 
 
-#: Endings of names of traces and experiments.
+#: Extensions of the names of traces and experiments.
 _ENDINGS = re.compile(r"(\.(csv|toml|txt|trace|bin|flashgc|parquet|blkparse))?(\.(zst|gz|xz))?$")
 
 
 def _stem(name: str, parts: int = 1) -> str:
-    """The last parts of a file's name without its endings; a generator stays as it is."""
+    """The last parts of a file's name without extensions; a generator does not change."""
     short = _ENDINGS.sub("", "/".join(PurePath(name).parts[-parts:]))
     return short if _ENDINGS.sub("", name) != name else name
 

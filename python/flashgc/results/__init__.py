@@ -1,6 +1,6 @@
-"""Results, comparisons and trace statistics, typed, with ``to_json``, and their parts.
+"""Typed results, comparisons and trace statistics, with ``to_json``, and their parts.
 
-The fields of a part have the names of the JSON document's keys. A part that a run does not have is
+The fields of a part have the names of the keys in the JSON document. A part that a run lacks is
 ``None``.
 """
 
@@ -113,7 +113,7 @@ __all__ = [
     "Zombies",
 ]
 
-#: The home of each name; imported when it is first used: most runs have few parts.
+#: The module of each name; it is imported at its first use, because most runs have few parts.
 __getattr__ = lazily(
     __name__,
     {

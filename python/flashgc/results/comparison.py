@@ -21,9 +21,9 @@ from flashgc.units import format_time
 class LeftOut:
     """A combination of a comparison that cannot run."""
 
-    #: Its victim policy, and what else is not the same in all combinations.
+    #: Its victim policy, and the other values that differ between combinations.
     name: str
-    #: The reason why it cannot be, and what to try instead.
+    #: The reason why it is impossible, with a hint.
     reason: str
 
 
@@ -32,9 +32,10 @@ class Comparison(Document):
     """Results on the same workload, least write amplification first."""
 
     ranking: tuple[Rank, ...]
-    #: Results without a figure, which have no place: nothing was measured before they were stopped.
+    #: Results without a figure, and so without a rank: they were stopped before anything was
+    #: measured.
     unmeasured: tuple[Result, ...]
-    #: Combinations that cannot be and were not run.
+    #: Combinations that are impossible and did not run.
     left_out: tuple[LeftOut, ...]
     _raw: dict[str, Json] = dataclasses.field(repr=False, compare=False)
 
@@ -45,7 +46,7 @@ class Comparison(Document):
         results: Sequence[Mapping[str, Json]],
         left_out: Sequence[Mapping[str, Json]] = (),
     ) -> Comparison:
-        """Puts the engine's ranks and results together; ``index`` of a rank is that of a result."""
+        """Join the engine's ranks and results; the ``index`` of a rank is that of its result."""
         outcomes = [Result.from_dict(result) for result in results]
         placed = [(cast(int, rank["index"]), rank) for rank in ranks]
         measured = [(index, rank) for index, rank in placed if outcomes[index].measured]
@@ -77,7 +78,7 @@ class Comparison(Document):
         return len(self.ranking)
 
     def with_left_out(self, left_out: Sequence[Mapping[str, Json]]) -> Comparison:
-        """Return the ranking together with combinations that cannot run."""
+        """Return the ranking with these combinations that cannot run."""
         return Comparison(
             self.ranking,
             self.unmeasured,
@@ -89,7 +90,7 @@ class Comparison(Document):
     def best(self) -> Result:
         """The result with the least write amplification.
 
-        Raises :class:`flashgc.DriveError` where nothing was measured.
+        Raises :class:`flashgc.DriveError` if nothing was measured.
         """
         if not self.ranking:
             raise DriveError("nothing was measured; hint: longer runs")
@@ -102,7 +103,7 @@ class Comparison(Document):
 
     @property
     def findings(self) -> list[Finding]:
-        """The claims of the ranking, each with its evidence; those of results are in these."""
+        """The findings of the ranking; each result has its own findings besides."""
         return findings.read(self._raw)
 
     @property
@@ -152,17 +153,17 @@ class Comparison(Document):
         return [*notes, *dict.fromkeys(text for result in self.results for text in result.warnings)]
 
 
-#: Parts in which results differ, where a column has room for more than its short heading.
+#: Longer headings than those in the table, for parts in which results differ.
 _HEADINGS = {"alloc.": "allocation", "spare": "spare factor"}
 
 
 def _names(ranking: Sequence[Rank]) -> list[str]:
-    """The names that were given; without them, by what results differ in."""
+    """The names that were given; without them, names from the options that differ."""
     names = varied.names([rank.result for rank in ranking])
     return [rank.name or name for rank, name in zip(ranking, names, strict=True)]
 
 
 def _times(result: Result) -> tuple[str, str]:
-    """The mean response time, and that which 99.9% of the requests took at most."""
+    """The mean response time and the 99.9th percentile."""
     whole = None if result.timing is None else result.timing.latency_us.all
     return ("-", "-") if whole is None else (format_time(whole.mean), format_time(whole.p99_9))

@@ -1,4 +1,4 @@
-"""The whole configuration of a run, as its result has it: defaults and specs written out."""
+"""The complete configuration of a run, as in its result: defaults and specs are written out."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from flashgc._documents import Scalar
 
 @dataclass(frozen=True)
 class TraceConfig:
-    """The reading of a trace; without a trace it means nothing."""
+    """How a trace is read; without a trace it has no meaning."""
 
-    #: The format; ``None`` detects it.
+    #: The format; with ``None`` it is detected.
     format: str | None
-    #: Bytes added to every offset before it is cut into pages.
+    #: Bytes added to every offset before offsets become page numbers.
     alignment_offset: int
-    #: The treatment of a bad line: ``stop`` or ``skip``; ``None`` for ``stop``.
+    #: What to do at a bad line: ``stop`` or ``skip``; ``None`` means ``stop``.
     on_bad_line: str | None
-    #: The devices that are read; ``None`` for all.
+    #: The devices whose requests are read; ``None`` for all.
     devices: str | None = None
-    #: The action that is read of a Linux block trace; ``None`` lets the reader choose.
+    #: The action of a Linux block trace that is read; with ``None`` the reader chooses it.
     blkparse_action: str | None = None
-    #: The columns of the lines, in place of a format.
+    #: The columns of the lines, instead of a format.
     columns: str | None = None
-    #: The layout of the lines, in place of a format.
+    #: The layout of the lines, instead of a format.
     layout: str | None = None
-    #: The treatment of times that go back: ``refuse`` or ``sort``; ``None`` keeps the order.
+    #: What to do if times go back: ``refuse`` or ``sort``; ``None`` keeps the order.
     disorder: str | None = None
-    #: The table of where a database's relations lie on its disk.
+    #: The table of the places of a database's relations on its disk.
     relations: str | None = None
-    #: The pages that a request covers, and those of them that the drive has.
+    #: The rule that turns requests into pages, and pages into the size of the drive.
     paging: str = "covered"
     #: The numbering of pages: by ``address``, by ``first-touch``, or as ``given``.
     numbering: str = "address"
@@ -65,56 +65,56 @@ class Config:
 
     #: Physical blocks (N).
     blocks: int
-    #: Pages a block (b).
+    #: Pages per block (b).
     pages_per_block: int
-    #: Bytes a flash page.
+    #: Bytes of a flash page.
     page_size: int
-    #: The spare factor that was asked for (S_f).
+    #: The spare factor as given (S_f).
     spare: float
-    #: The spec of the victim policy; ``none`` where the mapping has its own.
+    #: The spec of the victim policy; ``none`` if the mapping has its own.
     victim: str
-    #: The spec of the write frontier; ``none`` where the mapping has its own.
+    #: The spec of the write frontier; ``none`` if the mapping has its own.
     frontier: str
-    #: The first contents of the drive: ``sequential``, ``random``, ``empty``.
+    #: The initial contents of the drive: ``sequential``, ``random``, ``empty``.
     fill: str
     #: The spec of the workload, or the path of a trace.
     workload: str
-    #: The reading of a trace.
+    #: How a trace is read.
     trace: TraceConfig
     #: The part of a run that is warm-up.
     warmup: str
     #: The length of a run: one of ``writes``, ``collections``, ``requests``, ``passes`` and
     #: ``until``, with a number or an end.
     length: Mapping[str, int | str]
-    #: Runs go on until the 95% half width is within this share of the mean; ``None`` where their
+    #: Runs continue until half the 95% interval is within this share of the mean; ``None`` if their
     #: number is given.
     precision: float | None
-    #: Runs, with seeds of their own.
+    #: The number of runs, each with its own seed.
     runs: int
-    #: Seed of the first run.
+    #: The seed of the first run.
     seed: int
-    #: Mapping units promised to the host (U).
+    #: Logical capacity in mapping units (U).
     logical_pages: int
-    #: Mapping units of flash (N b, times the units of a page).
+    #: Physical capacity in mapping units (N b, times the units of a page).
     physical_pages: int
-    #: 1 - U / (N b), exactly.
+    #: Spare factor: 1 - U / (N b), exact.
     spare_factor: float
-    #: (N b - U) / U, exactly.
+    #: Over-provisioning: (N b - U) / U, exact.
     overprovision: float
-    #: True if nobody gave the size of the drive or the pages of its blocks: they were chosen for
-    #: the pages of a trace.
+    #: True if the size of the drive and the pages per block were not given, but chosen for the
+    #: pages of a trace.
     fitted: bool
-    #: The spare factor that collections have: without the blocks that stay erased.
+    #: The spare factor for collections, without the blocks that stay erased.
     effective_spare: float | None = None
-    #: Bytes that were asked for, where the physical pages are fewer: they are whole blocks.
+    #: The capacity as given, in bytes, if whole blocks have fewer bytes.
     capacity: int | None = None
-    #: Bytes a mapping unit; ``None`` for a flash page.
+    #: Bytes of a mapping unit; ``None`` for a flash page.
     mapping_unit: int | None = None
     #: True if the page buffer survives a loss of power.
     power_protection: bool = True
-    #: Bytes a request of a generator; ``None`` for a mapping unit.
+    #: Bytes of a generator's request; ``None`` for a mapping unit.
     request_size: int | None = None
-    #: Writes between two flush commands; ``None`` for none.
+    #: Writes between two flush commands; ``None`` for no flushes.
     flush_every: int | None = None
     #: The file with the streams of writes by address; ``None`` for none.
     streams: str | None = None
@@ -124,13 +124,13 @@ class Config:
     allocation: str = "fifo"
     #: The spec of the placement.
     placement: str = "none"
-    #: The moves of cold data that level wear; ``None`` for none.
+    #: The wear levelling, which moves cold data; ``None`` for none.
     wear_levelling: str | None = None
-    #: Erases that a block bears; ``None`` for any number.
+    #: Erases that a block endures; ``None`` for any number.
     endurance: str | None = None
-    #: The durations of operations; ``None`` where they were not given.
+    #: The durations of operations; ``None`` if not given.
     times: str | None = None
-    #: Clock, channels and queues of a timed drive, by their names; ``None`` without a clock.
+    #: Clock, channels and queues of a timed drive, by name; ``None`` without a clock.
     timed: Mapping[str, Scalar] | None = None
     #: The page cache of a virtual memory system; ``None`` without one.
     swap: SwapConfig | None = None
@@ -139,10 +139,10 @@ class Config:
 
     @property
     def tenants(self) -> tuple[str, ...]:
-        """The tenants that share the drive, as texts; empty where it has one host."""
+        """The tenants of the drive as texts; empty if it has one host."""
         return tuple(cast("Sequence[str]", (self.timed or {}).get("tenants") or ()))
 
     @property
     def unit(self) -> int:
-        """Bytes a mapping unit."""
+        """Bytes of a mapping unit."""
         return self.page_size if self.mapping_unit is None else self.mapping_unit

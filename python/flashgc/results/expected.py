@@ -1,4 +1,4 @@
-"""A result beside one that is expected: equal, or what differs first."""
+"""Compares a result with an expected one, and names the first difference."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 
 from flashgc._core import ConfigError
 
-#: Fields that differ where nothing does: speed, memory, and the spelling of the configuration.
+#: Fields that may differ in equal results: speed, memory, and the spelling of the configuration.
 _BESIDE = ("page_programs_per_second", "peak_memory_bytes", "config_digest", "findings")
 
 
 class Expected:
-    """A digest, or the result in a JSON file, that a run is expected to have."""
+    """The expected digest of a run, or its expected result from a JSON file."""
 
     def __init__(self, given: str, option: str = "expect") -> None:
         """Reads ``given``: 16 hexadecimal digits, or the path of a file.
 
-        Raises :class:`flashgc.ConfigError` where it is neither.
+        Raises :class:`flashgc.ConfigError` if it is neither.
         """
         self.digest, self._result = given.lower(), None
         if re.fullmatch("[0-9a-fA-F]{16}", given):
@@ -39,7 +39,8 @@ class Expected:
             ) from None
 
     def difference(self, result: Mapping[str, Any]) -> str | None:
-        """Say in a line what differs first in ``result``; ``None`` if the digests are equal."""
+        """Return a line on the first difference in ``result``; ``None`` if the digests are equal.
+        """
         if result["digest"] == self.digest:
             return None
         text = f"the digest is {result['digest']}, expected {self.digest}"
@@ -48,7 +49,7 @@ class Expected:
 
 
 def _differences(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> Iterator[str]:
-    """The differences between two results, causes before effects."""
+    """The differences between two results; causes come before effects."""
     for name in ("version", "seed", "config", *expected):
         if name not in _BESIDE and name != "digest":
             yield from _within(name, expected.get(name), actual.get(name))

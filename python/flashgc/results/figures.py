@@ -1,4 +1,4 @@
-"""The figures of a result in one row: what tables, pictures and pages are made of."""
+"""The figures of a result as one row, for tables, pictures and pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from flashgc._documents import Scalar
 from flashgc.results.intervals import half_width, mean
 
-#: Figures that every result has: the name of the column, with its unit, and where it stands.
+#: Figures that every result has: the name of the column, with its unit, and the path in the result.
 _ALWAYS = {
     "write_amplification": "write_amplification",
     "write_amplification_ci95": "write_amplification_ci95",
@@ -26,11 +26,11 @@ _ALWAYS = {
     "steady": "steady",
     "digest": "digest",
 }
-#: Figures of response times.
+#: The figures of response times.
 _OF_TIMES = ("mean", "p50", "p90", "p99", "p99_9", "p99_99", "max")
-#: Figures of a tenant beside its response times.
+#: The figures of a tenant besides its response times.
 _OF_TENANT = ("requests_per_second", "share", "read_bytes_per_second", "write_bytes_per_second")
-#: Figures that some results have.
+#: Figures that only some results have.
 _SOMETIMES = {
     "wear_mean_erases": "wear.mean",
     "wear_max_erases": "wear.max",
@@ -57,12 +57,12 @@ _SOMETIMES = {
 }
 #: The names of all figures, in the order of the columns.
 NAMES = (*_ALWAYS, *_SOMETIMES)
-#: The place of each figure in a result, a key a level.
+#: The path of each figure in a result, as a list of keys.
 _PATHS = {name: path.split(".") for name, path in (_ALWAYS | _SOMETIMES).items()}
 
 
 def figures_of(result: Mapping[str, Any]) -> dict[str, Scalar]:
-    """The figures of a result's document by name; those that only some results have, if there.
+    """The figures of a result's document by name; optional figures only if the result has them.
 
     >>> figures_of({"write_amplification": 2.5, "wear": {"mean": 7.0}})["wear_mean_erases"]
     7.0
@@ -84,16 +84,17 @@ def figures_of(result: Mapping[str, Any]) -> dict[str, Scalar]:
 
 
 def half_of_runs(values: Sequence[float], whole: float) -> float | None:
-    """Half the 95% interval of a figure over all runs together, by its value in each run.
+    """Half the 95% interval of a figure over all runs together, from its value in each run.
 
-    A percentile of all requests is not the mean of those of the runs: their distance counts, too.
+    A percentile of all requests differs from the mean of the runs' percentiles, so their distance
+    is included.
     """
     half = half_width(values)
     return None if half is None else math.hypot(half, mean(values) - whole)
 
 
 def _of_tenants(tenants: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Scalar]]:
-    """The figures of each tenant, under its name.
+    """The figures of each tenant, with names that contain the tenant's name.
 
     >>> dict(_of_tenants([{"name": "db", "share": 0.5, "read_us": {"p99": 70.0}}]))
     {'tenant_db_share': 0.5, 'tenant_db_read_p99_us': 70.0}

@@ -1,7 +1,7 @@
-"""Findings: the claims about results that stand beside their figures.
+"""Findings: sentences about results, shown with their figures.
 
-Each has a rule, which says what it claims and when it is made. The engine declares the rules of one
-result; those of rankings and studies are in ``rules.toml``.
+Each finding has a rule, which says what the finding claims and when. The engine declares the rules
+for a single result; those of rankings and studies are in ``rules.toml``.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 
 from flashgc._documents import Json
 
-#: Words for the weight of a finding: the figures hold; a longer or another run may give others;
-#: they are not those that were asked for.
+#: The gravity of a finding. Note: the figures hold. Doubt: a longer or another run may give other
+#: figures. Invalid: the figures do not answer the question.
 NOTE, DOUBT, INVALID = "note", "doubt", "invalid"
 
 
 def without_numbers(text: str) -> str:
-    """Return the part that texts have in common which differ only in numbers.
+    """Return ``text`` with N in place of each number, so that similar texts become equal.
 
     >>> without_numbers("touches 3 pages, expected at least two blocks of 256 pages (10%)")
     'touches N pages, expected at least two blocks of N pages (N%)'
@@ -32,25 +32,25 @@ def without_numbers(text: str) -> str:
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim about a result."""
+    """A finding: a claim about a result, with its evidence."""
 
     #: The id of its rule.
     id: str
     #: ``note``, ``doubt`` or ``invalid``.
     gravity: str
-    #: The part that it rests on: ``measured``, ``warm-up``, ``run``, ``workload``,
+    #: The part that it is about: ``measured``, ``warm-up``, ``run``, ``workload``,
     #: ``configuration``.
     window: str
     #: The claim.
     claim: str
-    #: The advice; ``None`` without any.
+    #: The hint; ``None`` without one.
     hint: str | None
     #: The numbers and names that the claim rests on, by name.
     evidence: Mapping[str, Json]
 
     @property
     def text(self) -> str:
-        """The claim and the hint in a line.
+        """The claim and the hint in one line.
 
         >>> Finding("no-erase", "doubt", "measured", "no erase", "more --requests", {}).text
         'no erase; hint: more --requests'
@@ -59,15 +59,16 @@ class Finding:
 
     @property
     def kind(self) -> tuple[str, str, str]:
-        """Return the part that findings share which differ only in numbers, and behind a colon.
+        """Return a key that is equal for findings that differ only in numbers, or after a colon.
 
-        A hint that one of them lacks would cure nothing there.
+        The hint is part of the key, since a hint from one finding does not help another one without
+        it.
         """
         return self.id, without_numbers(self.claim.split(":")[0]), without_numbers(self.hint or "")
 
     @property
     def sentence(self) -> str:
-        """The line of text as a sentence."""
+        """The line of :attr:`text` as a sentence."""
         return f"{self.text}."
 
     def to_dict(self) -> dict[str, Json]:
@@ -77,17 +78,17 @@ class Finding:
 
 @dataclass(frozen=True)
 class Rule:
-    """A kind of finding."""
+    """A rule, which makes findings of one kind."""
 
     #: The id of its findings.
     id: str
-    #: The weight of it.
+    #: The gravity of its findings.
     gravity: str
-    #: The part that it rests on.
+    #: The part that its findings are about.
     window: str
-    #: The claim, in general.
+    #: The claim in general terms.
     claim: str
-    #: The condition under which it is made.
+    #: The condition under which a finding is made.
     rule: str
 
     def found(self, claim: str, hint: str | None = None, /, **evidence: Json) -> Finding:
@@ -95,7 +96,7 @@ class Rule:
         return Finding(self.id, self.gravity, self.window, claim, hint, evidence)
 
     def found_in(self, before: str, text: str, /, **evidence: Json) -> Finding:
-        """A finding whose claim is ``before`` and a text of the engine, which may end with a hint.
+        """A finding whose claim is ``before`` plus a text of the engine, which may end with a hint.
 
         >>> Rule("left-out", "note", "gap", "", "").found_in("fifo: ", "no room; hint: more").hint
         'more'
@@ -117,7 +118,7 @@ def _declared() -> dict[str, dict[str, Rule]]:
 
 
 class Rules(Mapping[str, Rule]):
-    """The rules of what ``window`` names, by their ids; ``rules.toml`` is read at the first use."""
+    """The rules of one ``window`` by id; ``rules.toml`` is read at the first use."""
 
     def __init__(self, window: str) -> None:
         self._window = window
@@ -146,10 +147,10 @@ def rules() -> tuple[Rule, ...]:
 
 
 def together(each: Sequence[tuple[str, Sequence[Finding]]]) -> list[Finding]:
-    """The findings of several results, each by its name; those that differ only in numbers are one.
+    """The findings of several results, given by name; those that differ only in numbers are merged.
 
-    What all have in common is said as of one. Evidence of several is that of the first, and their
-    hint the one that cures all: the largest number, or the slowest rate.
+    A finding that all results have is stated without names. A merged finding has the evidence of
+    the first, and the hint that helps all: the largest number, or the slowest rate.
 
     >>> one = Finding("no-erase", "doubt", "measured", "no erase: 3 writes", None, {})
     >>> [said.claim for said in together([("a", [one]), ("b", [one]), ("c", [])])]
@@ -172,7 +173,7 @@ def together(each: Sequence[tuple[str, Sequence[Finding]]]) -> list[Finding]:
 
 
 def doubts_of(each: Iterable[tuple[str, Sequence[Finding]]]) -> list[Finding]:
-    """The findings of several results, together, without notes: what a study of them passes on."""
+    """The findings of several results, merged, without notes, for a study of these results."""
     return together(
         [
             (name, [finding for finding in findings if finding.gravity != NOTE])
@@ -197,7 +198,7 @@ def _as_one(pairs: Sequence[tuple[str, Finding]], results: int) -> Finding:
 
 
 def hint_for_all(hints: Sequence[str | None]) -> str | None:
-    """Return the hint that cures all, of hints that differ only in numbers.
+    """Return the hint that helps in all cases, out of hints that differ only in numbers.
 
     >>> hint_for_all(["--rate-scale 0.8", "--rate-scale 0.45"])
     '--rate-scale 0.45'
@@ -214,7 +215,7 @@ def hint_for_all(hints: Sequence[str | None]) -> str | None:
 
 
 def _first_names(names: Sequence[str], all_: int) -> str:
-    """Names of results in a line: the first ones, and how many more there are."""
+    """The first names of results in one line, and the number of further ones."""
     if len(names) == all_ > 2:
         return f"all {all_}"
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-#: The 0.975 quantile of Student's t for 2, 3, ... values, from any table of it.
+#: The 0.975 quantile of Student's t for 2, 3, ... values, from a table.
 _T95 = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
     2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
@@ -16,7 +16,7 @@ _Z95 = 1.959964
 
 
 def mean(values: Sequence[float]) -> float:
-    """The mean of values; the same in whatever order they come.
+    """The mean of values, independent of their order.
 
     >>> mean([50.0, 40.0])
     45.0
@@ -25,7 +25,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def half_width(values: Sequence[float]) -> float | None:
-    """Half the 95% interval of the mean of independent values; ``None`` of fewer than two.
+    """Half the 95% interval of the mean of independent values; ``None`` for fewer than two.
 
     >>> half_width([50.0, 40.0])
     63.53
@@ -38,10 +38,10 @@ def half_width(values: Sequence[float]) -> float | None:
 
 
 def welch(before: Sequence[float], after: Sequence[float]) -> tuple[float, float] | None:
-    """The change of the mean from one sample to another, and half its 95% interval.
+    """The difference of the means of two samples, and half its 95% interval.
 
-    Welch's interval: the samples are independent and may have different variances. Its degrees of
-    freedom are rounded down, so the interval is never too narrow. ``None`` where one sample has
+    The interval is Welch's: the samples are independent and may have different variances. Its
+    degrees of freedom are rounded down, so that it is never too narrow. ``None`` if a sample has
     fewer than two values.
 
     >>> change, half = welch([1.0, 2.0, 3.0], [5.0, 6.0, 7.0])
@@ -63,9 +63,10 @@ def welch(before: Sequence[float], after: Sequence[float]) -> tuple[float, float
 
 
 def _quantile(count: int) -> float:
-    """The quantile for this many values: in three digits after the point.
+    """The quantile for this many values, to three decimals.
 
-    Beyond the table it is the expansion of Abramowitz and Stegun, 26.7.5, in 1 / freedom.
+    Beyond the table it is the expansion of Abramowitz and Stegun, 26.7.5, in 1 / degrees of
+    freedom.
     """
     if count - 2 < len(_T95):
         return _T95[count - 2]

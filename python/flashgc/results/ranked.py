@@ -1,4 +1,4 @@
-"""Places of a ranking, and its findings: who is first by how much, and what cannot be told."""
+"""Ranks of a ranking, and its findings: who is first by how much, and what cannot be decided."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ RULES = Rules("ranking")
 
 @dataclass(frozen=True)
 class Rank:
-    """One result's place among those it was compared with."""
+    """The rank of one result among those compared."""
 
     #: 1 for the least write amplification.
     place: int
-    #: Write amplification over the least one's.
+    #: Write amplification / that of the first.
     ratio: float
-    #: Write amplification minus the least one's.
+    #: Write amplification - that of the first.
     difference: float
-    #: Half the 95% interval of the difference; ``None`` where it cannot be told.
+    #: Half the 95% interval of the difference; ``None`` if unknown.
     difference_ci95: float | None
     #: The basis of that interval: ``exact`` (the same finite writes and no random numbers),
-    #: ``runs``, ``passes`` of a trace or ``batches`` that both results have, ``apart`` (the two
-    #: intervals together), or ``none``.
+    #: ``runs``, ``passes`` of a trace or ``batches`` that both results have, ``apart`` (from both
+    #: intervals), or ``none``.
     basis: str
-    #: True if the difference from the least is inside its interval; never without one, or where it
-    #: is exact.
+    #: True if the interval of the difference from the first holds 0; false without an interval, and
+    #: if the difference is exact.
     inside_noise: bool
     #: The result itself.
     result: Result
-    #: The name of the result where results of several files are ranked; else empty.
+    #: The name of the result if results of several files are ranked; otherwise empty.
     name: str = ""
 
 
-#: Ends of a life, as results name them, and their names for people.
+#: Ends of a drive's life, with their names for people.
 ENDS = {"first_failure": "first failure", "system_failure": "system failure"}
 
 
 def findings(ranking: Sequence[Rank], names: Sequence[str]) -> list[Finding]:
-    """The findings of a ranking, whose results are called ``names``; of one result there are none.
+    """The findings of a ranking, whose results are called ``names``; empty for a single result.
 
-    Intervals in them are written with ``±``.
+    Intervals in the findings are written with ``±``.
     """
     if len(ranking) < 2:
         return []
@@ -168,7 +168,7 @@ def _bases(ranking: Sequence[Rank], names: Sequence[str]) -> Iterator[Finding]:
 
 
 def _lives(ranking: Sequence[Rank], names: Sequence[str]) -> Iterator[Finding]:
-    """By the last end that all drives came to."""
+    """Findings on lifetimes, by the last end that all drives reached."""
     for end, name in reversed(ENDS.items()):
         lives = [
             (drive_writes(rank.result, end), label)
@@ -206,7 +206,7 @@ def _is_equal(rank: Rank, first: Rank) -> bool:
 
 
 def values_of(result: Result) -> Sequence[float]:
-    """The value that each run was judged by."""
+    """The figure of each run by which the result is ranked."""
     if result.timing is not None:
         return result.timing.mean_us_runs
     return result.run_values if result.swap is None else result.swap.run_values
@@ -218,13 +218,13 @@ def times_of(result: Result) -> Figures | None:
 
 
 def drive_writes(result: Result, end: str) -> float | None:
-    """Drive writes until this ``end`` of a life; ``None`` if it did not come."""
+    """Drive writes until this ``end`` of a life; ``None`` if it was not reached."""
     failure = None if result.lifetime is None else result.lifetime.of(end)
     return None if failure is None else failure.drive_writes
 
 
 def is_doubtful(result: Result) -> bool:
-    """True if the figure is that of a drive that should have settled and has not."""
+    """True if the drive should have reached a steady state but has not."""
     has_state = result.swap is None and result.lifetime is None
     return has_state and result.measured and not result.steady
 
@@ -232,7 +232,7 @@ def is_doubtful(result: Result) -> bool:
 def advice(first: Result) -> str:
     """The option that makes the intervals of differences narrower."""
     values = values_of(first)
-    # Runs that are alike draw nothing at random, and neither would more of them.
+    # If all runs are alike, they use no random numbers, and more runs would be alike too.
     is_drawn = len(values) == 1 or len(set(values)) > 1
     if first.timing is not None:
         return "more --runs or --requests" if is_drawn else "more --requests"

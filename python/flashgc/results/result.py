@@ -15,7 +15,7 @@ from flashgc._summaries import Shown, figure, runs, short
 from flashgc.results.parts import run
 from flashgc.units import format_count, format_share, format_size
 
-#: Findings that a figure is not steady.
+#: The ids of findings that say that a figure is not steady.
 _MOVING = {"unsteady", "pace-moves", "burst", "overload"}
 
 
@@ -46,7 +46,7 @@ class Result(Document, run.Result):
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Json]) -> Result:
-        """The result that :meth:`to_dict` gave."""
+        """The result from the values of :meth:`to_dict`."""
         return read(cls, raw, _raw=raw)
 
     @property
@@ -56,8 +56,8 @@ class Result(Document, run.Result):
 
     @property
     def verdict(self) -> str:
-        """``yes`` if it is steady, ``no`` if a figure moves, and else ``not known``."""
-        # A life has no steady state.
+        """``yes`` if the figures are steady, ``no`` if one of them changes, else ``not known``."""
+        # A drive's whole life has no steady state.
         ends = "until" in self.config.length
         return "no" if ends else verdict(self.steady, self.steadiness, self.findings)
 
@@ -68,9 +68,10 @@ class Result(Document, run.Result):
 
     @property
     def page_amplification(self) -> float:
-        """Mapping units programmed per unit that the host wrote, in whole or in part.
+        """Mapping units programmed per unit that the host wrote at least in part.
 
-        Write amplification without what rounding to whole units adds: papers count in pages.
+        It is the write amplification without the effect of rounding to whole units, since papers
+        count in pages.
         """
         written = self.bytes
         units = written.host - written.merged + written.rounding
@@ -78,18 +79,20 @@ class Result(Document, run.Result):
 
     @functools.cached_property
     def timing(self) -> results.Timing | None:
-        """Response times and all else that only a drive with a clock has; ``None`` without one."""
+        """Response times and other results that only a drive with a clock has; ``None`` without
+        one.
+        """
         return results.Timing.from_dict(self._raw) if "latency_us" in self._raw else None
 
     @property
     def worst(self) -> results.Worst | None:
-        """The slowest request of a drive with a clock, and what held it; ``None`` without one."""
+        """The slowest request of a drive with a clock, and the causes; ``None`` without a clock."""
         worst = () if self.timing is None else self.timing.worst
         return max(worst, key=lambda entry: entry.response_us, default=None)
 
     @property
     def measured(self) -> bool:
-        """True if there is a figure: a run that was stopped in its warm-up has none."""
+        """True if there is a figure, which a run that was stopped in its warm-up does not have."""
         if (timing := self.timing) is not None:
             return timing.latency_us.all is not None
         if self.swap is not None:
@@ -98,17 +101,17 @@ class Result(Document, run.Result):
 
     @property
     def mapping(self) -> str:
-        """The mapping of pages, every parameter written out."""
+        """The mapping of pages; all parameters are written out."""
         return self.config.mapping
 
     @property
     def scheme(self) -> str | None:
-        """The treatment by collections of pages in memory; ``None`` without a page cache."""
+        """What collections do with pages that are also in memory; ``None`` without a page cache."""
         return None if self.config.swap is None else self.config.swap.scheme
 
     @property
     def policy(self) -> str:
-        """The victim policy, every parameter written out; of other mappings, their name too."""
+        """The victim policy with all parameters, after the mapping unless that is ``page``."""
         victim = self.config.victim
         names = [] if self.mapping == "page" else [self.mapping]
         return " ".join([*names, *([] if victim == "none" else [victim])])
@@ -125,17 +128,17 @@ class Result(Document, run.Result):
 
     @property
     def wear_levelling(self) -> str:
-        """The moves of cold data that level wear; ``none`` without any."""
+        """The wear levelling, which moves cold data; ``none`` without any."""
         return self.config.wear_levelling or "none"
 
     @property
     def placement(self) -> str:
-        """The choice of the open block that a page goes to."""
+        """The rule that gives a page its class, and so its open block."""
         return self.config.placement
 
     @property
     def hosting(self) -> str:
-        """The cache and the way of hinting of a host, in short; ``none`` without one."""
+        """The cache and the hints of a host, in short; ``none`` without a host."""
         from flashgc.registry import brief
 
         host = self.config.host
@@ -143,17 +146,17 @@ class Result(Document, run.Result):
 
     @property
     def preemption(self) -> str:
-        """The way in which collections give way, on a drive with a clock."""
+        """How collections give way to requests, on a drive with a clock."""
         return str((self.config.timed or {}).get("preemption", "none"))
 
     @property
     def workload(self) -> str:
-        """The workload, without the shares of reads and TRIMs that are nothing."""
+        """The workload; shares of reads and discards that are 0 are omitted."""
         return short_workload(self.config.workload)
 
     @property
     def headline(self) -> str:
-        """The main figure, with its name and half its 95% interval, in a line."""
+        """The main figure, with its name and half its 95% interval, in one line."""
         if not self.measured:
             return "nothing was measured"
         if self.timing is not None:
@@ -197,17 +200,18 @@ class Result(Document, run.Result):
 
 
 def verdict(steady: bool, tests: results.Steadiness, findings: Iterable[results.Finding]) -> str:
-    """``yes`` if figures are steady, ``no`` if one of them is known to move, or ``not known``."""
+    """``yes`` if figures are steady, ``no`` if one of them is known to change, else ``not known``.
+    """
     if steady:
         return "yes"
-    # Of a pace that moves, a graver finding may be said instead.
+    # The findings may have a graver one in place of the one on a changing pace.
     pace = tests.pace
     moves = pace is not None and _core.exceeds_chance(pace.drift, pace.ci95)
     return "no" if moves or any(finding.id in _MOVING for finding in findings) else "not known"
 
 
 def short_workload(workload: str) -> str:
-    """``workload`` without the shares of reads and TRIMs that are nothing.
+    """``workload`` without the shares of reads and discards that are 0.
 
     >>> short_workload("0.5*zipf:theta=1,read=0,trim=0 + 0.5*uniform:read=0,trim=0.1")
     '0.5*zipf:theta=1 + 0.5*uniform:trim=0.1'

@@ -1,4 +1,4 @@
-"""The work of the die during the wait of a slow request: its rows, and a chart in plain text."""
+"""What a die did while a slow request waited: as rows, and as a chart in plain text."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from flashgc.results import Worst, WorstOperation
 from flashgc.units import format_time
 
-#: Letters of a chart, the strongest first: where several fall on one place, it is shown.
+#: The letters of a chart; if several operations fall on one character, the earlier entry is shown.
 _LETTERS = {"erase": "e", "program": "p", "read": "r", "suspend": "s", "poll": "s"}
 _BUS, _WAITS = "=", "."
 LEGEND = "r read  p program  e erase  = bus  . the request waits"
-#: Rows of a chart.
+#: The most rows of a chart.
 MOST_ROWS = 10
 _LABEL, _WIDTH = 20, 78
 
 
 @dataclass(frozen=True)
 class Row:
-    """The operations for one request or one collection."""
+    """The operations for one request or one collection, as a row of a chart."""
 
     name: str
     of_collection: bool
@@ -30,7 +30,8 @@ class Row:
 def rows(worst: Worst, most: int = MOST_ROWS) -> list[Row]:
     """A row for each collection and request that the die worked for, in the order of their begins.
 
-    Of more than ``most``, those with the least work share a row. The last row is the request's own.
+    If there are more than ``most``, those with the least work share a row. The last row is for the
+    slow request itself.
     """
     own, groups = [], defaultdict(list)
     for operation in worst.operations:
@@ -64,9 +65,9 @@ def _name(collection: int | None, request: int | None) -> str:
 
 
 def chart(worst: Worst) -> list[str]:
-    """A chart of what the die did from the arrival of the request to its end, in 80 columns.
+    """A chart of the die's work from the request's arrival to its completion, 80 columns wide.
 
-    Empty where the operations of the die were not kept.
+    Empty if the die's operations were not kept.
     """
     if not worst.operations:
         return []
@@ -91,7 +92,7 @@ def chart(worst: Worst) -> list[str]:
 def _draw(
     places: list[str], operations: Iterable[WorstOperation], begin: float, step: float
 ) -> None:
-    """Draws operations over the places, each at least one place wide."""
+    """Draw operations into ``places``, each at least one character wide."""
 
     def strength(worst_operation: WorstOperation) -> int:
         return (

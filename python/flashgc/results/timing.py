@@ -61,12 +61,12 @@ class Timing(Shows, clock.Timing):
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Json]) -> Timing | None:
-        """The timing in a result's document; ``None`` where the drive had no clock."""
+        """The timing in a result's document; ``None`` if the drive had no clock."""
         return read(cls, raw) if "latency_us" in raw else None
 
     @property
     def headline(self) -> str:
-        """The mean response time with half its 95% interval, in a line."""
+        """The mean response time with half its 95% interval, in one line."""
         whole = self.latency_us.all
         if whole is None:
             return "nothing was measured"

@@ -14,16 +14,16 @@ from flashgc.results.parts import trace
 class HostStat:
     """The requests of a queue of a host in a recording."""
 
-    #: The number of the host; 0: not known.
+    #: The number of the host; 0 if unknown.
     host: int
-    #: The number of its queue; 0 where the front end has none.
+    #: The number of the host's queue; 0 if the front end has no queues.
     queue: int
-    #: Requests of all kinds, and writes among them.
+    #: Requests of all kinds, and the number of writes among them.
     requests: int
     writes: int
     #: Bytes written.
     written_bytes: int
-    #: Flushes, which are no requests.
+    #: Flushes, which do not count as requests.
     flushes: int
 
 
@@ -37,5 +37,5 @@ class TraceStat(Document, trace.TraceStat):
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Json]) -> TraceStat:
-        """The statistics that :meth:`to_dict` gave."""
+        """The statistics from the values of :meth:`to_dict`."""
         return read(cls, raw, _raw=raw)

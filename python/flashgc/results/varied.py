@@ -1,4 +1,4 @@
-"""Parts in which results that are compared may differ, and the names that these parts give them."""
+"""The parts in which compared results may differ, and names of results from these parts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from flashgc.results.result import Result
 from flashgc.units import format_share
 
-#: Parts beside the policy: the heading of a column, and the text of a result.
+#: Parts besides the policy: the heading of a column, and a function for the text of a result.
 PARTS: dict[str, Callable[[Result], str]] = {
     "frontier": lambda result: result.frontier,
     "scheme": lambda result: result.scheme or "-",
@@ -22,7 +22,7 @@ PARTS: dict[str, Callable[[Result], str]] = {
 
 def differing(results: Sequence[Result]) -> list[str]:
     """The headings of :data:`PARTS` in which results differ."""
-    # The spare space is compared as it was asked for: traces fix it only nearly.
+    # Spare factors are compared as given, because traces meet them only approximately.
     spares = {result.config.spare for result in results}
     return [
         heading
@@ -32,15 +32,15 @@ def differing(results: Sequence[Result]) -> list[str]:
 
 
 def name(result: Result, parts: Collection[str], written: Callable[[str], str] = str) -> str:
-    """A result's name among others: its policy and ``parts`` of it, each spec as ``written``."""
+    """The name of a result: its policy and ``parts``, each spec formatted by ``written``."""
     return "/".join(written(part) for part in (result.policy, *_texts(result, parts)))
 
 
 def names(results: Sequence[Result], written: Callable[[str], str] = str) -> list[str]:
-    """The names of results, by what they differ in; by the policy if they do in nothing.
+    """The names of results from the parts in which they differ; the policy if none differs.
 
-    Under a page cache and on a drive with a clock, a policy that all have is left out: it stands in
-    the facts that they share.
+    With a page cache and on a drive with a clock, a policy that all results share is omitted,
+    because it is shown with the shared facts.
     """
     parts = differing(results)
     has_facts = any(result.swap is not None or result.timing is not None for result in results)

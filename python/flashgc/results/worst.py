@@ -1,4 +1,4 @@
-"""The slowest requests of a drive with a clock, and what held them."""
+"""The slowest requests of a drive with a clock, and the causes of their delay."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flashgc._summaries import Shown, Shows
 from flashgc.results.parts import clock
 from flashgc.units import format_count, format_size, format_time
 
-#: The parts of a response time: names in results, and for people.
+#: The parts of a response time: field names, and names for people.
 PARTS = (
     ("queue_us", "queue"),
     ("collection_us", "collections"),
@@ -18,7 +18,7 @@ PARTS = (
 )
 
 
-#: Collections of a die that the engine remembers.
+#: The most collections of a die that the engine remembers.
 MOST_COLLECTIONS = 16
 
 
@@ -35,7 +35,7 @@ class Worst(Shows, clock.Worst):
 
     @property
     def story(self) -> tuple[str, str]:
-        """Return the story of the request, in two lines of less than 80 characters.
+        """Return a description of the request, as two lines of less than 80 characters.
 
         The parts are rounded so that they sum to the whole.
         """
@@ -67,7 +67,7 @@ class Worst(Shows, clock.Worst):
 
 
 def rounded(worst: Worst) -> tuple[str, list[str], str]:
-    """The response time, its parts, which sum to it as they are written, and the unit.
+    """The response time, its parts, rounded so that they sum to it, and the unit.
 
     >>> one = Worst("read", 0, 0, 0, 4096, 0, 30.0, 10.04, 10.04, 9.92, 0.0, 0, None, ())
     >>> rounded(one)
@@ -87,7 +87,7 @@ def rounded(worst: Worst) -> tuple[str, list[str], str]:
     parts = [math.floor(part + 1e-9) for part in exact]
     total = math.floor(whole * step + 0.5)
     missing = total - sum(parts)
-    # Those that lose most by rounding down are rounded up.
+    # The parts that lose most by rounding down are rounded up.
     order = sorted(range(len(parts)), key=lambda at: parts[at] - exact[at])
     for at in order[:missing]:
         parts[at] += 1

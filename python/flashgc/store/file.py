@@ -156,8 +156,7 @@ class Store:
         return time.monotonic() > self._until
 
     def close(self) -> None:
-        """Close the file, which then holds all that was written, unless other processes still
-        write.
+        """Close the file, which then has all that was written, unless other processes still write.
 
         So a copy of the file alone is complete.
         """

@@ -1,4 +1,4 @@
-"""The work on one cell, in a thread here or in a process elsewhere."""
+"""The work on one cell, in a thread of this process or in another process."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ def simulate_cell(
     control: Control | None = None,
     instead: tuple[Path, bool] | None = None,
 ) -> Kept | None:
-    """Simulates one configuration on one core; ``None`` where it was stopped before its end.
+    """Simulate one configuration on one core; return ``None`` if it was stopped before its end.
 
-    ``instead`` is a file that is read in the place of the trace, and whether it is a volume of it
-    or a copy. Whatever goes wrong is part of what comes back, so that other cells go on.
+    ``instead`` is a file that is read instead of the trace, and a flag: true for a volume of the
+    trace, false for a copy. Every error becomes part of the returned outcome, so that other cells
+    continue.
     """
     begun = time.monotonic()
     try:
@@ -42,7 +43,7 @@ def simulate_cell(
     except ConfigError as error:
         return Kept("cannot", config, None, str(error), time.monotonic() - begun)
     except TraceError as error:
-        # A trace may be repaired; what is wrong with a volume of it that was read stays.
+        # A trace may be repaired later, but an error in a volume that was read from it remains.
         status = "cannot" if instead is not None and instead[1] else "failed"
         return Kept(status, config, None, str(error), time.monotonic() - begun)
     except Exception as error:
@@ -61,7 +62,7 @@ def _reason(error: Exception, config: dict[str, Any]) -> str:
 
 
 def _named(text: str, config: dict[str, Any]) -> str:
-    """The text of an error of a policy in Python, which names the policy or its file."""
+    """The text of an error of a policy in Python, with the policy or its file named."""
     written = [config[key] for key in KEYS if is_written(config.get(key))]
     if not written or any(parted(condition, "")[0] in text for condition in written):
         return text

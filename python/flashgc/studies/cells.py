@@ -1,4 +1,4 @@
-"""Simulations that run side by side, each in a call of its own, and are kept as they come."""
+"""Simulations that run in parallel, each in its own call, and are stored as they complete."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from flashgc.studies.study import Study
 
 @dataclass(frozen=True)
 class Cell:
-    """A simulation that is to be run."""
+    """A simulation that is to run."""
 
     key: str
-    #: Its place among all of the study.
+    #: Its index among all cells of the study.
     place: int
-    #: The time that it takes beside the others.
+    #: Its estimated time relative to other cells.
     cost: float
-    #: The values that a person gave for it.
+    #: The values of options that the user gave for it.
     asked: Mapping[str, Any] | None = None
 
 
 class Cells(Study):
-    """Cells of a study; a file of results has those of earlier work."""
+    """The cells of a study; the file of results has those of earlier commands."""
 
     def __init__(
         self,
@@ -42,14 +42,14 @@ class Cells(Study):
         show: Show | None,
         control: Control | None,
     ) -> None:
-        """``work`` is the command; ``retry`` runs those again that failed in earlier work."""
+        """``work`` is the command; ``retry`` runs cells again that failed in earlier commands."""
         super().__init__(show, control)
         self.store, self._work, self._retry = store, work, retry
-        #: Cells that failed and are not kept as such, since a file that they read has changed.
+        #: Cells that failed and are not stored, because a file that they read has changed.
         self.unkept: dict[str, Kept] = {}
 
     def known(self, keys: Sequence[str]) -> dict[str, str]:
-        """The status of each cell that is not to be run."""
+        """The status of each cell that need not run."""
         statuses = self.store.statuses(keys).items()
         return {key: status for key, status in statuses if not (self._retry and status == "failed")}
 
@@ -63,10 +63,10 @@ class Cells(Study):
         contents: Contents | None = None,
         report: Callable[[Cell, Kept], None] | None = None,
     ) -> None:
-        """Runs cells, the longest first: no core waits for a long one at the end.
+        """Run cells, the longest first, so that at the end no core waits for a long cell.
 
-        ``config`` makes the configuration of a cell, ``report`` hears of each that is kept. With
-        ``contents``, a cell of which a file has changed since it had its key fails.
+        ``config`` makes the configuration of a cell. ``report`` is called with each cell that is
+        stored. With ``contents``, a cell fails if a file has changed since its key was computed.
         """
         order = sorted(cells, key=lambda cell: -cell.cost)
         self.total = sum(cell.cost for cell in order) or 1.0
@@ -89,7 +89,7 @@ class Cells(Study):
             self.done += cell.cost
             reason = changed(index)
             if reason:
-                # Under this key, what ran is not known.
+                # The files that were read may not belong to this key.
                 reason = reason if kept.status == "result" else kept.reason
                 self.unkept[cell.key] = Kept("failed", kept.config, None, reason)
                 return
@@ -107,7 +107,7 @@ class Cells(Study):
         )
 
     def _put(self, cell: Cell, kept: Kept) -> Kept:
-        """Keeps a cell; one whose document is too large for the file has failed."""
+        """Store a cell; if its document is too large for the file, the cell counts as failed."""
         try:
             self.store.put(cell.key, kept, self._work)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""Runs cells on an executor: a bounded number at a time, each kept as soon as it is complete."""
+"""Runs cells on an executor, a limited number at a time; each is stored once it is complete."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from flashgc._core import ConfigError, Control, version
 from flashgc.store import Contents, Kept
 from flashgc.studies.cell import simulate_cell
 
-#: Bytes of the largest trace that is sent.
+#: The most bytes of a trace that is sent to a worker.
 LARGEST = 1 << 30
 
 
 @dataclass(frozen=True)
 class Lacking:
-    """A worker does not have the trace with this digest."""
+    """The answer of a worker that does not have the trace with this digest."""
 
     digest: str
 
@@ -38,11 +38,12 @@ class Lacking:
 def simulate_there(
     config: dict[str, Any], digest: str | None, sent: bytes | None, version: str
 ) -> Kept | Lacking | None:
-    """:func:`simulate_cell` on a worker, with the trace that has this ``digest``.
+    """Run :func:`simulate_cell` on a worker, with the trace that has this ``digest``.
 
-    The worker has it under the name that the configuration gives, or in its folder of traces, where
-    ``sent``, its content, is put. ``digest`` is ``None`` of a workload that is no trace. A worker
-    with another ``version`` of flashgc would give other results, and gives none.
+    The worker finds the trace under the name in the configuration, or in its folder of traces,
+    where ``sent``, the contents of the trace, is stored. ``digest`` is ``None`` if the workload is
+    no trace. A worker with another ``version`` of flashgc returns an error, because its results
+    could differ.
     """
     if version != _core.version():
         reason = f"its worker has flashgc {_core.version()}, expected {version}; hint: install that"
@@ -60,19 +61,19 @@ def simulate_there(
 
 
 def folder() -> Path:
-    """The folder of traces that a worker was sent: ``flashgc/traces`` in the user's cache."""
+    """The folder of traces that were sent to a worker: ``flashgc/traces`` in the user's cache."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "flashgc" / "traces"
 
 
 def digest_of(config: dict[str, Any], contents: Contents) -> str | None:
-    """The digest of a configuration's trace; ``None`` of a workload that is no trace."""
+    """The digest of a configuration's trace; ``None`` if the workload is no trace."""
     name = str(config["workload"])
     return contents.digest(name) if _core.is_trace(name) else None
 
 
 def content_of(config: dict[str, Any]) -> bytes:
-    """The content of a configuration's trace, to be sent; raises :class:`OSError`."""
+    """The contents of a configuration's trace, to be sent; raises :class:`OSError`."""
     path = Path(config["workload"])
     size = path.stat().st_size
     if size > LARGEST:
@@ -85,25 +86,25 @@ def content_of(config: dict[str, Any]) -> bytes:
 
 @functools.cache
 def _contents() -> Contents:
-    """The digests of this process."""
+    """The digests of files that this process has computed."""
     return Contents()
 
 
-#: The work on a cell; it returns ``None`` where it was stopped.
+#: A function that does the work on a cell; it returns ``None`` if it was stopped.
 Work = Callable[[dict[str, Any], Control | None], Kept | None]
 
-#: Seconds between two looks at whether somebody wants the end.
+#: Seconds between two checks whether somebody wants the study to end.
 _LOOK = 0.05
-#: Cells that another executor has at a time: it may have many workers.
+#: The most cells given to another executor at a time; it may have many workers.
 _AHEAD = 512
 #: Seconds to wait for the scheduler of a cluster.
 _CONNECT = 10
-#: The number of times that a cell is given to a worker before it has failed.
+#: The number of workers that a cell is given to before it counts as failed.
 _TRIES = 3
 
 
 def cores(jobs: int) -> int:
-    """Return the number of cores for ``jobs``; 0 is all that this process may use."""
+    """Return the number of cores for ``jobs``; 0 means all that this process may use."""
     if jobs:
         return jobs
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -113,7 +114,7 @@ def cores(jobs: int) -> int:
 def executor(on: str | None, jobs: int) -> Iterator[Executor]:
     """Open an executor: threads here, or the workers of the Dask scheduler ``dask://HOST:PORT``.
 
-    Raises :class:`flashgc.ConfigError` where it cannot be reached.
+    Raises :class:`flashgc.ConfigError` if the scheduler cannot be reached.
     """
     if on is None:
         with Threads(jobs) as threads:
@@ -138,9 +139,10 @@ def executor(on: str | None, jobs: int) -> Iterator[Executor]:
 
 
 class Threads(ThreadPoolExecutor):
-    """Threads of this process. The engine works outside Python's lock.
+    """Threads of this process. The engine works without Python's global lock.
 
-    Left by an exception, it does not wait for what still runs: that may be Ctrl-C's second press.
+    If an exception ends the ``with``, it does not wait for running cells, since the exception may
+    be a second Ctrl-C.
     """
 
     def __exit__(self, kind: object, *_: object) -> None:
@@ -151,23 +153,23 @@ class Threads(ThreadPoolExecutor):
         super().__init__(self.jobs, thread_name_prefix="flashgc-sweep")
 
 
-#: The outcome of a cell; ``None`` where it was stopped.
+#: The outcome of a cell; ``None`` if it was stopped.
 Came = Kept | Lacking | None
 
 
 @dataclass(frozen=True)
 class Task:
-    """A cell that is to be run."""
+    """A cell that is to run on a worker."""
 
     index: int
-    #: The number of times that it has been given to a worker, this time included.
+    #: The number of times that it was given to a worker, including this time.
     tries: int = 1
-    #: The digest of its trace, where that is sent along.
+    #: The digest of its trace, if the trace is sent along.
     sends: str | None = None
 
 
 class Execution:
-    """Cells on an executor."""
+    """The execution of cells on an executor."""
 
     def __init__(
         self,
@@ -176,15 +178,15 @@ class Execution:
         work: Work = simulate_cell,
         contents: Contents | None = None,
     ) -> None:
-        """``work`` is what threads of ours do; elsewhere, cells are simulated.
+        """``work`` is done by threads of this process; on other executors, cells are simulated.
 
-        ``contents`` has digests of traces, by which other machines find them.
+        ``contents`` has digests of traces, by which other machines find the traces.
         """
         self._executor, self._control, self._work = executor, control, work
         self._contents = contents or Contents()
-        #: Controls of the cells that run in threads of ours, by what they run as.
+        #: Controls of the cells that run in threads of this process, by their futures.
         self._own: dict[Future[Came], Control] = {}
-        #: Cells that wait for a trace that is being sent to a worker, by its digest.
+        #: Cells that wait for a trace that is being sent to a worker, by the trace's digest.
         self._held: dict[str, list[Task]] = {}
 
     def run(
@@ -195,10 +197,10 @@ class Execution:
         look: Callable[[float], None],
         refused: Callable[[int], Kept | None] = lambda _: None,
     ) -> bool:
-        """Runs ``count`` cells; tells ``done`` of each by its index. Whether all were run.
+        """Run ``count`` cells; call ``done`` with the index of each. Returns true if all were run.
 
-        ``config`` makes the configuration of a cell whenever it is needed. ``look`` is called about
-        20 times a second, with how many cells' worth of those that run is done.
+        ``config`` makes the configuration of a cell when it is needed. ``look`` is called about 20
+        times a second with the amount done of the running cells, in cells.
         """
         waiting = (Task(index) for index in range(count))
         again: list[Task] = []
@@ -244,7 +246,8 @@ class Execution:
             self._stop(running)
 
     def _sending(self, digest: str, task: Task) -> list[Task]:
-        """The task with the trace that its worker lacks, unless that is under way with another."""
+        """The task with the trace that its worker lacks; empty while another task sends the trace.
+        """
         if digest in self._held:
             self._held[digest].append(task)
             return []
@@ -267,7 +270,7 @@ class Execution:
         return future
 
     def _what_came(self, future: Future[Came], config: dict[str, Any], task: Task) -> Came:
-        """Return the result of a cell; ``None`` if it must be run again, or was stopped."""
+        """Return the result of a cell; ``None`` if it must run again, or was stopped."""
         self._own.pop(future, None)
         try:
             return future.result()

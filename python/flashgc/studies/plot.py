@@ -1,4 +1,4 @@
-"""Pictures of what studies found, made as those of :mod:`flashgc.plot` are.
+"""Pictures of the outcomes of studies, in the style of :mod:`flashgc.plot`.
 
 ``from flashgc.studies import plot`` imports them.
 """
@@ -24,7 +24,7 @@ from flashgc.units import format_share
 
 __all__ = ["gap", "identified", "tune"]
 
-#: The marker of each kind, and its name.
+#: The marker of each kind of row, and its name.
 _KINDS = {
     ONLINE: ("o", "online"),
     MODEL: ("D", "model"),
@@ -34,7 +34,7 @@ _KINDS = {
 
 
 def _rows(style: Style, names: Sequence[str], label: str) -> tuple[Figure, Axes]:
-    """An empty row for each name, the first on top."""
+    """A figure with an empty row for each name, the first at the top."""
     medium, width = style.medium, style.size[0]
     texts = [literal(wrapped(name, 0.4 * width, medium.small)) for name in names]
     lines = max(text.count("\n") for text in texts) + 1
@@ -52,13 +52,13 @@ def _rows(style: Style, names: Sequence[str], label: str) -> tuple[Figure, Axes]
 
 
 def gap(outcome: Gap, *, title: str | None = None) -> Figure:
-    """Draws the rows of :func:`flashgc.gap`, from online schemes to clairvoyance.
+    """Draw the rows of :func:`flashgc.gap`, from online schemes to clairvoyance.
 
     A point is a write amplification with its 95% interval. The dashed line is the best online
-    couple, and the solid line the lower bound. The default ``title`` is the workload; an empty text
-    means no title.
+    couple, and the solid line the lower bound. The default ``title`` is the workload; an empty one
+    means none.
 
-    Raises :class:`flashgc.ConfigError` where nothing was measured.
+    Raises :class:`flashgc.ConfigError` if nothing was measured.
 
     >>> import flashgc
     >>> outcome = flashgc.gap("uniform", blocks=200, pages_per_block=16, spare=0.2, writes="2x",
@@ -100,13 +100,14 @@ def gap(outcome: Gap, *, title: str | None = None) -> Figure:
 
 
 def tune(tuned: Tuned, *, title: str | None = None) -> Figure:
-    """Draws the ranking of :func:`flashgc.tune`: a row for each configuration.
+    """Draw the ranking of :func:`flashgc.tune`, with a row for each configuration.
 
-    A point is the figure on what was tuned, with the 95% interval of its difference to the best.
-    Hollow points cannot be told apart from the best. A square is the figure on what was held back.
-    The default ``title`` is the workload; an empty text means no title.
+    A point is the figure on the workloads used for tuning, with the 95% interval of its difference
+    from the best. Hollow points do not differ significantly from the best. A square is the figure
+    on the workload that was held back. The default ``title`` is the workload; an empty one means
+    none.
 
-    Raises :class:`flashgc.ConfigError` where nothing was measured.
+    Raises :class:`flashgc.ConfigError` if nothing was measured.
 
     >>> import flashgc
     >>> tuned = flashgc.tune("uniform", blocks=100, pages_per_block=16, writes="4x", runs=2,
@@ -146,17 +147,17 @@ def tune(tuned: Tuned, *, title: str | None = None) -> Figure:
     return figure
 
 
-#: Explanations that are drawn.
+#: The number of explanations that are drawn.
 _DRAWN = 3
 
 
 def identified(identification: Identification, *, title: str | None = None) -> Figure:
-    """Draws the measured points of each drive, and the curves of the best three explanations.
+    """Draw the measured points of each drive, and the curves of the best three explanations.
 
-    The bars are twice the relative error of a measurement. Workloads stand side by side in the
-    order of the file. Each drive has a panel.
+    The bars are twice the relative error of a measurement. Workloads are side by side in the order
+    of the file. Each drive has a panel.
 
-    Raises :class:`flashgc.ConfigError` where no scheme was simulated.
+    Raises :class:`flashgc.ConfigError` if no scheme was simulated.
     """
     parts = [
         _panel(drive, index)

@@ -1,4 +1,4 @@
-"""Runs simulations one call of the engine after another, and keeps each as it ends."""
+"""Runs simulations in one call of the engine after another, and stores each as it completes."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from flashgc.progress import Show
 from flashgc.store.cache import Cache
 from flashgc.studies.study import Study
 
-#: A result of the engine; why it cannot be; or ``None`` where it was stopped before its end.
+#: A result of the engine; a text if it is impossible; ``None`` if it was stopped before its end.
 Outcome = dict[str, Any] | str | None
 
 
 @dataclass
 class Wanted:
-    """A simulation, and how long it takes beside the others."""
+    """A simulation, and its estimated time relative to others."""
 
     config: dict[str, Any]
     cost: float = 1.0
 
 
 class Rounds(Study):
-    """Rounds of simulations: those that earlier work has kept are found, the others are run."""
+    """Rounds of simulations: stored results are looked up, and the others are run."""
 
     def __init__(
         self,
@@ -47,9 +47,9 @@ class Rounds(Study):
     ) -> None:
         """``limit`` is the number of seconds after which to stop.
 
-        With ``only``, no more than these keys of a result are kept. Progress is that of all, in
-        pages programmed, or ``by_round``, in runs. ``strict`` raises what one of them fails with.
-        ``places`` are those of the options that were given, for errors.
+        With ``only``, just these keys of a result are kept. Progress is in pages programmed over
+        all rounds, or with ``by_round`` in runs of a round. ``strict`` raises the error of a failed
+        simulation. ``places`` are the places of the given options, for errors.
         """
         super().__init__(show, control)
         self._cache, self._resume, self._jobs = cache, resume, jobs
@@ -57,25 +57,26 @@ class Rounds(Study):
         self._only, self._by_round, self._strict = only, by_round, strict
         self._known: dict[str, Outcome] = {}
         self._places = places
-        #: A short configuration that can be, with which a call of the engine has something to run.
+        #: A short configuration that is possible, so that a call of the engine always has something
+        #: to run.
         self.sure: dict[str, Any] | None = None
-        #: True if the time was over before the end.
+        #: True if the time limit was reached before the end.
         self.late = False
-        #: The reason why finished simulations are no longer kept.
+        #: The reason why finished simulations are no longer stored.
         self.unkept: OSError | None = None
-        #: Pages programmed by the calls of the engine before the present one.
+        #: Pages programmed by the earlier calls of the engine.
         self._programs = 0
 
     @property
     def stopped(self) -> bool:
-        """True if no more simulations may be run."""
+        """True if no more simulations may run."""
         return self.interrupted or self.late
 
     def run(self, wanted: Sequence[Wanted], what: str, *, possible: bool) -> list[Outcome]:
-        """Run the simulations and return an outcome of each; ``what`` is shown beside the progress.
+        """Run the simulations and return the outcome of each; ``what`` is shown with the progress.
 
-        ``possible`` says that it is known of all of them that they can be. Raises
-        :class:`flashgc.TraceError` where the trace is at fault.
+        ``possible`` is true if all are known to be possible. Raises :class:`flashgc.TraceError` for
+        an error in the trace.
         """
         missing = self.look(wanted)
         if missing and not self.stopped:
@@ -86,7 +87,7 @@ class Rounds(Study):
             except FlashgcError:
                 if self._strict:
                     raise
-                # One of them fails: each on its own, to find out which.
+                # One of them fails: run each alone to find out which.
                 for key, entry in missing.items():
                     if key not in self._known and not self.stopped:
                         self._alone(key, entry, what)
@@ -97,7 +98,7 @@ class Rounds(Study):
         return self._known.get(_key(config))
 
     def look(self, wanted: Iterable[Wanted]) -> dict[str, Wanted]:
-        """The simulations whose results are not known from this or earlier work."""
+        """The simulations whose results are not known yet, nor stored by earlier commands."""
         each = {_key(entry.config): entry for entry in wanted}
         return {
             key: entry
@@ -106,7 +107,7 @@ class Rounds(Study):
         }
 
     def _look(self, key: str, entry: Wanted) -> bool:
-        """Return true if an earlier search has kept this one."""
+        """Look up the stored result of a simulation; return true if there is one."""
         kept = None if self._cache is None else self._cache.load(entry.config)
         if kept is None or not self._resume:
             return False
@@ -131,14 +132,14 @@ class Rounds(Study):
         if self._by_round:
             self.done, self.total = 0.0, cost
         mean_cost = cost / len(missing)
-        # The engine counts runs, of which a configuration may have several.
+        # The engine counts runs, and a configuration may have several runs.
         runs = sum(int(config["runs"]) for config in configs) / len(configs)
         begun, complete = self.done, 0
 
         def keep(index: int, result: dict[str, Any]) -> None:
             nonlocal complete
             complete += 1
-            if index < len(keys):  # Not the one that is sure.
+            if index < len(keys):  # The extra configuration is not kept.
                 self._keep(keys[index], missing[keys[index]], result)
 
         def show(engine: Control) -> None:
@@ -178,18 +179,18 @@ class Rounds(Study):
         if self._cache is not None and self.unkept is None:
             try:
                 self._cache.store(entry.config, result)
-            except OSError as error:  # The work is worth more than its copy.
+            except OSError as error:  # The work goes on without the cache.
                 self.unkept = error
 
     def _watch(self, engine: Control) -> None:
-        """Stops the engine where the time is over, or where somebody wants the end."""
+        """Stop the engine if the time limit is reached, or somebody wants the study to end."""
         if self._limit is not None and monotonic() - self._begin > self._limit:
             self.late = True
         if self.late or self.control.cancelled:
             engine.cancel()
 
     def _share(self, done: float) -> float:
-        """The share of the search that is done: of its time, if that is its budget."""
+        """The share of the study that is done; with a time limit, the share of time."""
         if self._limit is not None:
             return (monotonic() - self._begin) / self._limit
         return done / max(self.total, 1e-9)
@@ -200,9 +201,9 @@ def _key(config: dict[str, Any]) -> str:
 
 
 def folder_of(folder: str | PathLike[str] | None, place: str, work: str) -> Cache | None:
-    """The results kept in a folder for ``work``; ``None`` without one.
+    """The cache in a folder for ``work``; ``None`` without a folder.
 
-    Raises :class:`flashgc.ConfigError` with ``place``.
+    Raises :class:`flashgc.ConfigError`, which names ``place``.
     """
     if folder is None:
         return None

@@ -169,11 +169,11 @@ class Hints:
         every: float = 10.0,
         away: Callable[[str], None] = lambda trouble: None,
     ) -> Iterator[Sample]:
-        """Follow until ``stopped()``; yield a sample every ``every`` seconds (0: never) and at the
-        end.
+        """Follow until ``stopped()``; yield samples at intervals of ``every`` seconds, and one
+        last.
 
-        When the server or the file system goes away, ``away`` is called with the reason, once until
-        it is back.
+        With ``every`` 0 there is only the last sample. When the server or the file system goes
+        away, ``away`` is called with the reason, once until it is back.
         """
         with self.link:
             while not stopped():

@@ -1,1 +1,1 @@
-"""Inverse questions on any workload: which value of an option is the first that is good enough."""
+"""Inverse questions on any workload: the first value of an option that is good enough."""

@@ -30,7 +30,7 @@ from flashgc.studies.study import Progress, Study, without_unit
 from flashgc.traces import Trace
 
 RULES = Rules("find")
-#: The rules by the status of a search.
+#: The rule of the main finding, by the status of a search.
 _RULES = {
     "found": RULES["from-value"],
     "everywhere": RULES["every-value"],
@@ -47,7 +47,7 @@ def outcome(
     side: str,
     ends: tuple[Scalar, Scalar],
 ) -> Finding:
-    """The head of what was found."""
+    """The main finding of a search."""
     what = " and ".join(wanted)
     first, last = ends
     sentences = {
@@ -60,7 +60,7 @@ def outcome(
 
 
 def several(values: Sequence[Scalar]) -> Finding:
-    """The condition changes at each of ``values``."""
+    """The finding that the condition changes at several ``values``."""
     where = ", ".join(map(str, values))
     return RULES["several-values"].found(
         f"the condition starts or stops to hold at several values ({where})",
@@ -70,11 +70,11 @@ def several(values: Sequence[Scalar]) -> Finding:
 
 
 def cannot(option: str, value: Scalar, reason: str) -> Finding:
-    """A ``value`` is refused for this ``reason``, which may end with a hint."""
+    """The finding that a ``value`` is refused for a ``reason``, which may end with a hint."""
     return RULES["value-cannot-run"].found_in(f"{option} {value} cannot run: ", reason, value=value)
 
 
-#: The mean of a figure, and the worse and the better end of its interval.
+#: Positions in the interval of a figure: its mean, and its worse and its better end.
 MEAN, WORSE, BETTER = 0, -1, 1
 
 
@@ -93,19 +93,19 @@ def find(
     control: Control | None = None,
     **options: Unpack[RunKeywords],
 ) -> Threshold:
-    """Finds the value of an option from which, or up to which, a drive is good enough.
+    """Find the value of an option from which, or up to which, a drive is good enough.
 
     ``option`` is a number of the experiment (``"spare"``) or a parameter of a spec
-    (``"victim.d"``). Its values go from ``low`` to ``high`` in equal steps or by a ``factor``;
-    those of the spare factor from 2% to 60% in steps of 0.1% unless said otherwise.
-    ``conditions`` are on figures of a result (``"write_amplification<2"``); all must hold. The
-    other options are those of :func:`flashgc.run`, with 5 runs of each value unless ``runs`` says
-    otherwise: run *i* of all values has the same seed.
+    (``"victim.d"``). Its values go from ``low`` to ``high`` in equal steps or by a ``factor``; by
+    default, those of the spare factor go from 2% to 60% in steps of 0.1%. ``conditions`` are on
+    figures of a result (``"write_amplification<2"``); all must hold. The other options are those of
+    :func:`flashgc.run`, with 5 runs of each value by default; run *i* of all values has the same
+    seed.
 
-    Bisection assumes that the condition begins to hold at one value of the range and holds from
-    there on. If the values that were tried contradict this, there is a warning.
+    Bisection assumes that the condition begins to hold at one value of the range, and holds from
+    there on. If simulated values contradict this, there is a warning.
 
-    ``results`` is a file in which the results are kept. Ctrl-C stops the work.
+    ``results`` is a file in which the results are stored. Ctrl-C stops the work.
 
     Raises :class:`flashgc.ConfigError`.
 
@@ -132,10 +132,11 @@ def find(
 
 
 def confidence(conditions: int) -> float:
-    """The share of searches whose interval holds the value, at least.
+    """A lower bound for the probability that the interval of a search contains the true value.
 
-    Each end of an interval of 95% errs once in 40. The value is below the interval if the better
-    end of any condition errs, and above it if the worse end of the last one to hold does.
+    Each end of a 95% interval is wrong once in 40 times. The value is below the interval if the
+    better end of any condition is wrong. It is above if the worse end of the last condition to hold
+    is wrong.
 
     >>> confidence(1), confidence(2)
     (0.95, 0.925)
@@ -144,12 +145,12 @@ def confidence(conditions: int) -> float:
 
 
 class _Stopped(Exception):  # noqa: N818 - no error
-    """The work was stopped."""
+    """Raised when the work was stopped."""
 
 
 @dataclass(frozen=True)
 class _Evaluated:
-    """One value that was simulated, or why it cannot be."""
+    """The result of one simulated value, or the reason why it is impossible."""
 
     result: Result | None
     figures: Mapping[str, Any]
@@ -157,7 +158,7 @@ class _Evaluated:
 
 
 class Search:
-    """Evaluations of a subject's values, each made once."""
+    """Simulations of a subject's values, each made only once."""
 
     def __init__(
         self,
@@ -176,7 +177,7 @@ class Search:
         self._expected = 2 + 3 * math.ceil(math.log2(max(len(sought.values), 2)))
 
     def found(self) -> Threshold:
-        """Bisects for the mean, and for both ends of the intervals."""
+        """Search by bisection for the mean, and for both ends of the intervals."""
         last = len(self._sought.values) - 1
         ends = (self._at(0), self._at(last))
         if all(end.reason for end in ends):
@@ -188,7 +189,7 @@ class Search:
             return self.outcome("everywhere" if mean else "nowhere", None, "", None)
         side = "least" if self._holds(last, MEAN) else "most"
         values = {shift: self._value(bound) for shift, bound in bounds.items()}
-        # A figure without an interval may be anywhere: then nothing is known of the value either.
+        # A figure without an interval may have any error, so the value has no interval either.
         has_interval = all(
             self._done[at].figures.get(f"{condition.figure}_ci95") is not None
             for condition in self._conditions
@@ -198,9 +199,9 @@ class Search:
         return self.outcome("found", mean, side, interval)
 
     def _refuse_crossing(self, ends: Sequence[_Evaluated]) -> None:
-        """Raises where one condition holds at one end and another at the other.
+        """Raise an error if one condition holds only at one end and another only at the other end.
 
-        All of them may hold between, which bisection does not see.
+        All conditions may hold between, but bisection cannot find that.
         """
         met = [
             [condition.holds(end.figures, MEAN) for end in ends] for condition in self._conditions
@@ -216,7 +217,8 @@ class Search:
         return None if isinstance(bound, bool) else self._sought.values[bound]
 
     def _boundary(self, shift: int) -> int | bool:
-        """The last value that holds, beside one that does not; or whether all of them do."""
+        """The last value that holds next to one that does not; true or false if all values agree.
+        """
         low, high = 0, len(self._sought.values) - 1
         first, last = self._holds(low, shift), self._holds(high, shift)
         if first == last:
@@ -288,7 +290,7 @@ class Search:
         side: str,
         interval: tuple[Any, Any] | None,
     ) -> Threshold:
-        """All of what is known now."""
+        """The outcome from what is known so far."""
         values = self._sought.values
         return Threshold(
             option=self._sought.name,
@@ -332,7 +334,7 @@ class Search:
         impossible = [index for index in done if self._done[index].reason]
         if impossible:
             yield cannot(name, values[impossible[0]], self._done[impossible[0]].reason)
-        # Each finding once: of the value that was found, if it has it.
+        # Each finding once, preferably from the result at the value found.
         seen = set()
         for index in done if at is None else (at, *done):
             for finding in [] if (result := self._done[index].result) is None else result.findings:

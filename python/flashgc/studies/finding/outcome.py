@@ -1,4 +1,4 @@
-"""The outcome of a search: the value, how sure it is, and all values that were tried."""
+"""The outcome of a search: the value, its interval, and all values that were simulated."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from flashgc.results import Finding, Result
 class Tried:
     """One value of the option that was simulated."""
 
-    #: As the option takes it.
+    #: The value as the option takes it.
     value: Scalar
-    #: The figures that are wanted, with their intervals, by name; empty where it cannot be.
+    #: The figures of the conditions, with their intervals, by name; empty if the value is
+    #: impossible.
     figures: Mapping[str, Scalar]
-    #: True if all that is wanted holds for it.
+    #: True if all conditions hold for it.
     holds: bool
-    #: The reason why it cannot be; empty where it can.
+    #: The reason why the value is impossible; empty if it is possible.
     reason: str = ""
 
 
 @dataclass(frozen=True, repr=False)
 class Threshold(Document):
-    """The value from which, or up to which, all that is wanted holds."""
+    """The value from which, or up to which, all conditions hold."""
 
     #: The option, as typed.
     option: str
@@ -35,23 +36,26 @@ class Threshold(Document):
     wanted: tuple[str, ...]
     #: ``found``; ``everywhere`` or ``nowhere`` in the range; ``interrupted``.
     status: str
-    #: The last value of the range for which it holds, beside one for which it does not; ``None``
-    #: unless found.
+    #: The last value of the range for which the conditions hold, next to one for which they do not;
+    #: ``None`` unless found.
     value: Scalar
-    #: ``least`` if it holds for larger values, ``most`` if for smaller ones; empty unless found.
+    #: ``least`` if the conditions hold for larger values, ``most`` if for smaller ones; empty
+    #: unless found.
     side: str
-    #: The values for which the better and the worse ends of the 95% intervals begin to hold;
-    #: an end is ``None`` where that is beyond the range, and all if a figure has no interval.
+    #: The values from which on the better and the worse ends of the 95% intervals meet the
+    #: conditions. One of them is ``None`` if it is beyond the range; the whole interval is ``None``
+    #: if a figure has no interval.
     interval: tuple[Scalar, Scalar] | None
-    #: The share of searches whose interval holds the value, at least; ``None`` without one.
+    #: A lower bound for the probability that the interval contains the true value; ``None`` without
+    #: an interval.
     confidence: float | None
     #: The ends of the range.
     ends: tuple[Scalar, Scalar]
     #: All values that were simulated, in the order of the range.
     tried: tuple[Tried, ...]
-    #: The claims: the head, what is odd about the values, and those of a result at one of them.
+    #: The findings: the main one, those on the values, and those of a single result.
     findings: tuple[Finding, ...]
-    #: The result at the value; ``None`` unless found.
+    #: The result at the value found; ``None`` unless found.
     result: Result | None
 
     def _shown(self) -> Shown:

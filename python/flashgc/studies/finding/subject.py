@@ -1,4 +1,4 @@
-"""The subject of a search: an option, or a parameter of one, and the values that it may have."""
+"""The subject of a search: an option, or a parameter of one, and its possible values."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from flashgc._core import ConfigError
 from flashgc.options import OPTIONS, PATHS, find, known
 from flashgc.studies.sweep import ranges
 
-#: Kinds of options that are numbers, or begin with one.
+#: Kinds of options whose values are numbers, or begin with one.
 _NUMBERS = ("count", "amount", "size", "pages", "share", "number", "time")
-#: The range of options for which nobody says one.
+#: Default ranges of options.
 _USUAL: Mapping[str, Mapping[str, Any]] = {
     "spare": {"from": "2%", "to": "60%", "step": "0.1%"},
     "overprovision": {"from": "2%", "to": "150%", "step": "0.1%"},
@@ -25,17 +25,17 @@ _USUAL: Mapping[str, Mapping[str, Any]] = {
 class Subject:
     """An option, or one parameter of an option that is a spec."""
 
-    #: As typed: ``spare``, ``victim.d``.
+    #: The name, as typed: ``spare``, ``victim.d``.
     name: str
     #: The option's path.
     path: str
-    #: The parameter; empty for the option itself.
+    #: The name of the parameter; empty for the option itself.
     parameter: str
-    #: The values that it may have, in order, as the option takes them.
+    #: The possible values in order, as the option takes them.
     values: tuple[Any, ...]
 
     def lay(self, values: Mapping[str, Mapping[str, Any]], value: Any) -> dict[str, dict[str, Any]]:
-        """The values of an experiment with this value of the subject."""
+        """Return the values of an experiment, with ``value`` set for the subject."""
         section, key = self.path.split(".")
         copy = {name: dict(keys) for name, keys in values.items()}
         keys = copy.setdefault(section, {})
@@ -51,7 +51,7 @@ class Subject:
 
 
 def subject(name: str, table: Mapping[str, Any], place: str = "OPTION") -> Subject:
-    """The option called ``name`` with the range of ``table``; raises :class:`flashgc.ConfigError`.
+    """The option called ``name``, with the range in ``table``; raises :class:`flashgc.ConfigError`.
 
     >>> subject("spare", {"from": "5%", "to": "6%", "step": "0.5%"}).values
     ('5%', '5.5%', '6%')

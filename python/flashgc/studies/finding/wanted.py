@@ -1,4 +1,4 @@
-"""The condition on a result: ``write_amplification<2``."""
+"""A condition on a result: ``write_amplification<2``."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from flashgc.units import parse_count, parse_share
 
 _CONDITION = re.compile(r"\s*([A-Za-z_0-9]+)\s*(<=|>=|<|>)\s*(.*?)\s*\Z")
 _COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-#: Figures that are a number, and have a limit.
+#: Figures that are numbers, and so can have a limit.
 FIGURES = tuple(name for name in NAMES if name not in ("steady", "digest"))
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """One condition on a figure."""
+    """A condition on one figure."""
 
-    #: Name of the figure (:mod:`flashgc.results.figures`).
+    #: The name of the figure (:mod:`flashgc.results.figures`).
     figure: str
     #: ``<``, ``<=``, ``>`` or ``>=``.
     compared: str
@@ -34,10 +34,10 @@ class Wanted:
         return f"{self.figure} {self.compared} {self.limit:g}"
 
     def holds(self, figures: Mapping[str, Any], shift: int) -> bool:
-        """True if it holds for a result with these figures.
+        """True if the condition holds for a result with these figures.
 
         ``shift`` is 0 for the mean, -1 for the end of its 95% interval that is worse for the
-        condition, and 1 for the end that is better; a figure without an interval is its mean.
+        condition, and 1 for the better end. For a figure without an interval, the mean is used.
 
         >>> one = Wanted("write_amplification", "<", 2.0)
         >>> figures = {"write_amplification": 1.9, "write_amplification_ci95": 0.2}
@@ -54,7 +54,7 @@ class Wanted:
 
 
 def wanted(texts: str | Sequence[str], place: str = "wanted") -> tuple[Wanted, ...]:
-    """Reads conditions, all of which are wanted; raises :class:`flashgc.ConfigError`.
+    """Parse conditions, all of which must hold; raises :class:`flashgc.ConfigError`.
 
     >>> [str(one) for one in wanted("WA<2")]
     ['write_amplification < 2']

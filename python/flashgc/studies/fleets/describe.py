@@ -1,4 +1,4 @@
-"""The findings of a fleet, in sentences."""
+"""The findings of a fleet, as sentences."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from flashgc.results.findings import Finding, Rules, without_numbers
 from flashgc.studies.fleets.outcome import ROUNDED, Fleet, FleetPolicy
 
 RULES = Rules("fleet")
-#: Reasons of each kind that are said.
+#: The most reasons of each kind that are listed.
 REASONS = 10
-#: The words for volumes without a result, by status.
+#: Texts for volumes without a result, by status.
 _STATUSES = {
     "cannot": "cannot run",
     "idle": "never collect",
@@ -20,14 +20,15 @@ _STATUSES = {
 }
 
 
-#: Findings that stand below the tables; the others are warnings.
+#: Findings that are printed below the tables; others are warnings.
 SENTENCES = frozenset(
     ("fleet-interrupted", "beyond-chance", "within-chance", "volumes-without-result")
 )
 
 
 def findings(fleet: Fleet) -> list[Finding]:
-    """Return how the policies compare, who has no result, and doubts about the tables."""
+    """Return how the policies compare, which volumes have no result, and doubts about the tables.
+    """
     findings = []
     if fleet.interrupted:
         missing = len(fleet.of("missing"))
@@ -62,7 +63,7 @@ def _against(first: str, policy: FleetPolicy, comparisons: int) -> Finding:
 
 
 def reasons(fleet: Fleet) -> Iterator[Finding]:
-    """A finding for each kind of reason why volumes have no result: how many, and one of them."""
+    """A finding for each kind of reason without a result: the number of volumes, and an example."""
     for status, words in _STATUSES.items():
         examples: dict[str, tuple[int | str, str]] = {}
         counts: Counter[str] = Counter()
@@ -78,7 +79,7 @@ def reasons(fleet: Fleet) -> Iterator[Finding]:
 
 
 def _kinds(fleet: Fleet, status: str) -> Mapping[str, dict[int | str, str]]:
-    """By kind of reason, the volumes that have it under any policy, with theirs."""
+    """By kind of reason: the volumes that have it under any policy, each with its reason."""
     groups: dict[str, dict[int | str, str]] = {}
     for cell in fleet.of(status):
         groups.setdefault(without_numbers(cell.reason), {}).setdefault(cell.volume, cell.reason)

@@ -1,4 +1,4 @@
-"""``fleet``: the volumes of a trace under several policies, each on a drive of its size."""
+"""``fleet``: runs the volumes of a trace under several policies, each on a drive of its size."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from flashgc.studies.study import jobs_of, refuse
 
 @dataclass(frozen=True)
 class Policy:
-    """One policy of the fleet, perhaps with other values that differ."""
+    """One policy of the fleet, with the other values by which it differs."""
 
     name: str
     config: dict[str, Any]
 
 
 class Work(Cells):
-    """The cells of a fleet: those that are kept, and those that are to run."""
+    """The cells of a fleet: those with stored results, and those that are to run."""
 
     def __init__(
         self,
@@ -58,14 +58,14 @@ class Work(Cells):
         self._volumes, self._policies = volumes, policies
         self.cells: list[FleetCell] = []
         self._told: Counter[tuple[str, str, str]] = Counter()
-        #: For each kind of finding, one example and its volume.
+        #: For each kind of finding, one example and the volume that has it.
         self._examples: dict[tuple[str, str, str], tuple[int | str, Finding]] = {}
         #: The cells that are to run.
         self._missing: list[Cell] = []
         self._look_up()
 
     def _look_up(self) -> None:
-        """Finds what is kept, and makes a cell for everything."""
+        """Look up stored results, and make a cell for every volume and policy."""
         for at, volume in enumerate(self._volumes):
             if not volume.writes:
                 reason = f"it is never written ({volume.reads} reads, {volume.discards} discards)"
@@ -105,7 +105,7 @@ class Work(Cells):
         return cell_of(volume, policy.name, kept)
 
     def perform(self, jobs: int) -> None:
-        """Runs what is missing."""
+        """Run the cells whose results are missing."""
         count = len(self._policies)
 
         def report(cell: Cell, kept: Kept) -> None:
@@ -124,7 +124,7 @@ class Work(Cells):
         try:
             with self._volumes.file(at) as file:
                 kept = simulate_cell(config, control, (file, True))
-        except OSError as error:  # The folder for temporary files is full, for example.
+        except OSError as error:  # For example, the folder for temporary files is full.
             return Kept("failed", config, None, str(error))
         if kept is None:
             return None
@@ -133,13 +133,13 @@ class Work(Cells):
 
 
 def _of_cells(count: int, volume: int | str, finding: Finding) -> Finding:
-    """A finding of this many cells, one of which is that of ``volume``."""
+    """A finding on ``count`` cells, with ``volume`` as an example."""
     cells = "cell" if count == 1 else "cells"
     claim = f"{count} {cells}, such as volume {volume}: {finding.claim}"
     return dataclasses.replace(finding, claim=claim, evidence={**finding.evidence, "cells": count})
 
 
-#: The file of results if nobody says otherwise.
+#: The default file of results.
 RESULTS = "fleet.results"
 #: Options that the drives of a fleet cannot have.
 UNUSED = (
@@ -160,22 +160,22 @@ def fleet(
     control: Control | None = None,
     **options: Unpack[CompareKeywords],
 ) -> Fleet:
-    r"""Runs each volume of a trace under each policy, on a drive of the volume's size.
+    r"""Run each volume of a trace under each policy, on a drive of the volume's size.
 
-    ``traces`` is a trace of many volumes, or several that follow each other. ``by="volume"`` takes
-    all requests to one volume (device) number for a volume, ``by="file"`` all requests of a file.
-    The traces are read once. Memory grows with the number of volumes and the largest volume, not
-    with the length of the trace; a spool in the folder for temporary files has the requests, some
-    10 bytes each.
+    ``traces`` is a trace of many volumes, or several that follow each other. With ``by="volume"``,
+    a volume is all requests with one volume (device) number; with ``by="file"``, all requests of a
+    file. The traces are read once. Memory grows with the number of volumes and the largest volume,
+    not with the length of the trace; the requests are in a spool in the folder for temporary files,
+    with about 10 bytes each.
 
     ``victims`` and the options are those of :func:`flashgc.compare`, without those of a drive's
-    size and of drives with a clock; ``jobs`` is the number of cores. A volume's digits are those
-    of ``flashgc.run(trace, devices=NUMBER)`` with the same options.
+    size and of drives with a clock; ``jobs`` is the number of cores. The results of a volume equal
+    those of ``flashgc.run(trace, devices=NUMBER)`` with the same options.
 
-    ``results`` is a file in which each result is kept: what it has is not run again. Of cells that
-    failed, the error is kept, and ``retry`` runs them again. ``progress`` is called with the share
-    that is done, what is being done, how many, and of what. Ctrl-C ends it; what is complete is
-    kept, and the same call goes on.
+    ``results`` is a file in which each result is stored; cells that it has do not run again. For
+    cells that failed, the error is stored, and ``retry`` runs them again. ``progress`` is called
+    with the share that is done, what is being done, how many, and of what. Ctrl-C ends it; complete
+    results are stored, and the same call continues.
 
     Raises :class:`flashgc.ConfigError`, :class:`flashgc.TraceError` and :class:`OSError`.
 
@@ -227,7 +227,7 @@ def fleet_with(
     progress: Show | None = None,
     control: Control | None = None,
 ) -> Fleet:
-    """:func:`fleet` for the values of options by section, and the place of each."""
+    """Run :func:`fleet` for the values of options by section, and the place of each."""
     control = control or Control()
     traces = [os.fspath(path) for path in paths]
     policies = _policies(traces, values, places, by)
@@ -292,7 +292,7 @@ def _hint(option: Option) -> str:
 
 
 def _check_results(path: Path, option: str) -> None:
-    """Refuses what is no file of results before the trace is read; it makes none."""
+    """Refuse a file that is no file of results, before the trace is read; create none."""
     if path.exists():
         Store(path, option, make=False).close()
     else:

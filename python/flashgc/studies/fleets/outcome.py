@@ -1,4 +1,4 @@
-"""The outcome of a fleet: a cell for each volume and policy, and each policy's distribution."""
+"""The outcome of a fleet: a cell per volume and policy, and the distribution of each policy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flashgc.studies.fleets.volumes import Volume
 
 
 def at_rank(values: Sequence[float], share: float) -> float:
-    """The least of ``values`` that at least ``share`` of them do not exceed: the nearest rank.
+    """The nearest-rank quantile: the least value that a ``share`` of the values does not exceed.
 
     >>> at_rank([4, 1, 3, 2], 0.5), at_rank([4, 1, 3, 2], 0.95), at_rank([4, 1, 3, 2], 0)
     (2, 4, 1)
@@ -29,24 +29,25 @@ def at_rank(values: Sequence[float], share: float) -> float:
 
 @dataclass(frozen=True)
 class Signs:
-    """Volumes on which a policy writes less, as much and more than another, and what that says."""
+    """The number of volumes on which a policy writes less, as much, and more than another."""
 
     less: int
     same: int
     more: int
-    #: The chance of so uneven a split, or more, if both were as likely: the sign test, two-sided.
+    #: The p value of the two-sided sign test: the probability of such an uneven split, or a more
+    #: uneven one, if both were equally likely.
     p: float
 
 
-#: Amplifications closer than this, relative to each other, are the same.
+#: Write amplifications that differ relatively by less than this count as equal.
 _SAME = 1e-9
 
 
 def signs(values: Sequence[float], others: Sequence[float]) -> Signs:
-    """Compares volume by volume; both have the same volumes in the same order.
+    """Compare two policies volume by volume; both lists have the same volumes in the same order.
 
-    The sign test asks nothing of how the figures are distributed. Volumes that are the same say
-    nothing and are left out, as usual (Dixon and Mood 1946).
+    The sign test assumes nothing about the distribution of the figures. As usual, equal volumes are
+    omitted (Dixon and Mood 1946).
 
     >>> signs([1.0, 1.0, 1.0, 1.0, 1.0], [1.5, 1.5, 1.5, 1.5, 1.0])
     Signs(less=4, same=1, more=0, p=0.125)
@@ -68,59 +69,59 @@ def sign_test(less: int, more: int) -> float:
     count = less + more
     term = tail = 1
     for k in range(min(less, more)):
-        term = term * (count - k) // (k + 1)  # Binomial coefficients, one from the other.
+        term = term * (count - k) // (k + 1)  # From one binomial coefficient to the next.
         tail += term
     return min(1.0, 2 * tail / (1 << count))
 
 
-#: Figures of a result that a cell has as they are.
+#: Figures of a result that a cell copies.
 _FIGURES = ("write_amplification", "write_amplification_ci95", "host_pages", "copied_pages",
             "erases", "steady", "digest")  # fmt: skip
-#: A drive is rounded up where its spare factor is this many times the one asked for, or more.
+#: A drive counts as rounded up if its spare factor is at least this many times the one given.
 ROUNDED = 1.5
 
 
 @dataclass(frozen=True, slots=True)
 class FleetCell:
-    """One volume under one policy."""
+    """The outcome of one volume under one policy."""
 
-    #: The volume's number in the trace, or its file.
+    #: The volume's number in the trace, or the path of its file.
     volume: int | str
-    #: The policy by the name that it has in the fleet.
+    #: The name of the policy in the fleet.
     policy: str
-    #: ``result``; ``idle``: nothing was collected; ``cannot`` be; ``failed``, and may be tried
-    #: again; ``missing``: was not run.
+    #: ``result``; ``idle`` (nothing was collected); ``cannot`` (impossible); ``failed`` (may be
+    #: tried again); ``missing`` (was not run).
     status: str
-    #: The reason why there is no result; empty with one.
+    #: The reason why there is no result; empty if there is one.
     reason: str = ""
-    #: Bytes programmed for each byte that the host writes, and half its 95% interval.
+    #: Bytes programmed per byte that the host writes, and half its 95% interval.
     write_amplification: float | None = None
     write_amplification_ci95: float | None = None
-    #: Drive writes for each erase of the mean block. Times the erases that a block is rated for, it
-    #: is how many drive writes wear the mean block out.
+    #: Drive writes per mean erase of a block. Multiplied by the rated endurance, it is the number
+    #: of drive writes that wear out the average block.
     life: float | None = None
     #: Bytes that the trace writes to the volume.
     bytes_written: float = 0.0
-    #: Physical blocks, bytes of the logical capacity, and 1 - U/N of the drive.
+    #: Physical blocks, logical capacity in bytes, and spare factor (1 - U/N) of the drive.
     blocks: int | None = None
     logical_bytes: int | None = None
     spare_factor: float | None = None
-    #: Counts of the measured part, as a result of a run has them.
+    #: Counts of the measured part, as in a result of ``run``.
     host_pages: int | None = None
     copied_pages: int | None = None
     erases: int | None = None
-    #: True if write amplification had stopped moving.
+    #: True if write amplification no longer changed.
     steady: bool | None = None
     digest: str | None = None
 
     def row(self) -> dict[str, Scalar]:
-        """The row of the tidy table."""
+        """The cell as a row of the tidy table."""
         row = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return {**row, "reason": self.reason or None}
 
 
 def cell_of(volume: Volume, policy: str, kept: Kept | None) -> FleetCell:
-    """A cell with what came of it."""
+    """A cell with its outcome."""
     if kept is None:
         return FleetCell(volume.name, policy, "missing")
     if kept.result is None:
@@ -155,65 +156,68 @@ def cell_of(volume: Volume, policy: str, kept: Kept | None) -> FleetCell:
 
 @dataclass(frozen=True)
 class FleetPolicy:
-    """A policy, and how its figures are distributed over the volumes that have a result of it."""
+    """A policy, and the distribution of its figures over the volumes that have a result."""
 
     name: str
     #: Volumes with a result.
     volumes: int
-    #: Write amplification that half, 95% and all of the volumes do not exceed.
+    #: Write amplification: the median, the 95th percentile, and the largest.
     median: float
     p95: float
     worst: float
-    #: The volume with the worst.
+    #: The volume with the largest write amplification.
     worst_volume: int | str | None
-    #: Bytes programmed for each byte that the trace writes to these volumes together.
+    #: Bytes programmed per byte that the trace writes to these volumes together.
     per_byte: float
-    #: Drive writes for each erase of the mean block: what half of the volumes exceed, what 95% do,
-    #: and the least.
+    #: Drive writes per mean erase of a block: the value that half of the volumes exceed, the one
+    #: that 95% exceed, and the least.
     life_median: float
     life_p95: float
     life_worst: float
-    #: Drive writes for each erase if all these drives were one, whose blocks wear evenly.
+    #: Drive writes per erase of a block, if all these drives were a single one with even wear.
     life_per_byte: float
-    #: This policy beside the first on volumes that have a result of both; ``None`` of the first.
+    #: A comparison with the first policy, on volumes with a result of both; ``None`` for the first
+    #: policy.
     against_first: Signs | None
-    #: The ratio of :attr:`per_byte` to the first policy's on these volumes, and that of lives.
+    #: The ratio of :attr:`per_byte` to that of the first policy on these volumes, and the ratio of
+    #: lives.
     ratio: float | None = None
     life_ratio: float | None = None
-    #: True if the sign test says that it differs from the first beyond chance: its p times the
-    #: number of such comparisons is below 5%.
+    #: True if it differs from the first policy beyond chance: p of the sign test, times the number
+    #: of such comparisons, is below 5%.
     differs: bool | None = None
 
 
 @dataclass(frozen=True, repr=False)
 class Fleet(Document):
-    """Volumes of a trace under several policies."""
+    """The volumes of a trace under several policies."""
 
-    #: The trace, and what a volume is.
+    #: The trace, and the kind of volume (``volume`` or ``file``).
     workload: str
     by: str
-    #: Each policy, in the order asked for.
+    #: Each policy, in the order given.
     policies: tuple[FleetPolicy, ...]
-    #: A cell for each volume and policy; the policies of a volume stand together.
+    #: A cell for each volume and policy, ordered by volume, then by policy.
     cells: tuple[FleetCell, ...]
-    #: Volumes of the trace, and those of them that are never written.
+    #: The number of volumes of the trace, and of those that are never written.
     volumes: int
     never_written: int
-    #: Cells that this call has run, and those that were found in the file of results.
+    #: The number of cells that this call has run, and of those found in the file of results.
     ran: int
     found: int
     #: True if it was stopped before its end.
     interrupted: bool
     #: The file of results.
     results: str
-    #: Bytes of the spool on the disk, while it worked.
+    #: The largest size of the spool on the disk, in bytes.
     spool_bytes: int
-    #: Notes for people on how the trace was read.
+    #: Notes for people on how the trace was interpreted.
     notes: tuple[str, ...]
-    #: Volumes whose drive has much more spare space than was asked for, as blocks are whole.
+    #: The number of volumes whose drive has much more spare space than given, because blocks are
+    #: whole.
     rounded: int
-    #: The claims: how the policies compare, who has no result, and the findings of results, of
-    #: which those that differ only in numbers are one.
+    #: The findings: how the policies compare, which volumes have no result, and the findings of
+    #: results. Findings of results that differ only in numbers are merged.
     findings: tuple[Finding, ...] = ()
 
     def __iter__(self) -> Iterator[FleetCell]:
@@ -245,13 +249,13 @@ class Fleet(Document):
         return Shown(line + ", interrupted" * self.interrupted, rows, columns, notes)
 
     def rows(self) -> list[dict[str, Scalar]]:
-        """A tidy table: a row each volume and policy, also of those without a result."""
+        """A tidy table with one row per volume and policy, including those without a result."""
         return [cell.row() for cell in self.cells]
 
     def to_frame(self, library: str = "pandas") -> object:
         """The tidy table as a data frame of ``pandas`` or ``polars``.
 
-        Raises :class:`flashgc.ConfigError` where the package is not installed.
+        Raises :class:`flashgc.ConfigError` if the package is not installed.
         """
         return tables.to_frame(self.rows(), library)
 
@@ -265,7 +269,7 @@ class Fleet(Document):
 
 
 def policies_of(names: Sequence[str], cells: Sequence[FleetCell]) -> tuple[FleetPolicy, ...]:
-    """The distribution of each policy; ``cells`` are by volume, then by policy as ``names`` are."""
+    """The distribution of each policy; ``cells`` are ordered by volume, then as ``names``."""
     columns = [cells[at :: len(names)] for at in range(len(names))]
     first = columns[0] if columns else []
     comparisons = max(len(names) - 1, 1)
@@ -323,16 +327,16 @@ def _policy(
 
 
 def _per_byte(cells: Sequence[FleetCell]) -> float:
-    """Amplification of the fleet: each volume weighs as much as the trace writes to it."""
+    """Write amplification of the fleet; each volume has the weight of the bytes written to it."""
     programmed = math.fsum((cell.write_amplification or 0.0) * cell.bytes_written for cell in cells)
     return programmed / math.fsum(cell.bytes_written for cell in cells)
 
 
 def _life_per_byte(cells: Sequence[FleetCell]) -> float:
-    """Drive writes of all drives together for each erase of their mean block."""
+    """Drive writes of all drives together per mean erase of their blocks."""
     written = math.fsum(cell.bytes_written for cell in cells)
     logical = sum(cell.logical_bytes or 0 for cell in cells)
-    # A pass of the trace over a volume erases this many of its blocks.
+    # The number of block erases that a pass of the trace causes on a volume.
     erases = math.fsum(
         cell.bytes_written / (cell.logical_bytes or 1) / (cell.life or math.inf)
         * (cell.blocks or 0)
@@ -342,7 +346,7 @@ def _life_per_byte(cells: Sequence[FleetCell]) -> float:
 
 
 def rounded(cells: Sequence[FleetCell], spares: Mapping[str, float]) -> int:
-    """Volumes whose drives have much more spare space than asked for, by the policies' names."""
+    """The number of volumes whose drives have much more spare space than given for the policy."""
     return len(
         {
             cell.volume

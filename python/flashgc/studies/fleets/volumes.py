@@ -1,4 +1,4 @@
-"""The volumes of a fleet: their requests in a spool, and each as a trace of its own."""
+"""The volumes of a fleet: their requests in a spool, and each one as a trace of its own."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from flashgc import _core, _engine
 from flashgc._core import ConfigError, Control
 from flashgc.store import Contents
 
-#: The kinds of volume: all requests to a number, or a file.
+#: The kinds of volume: all requests with one number, or a file.
 BY = ("volume", "file")
-#: Keys of a trace that say how its file is read. A volume's file was read when it was made.
+#: Keys on how the trace's file is read. They do not apply to a volume's file, which flashgc has
+#: written.
 _READING = (
     "format",
     "on_bad_line",
@@ -29,24 +30,24 @@ _READING = (
     "relations",
 )
 
-#: Called with the share of a file that is read.
+#: Called with the share of a file that was read.
 Reading = Callable[[float], None]
 
 
 class Volume(NamedTuple):
     """One volume of a trace."""
 
-    #: Its number in the trace, or its file.
+    #: The volume's number in the trace, or the path of its file.
     name: int | str
     reads: int
     writes: int
     discards: int
-    #: The digest of its requests.
+    #: The digest of the volume's requests.
     digest: str
 
 
 class Volumes:
-    """The volumes of traces that were split."""
+    """The volumes of traces after the split."""
 
     def __init__(self, traces: Sequence[str], by: str, spool: _core.Volumes, folder: Path) -> None:
         self._spool, self._folder, self._by = spool, folder, by
@@ -68,38 +69,39 @@ class Volumes:
 
     @property
     def spool_bytes(self) -> int:
-        """Bytes of the spool on the disk."""
+        """The size of the spool on the disk, in bytes."""
         return self._spool.bytes
 
     @property
     def skipped(self) -> int:
-        """Bad lines that were left out."""
+        """The number of bad lines that were skipped."""
         return self._spool.skipped
 
     @property
     def notes(self) -> list[str]:
-        """Notes for people on how the traces were read."""
+        """Notes for people on how the traces were interpreted."""
         return self._spool.notes
 
     def config(self, index: int, config: Mapping[str, Any]) -> dict[str, Any]:
-        """``config`` for the drive of a volume: that of a run of this volume alone."""
+        """``config`` for the drive of a volume, equal to that of a run of this volume alone."""
         if self._by == "file":
             return {**config, "workload": self._traces[index]}
         devices = {"devices": str(self._list[index].name)}
         return {**config, "workload": source_of(self._traces), "trace": config["trace"] | devices}
 
     def index(self, config: Mapping[str, Any]) -> int:
-        """The volume that :meth:`config` has made ``config`` for."""
+        """The index of the volume for which :meth:`config` made ``config``."""
         by_file = self._by == "file"
         return self._places[config["workload"] if by_file else config["trace"]["devices"]]
 
     def contents(self, index: int) -> Contents:
-        """Digests of files for the key of a volume's simulation: the trace's is the volume's."""
+        """Digests of files for the key of a volume's simulation; the trace has the volume's digest.
+        """
         return _Contents(str(self.config(index, {"trace": {}})["workload"]), self[index].digest)
 
     @contextlib.contextmanager
     def file(self, index: int) -> Iterator[Path]:
-        """The volume as a trace of its own, in a file that is there for as long as it is used."""
+        """The volume as a trace in a file, which is removed at the end of the ``with``."""
         path = self._folder / f"{index}-{threading.get_ident()}.flashgc"
         try:
             self._spool.write(index, path)
@@ -109,19 +111,19 @@ class Volumes:
 
 
 class _Contents(Contents):
-    """Digests of files, among them a trace of which only a volume counts."""
+    """Digests of files; a trace of which only one volume matters has the digest of the volume."""
 
     def __init__(self, trace: str, digest: str) -> None:
         super().__init__()
         self._trace, self._digest = trace, f"volume {digest}"
 
     def digest(self, name: str) -> str:
-        """The digest of the content of the file ``name``."""
+        """The digest of the contents of the file ``name``."""
         return self._digest if name == self._trace else super().digest(name)
 
 
 def source_of(traces: Sequence[str]) -> str:
-    """The traces as results name them.
+    """The name of the traces in results.
 
     >>> source_of(["a.csv"]), source_of(["a.csv", "b.csv"])
     ('a.csv', './a.csv and 1 more')
@@ -140,12 +142,11 @@ def split(
     reading: Reading | None = None,
     places: Mapping[str, str] | None = None,
 ) -> Iterator[Volumes]:
-    """Reads the traces once and splits them into volumes, which are there for as long as used.
+    """Read the traces once and split them into volumes, which exist until the end of the ``with``.
 
-    ``trace`` is how they are read, as a configuration has it. Raises
-    :class:`flashgc.TraceError` with the line or byte at fault, :class:`flashgc.ConfigError` where
-    there are not several volumes, and :class:`OSError` where the folder for temporary files is
-    full.
+    ``trace`` has the keys on how they are read, as in a configuration. Raises
+    :class:`flashgc.TraceError`, which names the wrong line or byte, :class:`flashgc.ConfigError` if
+    there are not several volumes, and :class:`OSError` if the folder for temporary files is full.
     """
     read = {key: value for key, value in trace.items() if key in _READING}
 
@@ -156,7 +157,7 @@ def split(
     with (
         _engine.interruptible(control),
         _engine.terminable(control),
-        # After a second Ctrl-C a thread may still write there.
+        # After a second Ctrl-C a thread may still write to the folder.
         tempfile.TemporaryDirectory(prefix="flashgc-fleet-", ignore_cleanup_errors=True) as folder,
     ):
         spool = _core.trace_split(

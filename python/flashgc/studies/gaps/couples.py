@@ -1,4 +1,4 @@
-"""A victim policy and a placement that go together: as typed, and the list that is usual."""
+"""Couples, which are pairs of a victim policy and a placement: their parser and default list."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ USUAL = (
 
 @dataclass(frozen=True)
 class Couple:
-    """A scheme that knows the past only."""
+    """A scheme that knows only the past."""
 
-    #: As typed.
+    #: The name, as typed.
     name: str
     victim: str
     placement: str
 
 
-#: The couple that all others are compared with.
+#: The scheme with which all others are compared.
 GREEDY = Couple("greedy", "greedy", "none")
 
 
 def couples(texts: Sequence[str], place: str) -> tuple[Couple, ...]:
-    """Greedy, and those of ``texts``: a victim policy, with ``+`` and a placement, or a GC preset.
+    """Greedy and ``texts``: a victim policy, one with ``+`` and a placement, or a GC preset.
 
-    Raises :class:`flashgc.ConfigError` with ``place``.
+    Raises :class:`flashgc.ConfigError`, which names ``place``.
 
     >>> [(one.victim, one.placement) for one in couples(["gc-gd", "fifo + sepbit"], "couples")]
     [('greedy', 'none'), ('greedy', 'dac:regions=3'), ('fifo', 'sepbit')]

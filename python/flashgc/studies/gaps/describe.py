@@ -1,4 +1,4 @@
-"""The findings of a gap: the span from greedy to the lower bound, in sentences."""
+"""The findings of a gap, as sentences: the span from greedy to the lower bound."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flashgc.studies.gaps.outcome import ONLINE, PREDICTOR, Gap, Row
 
 RULES = Rules("gap")
 
-#: The owners of independent errors, in words.
+#: Texts for each kind of errors: drawn per write, or per request.
 _ERRORS = {"write": "", "request": " a request"}
 
 
@@ -25,7 +25,7 @@ def text(value: float | None, *, sign: bool = False) -> str:
 
 
 def heading(gap: Gap) -> list[tuple[str, str]]:
-    """Return the facts of the runs by name."""
+    """Return the facts about the runs, by name."""
     kept = f", {gap.found} of them kept by earlier work" if gap.found else ""
     runs = f"{gap.runs} of each row, on the same writes" if gap.runs > 1 else "1 of each row"
     return [
@@ -49,7 +49,7 @@ def _drive(gap: Gap) -> str:
 
 
 def findings(gap: Gap) -> list[Finding]:
-    """All that there is to say below the table, each a thought."""
+    """All findings that are shown below the table."""
     findings = []
     if gap.interrupted:
         ran = [row for row in gap if row.victim is not None]
@@ -89,7 +89,7 @@ def _gap(gap: Gap) -> Finding:
         "clairvoyance": clairvoyance.write_amplification,
         "bound": least,
     }
-    # 1 where the host writes whole pages.
+    # The bound is 1 if the host writes whole pages.
     bound = "1" if least == 1 else f"the bound of {text(least)}"
     if above < _NOTHING * least:
         claim = f"The best online couple is {best.name} with {text(best.write_amplification)}"
@@ -110,7 +110,7 @@ def _gap(gap: Gap) -> Finding:
     return RULES["open-gap"].found(claim, **evidence)
 
 
-#: The share of the bound below which nothing is left to gain.
+#: The relative distance from the bound below which nothing is left to gain.
 _NOTHING = 0.0005
 
 
@@ -123,7 +123,8 @@ def _alike(gap: Gap) -> list[Finding]:
 
 
 def _predictors(gap: Gap, errors: str) -> list[Finding]:
-    """The gain by predictors, and the one that is as good as the best couple."""
+    """Findings on the gain by predictors, and on the predictor that is as good as the best couple.
+    """
     shown = gap.predictors(errors)
     if not shown:
         return []
@@ -146,7 +147,7 @@ def _predictors(gap: Gap, errors: str) -> list[Finding]:
 
 
 def _standing(gap: Gap, errors: str) -> list[Finding]:
-    """The standing of the best couple among the predictors with these errors."""
+    """A sentence on the position of the best couple among the predictors with these errors."""
     best, kind, equal = gap.best, _ERRORS[errors], gap.equal[errors]
     evidence: dict[str, Json] = {
         "crossings": list(equal.crossings),
@@ -180,7 +181,8 @@ def _standing(gap: Gap, errors: str) -> list[Finding]:
 
 
 def _alike_claim(gap: Gap, errors: str) -> str:
-    """The predictors that the best couple cannot be told apart from, and the others.
+    """A sentence on the predictors that do not differ significantly from the best couple, and on
+    others.
 
     >>> _enumerated((0, 0.25, 0.5)), _enumerated((1,))
     ('0, 0.25 and 0.5', '1')
@@ -198,12 +200,13 @@ def _enumerated(sigmas: Sequence[float]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-#: The factor by which two errors that were run may differ, so that one between them is named.
+#: If the errors next to a crossing differ by at most this factor, an error between them is named.
 _NARROW = 2.0
 
 
 def _at(crossing: float, bracket: tuple[float, float], kind: str = "") -> str:
-    """The error of this ``kind`` at which a scheme stands, as far as it is known.
+    """A text with the error of this ``kind`` at which a scheme's figure lies, as far as it is
+    known.
 
     >>> _at(1.5, (1, 2)), _at(61.0, (10, 100), " a request")
     ('sigma between 1 and 2 (about 1.5)', 'sigma between 10 and 100 a request')
@@ -224,7 +227,7 @@ def _errors(gap: Gap) -> list[Finding]:
 
 
 def _left_out(gap: Gap) -> list[Finding]:
-    """Rows that could not be, with the reason."""
+    """Findings on rows that could not run, with the reason."""
     left: list[Row] = [
         row for row in gap if row.reason not in ("", "stopped") and row.kind in (ONLINE, PREDICTOR)
     ]

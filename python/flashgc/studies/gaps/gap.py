@@ -1,4 +1,4 @@
-"""``gap``: greedy, the best online couple, predictors and clairvoyance on the same writes."""
+"""``gap``: greedy, the best online couple, predictors and clairvoyance, on the same writes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from flashgc.studies.rounds import Outcome, Rounds, Wanted, folder_of
 from flashgc.studies.study import Progress, jobs_of, without_unit
 from flashgc.traces import Trace
 
-#: The factor by which a run takes longer that looks ahead.
+#: The factor by which a run with foresight takes longer.
 _AHEAD = 2.0
 
 
@@ -47,19 +47,20 @@ def gap(
 
     ``couples`` are online schemes: a victim policy (``"cost-benefit"``), one with a placement
     (``"cost-benefit + sepbit"``) or a GC preset (``"sepbit-cb"``); greedy is always run.
-    Clairvoyance knows when each page will be overwritten: it has ``classes`` (16) of remaining
-    life, and sees ``horizon`` (8) logical capacities ahead. Predictors have an error ``sigma``
-    (0.25, 0.5, 1, 2, 4), the standard deviation of the logarithm of a predicted life. ``errors``
-    are drawn for each ``"write"`` (a generator's usual), each ``"request"``, or ``"both"`` are run
-    (a trace's usual). The other options are those of :func:`flashgc.run`, with 5 runs a row of a
-    generator. Every row has the same seeds and the pool frontier.
+    Clairvoyance knows when each page will be overwritten: it sorts pages into ``classes`` (16) by
+    remaining life, and sees ``horizon`` (8) logical capacities ahead. Predictors have an error
+    ``sigma`` (0.25, 0.5, 1, 2, 4), the standard deviation of the logarithm of a predicted life.
+    ``errors`` are drawn for each ``"write"`` (the default for a generator) or each ``"request"``;
+    ``"both"`` runs both kinds (the default for a trace). The other options are those of
+    :func:`flashgc.run`, with 5 runs per row by default for a generator. Every row has the same
+    seeds and the pool frontier.
 
-    ``cache`` is a folder in which every finished simulation is kept; the next call with it runs
-    none of them again, unless ``resume`` is false. ``progress`` is called with the share that is
-    done, what is being done, and pages programmed. Ctrl-C stops the work and returns what there
-    is, with ``interrupted`` set.
+    ``cache`` is a folder in which every finished simulation is stored; the next call with it does
+    not repeat them, unless ``resume`` is false. ``progress`` is called with the share that is done,
+    what is being done, and pages programmed. Ctrl-C stops the work and returns the results so far,
+    with ``interrupted`` set.
 
-    Raises :class:`flashgc.ConfigError` for what cannot be compared, and
+    Raises :class:`flashgc.ConfigError` for options that cannot be compared, and
     :class:`flashgc.TraceError` for a trace that cannot be read.
 
     >>> found = gap("hotcold:f=0.1,r=0.9", blocks=200, pages_per_block=16, spare=0.2, writes="4x",
@@ -120,13 +121,13 @@ def gap(
 
 
 def _fits(job: task.Task, study: Rounds, places: Mapping[str, str]) -> Result | None:
-    """A run of one page with greedy; ``None`` if stopped.
+    """A run of one page with greedy; ``None`` if it was stopped.
 
-    Raises :class:`flashgc.ConfigError` where the drive has no room for greedy or clairvoyance.
+    Raises :class:`flashgc.ConfigError` if the drive has no room for greedy or clairvoyance.
     """
     greedy = job.short("greedy", "none")
     study.sure = greedy
-    # With an error, for it takes the most memory.
+    # The placement has an error, because it then needs the most memory.
     ahead = [
         job.short(task.VICTIM, job.foresight.placement(1, errors))
         for errors in job.foresight.errors
@@ -140,7 +141,7 @@ def _fits(job: task.Task, study: Rounds, places: Mapping[str, str]) -> Result | 
 
 
 def _too_small(reason: str, job: task.Task, study: Rounds, places: Mapping[str, str]) -> str:
-    """The reason why clairvoyance cannot be run, and a remedy: classes, blocks, or a horizon."""
+    """The reason why clairvoyance cannot run, with a hint: other classes, blocks, or horizon."""
     fault, _, hint = reason.partition("; hint: ")
     if sight := re.search(r"horizon=([0-9.e+-]+)", hint):
         horizon = _origins.written(places, "horizon", sight[1])
@@ -170,7 +171,7 @@ def _too_small(reason: str, job: task.Task, study: Rounds, places: Mapping[str, 
 
 
 def _run(job: task.Task, rows: Sequence[Row], study: Rounds) -> list[Row]:
-    """The rows with their figures, or the reasons why they have none."""
+    """The rows with their figures, or with the reasons why they have none."""
     wanted = [Wanted(job.of(row), 1.0 if row.sigma is None else _AHEAD) for row in rows]
     study.total = sum(entry.cost for entry in wanted)
     outcomes = study.run(wanted, "schemes, and what looks ahead", possible=False)
@@ -178,21 +179,21 @@ def _run(job: task.Task, rows: Sequence[Row], study: Rounds) -> list[Row]:
 
 
 def _measured(row: Row, raw: Outcome) -> Row:
-    """The row with its figures, or the reason why it has none; as it is where it was stopped."""
+    """The row with its figures, or with the reason why it has none; unchanged if it was stopped."""
     if isinstance(raw, dict):
         return row.of(Result.from_dict(raw))
     return row if raw is None else dataclasses.replace(row, reason=raw)
 
 
 def _stopped_if_empty(row: Row) -> Row:
-    """The row; one that has neither a figure nor a reason was stopped."""
+    """The row; if it has neither a figure nor a reason, it was stopped."""
     if row.write_amplification is not None or row.reason:
         return row
     return dataclasses.replace(row, reason="stopped")
 
 
 def _separated(job: task.Task, drive: Result) -> Row:
-    """The model of static separation, where the frequencies of the writes are known."""
+    """The row of the model of static separation, if the frequencies of writes are known."""
     row = Row(MODEL, "static separation")
     config = drive.config
     if job.is_trace:

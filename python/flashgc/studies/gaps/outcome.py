@@ -1,4 +1,4 @@
-"""The rows between greedy and the lower bound, and what is open between them."""
+"""The rows from greedy to the lower bound, and the gap between them."""
 
 from __future__ import annotations
 
@@ -16,43 +16,44 @@ from flashgc.results.intervals import half_width
 
 @dataclass(frozen=True)
 class Equal:
-    """The standing of a scheme among predictors."""
+    """The position of a scheme among predictors."""
 
-    #: ``at`` (those with less error write less, those with more write more, and some may be
-    #: alike), ``alike`` (it cannot be told apart from any), ``between`` (one with less error
-    #: writes more than one with more error, with the scheme between them), ``ahead`` or ``behind``
-    #: (of all that were run), or ``unknown`` (too few were).
+    #: One of these words. ``at``: predictors with less error write less, those with more error
+    #: write more, and some may be equal. ``alike``: no predictor differs significantly.
+    #: ``between``: a predictor with less error writes more than one with more error, and the scheme
+    #: is between them. ``ahead`` or ``behind``: of all predictors that were run. ``unknown``: too
+    #: few were run.
     standing: str
-    #: The error, on a straight line between the two next to it that were run; ``None`` where it is
-    #: not ``at`` one, or where some predictors are alike.
+    #: The error of an equally good predictor, by linear interpolation between its two neighbours;
+    #: ``None`` unless the standing is ``at``, or if some predictors are alike.
     sigma: float | None = None
-    #: Errors at which the curve has the scheme's figure, on such lines.
+    #: The errors at which the interpolated curve crosses the scheme's figure.
     crossings: tuple[float, ...] = ()
-    #: The errors that were run on the two sides of each crossing. No more is known of it.
+    #: The simulated errors on both sides of each crossing. The true error is between them.
     brackets: tuple[tuple[float, float], ...] = ()
-    #: Errors whose predictors cannot be told apart from the scheme.
+    #: Errors of predictors that do not differ significantly from the scheme.
     alike: tuple[float, ...] = ()
-    #: Errors whose predictors write less than the scheme, and those that write more.
+    #: Errors of predictors that write less than the scheme, and of those that write more.
     less: tuple[float, ...] = ()
     more: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
 class Point:
-    """A predictor beside the scheme."""
+    """A predictor compared with the scheme."""
 
     sigma: float
-    #: Its write amplification.
+    #: The predictor's write amplification.
     figure: float
     #: True if the interval of the difference holds 0.
     is_alike: bool = False
 
 
 def equal(curve: Sequence[Point], figure: float) -> Equal:
-    """The standing of a scheme with this ``figure`` among the predictors of a ``curve``.
+    """The position of a scheme with this ``figure`` among the predictors of a ``curve``.
 
-    Straight lines between neighbours; nothing is said beyond the smallest and the largest error,
-    nor of points that are alike.
+    Neighbours are joined by straight lines. Nothing is concluded beyond the smallest and the
+    largest error, nor from points that are alike.
 
     >>> rising = [Point(0, 1.0), Point(1, 2.0), Point(2, 4.0)]
     >>> equal(rising, 2.5).sigma, equal(rising, 2.5).brackets
@@ -94,35 +95,37 @@ ONLINE, MODEL, PREDICTOR, CLAIRVOYANCE, BOUND = (
 
 @dataclass(frozen=True)
 class Row:
-    """One scheme, model or bound."""
+    """A row of the table: one scheme, model or bound."""
 
     #: ``online``, ``model``, ``predictor``, ``clairvoyance`` or ``bound``.
     kind: str
-    #: Short, for people.
+    #: A short name for people.
     name: str
-    #: The specs that were simulated; ``None`` if nothing was simulated.
+    #: The specs of the simulation; ``None`` if nothing was simulated.
     victim: str | None = None
     placement: str | None = None
-    #: A predictor's standard deviation of the logarithm of a predicted life; 0: it knows.
+    #: For a predictor: the standard deviation of the logarithm of a predicted life; 0 for exact
+    #: knowledge.
     sigma: float | None = None
-    #: A predictor's errors are drawn anew for each page written (``write``) or for each request.
+    #: For a predictor: errors are drawn for each page written (``write``) or for each request
+    #: (``request``).
     errors: str | None = None
-    #: ``None`` where it was not measured, or is not known.
+    #: ``None`` if it was not measured, or is unknown.
     write_amplification: float | None = None
-    #: Half its 95% interval; ``None`` where it cannot be told.
+    #: Half its 95% interval; ``None`` if unknown.
     write_amplification_ci95: float | None = None
-    #: The figure of each seed.
+    #: The write amplification of each seed.
     run_values: tuple[float, ...] = ()
-    #: The digest of the decisions, as that of the same run.
+    #: The digest of the run.
     digest: str | None = None
-    #: The figure without copies and padding: bytes of the mapping units that were written, for a
-    #: byte that the host wrote. 1 where all writes are of whole units.
+    #: The write amplification without copies and padding: bytes of mapping units written, per byte
+    #: that the host wrote. It is 1 if all writes are of whole units.
     without_copies: float | None = None
-    #: The figure less that of the best online couple.
+    #: The write amplification minus that of the best online couple.
     difference: float | None = None
-    #: Half the 95% interval of that, seed by seed; ``None`` of a single run.
+    #: Half the 95% interval of ``difference``, from pairs of seeds; ``None`` for a single run.
     difference_ci95: float | None = None
-    #: True if the two cannot be told apart; ``None`` where there are no intervals.
+    #: True if the interval of ``difference`` holds 0; ``None`` without an interval.
     inside_noise: bool | None = None
     #: True if it is the best online couple.
     is_best: bool = False
@@ -132,7 +135,7 @@ class Row:
     findings: tuple[Finding, ...] = ()
 
     def of(self, result: Result) -> Row:
-        """The row with what was measured."""
+        """The row with the measured figures."""
         if not result.measured:
             return dataclasses.replace(self, reason="no writes were measured")
         return dataclasses.replace(
@@ -154,27 +157,27 @@ class Gap(Document):
     #: Physical blocks; ``None`` if it was stopped before they were known.
     blocks: int | None
     pages_per_block: int | None
-    #: The spare factor of the drive; ``None`` if it was stopped before that was known.
+    #: The spare factor of the drive; ``None`` if the work was stopped before it was known.
     spare_factor: float | None
     #: Runs of each row, on the same writes.
     runs: int
-    #: The classes of clairvoyance.
+    #: The number of classes of clairvoyance.
     classes: int
     horizon: float
-    #: From the most writes to the least: online couples, model, predictors, clairvoyance, bound.
+    #: From most to least writes: online couples, model, predictors, clairvoyance, bound.
     rows: tuple[Row, ...]
-    #: The standing of the best online couple among predictors, by the kind of their errors.
+    #: The position of the best online couple among predictors, by the kind of their errors.
     equal: Mapping[str, Equal]
-    #: Simulations that were run, and those that earlier work had kept.
+    #: The number of simulations that were run, and of those found in the cache.
     simulations: int
     found: int
-    #: True if it was stopped before its end.
+    #: True if the work was stopped before its end.
     interrupted: bool
     seed: int
     version: str
-    #: The claims that the rows support, each with its evidence.
+    #: The findings that follow from the rows, each with its evidence.
     findings: tuple[Finding, ...] = ()
-    #: The error with which ``cache`` kept no more; not in the document.
+    #: The error after which ``cache`` stored no more results; it is not in the document.
     unkept: OSError | None = dataclasses.field(default=None, repr=False, compare=False)
 
     def __iter__(self) -> Iterator[Row]:
@@ -190,7 +193,7 @@ class Gap(Document):
 
     @property
     def best(self) -> Row:
-        """The best online couple; raises :class:`flashgc.DriveError` where none was measured."""
+        """The best online couple; raises :class:`flashgc.DriveError` if none was measured."""
         for row in self.rows:
             if row.is_best:
                 return row
@@ -206,7 +209,7 @@ class Gap(Document):
 
     @property
     def bound(self) -> float | None:
-        """The write amplification below which no scheme can be; ``None`` if it is not known."""
+        """A lower bound for the write amplification of any scheme; ``None`` if unknown."""
         return next((row.write_amplification for row in self.rows if row.kind == BOUND), None)
 
     def _shown(self) -> Shown:
@@ -239,7 +242,8 @@ class Gap(Document):
 
     @property
     def open(self) -> float | None:
-        """The figure of the best online couple less that of clairvoyance, if both were measured."""
+        """The figure of the best online couple minus that of clairvoyance, if both were measured.
+        """
         return _open(self.rows)
 
     def to_dict(self) -> dict[str, Json]:
@@ -260,10 +264,10 @@ def _open(rows: Sequence[Row]) -> float | None:
 
 
 def bound(rows: Sequence[Row]) -> Row:
-    """The least write amplification of any scheme on these writes: that without copies.
+    """The least write amplification of any scheme on these writes, which is that without copies.
 
-    The drive has no write cache that merges writes, so every unit written is programmed. Bytes are
-    those of all runs together.
+    The drive has no write cache that merges writes, so that every unit written is programmed. Bytes
+    are those of all runs together.
     """
     row = Row(BOUND, "lower bound")
     known = [row.without_copies for row in rows if row.without_copies is not None]
@@ -272,20 +276,20 @@ def bound(rows: Sequence[Row]) -> Row:
     return dataclasses.replace(row, write_amplification=min(known))
 
 
-#: The order of kinds in the table.
+#: The order of the kinds of rows in the table.
 _KINDS = (ONLINE, MODEL, PREDICTOR, CLAIRVOYANCE, BOUND)
 
 
 def ordered(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The rows as they are shown, with their differences to the best online couple.
+    """The rows in the order of the table, with their differences from the best online couple.
 
-    Couples go from the most writes to the least, predictors from the largest error to the least.
+    Couples are sorted from most to least writes, predictors from the largest error to the smallest.
     """
     measured = [row for row in rows if row.kind == ONLINE and _figure(row) is not None]
     best = min(measured, key=lambda row: row.write_amplification or 0.0, default=None)
 
     def place(row: Row) -> tuple[int, str, float]:
-        # What has no figure comes first: the best is the last of its kind.
+        # Rows without a figure come first, so that the best row is the last of its kind.
         inf = float("inf")
         within = inf if (figure := _figure(row)) is None else figure
         if row.kind == PREDICTOR:
@@ -297,7 +301,7 @@ def ordered(rows: Sequence[Row]) -> tuple[Row, ...]:
 
 
 def _beside(row: Row, best: Row) -> Row:
-    """The row with its difference to ``best``."""
+    """The row with its difference from ``best``."""
     if row is best:
         return dataclasses.replace(
             row, difference=0.0, difference_ci95=0.0, inside_noise=True, is_best=True
@@ -320,7 +324,7 @@ def _beside(row: Row, best: Row) -> Row:
 
 
 def equals(rows: Sequence[Row]) -> dict[str, Equal]:
-    """Return the standing of the best online couple among predictors, by kind of errors."""
+    """Return the position of the best online couple among predictors, by kind of errors."""
     best = next((row for row in rows if row.is_best), None)
     if best is None or best.write_amplification is None:
         return {}

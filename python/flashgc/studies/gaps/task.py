@@ -1,4 +1,4 @@
-"""The task of a comparison with foresight: the options checked, and the rows to run."""
+"""The checked options of a comparison with foresight, and the rows to run."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from flashgc.studies.gaps.couples import USUAL, Couple, couples
 from flashgc.studies.gaps.outcome import CLAIRVOYANCE, ONLINE, PREDICTOR, Row
 from flashgc.studies.study import check_again, refuse
 
-#: Options that the rows set, and that a comparison with foresight has no use for.
+#: ``OWN`` has options that the rows set themselves; ``UNUSED`` has all options that are refused.
 OWN = ("victim", "placement", "frontier", "gc_preset")
 UNUSED = (
     *OWN, "source", "until", "wear_levelling", "vm_page_cache", "page_policy", "scheme",
     *(option.key for option in OPTIONS if option.drives == "timed"),
 )  # fmt: skip
-#: Errors of predictors, if nobody says otherwise.
+#: The default errors of predictors.
 SIGMAS = (0.25, 0.5, 1.0, 2.0, 4.0)
-#: The owners of independent errors.
+#: The kinds of errors: independent per write, per request, or both kinds.
 ERRORS = ("write", "request", "both")
-#: The victim policy of those that look ahead.
+#: The victim policy of schemes with foresight.
 VICTIM = "cost-benefit"
 
 
 @dataclass(frozen=True)
 class Foresight:
-    """The drive's knowledge of the future."""
+    """What the drive knows of the future."""
 
     classes: int
     horizon: float
@@ -44,7 +44,7 @@ class Foresight:
     errors: tuple[str, ...]
 
     def placement(self, sigma: float = 0, errors: str = "write", classes: int | None = None) -> str:
-        """The placement of a predictor with these errors."""
+        """The spec of the placement of a predictor with these errors."""
         return (
             f"oracle:classes={classes or self.classes},horizon={self.horizon:g},"
             f"sigma={sigma:g},errors={errors}"
@@ -53,7 +53,7 @@ class Foresight:
 
 @dataclass(frozen=True)
 class Task:
-    """The options of a comparison, checked."""
+    """The checked options of a comparison."""
 
     #: The configuration that all rows share.
     config: dict[str, Any]
@@ -90,7 +90,8 @@ class Task:
         return {**self.config, "victim": row.victim, "placement": row.placement}
 
     def short(self, victim: str, placement: str) -> dict[str, Any]:
-        """A run of one page, which shows whether the drive has room for a scheme."""
+        """The configuration of a run of one page, which shows if the drive has room for a scheme.
+        """
         changes = {"victim": victim, "placement": placement, "runs": 1, "precision": None}
         return {**self.config, **changes, "warmup": "0", "length": {"writes": "1"}}
 
@@ -105,7 +106,9 @@ def checked(
     sigma: Sequence[float | str] | float | str | None,
     errors: str | None,
 ) -> Task:
-    """Checks what was given; raises :class:`flashgc.ConfigError` with the value's place."""
+    """Check the given values; raises :class:`flashgc.ConfigError`, which names a wrong value's
+    place.
+    """
     sections: dict[str, Any] = {name: dict(keys) for name, keys in values.items()}
     text = f"{option(places, 'couples')} names schemes, all with the pool frontier"
     refuse(
@@ -174,7 +177,7 @@ def _horizon(given: float | str | None, places: Mapping[str, str]) -> float:
 
 
 def _oracle(key: str, given: float | str, hint: str, places: Mapping[str, str]) -> float:
-    """A number for the oracle, in the range that the engine declares."""
+    """A number for the placement ``oracle``, in the range that the engine declares."""
     try:
         if re.search(r"[,:=\s]", str(given)):
             raise ValueError
@@ -194,7 +197,7 @@ def _oracle(key: str, given: float | str, hint: str, places: Mapping[str, str]) 
 def _sigmas(
     given: Sequence[float | str] | float | str | None, places: Mapping[str, str]
 ) -> tuple[float, ...]:
-    """Errors of predictors: numbers, or a text of them with commas."""
+    """Errors of predictors: numbers, or a text with commas between numbers."""
     if given is None:
         return SIGMAS
     texts = given.split(",") if isinstance(given, str) else given
@@ -218,7 +221,8 @@ def _sigmas(
 
 
 def _errors(given: str | None, trace: bool, places: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the kinds of errors. A generator's requests are pages: only writes, if not given."""
+    """Return the kinds of errors. By default both for a trace, and only ``write`` for a generator.
+    """
     if given is None:
         return ("write", "request") if trace else ("write",)
     if given not in ERRORS:

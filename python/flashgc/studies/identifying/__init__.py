@@ -1,8 +1,7 @@
-"""The garbage collection of a real drive, from its measured write amplification over skew.
+"""Identifies the garbage collection of a real drive from its write amplification over skew.
 
-:mod:`.measurements` reads what was measured, :mod:`.schemes` lists what a drive may do,
-:mod:`.curves` simulates, :mod:`.fit` compares, :mod:`.search` decides what is simulated next,
-:mod:`.deciding` what is to be measured next, and :mod:`.questions` answers others. :mod:`.found`
-holds what came of it, :mod:`.describe` says it in sentences, and :mod:`.open_set` knows how often
-they are wrong.
+:mod:`.measurements` reads the measurements, :mod:`.schemes` lists possible schemes, :mod:`.curves`
+simulates them, and :mod:`.fit` compares curves. :mod:`.search` decides what is simulated next.
+:mod:`.deciding` decides what should be measured next, and answers other questions. :mod:`.outcome`
+holds the results, with the rate of false answers, and :mod:`.describe` makes sentences of them.
 """

@@ -1,4 +1,6 @@
-"""Simulated write amplification of schemes: run once, kept on disk, read between spare factors."""
+"""Simulated write amplification of schemes: run once, stored on disk, interpolated between spare
+factors.
+"""
 
 from __future__ import annotations
 
@@ -21,24 +23,24 @@ from flashgc.studies.rounds import Rounds, Wanted
 
 Numbers = NDArray[np.float64]
 
-#: Relative standard error of a simulated value, by chance and by the size of the simulated drive.
-#: docs/identify.md says how it was measured.
+#: Relative standard error of a simulated value, from chance and from the size of the simulated
+#: drive. docs/identify.md describes how it was measured.
 SIMULATION_ERROR = 0.01
-#: Spare factors at which curves are simulated first: 4% to 47%, each a quarter more.
+#: Spare factors at which curves are simulated first: 4% to 47%, each 1.25 times the one before.
 GRID = tuple(round(0.04 * 1.25**step, 4) for step in range(12))
-#: Spare factors between two of the grid at which a curve is read.
+#: The number of interpolated spare factors from one of the grid to the next.
 _FINE = 64
 
 
 @dataclass(frozen=True)
 class Size:
-    """The simulated drive, and its runs where a measurement does not say how long it was."""
+    """The size of the simulated drive, and the default length of its runs."""
 
     blocks: int = 512
     pages_per_block: int = 256
     writes: str = "20x"
     warmup: str = "1/3"
-    #: Runs of a measurement that says how long it was: it may be short.
+    #: The number of runs for a measurement that gives its length, which may be short.
     short_runs: int = 3
 
 
@@ -53,17 +55,18 @@ class Ask:
 
 @dataclass(frozen=True)
 class Curve:
-    """One scheme: logarithms of write amplification by spare factor and condition."""
+    """The curve of one scheme: logarithms of write amplification by spare factor and condition."""
 
-    #: Ascending.
+    #: The spare factors, ascending.
     spares: Numbers
-    #: A row a spare factor, a column a condition.
+    #: The logarithms, with a row per spare factor and a column per condition.
     logs: Numbers
 
     def fine(self) -> tuple[Numbers, Numbers]:
-        """Spare factors close to each other, and what the curve is there.
+        """Closely spaced spare factors, and the interpolated curve at them.
 
-        Between three neighbours it is a parabola over the logarithm of the spare factor.
+        It is interpolated by parabolas through three neighbours, over the logarithm of the spare
+        factor.
 
         >>> spares, logs = Curve(np.array([0.1, 0.2]), np.log([[4.0], [2.0]])).fine()
         >>> float(np.exp(np.interp(np.log(np.sqrt(0.02)), np.log(spares), logs[:, 0])).round(3))
@@ -75,7 +78,7 @@ class Curve:
 
 @functools.lru_cache(maxsize=4096)
 def _between(spares: tuple[float, ...]) -> tuple[Numbers, Numbers]:
-    """Spare factors close to each other, and the weight of each known one there."""
+    """Closely spaced spare factors, and the weights of the known spare factors at each."""
     known = np.log(spares)
     if len(known) == 1:
         return np.array(spares), np.ones((1, 1))
@@ -95,7 +98,7 @@ def _between(spares: tuple[float, ...]) -> tuple[Numbers, Numbers]:
 
 
 class Curves(Rounds):
-    """Simulates what is asked for, each once; Ctrl-C keeps what is complete."""
+    """Runs the simulations that are needed, each once; after Ctrl-C complete results remain."""
 
     def __init__(
         self, size: Size, *, cache: Cache | None = None, jobs: int = 0, show: Show | None = None
@@ -103,13 +106,14 @@ class Curves(Rounds):
         only = ("write_amplification",)
         super().__init__(cache, show=show, jobs=jobs, only=only, by_round=True, strict=True)
         self.size = size
-        # A round may have no other that can be: schemes keep blocks of their own.
+        # A round may have only impossible configurations, because schemes reserve blocks. This one
+        # always runs.
         sure = {"workload": "uniform", "blocks": 64, "pages_per_block": 16, "writes": "1x"}
         self.sure = Simulation({**sure, "spare": 0.25}).config()
         self._values: dict[Ask, float] = {}
 
     def simulate(self, asks: Iterable[Ask], what: str) -> None:
-        """Runs those that are not known yet; ``what`` is shown meanwhile."""
+        """Run the simulations whose results are not known; ``what`` is shown meanwhile."""
         missing = [ask for ask in dict.fromkeys(asks) if ask not in self._values]
         wanted = [Wanted(self._config(ask)) for ask in missing]
         outcomes = self.run(wanted, what, possible=False)
@@ -120,7 +124,7 @@ class Curves(Rounds):
     def curve(
         self, scheme: Scheme, conditions: Sequence[Condition], spares: Iterable[float]
     ) -> Curve | None:
-        """The curve over those spare factors at which all conditions are known."""
+        """The curve over the spare factors at which the values of all conditions are known."""
         rows = {
             spare: [self.value(Ask(scheme, condition, spare)) for condition in conditions]
             for spare in sorted(spares)
@@ -131,7 +135,7 @@ class Curves(Rounds):
         return Curve(np.array([*whole]), np.log([*whole.values()]))
 
     def value(self, ask: Ask) -> float:
-        """Write amplification; NaN where it is not known."""
+        """The simulated write amplification; NaN if unknown."""
         return self._values.get(ask, math.nan)
 
     def _config(self, ask: Ask) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The workload that would decide: it tells explanations apart that a measurement cannot."""
+"""The workload to measure next: it distinguishes explanations that fit the measurement equally."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Change:
     """A change of a drive: another scheme, another spare factor, or both."""
 
     text: str
-    #: ``None`` to keep the one there is; without a frontier, that is kept.
+    #: The new scheme; ``None`` to keep the scheme. If it names no frontier, the frontier stays.
     scheme: str | None
     spare: float | None
-    #: True if the spare factor is added to the one there is.
+    #: True if ``spare`` is added to the present spare factor.
     is_added: bool
 
     def of(self, scheme: Scheme, spare: float) -> tuple[Scheme, float]:
@@ -42,7 +42,7 @@ class Change:
 
 
 def change(text: str) -> Change:
-    """The change that ``text`` asks for; raises :class:`flashgc.ConfigError`.
+    """The change described by ``text``; raises :class:`flashgc.ConfigError`.
 
     >>> change("cost-benefit pool spare=+5%")
     Change(text='cost-benefit pool spare=+5%', scheme='cost-benefit pool', spare=0.05, \
@@ -73,7 +73,7 @@ is_added=True)
 def asked(
     group: Identified, search: Search, changes: Sequence[Change], *, hold_out: bool
 ) -> Identified:
-    """Return the drive with answers to the questions."""
+    """Return the drive with the answers to all questions."""
     return replace(
         group,
         further=further(group, search),
@@ -149,7 +149,8 @@ def _values(
     return [search.curves.value(ask) * scale for ask in asks]
 
 
-#: Workloads that may be measured further: little skew and much, hot sets of 1% to half the pages.
+#: Workloads that could be measured next: with little and much skew, and hot sets of 1% to 50% of
+#: the pages.
 FURTHER = (
     "uniform",
     "70/30",
@@ -167,24 +168,25 @@ FURTHER = (
     "zipf:theta=1",
     "zipf:theta=1.2",
 )
-#: The most explanations that are compared, the best ones.
+#: The most explanations that are compared: the best ones.
 ASKED = 12
 
 
 @dataclass(frozen=True)
 class _Rival:
-    """An explanation: its curve over spare factors, and what it predicts on a new workload."""
+    """An explanation: its curve over spare factors, and its prediction for a new workload."""
 
-    #: The logarithms of the curve at each spare factor that fits: measured points and the new one.
+    #: The logarithms of the curve at the spare factors that fit, for the measured points and the
+    #: new one.
     logs: Numbers
-    #: The write amplification of the new workload at the best spare factor.
+    #: The predicted write amplification of the new workload at the best spare factor.
     predicted: float
 
 
 def further(group: Identified, search: Search) -> tuple[Further, ...]:
-    """Workloads that were not measured; the one first that tells the most explanations apart.
+    """Workloads that were not measured; the one that distinguishes the most explanations first.
 
-    Among equals the one is first that tells the best two apart by the most.
+    Of equal workloads, the first is the one that separates the best two explanations most.
     """
     alike = group.alike[:ASKED]
     if len(alike) < 2:
@@ -206,7 +208,7 @@ def further(group: Identified, search: Search) -> tuple[Further, ...]:
             for ranked, some in zip(alike, spares, strict=True)
         ]
         whole = [rival for rival in rivals if rival is not None]
-        if len(whole) == len(rivals):  # Not where one could not be simulated.
+        if len(whole) == len(rivals):  # Omitted if one could not be simulated.
             questions.append(_told(drive, workload, whole, relative=search.relative))
     return tuple(
         sorted(questions, key=lambda further: (-further.pairs_told_apart, -further.best_two))
@@ -222,7 +224,7 @@ def _new(drive: Drive) -> list[Condition]:
 
 
 def _spares(ranked: Ranked) -> tuple[float, ...]:
-    """The best spare factor of an explanation, between the ends of those that fit."""
+    """The best spare factor of an explanation, and the ends of the interval of those that fit."""
     best, interval = ranked.explanation.fits[0].spare, ranked.explanation.intervals[0]
     ends = () if interval is None else (interval.low, interval.high)
     return tuple(sorted({round(spare, 4) for spare in (best, *ends)}))
@@ -253,7 +255,7 @@ def _line(curve: Curve) -> tuple[Numbers, Numbers]:
 def _told(
     drive: Drive, workload: Condition, rivals: Sequence[_Rival], *, relative: bool
 ) -> Further:
-    """The expected power of a workload, each of the rivals being the true one in turn."""
+    """How well a workload is expected to distinguish rivals, if each in turn is the true one."""
     error = statistics.median(point.error for point in drive.points)
     gains = np.zeros((len(rivals), len(rivals)))
     for truth, wrong in itertools.permutations(range(len(rivals)), 2):
@@ -272,7 +274,7 @@ def _told(
 
 
 def _gain(points: Sequence[Point], new: Point, logs: Numbers, *, relative: bool) -> float:
-    """The chi-square that a new point adds to a scheme, whose spare factor may move to suit it."""
+    """The chi-square that a new point adds to a scheme, whose spare factor is fitted again."""
     everything = [*points, new]
     before = chi_squares(logs[:, :-1], *_given(points), relative=relative).min()
     after = chi_squares(logs, *_given(everything), relative=relative).min()

@@ -1,6 +1,6 @@
-"""The findings of an identification: every sentence of it, with its rule and its evidence.
+"""The findings of an identification: all sentences, each with its rule and its evidence.
 
-Terminal, JSON and Python show the same ones.
+Terminal, JSON and Python show the same findings.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from flashgc.studies.identifying.fit import LEAST_CHANCE, REJECTED, Interval
 from flashgc.studies.identifying.outcome import Further, Identified, Ranked, WhatIf
 from flashgc.units import format_share
 
-#: Schemes that are named in a sentence; more are counted.
+#: The most schemes that a sentence names; of more, the number is given.
 _NAMED = 6
 RULES = Rules("identify")
 
 
 def findings(group: Identified, *, interrupted: bool = False) -> tuple[Finding, ...]:
-    """The answer for one drive, or several of one hardware.
+    """The findings for one drive, or for several drives with the same hardware.
 
-    Of work that was ``interrupted`` nothing is concluded but what fits best so far.
+    For ``interrupted`` work, the only conclusion is what fits best so far.
     """
     return tuple(_findings(group, interrupted=interrupted))
 
@@ -70,7 +70,8 @@ def _best(group: Identified, best: Ranked) -> Finding:
 
 
 def _trust(group: Identified) -> Finding:
-    """The doubt about the best explanation: the true scheme may be none of the list."""
+    """The finding on doubt about the best explanation: the true scheme may be missing in the list.
+    """
     rate = group.false_best
     if not group.is_explained:
         chance = 0.0 if group.goodness is None else group.goodness.chance
@@ -109,7 +110,7 @@ def _spare(group: Identified, best: Ranked) -> Finding:
     parts: list[str] = []
     evidence: dict[str, Json] = {}
     for index, (name, mine, all_of_them) in enumerate(zip(names, own, every, strict=True), 1):
-        if mine is None or all_of_them is None:  # Not of a best explanation.
+        if mine is None or all_of_them is None:  # Only best explanations have both.
             continue
         text = f"{interval(mine)} with {_name(best)}"
         if several and interval(mine) != interval(all_of_them):
@@ -121,7 +122,7 @@ def _spare(group: Identified, best: Ranked) -> Finding:
 
 
 def interval(interval: Interval) -> str:
-    """An interval of spare factors for people.
+    """A text for an interval of spare factors.
 
     >>> interval(Interval(0.1, 0.12, False, False)), interval(Interval(0.04, 0.12, True, False))
     ('10% to 12%', '4% or less to 12%')
@@ -165,7 +166,7 @@ def _beaten(group: Identified) -> Iterator[Finding]:
 
 
 def _deciding(group: Identified) -> Iterator[Finding]:
-    """One workload that would tell explanations apart, or the one that is nearest to it."""
+    """The finding on the workload that would distinguish explanations, or comes nearest to that."""
     if not group.further:
         return
     first = group.further[0]
@@ -199,7 +200,7 @@ def _expected(group: Identified, further: Further) -> str:
 
 
 def _held_out(group: Identified) -> Iterator[Finding]:
-    """The errors of points that are predicted from the others."""
+    """The finding on the errors of points predicted from all others."""
     if not group.held_out or group.held_out_rms is None:
         return
     worst = max(group.held_out, key=lambda point: abs(point.error))
@@ -213,7 +214,7 @@ def _held_out(group: Identified) -> Iterator[Finding]:
 
 
 def _what_if(what_if: WhatIf) -> Finding:
-    """The effect of a change on a drive."""
+    """The finding on the effect of a change of a drive."""
     changes = [after / before - 1 for before, after in zip(what_if.now, what_if.then, strict=True)]
     low, high = min(changes), max(changes)
     text = (
@@ -241,7 +242,7 @@ def _counted(number: int, thing: str) -> str:
 
 
 def signed(share: float) -> str:
-    """A change or an error for people.
+    """A text for a change or an error.
 
     >>> signed(0.05), signed(-0.012), signed(-0.0001)
     ('+5%', '-1.2%', '0%')

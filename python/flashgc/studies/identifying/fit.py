@@ -1,9 +1,8 @@
-"""The fit of a scheme's curve to a measured one. Arithmetic only.
+"""Fits a scheme's curve to a measured one. It only computes.
 
-Errors are relative, so everything is done in logarithms. A fit has a spare factor for each drive
-and, where only the shape counts, a factor between simulated and measured values. It is the one
-with the least chi-square: the sum of squared errors over the variances of measurement and
-simulation.
+Errors are relative, so all computations use logarithms. A fit has a spare factor for each drive
+and, if only the shape matters, a factor between simulated and measured values. The best fit has the
+least chi-square: the sum of squared errors over the variances of measurement and simulation.
 """
 
 from __future__ import annotations
@@ -18,68 +17,72 @@ import numpy as np
 from flashgc.studies.identifying.curves import SIMULATION_ERROR, Curve, Numbers
 from flashgc.studies.identifying.measurements import Point
 
-#: Two schemes are told apart where their chi-squares differ by more: three standard deviations.
-#: `experiments/identify/recover.py` measures how often a true scheme is then lost.
+#: Two schemes differ significantly if their chi-squares differ by more than this: three standard
+#: deviations. `experiments/identify/recover.py` measures how often a true scheme is lost by this
+#: limit.
 TOLD_APART = 9.0
-#: A rule of the list is rejected so often: where chance makes it fit as badly as the best does.
+#: The best explanation is rejected if chance gives a fit as bad as its own with a lower probability
+#: than this.
 REJECTED = 0.05
-#: Measurements of the best explanation that are drawn, to see how badly chance makes it fit.
+#: The number of simulated measurements with the best explanation, which show how bad a fit by
+#: chance is.
 _DRAWN = 499
-#: The least chance that this many can show.
+#: The least probability that this number of measurements can show.
 LEAST_CHANCE = 1 / (_DRAWN + 1)
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A scheme's best fit to one drive."""
+    """The best fit of a scheme to one drive."""
 
     spare: float
-    #: Measured over simulated values; 1 where the absolute value counts.
+    #: Measured / simulated values; 1 if absolute values matter.
     scale: float
-    #: The measurements that the drive would give, a value a point.
+    #: The predicted measurement of each point.
     predicted: tuple[float, ...]
-    #: Predicted over measured, minus 1.
+    #: Predicted / measured, minus 1, for each point.
     errors: tuple[float, ...]
     chi_square: float
-    #: True if the best spare factor is the least or the largest that was simulated.
+    #: True if the best spare factor is the smallest simulated one; ``at_most``: the largest one.
     at_least: bool
     at_most: bool
 
 
 @dataclass(frozen=True)
 class Interval:
-    """The spare factors that fit a measurement within a limit."""
+    """The spare factors whose fit to a measurement is within a limit."""
 
     low: float
     high: float
-    #: True if the least or the largest spare factor that was simulated fits, too.
+    #: True if the smallest, or the largest, simulated spare factor also fits, so that the interval
+    #: may go beyond it.
     is_open_below: bool
     is_open_above: bool
 
     def joined(self, other: Interval) -> Interval:
-        """The least interval that has both."""
+        """The smallest interval that contains both."""
         first = min(self, other, key=lambda interval: interval.low)
         last = max(self, other, key=lambda interval: interval.high)
         return Interval(first.low, last.high, first.is_open_below, last.is_open_above)
 
 
 def logs_of(points: Sequence[Point]) -> Numbers:
-    """The logarithms of what was measured."""
+    """The logarithms of the measured values."""
     return np.log([point.write_amplification for point in points])
 
 
 def weights_of(points: Sequence[Point]) -> Numbers:
-    """One over the variance of each point: that of the measurement and of the simulation."""
+    """1 / variance of each point; the variances of measurement and simulation are added."""
     return 1 / (SIMULATION_ERROR**2 + np.array([point.error for point in points]) ** 2)
 
 
 def chi_squares(logs: Numbers, measured: Numbers, weights: Numbers, *, relative: bool) -> Numbers:
-    """The chi-square of each row of ``logs`` to each row of ``measured``.
+    """The chi-square between each row of ``logs`` and each row of ``measured``.
 
     >>> chi_squares(np.zeros((1, 2)), np.array([[1.0, 2.0]]), np.array([1.0, 3.0]), relative=False)
     array([[13.]])
     """
-    if relative:  # The best factor takes the mean away.
+    if relative:  # The best factor removes the mean.
         logs = logs - (logs @ weights / weights.sum())[:, None]
         measured = measured - (measured @ weights / weights.sum())[:, None]
     own, others = (logs**2) @ weights, (measured**2) @ weights
@@ -90,9 +93,9 @@ def chi_squares(logs: Numbers, measured: Numbers, weights: Numbers, *, relative:
 def fit(
     points: Sequence[Point], curve: Curve, *, relative: bool, left_out: int | None = None
 ) -> Fit:
-    """The best fit of a curve, whose columns are the points, to what was measured.
+    """The best fit of a curve, whose columns are the points, to the measurement.
 
-    The point ``left_out`` is predicted, and does not count.
+    The point ``left_out`` is predicted, and does not affect the fit.
     """
     spares, logs = curve.fine()
     measured, weights = logs_of(points), weights_of(points)
@@ -118,16 +121,18 @@ def fit(
 
 
 def freedom(points: int, drives: int, *, relative: bool, varied: bool) -> int:
-    """Points less what is fitted: spare factor and scale of each drive, the number of blocks."""
+    """The number of points minus that of fitted values: spare factor and scale per drive, block
+    number.
+    """
     return points - drives * (2 if relative else 1) - int(varied)
 
 
 def within(
     points: Sequence[Point], curve: Curve, limit: float, *, relative: bool
 ) -> Interval | None:
-    """The spare factors whose chi-square is at most ``limit``; ``None`` without any.
+    """The spare factors whose chi-square is at most ``limit``; ``None`` if there are none.
 
-    This is the profile of the likelihood over the spare factor.
+    This is the profile likelihood over the spare factor.
     """
     spares, logs = curve.fine()
     squares = chi_squares(logs, logs_of(points)[None], weights_of(points), relative=relative)[:, 0]
@@ -141,16 +146,16 @@ def within(
 
 @dataclass(frozen=True)
 class Goodness:
-    """The fit of the best explanation, beside the fits that chance would give it."""
+    """The quality of the best explanation's fit, compared with fits by chance."""
 
-    #: The share of measurements of a drive with this explanation that fit as badly or worse.
+    #: The probability that a measurement of a drive with this explanation fits as badly, or worse.
     chance: float
-    #: The chi-square that all but :data:`REJECTED` of them stay below.
+    #: The chi-square that a share of :data:`REJECTED` of such measurements exceeds.
     limit: float
 
     @property
     def is_explained(self) -> bool:
-        """True if chance explains what is left."""
+        """True if chance can explain the remaining errors."""
         return self.chance >= REJECTED
 
 
@@ -161,10 +166,10 @@ def goodness(
     *,
     relative: bool,
 ) -> Goodness:
-    """The fit of the best explanation to these drives, beside the fits that chance gives it.
+    """The quality of the best explanation's fit to these drives, compared with fits by chance.
 
-    Measurements are drawn around its predictions, with the errors of measurement and simulation,
-    and each is fitted with all ``curves`` as the real one was: a scheme has a curve a drive. So
+    Measurements are drawn around its predictions, with the errors of measurement and simulation.
+    Each is fitted with all ``curves``, as the real one was; a scheme has one curve per drive. So
     the limit is right for any list of schemes, any number of points and any errors.
     """
     drawn = [
@@ -185,15 +190,15 @@ def goodness(
 
 @functools.lru_cache(maxsize=64)
 def _noise(points: int, index: int) -> Numbers:
-    """Draws of standard normal errors: the same for every drive of this many points."""
+    """Standard normal random numbers, the same for every drive with this many points."""
     return np.random.default_rng((points, index)).standard_normal((_DRAWN, points))
 
 
 def distance(chi_square: float, best: float, degrees: int) -> float:
     """Return the distance of a fit from the best one, in units of chi-square.
 
-    Where even the best is further off than the errors allow, errors are taken to be as large as it
-    shows (Birge's ratio).
+    If even the best fit is worse than the errors allow, the errors are scaled up until it fits
+    (Birge ratio).
 
     >>> distance(30.0, 20.0, 10), distance(12.0, 5.0, 10)
     (5.0, 7.0)

@@ -1,4 +1,4 @@
-"""``identify``: which garbage collection explains what was measured."""
+"""``identify``: finds the garbage collection that explains a measurement."""
 
 from __future__ import annotations
 
@@ -40,24 +40,23 @@ def identify(
     jobs: int = 0,
     progress: Show | None = None,
 ) -> Identification:
-    """Finds the garbage collection whose write amplification over skew is as measured.
+    """Find the garbage collection whose write amplification over skew is as measured.
 
-    ``measurements`` is a CSV file (docs/identify.md has its columns) or drives that were read from
-    one; ``drive`` names those to identify, if not all. With ``relative`` only the shape of a curve
+    ``measurements`` is a CSV file (docs/identify.md has its columns) or drives read from one;
+    ``drive`` names those to identify, if not all. With ``relative`` only the shape of a curve
     counts; with ``same_hardware`` all drives have one scheme, each with a spare factor of its own;
     with ``hold_out`` each point is predicted from the others. ``what_if`` are changes of the drive:
     ``"spare=+5%"``, ``"spare=20%"``, a scheme (``"cost-benefit pool"``), or both. ``scheme`` names
     the schemes to try, by default all of :func:`flashgc.studies.identifying.schemes.schemes`.
-    ``error`` is the relative error of the measurement where a point has none of its own. ``quick``
-    simulates a smaller drive. The simulated drive has 512 blocks, and the best schemes are
-    simulated with 256 to 2048 too; ``blocks`` fixes their number. ``cache`` is a folder in which
-    finished simulations are kept. ``progress`` is called with the share done, of what, how many,
-    and their
-    unit.
+    ``error`` is the relative error of points that have none of their own. ``quick`` simulates a
+    smaller drive. The simulated drive has 512 blocks, and the best schemes are simulated with 256
+    to 2048 too; ``blocks`` fixes their number. ``cache`` is a folder in which finished simulations
+    are stored. ``progress`` is called with the share done, what is being done, how much of it, and
+    the unit.
 
-    Ctrl-C stops the simulations and returns what there is, with ``interrupted`` set.
+    Ctrl-C stops the simulations and returns the results so far, with ``interrupted`` set.
 
-    Raises :class:`flashgc.ConfigError` where a measurement or an option is wrong.
+    Raises :class:`flashgc.ConfigError` if a measurement or an option is wrong.
     """
     if not 0 < error < 1:
         raise ConfigError(f"error: found {error:g}, expected above 0 and below 1; hint: 2%")
@@ -139,7 +138,7 @@ def ranked(search: Search, group: tuple[Drive, ...]) -> Identified:
 
 
 def _check(drives: Sequence[Drive], *, relative: bool, same_hardware: bool, varied: bool) -> None:
-    """Refuses curves that tell nothing."""
+    """Refuse curves with too few points, or without variation."""
     if same_hardware and len(drives) < 2:
         raise ConfigError(
             "same hardware: found one drive, expected several; hint: name them in a column 'drive'"

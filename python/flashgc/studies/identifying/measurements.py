@@ -12,19 +12,19 @@ from flashgc._core import ConfigError, suggest
 from flashgc.studies.identifying.workloads import Condition, condition
 from flashgc.units import parse_share, parse_size
 
-#: The columns that say what was written.
+#: The columns of a published table that describe the workload.
 PATTERN, DETAILS = "pattern", "details"
-#: Columns that mean one of ours.
+#: Other names for columns.
 ALIASES = {"implied_write_amplification": "write_amplification"}
-#: Two zones of a drive: their shares of the pages, and of the writes.
+#: The details of two zones of a drive: their shares of the pages, and of the writes.
 _ZONES = re.compile(r"s([\d.]+) f([\d.]+) s([\d.]+) f([\d.]+)")
 
 
 def workload(pattern: str, details: str) -> str | None:
-    """The workload of a pattern with its details; ``None`` for one that is no curve's point.
+    """The workload of a pattern with its details; ``None`` if it is no point of a curve.
 
-    Sequential writes are the measure of the others. Zones of which one gets all writes are a
-    drive with more spare space, of which half is never written.
+    Sequential writes are the reference for other workloads. If one zone gets all writes, the drive
+    acts like one with more spare space, since the other zone is never written.
 
     >>> workload("uniform", ""), workload("zipf-shuffle", "0.800000")
     ('uniform', 'zipf:theta=0.8')
@@ -44,16 +44,16 @@ def workload(pattern: str, details: str) -> str | None:
     return f"{writes:g}/{pages:g}" if 0 < writes < 100 else None
 
 
-#: Relative error of a measurement where nobody says otherwise.
+#: The default relative error of a measurement.
 ERROR = 0.02
-#: Bytes of a drive whose capacity nobody says; only Zipf's law depends on it.
+#: The default capacity of a drive in bytes; only Zipf's law depends on it.
 CAPACITY = 10**12
-#: Bytes of the longest file that is read.
+#: The most bytes of a file of measurements.
 LONGEST = 2**20
 
 AMPLIFICATION = "write_amplification"
 HOST, MEDIA = "host_bytes_written", "media_bytes_written"
-#: The columns, and what a cell is.
+#: The columns, each with a description of its cells.
 COLUMNS = {
     "workload": "uniform, 80/20, zipf:theta=0.8 or another generator",
     AMPLIFICATION: "a number from 1 on",
@@ -67,7 +67,8 @@ COLUMNS = {
     "warmup": "what of it is not measured, such as 60%",
     "note": "anything",
 }
-#: A column is taken for a misspelt one if so much of both names is equal, at least.
+#: An unknown column counts as misspelt if its name resembles a known one at least this much (1:
+#: equal).
 _ALIKE = 0.8
 #: A cell: in quotes, or without quotes and commas.
 _CELL = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^,"]*))(,|$)')
@@ -79,12 +80,12 @@ class Point:
 
     condition: Condition
     write_amplification: float
-    #: Relative standard error.
+    #: The relative standard error.
     error: float
 
     @property
     def workload(self) -> str:
-        """The workload as it was typed."""
+        """The workload, as typed."""
         return self.condition.workload
 
 
@@ -101,9 +102,9 @@ class Measurements:
     """The content of a file of measurements."""
 
     drives: tuple[Drive, ...]
-    #: Its columns that are no :data:`COLUMNS`, which were left out.
+    #: The file's columns that are not in :data:`COLUMNS`, and are ignored.
     left_out: tuple[str, ...] = ()
-    #: The lines of a published table whose patterns are no workload of a curve.
+    #: The lines of a published table whose patterns are no point of a curve.
     skipped: tuple[str, ...] = ()
 
 
@@ -114,10 +115,10 @@ class _Cell:
 
 
 def table(path: str | Path, *, error: float = ERROR) -> Measurements:
-    """The drives of the file at ``path``, in the order in which they first appear.
+    """The drives in the file at ``path``, in the order of their first lines.
 
-    A drive with several series is as many curves. ``error`` is the relative error of points that
-    have none of their own. Raises :class:`flashgc.ConfigError` with ``file:line:column``.
+    A drive with several series gives several curves. ``error`` is the relative error of points that
+    have none of their own. Raises :class:`flashgc.ConfigError`, which names ``file:line:column``.
     """
     rows = _rows(str(path), _text(str(path)))
     names = next(rows, None)
@@ -159,7 +160,7 @@ def _known(*, is_published: bool) -> set[str]:
 
 
 def _with_workload(row: dict[str, _Cell], place: str) -> bool:
-    """Puts in the workload of a published row; false for a pattern that is none."""
+    """Add the workload to a row of a published table; false if the pattern is no workload."""
     pattern = row.get(PATTERN, _Cell("", place))
     details = row.get(DETAILS, _Cell("", place)).text
     text = workload(pattern.text, details)
@@ -170,7 +171,7 @@ def _with_workload(row: dict[str, _Cell], place: str) -> bool:
 
 
 def _named(points: Mapping[tuple[str, str], list[Point]]) -> tuple[Drive, ...]:
-    """The curves; the series is a part of the name where a drive has several."""
+    """The curves; if a drive has several, the name of the series is added."""
     drives = [drive for drive, _ in points]
     return tuple(
         Drive(
@@ -182,7 +183,7 @@ def _named(points: Mapping[tuple[str, str], list[Point]]) -> tuple[Drive, ...]:
 
 
 def chosen(drives: tuple[Drive, ...], names: Sequence[str]) -> tuple[Drive, ...]:
-    """The drives with these names, or all without any; raises :class:`flashgc.ConfigError`."""
+    """The drives with these names, or all if none is given; raises :class:`flashgc.ConfigError`."""
     known = [drive.name for drive in drives]
     for name in names:
         if name not in known:
@@ -225,7 +226,7 @@ def _rows(path: str, text: str) -> Iterator[list[_Cell]]:
 
 
 def _columns(names: list[_Cell]) -> list[str]:
-    """The names of the columns, those that are left out among them."""
+    """The names of the columns, including those that are ignored."""
     cells: list[str] = []
     missing = [name for name in COLUMNS if name not in {cell.text for cell in names}]
     is_published = PATTERN in {cell.text for cell in names} and "workload" in missing
@@ -258,7 +259,7 @@ def _columns(names: list[_Cell]) -> list[str]:
 
 
 def _plain(name: str) -> str:
-    """A name as columns are written here.
+    """A column's name in the form used here.
 
     >>> _plain("Write Amplification")
     'write_amplification'
@@ -288,7 +289,7 @@ def _point(row: Mapping[str, _Cell], place: str, error: float) -> Point:
 
 
 def _amplification(row: Mapping[str, _Cell], place: str) -> float:
-    """As measured; relative to another workload it may be below 1."""
+    """The measured value; if it is relative to another workload, it may be below 1."""
     if AMPLIFICATION in row:
         value = _number_in(row, AMPLIFICATION, float)
         if not 0 < value < 1e6:
@@ -310,7 +311,7 @@ def _amplification(row: Mapping[str, _Cell], place: str) -> float:
 
 
 def _bytes(text: str) -> float:
-    """Return a size in bytes; a plain number, as counters are, is one already."""
+    """Return a size in bytes; a plain number, as from counters, is in bytes."""
     return float(int(text) if text.isdecimal() else parse_size(text))
 
 

@@ -1,4 +1,4 @@
-"""The outcome of an identification: the ranking, the predictions, and one JSON document of it."""
+"""The outcome of an identification: the ranking and the predictions, as one JSON document."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ from flashgc.studies.identifying.measurements import Drive
 from flashgc.studies.identifying.search import Explanation, joined
 from flashgc.units import format_share
 
-#: Words for the drives: their scheme is in the list, or it is not.
+#: Two sets of test drives: those whose scheme is in the list, and those whose scheme is not.
 KNOWN, UNKNOWN = "known", "unknown"
 
 
 @dataclass(frozen=True)
 class FalseBest:
-    """Drives with a scheme outside the list, and those that the list explained."""
+    """The number of test drives whose scheme is not in the list, and how many the list explained.
+    """
 
     drives: int
     explained: int
-    #: Workloads and relative error of the measurement.
+    #: The number of workloads, and the relative error, of their measurements.
     workloads: int
     noise: float
 
     @property
     def share(self) -> float:
-        """The share that was explained.
+        """The share of these drives that the list explained.
 
         >>> FalseBest(50, 20, 7, 0.02).share
         0.4
@@ -42,60 +43,61 @@ class FalseBest:
         return self.explained / self.drives
 
     def to_dict(self) -> dict[str, Json]:
-        """As in the JSON document."""
+        """The fields for the JSON document."""
         return {**vars(self), "share": self.share}
 
 
 def rate_of(document: Mapping[str, Any]) -> FalseBest:
-    """The rate that the drives of a document give."""
+    """The rate from the drives in a document."""
     unknown = [row for row in document["drives"] if row["set"] == UNKNOWN]
     explained = sum(is_explained(row) for row in unknown)
     return FalseBest(len(unknown), explained, len(document["workloads"]), document["noise"])
 
 
 def is_explained(row: Mapping[str, Any]) -> bool:
-    """True if the best explanation of a drive stays within its limit."""
+    """True if the best explanation of a drive has a chi-square within its limit."""
     return bool(row["chi_square"] <= row["limit"])
 
 
 @functools.cache
 def false_best() -> FalseBest:
-    """The rate that was measured, for the list of all schemes."""
+    """The rate for the list of all schemes, from an experiment."""
     return rate_of(document())
 
 
 def document() -> dict[str, Any]:
-    """The file that `experiments/identify/recover.py` wrote."""
+    """The contents of the file that `experiments/identify/recover.py` wrote."""
     text = resources.files(__package__).joinpath("open_set.json").read_text("utf-8")
     fields: dict[str, Any] = json.loads(text)
     return fields
 
 
-#: Fields of a point and of a fit that the document has.
+#: Fields of a point and of a fit that are in the document.
 _OF_POINT = ("workload", "write_amplification", "error")
 _OF_FIT = ("spare", "scale", "predicted", "errors")
 
-#: Schemes of a drive that are shown.
+#: The most schemes that are shown for a drive.
 _SHOWN = 10
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """A scheme's place among the explanations."""
+    """A scheme's rank among the explanations."""
 
     #: 1 for the best.
     place: int
     explanation: Explanation
-    #: Chi-square above the best one's; where nothing explains the curve, in units of its misfit.
+    #: The chi-square minus that of the best; if nothing explains the curve, divided by the misfit
+    #: of the best.
     distance: float
 
     @property
     def is_told_apart(self) -> bool:
-        """True if the measurement tells it from the best."""
+        """True if it differs significantly from the best explanation."""
         return self.distance > TOLD_APART
 
     def to_dict(self) -> dict[str, Json]:
-        """As in the JSON document."""
+        """The fields for the JSON document."""
         explanation = self.explanation
         return {
             "place": self.place,
@@ -122,84 +124,86 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Further:
-    """A measurement that was not made, and what the remaining explanations say of it."""
+    """A measurement that could be made, with the predictions of the remaining explanations."""
 
     workload: str
-    #: The prediction of each, in the order of the ranking.
+    #: The prediction of each explanation, in the order of the ranking.
     predicted: tuple[float, ...]
-    #: The relative error that it is taken to have.
+    #: The assumed relative error of the measurement.
     error: float
-    #: Pairs of the explanations, and those that it is expected to tell apart.
+    #: The number of pairs of explanations, and of those that it is expected to distinguish.
     pairs: int
     pairs_told_apart: int
-    #: The chi-square that it is expected to add to the wrong one of the best two, at least.
+    #: The least chi-square that it is expected to add to the wrong one of the best two
+    #: explanations.
     best_two: float
 
     @property
     def spread(self) -> float:
-        """The largest prediction over the least, minus 1."""
+        """The largest / the smallest prediction, minus 1."""
         return max(self.predicted) / min(self.predicted) - 1
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """A point that was predicted from the fit of all others."""
+    """A point that was predicted from a fit to all others."""
 
     drive: str
     workload: str
     measured: float
     predicted: float
-    #: The scheme that explains the others best.
+    #: The scheme that best explains the other points.
     scheme: str
 
     @property
     def error(self) -> float:
-        """Predicted over measured, minus 1."""
+        """Predicted / measured, minus 1."""
         return self.predicted / self.measured - 1
 
 
 @dataclass(frozen=True)
 class WhatIf:
-    """The write amplification of the identified drive if something were different."""
+    """The write amplification of the identified drive after a change."""
 
-    #: As asked for.
+    #: The change, as typed.
     change: str
     drive: str
     scheme: str
     spare: float
     workloads: tuple[str, ...]
-    #: The best explanation's predictions for the drive as it is, and as it would be.
+    #: The best explanation's predictions for the present drive, and for the changed drive.
     now: tuple[float, ...]
     then: tuple[float, ...]
-    #: Least and most change among the explanations that cannot be told apart: then over now.
+    #: The least and the largest ratio of changed to present value, among explanations that do not
+    #: differ significantly.
     least: tuple[float, ...]
     most: tuple[float, ...]
 
 
 @dataclass(frozen=True, repr=False)
 class Identified(Shows):
-    """The explanations of one drive, or of several drives of one hardware."""
+    """The explanations of one drive, or of several drives with the same hardware."""
 
     drives: tuple[Drive, ...]
-    #: The best first; empty where the work was stopped before any scheme was simulated.
+    #: The explanations, best first; empty if the work was stopped before any scheme was simulated.
     ranking: tuple[Ranked, ...]
     #: True if the best explains every point within the errors of measurement and simulation.
     is_explained: bool
-    #: The fit of the best beside what chance does; ``None`` without any.
+    #: The quality of the best fit, compared with fits by chance; ``None`` without an explanation.
     goodness: Goodness | None = None
-    #: The share of schemes outside the list that look like one of it; ``None`` where others were
-    #: tried than the list.
+    #: The rate at which schemes outside the list look like one in the list; ``None`` if other
+    #: schemes than the list were tried.
     false_best: FalseBest | None = None
-    #: Workloads that were not measured, the one first that tells the most explanations apart.
+    #: Workloads that were not measured; the one that distinguishes the most explanations is first.
     further: tuple[Further, ...] = ()
     held_out: tuple[HeldOut, ...] = ()
     what_ifs: tuple[WhatIf, ...] = ()
-    #: All that is said of it, in order.
+    #: The findings, in order.
     findings: tuple[Finding, ...] = ()
 
     @property
     def name(self) -> str:
-        """The drives' names."""
+        """The names of the drives."""
         return " and ".join(drive.name for drive in self.drives)
 
     @property
@@ -209,18 +213,18 @@ class Identified(Shows):
 
     @property
     def alike(self) -> tuple[Ranked, ...]:
-        """The explanations that the measurement cannot tell from the best, the best first."""
+        """The explanations that do not differ significantly from the best, best first."""
         return tuple(ranked for ranked in self.ranking if not ranked.is_told_apart)
 
     @property
     def spares(self) -> tuple[Interval | None, ...]:
-        """The spare factors, one a drive, of all explanations that cannot be told from the best."""
+        """The interval of spare factors, per drive, of all explanations in :attr:`alike`."""
         alike = [ranked.explanation.intervals for ranked in self.alike]
         return tuple(joined(some) for some in zip(*alike, strict=True))
 
     @property
     def deciding(self) -> Further | None:
-        """The workload that would tell the most explanations apart; ``None`` if none would."""
+        """The workload that would distinguish the most explanations; ``None`` if none would."""
         first = self.further[0] if self.further else None
         return first if first is not None and first.pairs_told_apart else None
 
@@ -253,7 +257,7 @@ class Identified(Shows):
         return together([held_out.error for held_out in self.held_out]) if self.held_out else None
 
     def to_dict(self) -> dict[str, Json]:
-        """As in the JSON document."""
+        """The fields for the JSON document."""
         return {
             "drives": [
                 {
@@ -281,7 +285,7 @@ class Identified(Shows):
         }
 
     def _decided(self, further: Further) -> dict[str, Json]:
-        """A workload, and what each explanation predicts there."""
+        """The fields of a further workload, with the prediction of each explanation."""
         names = [ranked.explanation.scheme.name for ranked in self.alike]
         return {
             "workload": further.workload,
@@ -294,21 +298,21 @@ class Identified(Shows):
 
 @dataclass(frozen=True, repr=False)
 class Identification(Document):
-    """The explanations of each of the drives that were measured."""
+    """The explanations of each measured drive."""
 
     drives: tuple[Identified, ...]
     #: True if only the shape of the curves was compared.
     relative: bool
-    #: Simulations that were run, and that an earlier call had kept.
+    #: The number of simulations that were run, and of those found in the cache.
     simulated: int
     found: int
-    #: Columns of the file that say nothing of write amplification, and were left out.
+    #: Columns of the file that are unknown, and were ignored.
     columns_left_out: tuple[str, ...]
     #: Lines of a published table whose patterns are no point of a curve, such as sequential writes.
     lines_left_out: tuple[str, ...]
-    #: True if Ctrl-C stopped it: schemes without a whole curve are missing.
+    #: True if Ctrl-C stopped the work; schemes without a complete curve are missing.
     interrupted: bool
-    #: The reason why finished simulations were not kept; ``None`` if they were.
+    #: The reason why finished simulations were not stored; ``None`` if they were.
     unkept: str | None
     _raw: dict[str, Json] = dataclasses.field(repr=False, compare=False)
 

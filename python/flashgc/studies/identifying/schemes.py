@@ -1,4 +1,4 @@
-"""Schemes that a drive may have: victim policies, frontiers and placements, with parameters."""
+"""Possible schemes of a drive: victim policies, frontiers and placements, with parameters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from flashgc._core import ConfigError
 from flashgc.registry import brief, frontiers, placements
 
-#: Victims that every frontier is combined with. N is the number of blocks.
+#: Victim policies that are combined with every frontier. N is the number of blocks.
 VICTIMS = (
     "greedy",
     "fifo",
@@ -23,9 +23,9 @@ VICTIMS = (
     "cost-benefit",
     "cost-benefit:form=sqrt",
 )
-#: Frontiers that are not tried: they come with victim policies of their own.
+#: Frontiers that are not tried, because they work only with their own victim policies.
 LEFT_OUT = ("compact",)
-#: Placements with the pool frontier, and their victims.
+#: Placements that are combined with the pool frontier, and the victim policies for them.
 PLACED = ("dac:regions=2", "dac:regions=3", "dac:regions=6")
 PLACED_VICTIMS = ("greedy", "fifo", "cost-benefit", "cost-benefit:form=sqrt")
 
@@ -41,12 +41,12 @@ class Scheme:
     victim: str
     frontier: str
     placement: str = "none"
-    #: Blocks of the simulated drive; ``None`` for the number with which all schemes begin.
+    #: Number of blocks of the simulated drive; ``None`` for the default number.
     blocks: int | None = None
 
     @property
     def name(self) -> str:
-        """The three specs as they are typed, with blanks between; ``none`` is left out."""
+        """The three specs as typed, separated by blanks; the placement ``none`` is omitted."""
         return f"{self.victim} {self.frontier}" + (
             "" if self.placement == "none" else f" {self.placement}"
         )
@@ -62,7 +62,7 @@ class Scheme:
 
 
 def schemes() -> tuple[Scheme, ...]:
-    """All that are tried unless somebody names others.
+    """All schemes that are tried by default.
 
     >>> len(schemes())
     60
@@ -74,9 +74,9 @@ def schemes() -> tuple[Scheme, ...]:
 
 
 def parse(text: str, frontier: str = "single", place: str = "scheme") -> Scheme:
-    """The scheme with this name; where no frontier is named, it is ``frontier``.
+    """The scheme with this name; if it names no frontier, ``frontier`` is used.
 
-    Raises :class:`flashgc.ConfigError` with ``place``.
+    Raises :class:`flashgc.ConfigError`, which names ``place``.
 
     >>> parse("cost-benefit pool dac:regions=3").placement
     'dac:regions=3'

@@ -1,4 +1,4 @@
-"""The simulations for the best fits: few spare factors first, more where needed."""
+"""Decides which simulations the best fits need: few spare factors first, more where needed."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ from flashgc.studies.identifying.fit import (
 from flashgc.studies.identifying.measurements import Drive
 from flashgc.studies.identifying.schemes import Scheme
 
-#: Schemes so far behind the best are not looked at more closely.
+#: Schemes whose chi-square is further from the best than this are not refined.
 _CONTENDER = 4 * TOLD_APART
-#: This many of the best are simulated at their own spare factor in the end.
+#: The number of best schemes that are finally simulated at their fitted spare factor.
 _REFINED = 3
-#: This many schemes that look like the best are simulated with these numbers of blocks
-#: too, over that of all.
+#: The number of schemes near the best that are also simulated with other numbers of blocks; those
+#: are the default number times ``_BLOCKS``.
 _VARIED = 8
 _BLOCKS = (0.5, 2, 4)
-#: Rounds of simulations; each adds neighbours to the spare factors.
+#: The most rounds of simulations; each adds neighbouring spare factors.
 _ROUNDS = len(GRID)
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """One scheme, fitted to one drive or to several of one hardware."""
+    """One scheme, fitted to one drive or to several drives with the same hardware."""
 
     scheme: Scheme
-    #: One a drive.
+    #: The fit to each drive.
     fits: tuple[Fit, ...]
-    #: Blocks of the simulated drive, and what other numbers fit as well.
+    #: The number of blocks of the simulated drive, and other numbers that fit as well.
     blocks: int = 0
     blocks_alike: tuple[int, ...] = ()
-    #: The spare factors, one a drive, with which it cannot be told from the best explanation;
-    #: ``None`` if it can with all. Any number of blocks counts.
+    #: The interval of spare factors for each drive with which it does not differ significantly from
+    #: the best explanation, with any number of blocks; ``None`` if there are none.
     intervals: tuple[Interval | None, ...] = ()
 
     @property
@@ -66,12 +66,12 @@ class Explanation:
 
     @property
     def largest(self) -> float:
-        """The largest relative error, without its sign."""
+        """The largest absolute value of the relative errors."""
         return max(map(abs, self.errors))
 
 
 class Search:
-    """Simulates and fits schemes to groups of drives; a group has one scheme."""
+    """Simulates schemes and fits them to groups of drives; the drives of a group share a scheme."""
 
     def __init__(
         self,
@@ -95,9 +95,10 @@ class Search:
         }
 
     def perform(self) -> None:
-        """Simulates until no best fit is at an end, and the best are simulated where they are.
+        """Simulate until no best fit is at an end of the range, and the best are simulated exactly
+        there.
 
-        The best are simulated with other numbers of blocks, too, if that is ``varied``.
+        If ``varied``, the best are also simulated with other numbers of blocks.
         """
         self._settle("curves")
         if self.varied and not self.curves.interrupted:
@@ -137,7 +138,8 @@ class Search:
                     self._spares.setdefault((other, drive), set()).update(near)
 
     def explanations(self, group: tuple[Drive, ...]) -> list[Explanation]:
-        """Every scheme that could be simulated, with its best number of blocks; the best first."""
+        """Every scheme that could be simulated, with its best number of blocks; best scheme first.
+        """
         usual = self.curves.size.blocks
         by_scheme: dict[Scheme, list[Explanation]] = {}
         for explanation in self._all(group):
@@ -163,7 +165,7 @@ class Search:
         ]
 
     def goodness(self, group: tuple[Drive, ...]) -> Goodness:
-        """The fit of the best explanation, beside those of drives that have it."""
+        """The quality of the best explanation's fit, compared with fits by chance."""
         explanations = self._all(group)
         curves = [
             [self.curve(explanation.scheme, drive) for drive in group]
@@ -184,7 +186,7 @@ class Search:
     def _interval(
         self, explanation: Explanation, drive: Drive, index: int, limit: _Limit
     ) -> Interval | None:
-        """The spare factors of one drive for which all drives together stay within the limit."""
+        """The spare factors of one drive with which all drives together stay within the limit."""
         curve = self.curve(explanation.scheme, drive)
         if curve is None:
             return None
@@ -209,7 +211,7 @@ class Search:
         return sorted(explanations, key=lambda explanation: explanation.chi_square)
 
     def held_out(self, drive: Drive, index: int) -> tuple[Scheme, float] | None:
-        """The best scheme without a point, and what it predicts there."""
+        """The best scheme fitted without a point, and its prediction for that point."""
         best: tuple[float, Scheme, float] | None = None
         for scheme in self._schemes:
             curve = self.curve(scheme, drive)
@@ -245,7 +247,7 @@ class Search:
         ]
 
     def _extend(self, group: tuple[Drive, ...]) -> None:
-        """Adds spare factors: beyond fits at the end of the range, and beside the best fits."""
+        """Add spare factors: beyond fits at an end of the range, and next to the best fits."""
         for explanation in self._all(group):
             for drive, best_fit in zip(group, explanation.fits, strict=True):
                 spares = self._spares[explanation.scheme, drive]
@@ -264,7 +266,9 @@ class Search:
                 self._spares[contender.scheme, drive] |= {below, above}
 
     def _widen(self, drive: Drive, explanation: Explanation, fits: Interval | None) -> None:
-        """Adds the next of the grid where the spare factors that fit reach the end of a curve."""
+        """Add the next spare factor of the grid if the interval of a fit reaches the end of a
+        curve.
+        """
         spares = self._spares[explanation.scheme, drive]
         known = [spare for spare in spares if spare in GRID]
         if fits is not None and fits.is_open_below and min(known) > GRID[0]:
@@ -280,21 +284,21 @@ class Search:
 
 @dataclass(frozen=True)
 class _Limit:
-    """The chi-square up to which explanations cannot be told from the best."""
+    """The largest chi-square of explanations that do not differ significantly from the best."""
 
-    #: Above the best one's, and in all.
+    #: Relative to the best, and absolute.
     beyond: float
     total: float
 
 
 def joined(intervals: Iterable[Interval | None]) -> Interval | None:
-    """The least interval that has all of them."""
+    """The smallest interval that contains all of them."""
     known = [interval for interval in intervals if interval is not None]
     return functools.reduce(Interval.joined, known) if known else None
 
 
 def _first(drive: Drive, pages_per_block: int, relative: bool) -> tuple[float, ...]:
-    """Return the spare factors of the beginning: around greedy's for the least measured value."""
+    """Return the first spare factors: around that of greedy for the smallest measured value."""
     from flashgc import model
 
     if relative:

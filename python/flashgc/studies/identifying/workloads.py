@@ -1,9 +1,9 @@
-"""Workloads of real drives as a small simulated drive must see them.
+"""Workloads of real drives, converted for a small simulated drive.
 
-A small drive sees the same skew only where the workload does not depend on the number of pages.
-Hot and cold pages do not; they are scattered, as they are on a drive that is measured. Zipf's law
-does: the share of the most popular page depends on how many there are. So a simulated page stands
-for this many pages of the real drive, with all their writes.
+A small drive has the same skew only if the workload does not depend on the number of pages. Hot and
+cold pages do not depend on it; they are scattered, as on a measured drive. Zipf's law does depend
+on it: the share of the most popular page depends on the number of pages. So a simulated page stands
+for several pages of the real drive, with all their writes.
 """
 
 from __future__ import annotations
@@ -18,26 +18,28 @@ from numpy.typing import NDArray
 from flashgc import _core
 from flashgc._core import ConfigError
 
-#: Bytes of the pages that are written.
+#: Bytes of a page that the workload writes.
 PAGE = 4096
-#: Each class of a simulated Zipf reaches to ranks so much higher than the one before.
+#: Each class of a simulated Zipf distribution ends at a rank this many times that of the one
+#: before.
 _STEP = 1.2
-#: Ranks whose popularity is summed one by one; beyond, by Euler and Maclaurin.
+#: The number of ranks whose popularities are summed exactly; the others are summed by the
+#: Euler-Maclaurin formula.
 _SUMMED = 1000
 
 
 @dataclass(frozen=True)
 class Condition:
-    """The condition of a measurement: a workload, over a part of a run."""
+    """The condition of a measurement: a workload, and optionally its length."""
 
-    #: As typed.
+    #: The workload, as typed.
     workload: str
-    #: For the engine; a Zipf is made anew for the drive that is simulated.
+    #: The spec for the engine; for Zipf it is computed for the size of the simulated drive.
     spec: str
-    #: Exponent of a Zipf, and the pages of the real drive; else ``None``.
+    #: For Zipf: the exponent, and the number of pages of the real drive; else ``None``.
     theta: float | None = None
     pages: int | None = None
-    #: As ``flashgc run`` takes them.
+    #: The lengths of measurement and warm-up, as for ``flashgc run``.
     writes: str | None = None
     warmup: str | None = None
 
@@ -51,7 +53,7 @@ class Condition:
 def condition(
     workload: str, capacity: int, writes: str | None = None, warmup: str | None = None
 ) -> Condition:
-    """The condition with these words; ``capacity`` is in bytes.
+    """The condition for these texts; ``capacity`` is in bytes.
 
     Raises :class:`flashgc.ConfigError`.
 
@@ -105,7 +107,7 @@ def _classes(share: float, pages: float) -> str:
 
 
 def _check(condition: Condition) -> None:
-    """Asks the engine's configuration whether these words can be run."""
+    """Check by the engine's configuration that the condition can be run."""
     from flashgc.described import Simulation
 
     for key, value, example in (
@@ -123,10 +125,10 @@ def _check(condition: Condition) -> None:
 
 @functools.lru_cache(maxsize=4096)
 def zipf(theta: float, pages: int, real: int) -> str:
-    """Zipf's law over ``real`` pages, on ``pages`` pages that stand for as many each.
+    """Zipf's law over ``real`` pages, on ``pages`` pages that each stand for several real ones.
 
-    Page j has the writes of the ranks from (j - 1) real/pages to j real/pages, a part of a rank in
-    proportion. Pages are put together in classes whose ranks differ by a fifth.
+    Page j has the writes of the ranks from (j - 1) real/pages to j real/pages; a part of a rank
+    counts proportionally. Pages are grouped in classes whose ranks differ by a factor of 1.2.
 
     >>> zipf(1.0, 2, 4)  # The first two of 1, 1/2, 1/3 and 1/4 are 72% of their sum.
     'classes:pages=1/1,shares=0.720000000/0.280000000'
@@ -142,7 +144,7 @@ def zipf(theta: float, pages: int, real: int) -> str:
 
 
 def harmonic(theta: float, ranks: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sum of k^-theta over the first ``ranks`` ranks; a part of a rank counts in proportion.
+    """The sum of k^-theta over the first ``ranks`` ranks; a part of a rank counts proportionally.
 
     >>> float(harmonic(1.0, np.array([2.5]))[0].round(6))  # 1 + 1/2 + 1/6
     1.666667

@@ -1,5 +1,5 @@
-"""Grids of experiments: what the cells are, where they run, what came of them, their report.
+"""Grids of experiments: their cells, the runs of these, the outcomes, and a report.
 
-:mod:`.grid` has the axes and cells of a file, :mod:`.plan` the cells to run, :mod:`.outcome` their
-results, and :mod:`.report` the page of them.
+:mod:`.grid` has the axes and cells of a file, :mod:`.sweep` plans and runs the cells,
+:mod:`.outcome` has their results, and :mod:`.report` makes a page of them.
 """

@@ -1,4 +1,4 @@
-"""Estimates of the duration of a cell beside others, for progress and plans."""
+"""Estimates of the duration of a cell relative to others, for progress and plans."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from flashgc import _core
 from flashgc.policy_files import KEYS, is_written
 from flashgc.units import parse_count
 
-#: Page writes a second of one core, if nothing is known: of counting drives, and of timed ones.
+#: Default page writes per second of one core, for counting drives and for timed drives.
 USUAL = {"counting": 10e6, "timed": 0.5e6}
-#: Seconds of a call of a usual policy in Python: a victim that looks at ten blocks, and what a
-#: placement takes for each page that is programmed (``docs/performance.md``). A policy may take
-#: a hundred times as long.
+#: Seconds per call of a typical policy in Python: of a victim policy that looks at ten blocks, and
+#: of a placement for each page programmed (``docs/performance.md``). A policy may take a hundred
+#: times as long.
 PICK, PAGE = 1.5e-6, 0.5e-6
-#: Pages programmed for each that the host writes, if nothing is known.
+#: Default number of pages programmed per page that the host writes.
 _AMPLIFICATION = 2.0
-#: Pages a block, where the drive says nothing.
+#: Pages per block if the configuration has no number.
 _PAGES_PER_BLOCK = 64
-#: Bytes of a trace that stand for one page write, and of a compressed one.
+#: Bytes of a trace per page write, uncompressed and compressed.
 _TRACE_BYTES, _PACKED_BYTES = 10, 2
-#: Passes of a trace, and drive writes of a generator, until write amplification has settled.
+#: Passes of a trace, and drive writes of a generator, until write amplification is steady.
 _USUAL_PASSES, _USUAL_DRIVE_WRITES = 70.0, 100.0
-#: Pages of a drive whose size the trace says.
+#: Assumed number of pages of a drive whose size depends on the trace.
 _UNKNOWN_PAGES = 1 << 20
 
 
@@ -36,12 +36,12 @@ def drive_of(config: Mapping[str, Any]) -> str:
 
 
 def written(config: Mapping[str, Any]) -> tuple[str, ...]:
-    """The policies in Python that the drive asks, as they are named."""
+    """The policies in Python that the drive calls, by name."""
     return tuple(config[key] for key in KEYS if is_written(config.get(key)))
 
 
 def kind_of(config: Mapping[str, Any]) -> str:
-    """Configurations of one kind are about as fast: those of a kind of drive, and Python policies.
+    """A key for configurations of about equal speed: the kind of drive and the policies in Python.
 
     >>> kind_of({"victim": "python:mine.py:pick"}), kind_of({"victim": "greedy", "timed": {}})
     ('counting python:mine.py:pick', 'timed')
@@ -50,7 +50,7 @@ def kind_of(config: Mapping[str, Any]) -> str:
 
 
 def pages_of(config: Mapping[str, Any]) -> int:
-    """About how many pages the drive has."""
+    """The approximate number of pages of the drive."""
     blocks, capacity = config.get("blocks"), config.get("capacity")
     if blocks:
         return int(blocks) * int(config.get("pages_per_block") or 1)
@@ -60,7 +60,7 @@ def pages_of(config: Mapping[str, Any]) -> int:
 
 
 def writes_of(config: Mapping[str, Any]) -> float:
-    """About how many pages the host writes in all runs."""
+    """The approximate number of pages that the host writes in all runs."""
     ((unit, amount),) = config["length"].items()
     pages = pages_of(config)
     runs = int(config.get("runs") or 1)
@@ -81,7 +81,7 @@ def writes_of(config: Mapping[str, Any]) -> float:
 
 
 def _trace_writes(path: str) -> float:
-    """About how many pages a trace writes, by the size of its file."""
+    """The approximate number of pages that a trace writes, from the size of its file."""
     try:
         with open(path, "rb") as file:
             size, head = os.fstat(file.fileno()).st_size, file.read(16)
@@ -91,9 +91,10 @@ def _trace_writes(path: str) -> float:
 
 
 def seconds_of(config: Mapping[str, Any], speeds: Mapping[str, float]) -> float:
-    """About how many seconds of a core; ``speeds`` are writes a second by :func:`kind_of`.
+    """The approximate seconds on one core; ``speeds`` are writes per second by :func:`kind_of`.
 
-    Without a speed it is the usual one of the drive, and the usual time of calls to Python.
+    If the kind has no speed, the default speed of the drive and the typical time of calls to Python
+    are used.
 
     >>> config = {"workload": "uniform", "blocks": 1000, "pages_per_block": 100, "runs": 1,
     ...           "length": {"writes": "20x"}, "timed": None}

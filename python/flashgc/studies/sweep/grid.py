@@ -1,4 +1,4 @@
-"""The grid of a sweep: which cells there are, and what each of them is."""
+"""The grid of a sweep: its axes, its cells, and the values of each cell."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flashgc.options import ALTERNATIVES, PATHS
 from flashgc.studies.sweep import ranges
 from flashgc.units import parse_count, parse_share, parse_size
 
-#: The word for an option that a cell leaves out, so that it has its default.
+#: The word for an option that has its default in a cell, whatever the grid gives.
 UNSET = "unset"
 
 _COMPARED = re.compile(r"\s*(<=|>=|!=|<|>)\s*(.+)\Z")
@@ -27,12 +27,13 @@ _COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operato
 
 @dataclass(frozen=True)
 class Condition:
-    """A cell is left out if all of this holds for it: a value, several of them, or ``<10%``.
+    """A condition to leave a cell out: each option has a value, one of several, or one such as
+    ``<10%``.
 
     An option that is not in the grid has its default.
     """
 
-    #: By path.
+    #: The wanted values, by path.
     wanted: Mapping[str, Any]
     #: Its place in the file.
     where: str
@@ -68,13 +69,13 @@ def _agrees(path: str, value: Any, wanted: Any, where: str) -> bool:
     low, high = _measure(path, value), _measure(path, wanted)
     if low is not None and low == high:
         return True
-    # A bare name stands for the policy with any parameters.
+    # A bare name matches the policy with any parameters.
     is_name = PATHS[path].kind == "spec" and ":" not in str(wanted)
     return is_name and str(value).partition(":")[0] == str(wanted)
 
 
 def sameness(path: str, value: Any) -> str | float:
-    """Return a key that equal values of an option have in common.
+    """Return a key that is the same for equal values of an option.
 
     >>> sameness("drive.spare", "20%") == sameness("drive.spare", 0.2)
     True
@@ -84,9 +85,9 @@ def sameness(path: str, value: Any) -> str | float:
 
 
 def _measure(path: str, value: Any) -> float | None:
-    """The value as a number that can be compared with others of its option."""
+    """The value as a number that can be compared with other values of its option."""
     kind = PATHS[path].kind
-    # A fraction or a date is no count and no size, but that is told elsewhere.
+    # A fraction or a date is no valid count or size, but that is reported elsewhere.
     value = value if isinstance(value, int) else str(value)
     try:
         if kind == "share":
@@ -100,12 +101,12 @@ def _measure(path: str, value: Any) -> float | None:
         return None
 
 
-#: The section of a grid that no experiment has, and its keys.
+#: The section that only a grid has, and its keys.
 SECTION = "sweep"
 _KEYS = ("experiments", "zip", "leave_out")
-#: The option that has tenants, and the list of tables in a file.
+#: The path of the option for tenants, and the name of its list of tables in a file.
 PATH, TABLES = "workload.tenant", "tenant"
-#: Options that a cell of a grid cannot have, and what to do instead.
+#: Options that a cell of a grid cannot have, each with an alternative.
 _NOT_OF_A_CELL = {
     "run.jobs": "flashgc sweep --jobs",
     "run.timeline": "flashgc run --timeline, of one cell",
@@ -113,25 +114,27 @@ _NOT_OF_A_CELL = {
     "run.worst": "flashgc run --worst yes, of one cell",
     "run.trace_events": "flashgc run --trace-events, of one cell",
 }
-#: Cells of the largest grid.
+#: The most cells of a grid.
 MOST = 10_000_000
 
 
 @dataclass(frozen=True)
 class Point:
-    """One place on an axis: values by path, and what it is called."""
+    """One point of an axis: values by path, and their texts."""
 
     values: Mapping[str, Any]
-    #: The words for the axis here, by its names.
+    #: The text for each name of the axis at this point.
     words: tuple[Any, ...]
-    #: The place of each value.
+    #: Where each value stands, for messages.
     places: Mapping[str, str] = field(default_factory=dict)
-    #: Options without a value here, whatever the grid or an experiment gives for them.
+    #: Options that have their defaults here, whatever the grid or an experiment gives for them.
     unset: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, settings: Mapping[str, Any], places: Mapping[str, str]) -> Point:
-        """The place with these values by path; one that is unset is ``None``, or so called."""
+        """The point with these values by path; ``None`` or ``unset`` mean that an option has its
+        default.
+        """
         words = {path: UNSET if value is None else value for path, value in settings.items()}
         values = {path: value for path, value in words.items() if value != UNSET}
         return cls(values, tuple(words.values()), places, frozenset(words.keys() - values.keys()))
@@ -141,7 +144,7 @@ class Point:
 class Axis:
     """One dimension of the grid."""
 
-    #: Keys of the options that it sets, or ``experiment``.
+    #: Keys of the options that the axis sets, or ``experiment``.
     names: tuple[str, ...]
     points: tuple[Point, ...]
 
@@ -150,17 +153,17 @@ class Axis:
 class Cell:
     """One experiment of the grid."""
 
-    #: Its place on the axes, by their names, as typed.
+    #: Its values on the axes, by name, as typed.
     at: Mapping[str, Any]
     #: All its values, by section and key.
     values: Mapping[str, Mapping[str, Any]]
-    #: The place of each value.
+    #: Where each value stands, for messages.
     places: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Axes, the values that all cells share, and the conditions that leave cells out."""
+    """Axes, values that all cells share, and conditions that leave cells out."""
 
     base: Mapping[str, Any]
     axes: tuple[Axis, ...]
@@ -174,11 +177,11 @@ class Grid:
 
     @property
     def size(self) -> int:
-        """The number of cells, those that conditions leave out among them."""
+        """The number of cells, including those that conditions leave out."""
         return math.prod(len(axis.points) for axis in self.axes)
 
     def cells(self) -> Iterator[Cell]:
-        """The cells in order: the last axis changes fastest. Those left out are not among them."""
+        """The cells in order, without those left out; the last axis changes fastest."""
         used = [False] * len(self.left_out)
         for points in itertools.product(*(axis.points for axis in self.axes)):
             values, places = dict(self.base), dict(self.places)
@@ -201,7 +204,7 @@ class Grid:
 
 
 def _lay(values: dict[str, Any], more: Mapping[str, Any]) -> None:
-    """Puts further values into ``values``, in the place of what says the same otherwise."""
+    """Put further values into ``values``; each replaces options that it excludes."""
     for path in more:
         for alternatives in ALTERNATIVES:
             if path in alternatives:
@@ -219,9 +222,9 @@ def _sections(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def grid(source: Path | Mapping[str, Any]) -> Grid:
-    """The grid of a file, or of a dictionary with the sections of one.
+    """The grid in a file, or in a dictionary with the same sections.
 
-    Raises :class:`flashgc.ConfigError` with the place of what is wrong.
+    Raises :class:`flashgc.ConfigError`, which names the place of an error.
     """
     values: Mapping[str, Any]
     places: Mapping[str, str]
@@ -250,7 +253,7 @@ def grid(source: Path | Mapping[str, Any]) -> Grid:
 
 
 def _own(values: Mapping[str, Any], places: Mapping[str, str]) -> Mapping[str, Any]:
-    """The section of the grid itself."""
+    """The section ``sweep`` of a grid."""
     own = values.get(SECTION, {})
     where = places.get(SECTION, SECTION)
     if not isinstance(own, Mapping):
@@ -271,7 +274,7 @@ def _own(values: Mapping[str, Any], places: Mapping[str, str]) -> Mapping[str, A
 
 
 def _options(values: Mapping[str, Any], places: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-    """Path and value of each option that is given."""
+    """Path and value of each given option."""
     if TABLES in values:
         where = places.get(TABLES, TABLES)
         raise ConfigError(f"{where}: no cell of a grid has it; hint: {_NOT_OF_A_CELL[PATH]}")
@@ -287,7 +290,7 @@ def _options(values: Mapping[str, Any], places: Mapping[str, str]) -> Iterator[t
 
 
 def _in_words(value: Any) -> Any:
-    """A truth, or a list of these, as yes and no.
+    """A boolean, or a list of booleans, as ``yes`` and ``no``.
 
     >>> _in_words([True, "no", None]), _in_words(False)
     (['yes', 'no', None], 'no')
@@ -298,7 +301,7 @@ def _in_words(value: Any) -> Any:
 
 
 def _native(value: Any) -> Any:
-    """Arrays, numbers of numpy, tuples and ranges as lists and numbers.
+    """Convert arrays, numbers of numpy, tuples and ranges to lists and numbers.
 
     >>> import numpy
     >>> _native(numpy.array([0.5, 1])), _native(range(2)), _native((numpy.int64(3), "7%"))
@@ -325,7 +328,7 @@ def _axis(path: str, values: Sequence[Any], places: Mapping[str, str]) -> Axis:
 
 
 def _zip(table: Mapping[str, Any], index: int, places: Mapping[str, str]) -> Axis:
-    """Lists that go together: the first values of all, then the second, and so on."""
+    """Lists that are used together: the first values of all, then the second values, and so on."""
     where = places.get(f"{SECTION}.zip", f"{SECTION}.zip")
     groups: dict[str, list[Any]] = {}
     for path, value in _options(table, {}):
@@ -349,7 +352,7 @@ def _zip(table: Mapping[str, Any], index: int, places: Mapping[str, str]) -> Axi
 
 
 def _experiments(names: Any, given: set[str], places: Mapping[str, str]) -> Axis:
-    """Experiment files, each with all its values but for those that the grid gives itself."""
+    """An axis of experiment files, each with its values except for those that the grid gives."""
     path = f"{SECTION}.experiments"
     where = places.get(path, path)
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
