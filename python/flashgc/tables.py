@@ -1,4 +1,4 @@
-"""Tidy tables in files: the form is the name's ending."""
+"""Tidy tables in files, whose format is given by the extension."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def columns(rows: Rows) -> list[str]:
-    """The names of all columns, in the order in which rows first have them.
+    """The names of all columns, in the order of their first appearance in the rows.
 
     >>> columns([{"a": 1}, {"b": 2, "a": 3}])
     ['a', 'b']
@@ -28,7 +28,7 @@ def columns(rows: Rows) -> list[str]:
 
 
 def to_csv(rows: Rows) -> str:
-    """The table as CSV: a header, and numbers with all their digits; a missing value is empty.
+    """The table as CSV with a header; numbers have all digits, and missing values are empty.
 
     >>> print(to_csv([{"spare": 0.07, "victim": "greedy"}]), end="")
     spare,victim
@@ -53,7 +53,7 @@ def to_json(rows: Rows) -> str:
 
 
 def to_markdown(rows: Rows) -> str:
-    """The table in Markdown, numbers to the right.
+    """The table in Markdown; numbers are right-aligned.
 
     >>> print(to_markdown([{"victim": "greedy", "spare": 0.07}]), end="")
     | victim | spare |
@@ -70,7 +70,7 @@ def to_markdown(rows: Rows) -> str:
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
-#: Characters that LaTeX takes for commands.
+#: Characters with a special meaning in LaTeX.
 _TEX = {char: f"\\{char}" for char in "&%$#_{}"} | {
     "~": "\\textasciitilde{}",
     "^": "\\textasciicircum{}",
@@ -132,7 +132,7 @@ def to_arrow(rows: Rows) -> Any:
 def to_frame(rows: Rows, library: str = "pandas") -> Any:
     """The table as a data frame of ``pandas`` or ``polars``.
 
-    Raises :class:`flashgc.ConfigError` where the package is not installed.
+    Raises :class:`flashgc.ConfigError` if the package is not installed.
     """
     if library not in ("pandas", "polars"):
         raise ConfigError(
@@ -143,20 +143,20 @@ def to_frame(rows: Rows, library: str = "pandas") -> Any:
     return frames.DataFrame({name: [row.get(name) for row in rows] for name in names})
 
 
-#: The writer of each form.
+#: The writer of each format, by extension.
 FORMS: dict[str, Callable[[Rows], str | bytes]] = {
     ".csv": to_csv, ".json": to_json, ".md": to_markdown, ".parquet": to_parquet, ".tex": to_tex,
 }  # fmt: skip
 
 
 def check(name: str, option: str) -> None:
-    """Raises :class:`flashgc.ConfigError` if no table can be written to the file ``name``."""
+    """Raise :class:`flashgc.ConfigError` if no table can be written to the file ``name``."""
     _form(name, option)
     _files.check(name, option, "table.csv")
 
 
 def save(rows: Rows, name: str, option: str = "--out") -> None:
-    """Writes the table, whole or not at all, in the form that the name ends with."""
+    """Write the table, completely or not at all, in the format of the file's extension."""
     _files.write(name, FORMS[_form(name, option)](rows))
 
 
@@ -172,7 +172,7 @@ def _form(name: str, option: str) -> str:
 
 
 def package(module: str, name: str, what: str) -> Any:
-    """A module of a package that only some need; ``what`` needs it."""
+    """A module of an optional package; ``what`` names its use in errors."""
     try:
         return importlib.import_module(module)
     except ImportError:
@@ -197,7 +197,7 @@ def _plain(value: Any) -> Any:
 
 
 def short(value: Any) -> str:
-    """A value in six digits, for eyes; empty for a missing one."""
+    """A value with six digits for people; empty if missing."""
     return (
         f"{value:.6g}" if isinstance(value, float) and math.isfinite(value) else str(_plain(value))
     )

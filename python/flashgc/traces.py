@@ -18,9 +18,9 @@ from flashgc.results import TraceStat
 from flashgc.units import parse_page_size
 
 Path: TypeAlias = str | os.PathLike[str]
-#: Ways in which requests become pages, of which none is left out.
+#: Rules that turn requests into pages and leave no page out.
 AllPages: TypeAlias = Literal["covered", "rounded"]
-#: The smallest and the largest of each number of a trace that is made.
+#: The smallest and the largest value of each number for a synthetic trace.
 _SYNTHESIZED = {
     "pages": (1, 2**32 - 1),
     "requests": (1, 2**63),
@@ -35,11 +35,11 @@ class Converted(Document):
 
     #: Requests written.
     requests: int
-    #: Bad lines that were left out.
+    #: The number of bad lines that were skipped.
     skipped: int
-    #: The format that was read.
+    #: The format of the source.
     format: str
-    #: Notes for people: how the file was read, and what the copy has differently.
+    #: Notes for people on how the file was interpreted, and in what the copy differs.
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Json]:
@@ -48,7 +48,7 @@ class Converted(Document):
 
 
 def _reading(given: Mapping[str, Any], places: Places) -> str:
-    """Return the options with which a trace is read, for the engine."""
+    """Return the options on how a trace is read, as the engine takes them."""
     read = {key: value for key, value in given.items() if value is not None}
     if "devices" in read:
         read["devices"] = str(read["devices"])
@@ -82,17 +82,17 @@ def trace_stat(
     progress: Progress | None = None,
     control: Control | None = None,
 ) -> TraceStat:
-    """Reads the trace at ``path`` to its end and counts.
+    """Read the trace at ``path`` to its end, and return statistics.
 
-    ``page_size`` and ``alignment_offset`` are bytes, or texts with a unit (``"4KiB"``); the page is
-    4 KiB by default, and for references to memory the one by which they were recorded. ``paging``
-    gives the pages of a read or write that does not begin and end at page boundaries: every page
-    that it touches
-    (``"covered"``), or as many pages as its size needs from the one on that it starts in
-    (``"rounded"``), which is how Van Houdt counts the traces of the d-choices paper. ``devices``,
+    ``page_size`` and ``alignment_offset`` are bytes, or texts with a unit (``"4KiB"``); the default
+    page is 4 KiB, and for memory references the page of the recording. ``paging`` gives the pages
+    of a read or write that does not begin and end at page boundaries: every page that it touches
+    (``"covered"``), or as many pages as its size needs, beginning with the page in which it starts
+    (``"rounded"``), as Van Houdt counts the traces of the d-choices paper. ``devices``,
     ``blkparse_action``, ``columns``, ``layout``, ``disorder`` and ``relations`` are those of
-    :class:`flashgc.Trace`. One pass over the file; memory is some 15 to 25 bytes for each distinct
-    page, whatever the length. Raises :class:`flashgc.TraceError` with the line or byte at fault.
+    :class:`flashgc.Trace`. It takes one pass over the file, and about 15 to 25 bytes of memory per
+    distinct page, for any length. Raises :class:`flashgc.TraceError`, which names the wrong line or
+    byte.
     """
     given = {
         "format": format,
@@ -120,7 +120,7 @@ def counted(
     progress: Progress | None = None,
     control: Control | None = None,
 ) -> TraceStat:
-    """:func:`trace_stat` of a trace that is read as ``given``, by the keys of options."""
+    """:func:`trace_stat` for a trace read with the options ``given``, by key."""
     control, places = control or Control(), places or {}
     with interruptible(control):
         text = _core.trace_stat(
@@ -169,24 +169,24 @@ def trace_convert(
     progress: Progress | None = None,
     control: Control | None = None,
 ) -> Converted:
-    """Copies a trace of any format into the normalised CSV or a compact binary format.
+    """Copy a trace of any format into the normalised CSV or a compact binary format.
 
     The name of ``target`` chooses: ``.csv``, ``.flashgc`` or, for references to memory, ``.pages``,
-    perhaps followed by ``.zst`` or ``.gz``. A copy in the first two has every request, flushes and
-    events among them. A copy in ``.pages`` has the page of each reference; a note says how many
-    there are. ``page_size`` and ``filter`` are those of :func:`flashgc.trace_record`, for
-    ``.pages``: by default 2 KiB and 0, or those of a ``.pages`` source. ``native_devices`` keeps
-    the trace's own device numbers; otherwise they are ranked. ``as_dirty`` turns every write into a
-    dirty event: the host has changed the page in its cache and will write it later. ``devices``,
+    optionally followed by ``.zst`` or ``.gz``. A copy in the first two has every request, including
+    flushes and events. A copy in ``.pages`` has the page of each reference; a note has their
+    number. ``page_size`` and ``filter`` are those of :func:`flashgc.trace_record`, for ``.pages``:
+    by default 2 KiB and 0, or those of a ``.pages`` source. ``native_devices`` keeps the trace's
+    own device numbers; otherwise they are ranked. ``as_dirty`` turns every write into a dirty
+    event: the host has changed the page in its cache and will write it later. ``devices``,
     ``blkparse_action``, ``columns``, ``layout``, ``disorder`` and ``relations`` are those of
     :class:`flashgc.Trace`.
 
-    A copy is refused with a :exc:`flashgc.TraceError` if the format of ``target`` has no place for
-    the size of the drive that was recorded, or for the fact that requests are references to memory.
-    ``leave_out`` allows it: ``"drive-size"``, ``"references"``, or both with a comma.
+    A copy is refused with a :exc:`flashgc.TraceError` if the format of ``target`` cannot hold the
+    size of the recorded drive, or the fact that requests are memory references. ``leave_out``
+    allows it: ``"drive-size"``, ``"references"``, or both with a comma.
 
-    A ``target`` that cannot be written to its end, on a full disk for example, is an
-    :exc:`OSError`.
+    If ``target`` cannot be written to its end, for example on a full disk, :exc:`OSError` is
+    raised.
     """
     given = {
         "format": format,
@@ -226,7 +226,7 @@ def converted(
     progress: Progress | None = None,
     control: Control | None = None,
 ) -> Converted:
-    """:func:`trace_convert` of a trace that is read as ``given``, by the keys of options."""
+    """:func:`trace_convert` for a trace read with the options ``given``, by key."""
     control, places = control or Control(), places or {}
     with interruptible(control):
         text = _core.trace_convert(
@@ -258,11 +258,11 @@ def trace_synth(
     progress: Progress | None = None,
     control: Control | None = None,
 ) -> None:
-    """Writes a trace of ``requests`` page commands made by a generator on ``pages`` pages.
+    """Write a trace of ``requests`` page commands of a generator on ``pages`` pages.
 
-    One command every ``interval_ns`` nanoseconds; the name of ``target`` chooses the format as in
-    :func:`trace_convert`. A workload that counts on pages of one size needs that
-    ``page_size``, or it is a :exc:`ConfigError`.
+    There is one command every ``interval_ns`` nanoseconds. The name of ``target`` selects the
+    format, as in :func:`trace_convert`. A workload that needs a certain page size must get it as
+    ``page_size``; otherwise a :exc:`ConfigError` is raised.
     """
     numbers = {"pages": pages, "requests": requests, "interval_ns": interval_ns, "seed": seed}
     synthesized(workload, target, numbers, page_size=page_size, progress=progress, control=control)
@@ -278,7 +278,7 @@ def synthesized(
     progress: Progress | None = None,
     control: Control | None = None,
 ) -> None:
-    """:func:`trace_synth` with the ``numbers`` of pages, requests, nanoseconds and the seed."""
+    """:func:`trace_synth` with the ``numbers`` of pages, requests and nanoseconds, and the seed."""
     control, places = control or Control(), places or {}
     for name, value in numbers.items():
         low, high = _SYNTHESIZED[name]
@@ -298,7 +298,7 @@ def synthesized(
 
 
 def as_given(workload: str | Trace | Table) -> str | Trace:
-    """Return a workload by its name, or the trace that a table becomes."""
+    """Return a workload given by name, or the trace that is made from a table."""
     return Trace(cast(Table, workload)) if is_table(workload) else cast("str | Trace", workload)
 
 
@@ -309,11 +309,11 @@ class Trace:
     It can be given as a workload: ``flashgc.run(Trace("trace.csv.gz", on_bad_line="skip"))``.
 
     A table has named columns: a dict of arrays, a numpy array with fields, a pandas or polars data
-    frame, an Arrow table. The names say subject and unit, as in the first line of a text file:
-    ``time_us``, ``op``, ``offset_bytes``, ``size_bytes``, and perhaps ``device`` and ``stream``.
-    Times may be of numpy's ``datetime64``. Others are not read. It becomes a trace file of this
-    process at once, with its path in ``path``: ``int64`` columns of nanoseconds and bytes are read
-    where they lie, others are converted.
+    frame, an Arrow table. Each name gives role and unit, as in the first line of a text file:
+    ``time_us``, ``op``, ``offset_bytes``, ``size_bytes``, and optionally ``device`` and ``stream``.
+    Times may be numpy's ``datetime64``. Other columns are ignored. The table becomes a trace file
+    of this process at once, with its path in ``path``; ``int64`` columns in nanoseconds and bytes
+    are read without a copy, others are converted.
 
     >>> table = {"time_us": [0, 10], "op": ["W", "R"], "offset_bytes": [0, 0]}
     >>> table["size_bytes"] = [4096, 512]
@@ -326,28 +326,28 @@ class Trace:
 9223372036854775807; hint: rows count from 0
     """
 
-    #: The file; a table becomes one.
+    #: The path of the file; a table is replaced by the path of its file.
     path: Path | Table
-    #: The format; ``None`` detects it.
+    #: The format; with ``None`` it is detected.
     format: str | None = None
-    #: Bytes added to every offset before it is cut into pages.
+    #: Bytes added to every offset before offsets become page numbers.
     alignment_offset: int | str = 0
-    #: The treatment of a bad line.
+    #: What to do at a bad line.
     on_bad_line: Literal["stop", "skip"] = "stop"
-    #: The devices to read, by the trace's numbers (``"0,3"``) or, for one of Linux, as
-    #: ``"MAJOR:MINOR"``; ``None`` for all.
+    #: The devices whose requests are read, by the trace's numbers (``"0,3"``) or, for a Linux
+    #: trace, as ``"MAJOR:MINOR"``; ``None`` for all.
     devices: int | str | None = None
-    #: The action to read of a Linux block trace; ``None`` lets the reader choose.
+    #: The action of a Linux block trace that is read; with ``None`` the reader chooses it.
     blkparse_action: Literal["D", "Q", "C", "I", "G"] | None = None
-    #: The columns of its lines in place of a format, such as
+    #: The columns of its lines, instead of a format, such as
     #: ``"time=1:ms,op=5:0=write/1=read,offset=3:sector,size=4:sector,device=2"``.
     columns: str | None = None
-    #: The layout of its lines in place of a format: the name of one that ships, or a file.
+    #: The layout of its lines, instead of a format: the name of an included layout, or a file.
     layout: Path | None = None
-    #: The treatment of times that go back: ``"refuse"``, or ``"sort"`` for the order of times. By
-    #: default the order is that of the file, which a drive with a clock refuses.
+    #: What to do if times go back: ``"refuse"``, or ``"sort"`` by time. By default the order is
+    #: that of the file, which a drive with a clock refuses.
     disorder: Literal["refuse", "sort"] | None = None
-    #: A table of where a database's relations lie on its disk, for a log of ``pg_waldump``.
+    #: A table of the places of a database's relations on its disk, for a log of ``pg_waldump``.
     relations: Path | None = None
 
     def __post_init__(self) -> None:
@@ -360,16 +360,16 @@ class Trace:
 
     @property
     def _file(self) -> Path:
-        """The path, also that of a table."""
+        """The path of the file; a table has one too."""
         return cast(Path, self.path)
 
     def __str__(self) -> str:
         path = os.fspath(self._file)
-        # A file may be called as a generator is.
+        # A file may have the same name as a generator.
         return path if _core.is_trace(path) else os.path.join(os.curdir, path)
 
     def _reading(self) -> dict[str, Any]:
-        """Return how to read it, by the keywords of :func:`trace_stat`."""
+        """Return the options on how it is read, as keywords of :func:`trace_stat`."""
         return {key: value for key, value in vars(self).items() if key != "path"}
 
     def stat(self, page_size: int | str | None = None) -> TraceStat:
@@ -377,7 +377,7 @@ class Trace:
         return trace_stat(self._file, page_size=page_size, **self._reading())
 
     def convert(self, target: Path) -> Converted:
-        """Copies it into one of our own formats; see :func:`trace_convert`.
+        """Copy it into one of flashgc's formats; see :func:`trace_convert`.
 
         The copy has the offsets of the trace, so an ``alignment_offset`` is refused.
         """

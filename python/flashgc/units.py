@@ -1,4 +1,4 @@
-"""Numbers as people write them: ``64GiB``, ``7%``, ``0.1``. It knows no drive."""
+"""Parses and formats numbers: ``64GiB``, ``7%``, ``0.1``. It does not depend on drives."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = [
     "parse_size",
 ]
 
-#: Bytes of the binary units.
+#: The bytes in each binary unit.
 _UNITS = {"PiB": 2**50, "TiB": 2**40, "GiB": 2**30, "MiB": 2**20, "KiB": 2**10}
 
 
 def format_count(value: float) -> str:
-    """A number for people, with a space between thousands.
+    """A number as text, with a space between thousands.
 
     >>> format_count(1234567)
     '1 234 567'
@@ -31,7 +31,7 @@ def format_count(value: float) -> str:
 
 
 def format_size(size: float) -> str:
-    """Bytes for people, in binary units.
+    """A number of bytes as text, in binary units.
 
     >>> format_size(68719476736), format_size(1500), format_size(1000 * 2**20), format_size(12)
     ('64 GiB', '1.46 KiB', '1000 MiB', '12 B')
@@ -44,7 +44,7 @@ def format_size(size: float) -> str:
 
 
 def format_share(share: float, digits: int = 1) -> str:
-    """A share for people, in percent.
+    """A share as text, in percent.
 
     >>> format_share(0.1), format_share(0.28), format_share(1 / 9, 2)
     ('10%', '28%', '11.11%')
@@ -54,7 +54,7 @@ def format_share(share: float, digits: int = 1) -> str:
 
 
 def format_rate(rate: float, what: str = "page programs") -> str:
-    """A rate for people.
+    """A rate as text.
 
     >>> format_rate(158.4e6), format_rate(950), format_rate(999.8e3)
     ('158 M page programs/s', '950 page programs/s', '1 M page programs/s')
@@ -66,7 +66,7 @@ def format_rate(rate: float, what: str = "page programs") -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """A time span for people.
+    """A duration as text.
 
     >>> format_duration(0.25), format_duration(75), format_duration(90_000)
     ('0.25 s', '1 min 15 s', '25 h 0 min')
@@ -81,7 +81,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_time(us: float) -> str:
-    """Microseconds for people.
+    """A time in microseconds as text.
 
     >>> format_time(25), format_time(1234.5), format_time(1_950_000), format_time(0.6)
     ('25.0 us', '1.23 ms', '1.95 s', '600 ns')
@@ -94,5 +94,5 @@ def format_time(us: float) -> str:
             return f"{format_count(count)} {unit}"
         if count >= 0.9995:
             return f"{count:#.3g}".rstrip(".") + f" {unit}"
-    # A mean of nanoseconds has no more digits; what is below is rounding.
+    # A mean in nanoseconds has no more digits; smaller values are rounding errors.
     return f"{us * 1e3:.3g} ns" if us >= 5e-7 else "0 ns"

@@ -1,8 +1,8 @@
-"""The command ``flashgc``: reads what was typed, calls the API, shows what comes back.
+"""The command ``flashgc``: parses its arguments, calls the API, and shows the results.
 
-Results go to standard output; progress, warnings and errors to standard error. Exit codes: 0 done,
-1 the work failed, 2 the input was wrong, 3 a promise of the program under test was broken,
-130 interrupted. The commands are one file each.
+Results go to standard output; progress, warnings and errors go to standard error. Exit codes: 0
+success, 1 the work failed, 2 the input was wrong, 3 the program under test broke a promise, 130
+interrupted. Each command has its own file.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ __all__ = ["main"]
 
 
 def _say_version() -> None:
-    """Says it and exits: what reads arguments takes twice as long to import as Python to start."""
+    """Print the version and exit, without the argument parser, whose import is slow."""
     from flashgc._core import version
 
     try:
         os.write(1, f"flashgc {version()}\n".encode())
     except OSError:
-        return  # Those who read arguments come upon it too, and say what is wrong.
+        return  # The normal way meets the same error and reports it.
     sys.exit()
 
 
@@ -36,7 +36,8 @@ def main() -> NoReturn:
     _ctrl_c.hold()
     import gc
 
-    # What a start imports is there to stay: looking for garbage in it takes a tenth of the start.
+    # Objects imported at the start stay alive, so a garbage collection among them wastes a tenth of
+    # the start.
     gc.set_threshold(100_000)
     if sys.argv[1:] == ["--version"]:
         _say_version()
@@ -44,7 +45,7 @@ def main() -> NoReturn:
 
     try:
         code = entrance.enter(sys.argv[1:])
-        gc.freeze()  # Python looks for garbage once more when it ends.
+        gc.freeze()  # Python would collect garbage once more at its end.
         sys.exit(code)
-    except KeyboardInterrupt:  # In the few lines that are outside everything else.
+    except KeyboardInterrupt:  # Ctrl-C came outside of all other handlers.
         _ctrl_c.leave()

@@ -1,4 +1,4 @@
-"""Options that several commands have, and their completion."""
+"""Options that several commands share, and their completion."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ JOBS = click.option(
 
 
 def with_options(command: F, options: Sequence[click.Parameter]) -> F:
-    """Adds options that are made already, in their order."""
+    """Add existing options to a command, in their order."""
     parameters: list[click.Parameter] = getattr(command, "__click_params__", [])
     parameters.extend(reversed(options))
     command.__click_params__ = parameters  # type: ignore[attr-defined]
@@ -53,7 +53,7 @@ def with_options(command: F, options: Sequence[click.Parameter]) -> F:
 
 
 def complete(words: Callable[[], tuple[str, ...]]) -> Callable[..., list[CompletionItem]]:
-    """Return the completer of an option: those of ``words`` that begin as what was typed."""
+    """Return the completer of an option: it offers ``words`` that begin with the typed text."""
 
     def completed(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem

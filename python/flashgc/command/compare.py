@@ -112,7 +112,7 @@ def compare(
     return INTERRUPTED if comparison.interrupted else OK
 
 
-#: Presets of a victim policy with a placement that hosts need not help.
+#: GC presets that need no help from hosts.
 PLACED = (
     "gc-cb", "sepbit-cb", "multilog-cb", "fadac-cb", "warcip-cb", "intervals-cb", "gdt-cb",
     "sfs-cb",
@@ -120,14 +120,14 @@ PLACED = (
 
 
 def _may_place(given: Given) -> bool:
-    """True if placements are neither named nor without a drive that has them."""
+    """True if no placement is given, and the drive can have placements."""
     gc = given.values.get("gc", {})
     is_paged = gc.get("mapping") is None and "vm_page_cache" not in given.values.get("swap", {})
     return "placement" not in gc and is_paged
 
 
 def _placements(given: Given) -> Given:
-    """The experiment with the usual placements; with a frontier that they need."""
+    """The experiment with the default placements, and with a frontier that supports them."""
     gc = {key: value for key, value in given.values["gc"].items() if key != "victim"}
     frontiers = gc.get("frontier", [])
     pooled = [
@@ -149,7 +149,7 @@ def _compare_files(
     quiet: bool,
     picture: str | None,
 ) -> int:
-    """Compares whole experiments and saved results."""
+    """Compare whole experiments and saved results."""
     from flashgc import plot
     from flashgc.command.show.findings import warn_of
     from flashgc.command.show.ranking import show_ranked

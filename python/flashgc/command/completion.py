@@ -27,5 +27,5 @@ def completion(shell: str) -> None:
     if completion is None:
         raise ConfigError(f"unknown shell '{shell}'; hint: {suggest(shell, list(SHELLS))}")
     maker = completion(cli, {}, "flashgc", "_FLASHGC_COMPLETE")
-    # `source` would ask bash for its version, which need not be installed here.
+    # The property `source` would run bash to get its version, but bash may not be installed.
     click.echo(maker.source_template % maker.source_vars())

@@ -1,11 +1,11 @@
-"""Commands whose help page is their declaration.
+"""Commands that are declared by their help pages.
 
 The docstring of a command is its help page: the text, a section ``Options:``, and examples. An
-option has a line with its flag and the word for its value, and its text below that line. Its
-parameter in the function's signature says which values it has, and the text has the default. ``as``
-gives the parameter another name than the flag. A flag without a text is an option that is declared
-elsewhere: by another decorator of the function, or in ``SHARED``. Options of decorators that the
-section does not list come first. A name in braces stands for one of the ``constants``.
+option has a line with its flag and the word for its value, and below it its text. The type of its
+value is the annotation of its parameter in the function's signature, and its default is in the
+text. ``as`` gives the parameter another name than the flag. A flag without a text is an option that
+is declared elsewhere: by another decorator of the function, or in ``SHARED``. Options of decorators
+that the section does not list come first. A name in braces stands for one of the ``constants``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def command(
     constants: Mapping[str, object] | None = None,
     **options: Settings,
 ) -> Callable[[Callable[..., Any]], C]:
-    """Makes a command of a function, by its help page.
+    """Make a command from a function, by its help page.
 
     ``settings`` are those of ``cls``, ``context`` those of click's context.
     """
@@ -69,14 +69,14 @@ def options_of(
     constants: Mapping[str, object] | None = None,
     **options: Settings,
 ) -> list[click.Parameter]:
-    """Return the options of a function's page."""
+    """Return the options of a function's help page."""
     return _parameters(function, _page(function, constants or {})[1], options)
 
 
 def adds(
     constants: Mapping[str, object] | None = None, **options: Settings
 ) -> Callable[[Callable[..., None]], Callable[[F], F]]:
-    """Makes a decorator of a function: it adds the options of the function's page to a command."""
+    """Make a decorator from a function: it adds the options of the function's page to a command."""
 
     def decorate(function: Callable[..., None]) -> Callable[[F], F]:
         return lambda command: with_options(command, options_of(function, constants, **options))
@@ -87,7 +87,7 @@ def adds(
 def _page(
     function: Callable[..., Any], constants: Mapping[str, object]
 ) -> tuple[str, list[tuple[str, str]], str]:
-    """Return the text of a help page, its options with their texts, and what stands below them."""
+    """Return the text of a help page, its options with their texts, and the rest below them."""
     page = inspect.cleandoc(function.__doc__ or "").replace("\n\\b\n", "\n\b\n")
     page = re.sub(r"\{([A-Z_]+)\}", lambda match: str(constants[match[1]]), page)
     section = _SECTION.search(page)
@@ -126,7 +126,7 @@ def _parameters(
 def _option(
     head: str, text: str, kinds: Mapping[str, str], options: Mapping[str, Settings]
 ) -> click.Option:
-    """Return an option by its line on a page and the kind of its parameter."""
+    """Return an option from its line on a page and the type of its parameter."""
     flags, _, name = head.partition(" as ")
     words = flags.replace(", -", " -").split()
     names = [word for word in words if word.startswith("-")]
@@ -183,7 +183,7 @@ def _options(
 
 for _decorate in (JSON, QUIET, RETRY, JOBS):
     _decorate(_options)
-#: Options that a page may name without a text.
+#: Options that a page may list without a text.
 SHARED: dict[str, click.Parameter] = {}
 SHARED |= {
     option.opts[0]: option

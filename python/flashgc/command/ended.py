@@ -1,4 +1,4 @@
-"""The end of a study: that it was stopped, what failed, and the exit code."""
+"""The end of a study: messages on a stop and on failures, and the exit code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def until_stopped(control: Control) -> Iterator[None]:
-    """The first Ctrl-C, SIGTERM or SIGHUP cancels ``control``; the next one ends the process."""
+    """Let the first Ctrl-C, SIGTERM or SIGHUP cancel ``control``, and the next end the process."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         if control.cancelled:
@@ -38,9 +38,9 @@ def until_stopped(control: Control) -> Iterator[None]:
 
 @contextlib.contextmanager
 def at_once() -> Iterator[None]:
-    """Ends the process where Ctrl-C is pressed twice while threads work.
+    """End the process at once if Ctrl-C is pressed twice while threads work.
 
-    A policy in Python may go on for ever in a thread that Python would wait for.
+    A policy in Python may run for ever in a thread for which Python would wait.
     """
     try:
         yield
@@ -50,14 +50,14 @@ def at_once() -> Iterator[None]:
 
 
 def code_of(interrupted: bool, *, quiet: bool) -> int:
-    """The exit code; says how to go on."""
+    """The exit code; if the work was interrupted, print how to continue."""
     if interrupted:
         warn("interrupted: give the same command again to go on", quiet=quiet)
     return INTERRUPTED if interrupted else OK
 
 
 def code_of_cells(interrupted: bool, failed: int, *, quiet: bool) -> int:
-    """The exit code of cells, of which some may have failed."""
+    """The exit code for cells, some of which may have failed."""
     if failed and not interrupted:
         text = "1 cell failed" if failed == 1 else f"{failed} cells failed"
         warn(f"{text}; hint: --retry runs {'it' if failed == 1 else 'them'} again", quiet=quiet)

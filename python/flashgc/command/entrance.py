@@ -1,4 +1,4 @@
-"""The command's entrance: sub-commands by name, and every failure in one line."""
+"""The command's entrance: finds sub-commands by name, and prints every failure in one line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flashgc._core import ConfigError, FlashgcError, TraceError, suggest, versio
 from flashgc.foreign import for_terminal
 from flashgc.terminal.guard import guarded, unguarded
 
-#: The home of each sub-command; imported only when it is used.
+#: The module of each sub-command, which is imported only when it is used.
 COMMANDS = {
     "run": "flashgc.command.run:run",
     "compare": "flashgc.command.compare:compare",
@@ -40,17 +40,17 @@ COMMANDS = {
     "completion": "flashgc.command.completion:completion",
 }
 
-#: Commands that import for a while before the engine starts, which then takes Ctrl-C in hand.
+#: Commands with long imports before the engine starts; only then the engine handles Ctrl-C.
 HELD_LONGER = ("run", "compare", "sweep", "fleet", "find", "tune", "gap", "identify")
 
 OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-#: A promise of the program under test was broken: the work itself is done.
+#: The program under test broke a promise; the work itself succeeded.
 BROKEN = 3
 
 CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
 
 
-#: Characters of a summary, which is never cut: it goes on in the next line.
+#: A width in characters that no summary reaches, so that summaries are never cut.
 WHOLE = 1000
 
 
@@ -62,11 +62,11 @@ class Suggesting(click.Group):
         super().__init__(*args, **kwargs)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The sub-commands, in the order in which they were listed."""
+        """The sub-commands, in the order of their list."""
         return [*self.lazy, *self.commands]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The sub-command of this name."""
+        """The sub-command with this name."""
         if cmd_name in self.lazy:
             module, _, name = self.lazy[cmd_name].partition(":")
             command: click.Command = getattr(importlib.import_module(module), name)
@@ -76,7 +76,7 @@ class Suggesting(click.Group):
         return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Lists the sub-commands with their whole summaries."""
+        """List the sub-commands with their complete summaries."""
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(
@@ -90,7 +90,7 @@ class Suggesting(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The sub-command that the arguments name; a wrong one gets a suggestion."""
+        """The sub-command in the arguments; a wrong name gets a suggestion."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             hint = suggest(name, self.list_commands(ctx))
@@ -99,12 +99,12 @@ class Suggesting(click.Group):
 
 
 class OnStoredDrives(Suggesting):
-    """A group of commands on stored drives, which are refused where there are none."""
+    """A group of commands on stored drives, which are refused on systems without stored drives."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The sub-command that the arguments name."""
+        """The sub-command in the arguments."""
         from flashgc.device import need_linux
 
         need_linux()
@@ -131,10 +131,10 @@ def cli() -> None:
 
 
 def _prepare_streams() -> None:
-    """Makes the standard streams safe to write to; nothing is said about it.
+    """Make the standard streams safe to write to, without any message.
 
-    A closed one becomes the null device: the next file opened would take its number otherwise. What
-    a stream's encoding cannot show is written as escapes.
+    A closed stream becomes the null device; otherwise the next open file would get its number.
+    Characters that a stream's encoding lacks are written as escapes.
     """
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
@@ -149,24 +149,25 @@ def _prepare_streams() -> None:
 
 
 def _abandon_output() -> None:
-    """Gives up standard output: the interpreter would flush it once more, and complain."""
+    """Give up standard output, since the interpreter would flush it once more and report an error.
+    """
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def enter(arguments: list[str], command: click.Command = cli, name: str = "flashgc") -> int:
-    """Runs the command and returns its exit code."""
+    """Run the command and return its exit code."""
     _prepare_streams()
     stdout = sys.stdout
     try:
         code = command.main(arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader of our output has seen enough.
+        # The reader of the output has closed the pipe.
         _abandon_output()
         return OK
     except SystemExit:
-        # Click makes this of a broken pipe, and wraps the stream.
+        # Click raises this for a broken pipe, and wraps the stream.
         if sys.stdout is not stdout:
             _abandon_output()
             return OK
@@ -202,12 +203,12 @@ def enter(arguments: list[str], command: click.Command = cli, name: str = "flash
     return code if isinstance(code, int) else OK
 
 
-#: Characters of a message, and of one word of it: a binary file may be quoted in it.
+#: The most characters of a message, and of one word in it, since it may quote a binary file.
 LONGEST_MESSAGE, LONGEST_WORD = 1000, 300
 
 
 def printable(message: str) -> str:
-    r"""The message in one line, without what a terminal would take for a command.
+    r"""The message in one line, with control characters of a terminal escaped.
 
     >>> printable("found \x1b[2J,\nexpected a number")
     'found \\x1b[2J, expected a number'
@@ -219,11 +220,11 @@ def printable(message: str) -> str:
 
 
 def fail(message: str, code: int) -> int:
-    """Says what is wrong, in one line, and returns the exit code."""
+    """Print an error in one line, and return the exit code."""
     line = printable(message)
     colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
     label = "\x1b[1;31merror:\x1b[0m" if colour else "error:"
-    with contextlib.suppress(OSError):  # Nobody is there to read it.
+    with contextlib.suppress(OSError):  # Nobody can read it.
         print(f"{label} {line}", file=unguarded(sys.stderr), flush=True)
     return code
 

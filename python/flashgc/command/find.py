@@ -1,4 +1,4 @@
-"""``flashgc find``: from which value of an option a drive is good enough."""
+"""``flashgc find``: finds the value of an option from which a drive is good enough."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``flashgc fleet``: the volumes of a trace, each on a drive of its size, under each policy."""
+"""``flashgc fleet``: runs each volume of a trace on a drive of its size, under each policy."""
 
 from __future__ import annotations
 

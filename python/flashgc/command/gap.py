@@ -1,4 +1,4 @@
-"""``flashgc gap``: how far a workload on a drive is from what foresight could reach."""
+"""``flashgc gap``: compares a workload on a drive with what foresight could reach."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from flashgc.command.options import (
 from flashgc.studies.gaps.couples import USUAL
 from flashgc.studies.gaps.task import ERRORS, SIGMAS, UNUSED
 
-#: The folder of finished simulations by default.
+#: The default folder for finished simulations.
 FOLDER = "flashgc-gap"
 
 
@@ -101,7 +101,7 @@ def gap(
     from flashgc.studies.gaps.gap import gap as compared
     from flashgc.terminal.progress import Bar
 
-    # The engine is called several times, and Ctrl-C may come between: it is raised from here on.
+    # The engine is called several times, and Ctrl-C between calls must be raised from here on.
     _ctrl_c.release()
     source, place = one_workload(workload, by_option)
     own = own_of(typed)

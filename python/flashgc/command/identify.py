@@ -1,4 +1,4 @@
-"""``flashgc identify``: which garbage collection a real drive has."""
+"""``flashgc identify``: finds the garbage collection of a real drive."""
 
 from __future__ import annotations
 

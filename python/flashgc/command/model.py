@@ -1,4 +1,4 @@
-"""``flashgc model``: write amplification worked out rather than simulated."""
+"""``flashgc model``: write amplification by analytic models instead of simulation."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from flashgc.model import (
 from flashgc.registry import generators
 from flashgc.units import parse_count, parse_share
 
-#: Workloads whose pages' frequencies the models know.
+#: Workloads whose page frequencies the models know.
 WORKLOADS = ("uniform", "hotcold", "zipf", "classes")
 
 
-#: Blocks stored that ``--within`` looks at if nobody says otherwise.
+#: The default numbers of stored blocks for ``--within``.
 STORED = "0,1,2,5"
 
 
@@ -101,13 +101,13 @@ OPTIONS = {
         transient=("random", "sequential"),
     )
 }
-#: The readers of the parameters that are no words.
+#: The parsers of parameters that are not words.
 READERS: Mapping[str, Callable[[str, str], Any]] = {
     **dict.fromkeys(("pages_per_block", "d", "c", "blocks"), parse_count),
     **dict.fromkeys(("spare", "overprovision", "window"), parse_share),
 }
 
-#: Examples of each model's help, without ``flashgc model NAME``.
+#: Examples in the help of each model, without ``flashgc model NAME``.
 EXAMPLES = {
     "meanfield": (
         "--pages-per-block 64 --spare 0.1 --d 10 --c 1",
@@ -154,7 +154,7 @@ def model(context: click.Context, as_json: bool) -> None:
 
 
 def command_of(info: Model) -> click.Command:
-    """The command of one model."""
+    """Make the command of one model."""
     names = ["pages_per_block", "spare", "overprovision", *info.takes]
     if info.policy is not None and "blocks" not in names:
         names.append("blocks")
@@ -175,14 +175,14 @@ def command_of(info: Model) -> click.Command:
 
 
 def _help(info: Model) -> str:
-    """The model's documentation as click shows it: every paragraph as it is."""
+    """The model's documentation as help text; click must not wrap its paragraphs."""
     text = "\n".join(line for line in plain(info.doc, 76).split("\n") if line[:3] != "```")
     return "\n\n".join(f"\b\n{part}" for part in text.replace("`", "").split("\n\n"))
 
 
 @contextlib.contextmanager
 def _named_as_typed() -> Iterator[None]:
-    """Messages that begin with a parameter begin with the option instead."""
+    """In messages, name options instead of parameters."""
     places = {name: f"--{name.replace('_', '-')}" for name in OPTIONS}
     places |= {
         "pages per block": "--pages-per-block",
@@ -198,7 +198,7 @@ def _named_as_typed() -> Iterator[None]:
         raise ConfigError(f"{places[place]}{colon}{rest}") from None
 
 
-#: Options that leave no room for others.
+#: Options that exclude others.
 ALONE = {
     "within": ("wanted", "transient", "validate", "distribution", "picture"),
     "transient": ("wanted", "validate", "distribution"),
@@ -207,7 +207,7 @@ ALONE = {
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """The wishes beside the parameters: the form and the place of the answer."""
+    """The options besides the parameters: the form and the place of the answer."""
 
     as_json: bool
     out: str | None
@@ -224,7 +224,7 @@ class Request:
 
 
 def answer(info: Model, **typed: Any) -> int:
-    """Answers what was asked of one model."""
+    """Print or write the answer of one model."""
     fields = [field.name for field in dataclasses.fields(Request)]
     request = Request(**{name: typed.pop(name) for name in fields if name in typed})
     given = {name: text for name, text in typed.items() if text is not None}
@@ -252,7 +252,7 @@ def answer(info: Model, **typed: Any) -> int:
 
 
 def _check(info: Model, request: Request, given: dict[str, Any]) -> None:
-    """Refuses options that do not go together."""
+    """Refuse options that exclude each other."""
     if "spare" in given and "overprovision" in given:
         raise ConfigError("--overprovision: found together with --spare; hint: give one of them")
     for name in ("spare", "overprovision"):
@@ -279,7 +279,7 @@ def _check(info: Model, request: Request, given: dict[str, Any]) -> None:
 
 
 def _check_shown(request: Request, result: ModelResult) -> None:
-    """Refuses to show a distribution where there is none."""
+    """Refuse to show a distribution if the model gives none."""
     if result.valid or result.victim:
         return
     for flag, shown in (("distribution", request.distribution), ("plot", request.picture)):

@@ -1,7 +1,7 @@
 """The options that ``run`` and ``compare`` share, made from their declarations.
 
-Each is a key of an experiment file: what can be written there can be typed here, and is checked in
-one place.
+Each is a key of an experiment file. Its values in a file and on the command line are the same, and
+one function checks them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def workload(command: F) -> F:
-    """Gives a command the argument WORKLOAD and the option of its name."""
+    """Add the argument WORKLOAD and the option ``--workload`` to a command."""
     return click.argument("workload", required=False)(_by_option(command))
 
 
@@ -48,9 +48,9 @@ def _by_option(by_option: str | None) -> None:
 
 
 def one_workload(given: str | None, by_option: str | None) -> tuple[str, str]:
-    """The workload, and the place of its value.
+    """The workload, and the place of its value (argument or option).
 
-    Raises :class:`flashgc.ConfigError` unless there is one.
+    Raises :class:`flashgc.ConfigError` unless exactly one is given.
     """
     where = click.get_current_context().command_path
     if given is not None and by_option is not None:
@@ -62,25 +62,27 @@ def one_workload(given: str | None, by_option: str | None) -> tuple[str, str]:
     return given, "WORKLOAD"
 
 
-#: Policies in Python that were asked for: the key of the option, the text and the place of each.
+#: Policies in Python that are given: key of the option, text and place of each.
 PolicyRows = list[tuple[str, str, str]]
 
 FLAGS = {option.path: f"--{option.flag}" for option in OPTIONS}
 
-#: The heading of the options that only drives with a clock have.
+#: The heading of options that apply only to drives with a clock.
 TIMED = "With --drive timed"
-#: A note of a context: the options of an experiment are listed by their names.
+#: The key in a context's notes to list the options of an experiment only by their names.
 BRIEF = "flashgc.brief"
 
 
 class GroupedCommand(click.Command):
-    """A command that lists the options of an experiment section by section."""
+    """A command whose help lists the options of an experiment by section."""
 
-    #: The heading of the options that only drives with a clock have.
+    #: The heading of options that apply only to drives with a clock.
     timed = TIMED
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the options in groups; those of an experiment by their names, if that is noted."""
+        """Write the options in groups; with the note ``BRIEF``, those of an experiment only by
+        name.
+        """
         brief = BRIEF in ctx.meta
         headings = {section.name: f"[{section.name}] {section.summary}" for section in SECTIONS}
         of = {option.path: self._heading(option, headings) for option in OPTIONS}
@@ -108,7 +110,7 @@ class GroupedCommand(click.Command):
 
 
 def _flags_in_few_words(given: list[str], all_: list[str]) -> str:
-    """The options of a group that a command has, in few words."""
+    """A short text on which options of a group a command has."""
     missing = [flag for flag in all_ if flag not in given]
     if not missing:
         return "all"
@@ -117,7 +119,7 @@ def _flags_in_few_words(given: list[str], all_: list[str]) -> str:
 
 
 def _write(records: list[tuple[str, str]], formatter: click.HelpFormatter) -> None:
-    """Writes two columns, in which no value breaks at a hyphen."""
+    """Write two columns; values are not broken at hyphens."""
     import textwrap
 
     side = max(len(first) for first, _ in records) + 2
@@ -130,9 +132,9 @@ def _write(records: list[tuple[str, str]], formatter: click.HelpFormatter) -> No
 
 
 def help_text(option: Option, *, compare: bool, searched: bool = False, once: bool = False) -> str:
-    """Return the help text of an option; one that is ``searched`` narrows a search.
+    """Return the help text of an option; with ``searched`` it narrows a search.
 
-    ``once`` says that a command that compares takes one value of it.
+    With ``once``, a command that compares accepts only one value of it.
     """
     text = help_of(option, flags=True)
     if searched:
@@ -145,7 +147,9 @@ def help_text(option: Option, *, compare: bool, searched: bool = False, once: bo
 
 
 def _once(option: Option) -> Callable[[Any, Any, tuple[str, ...]], str | None]:
-    """Takes one value: of two that differ the last would win, and the first be lost unseen."""
+    """Accept only one value: otherwise the last of two would win, and the first be ignored
+    silently.
+    """
 
     def once(_ctx: Any, _param: Any, given: tuple[str, ...]) -> str | None:
         if len(set(given)) > 1:
@@ -158,7 +162,7 @@ def _once(option: Option) -> Callable[[Any, Any, tuple[str, ...]], str | None]:
 
 
 class _Option(click.Option):
-    """An option of an experiment, whose help is made when it is asked for."""
+    """An option of an experiment, whose help text is computed on demand."""
 
     def __init__(
         self, option: Option, *, several: bool, searched: Collection[str] | None = None
@@ -175,7 +179,7 @@ class _Option(click.Option):
         )
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """The two columns of the help."""
+        """The two columns of the option's help."""
         text = help_text(
             self.option, compare=self.compared, searched=self.searched, once=not self.multiplied
         )
@@ -185,9 +189,9 @@ class _Option(click.Option):
 def experiment_options(
     *, several: bool, searched: Collection[str] | None = None, without: Collection[str] = ()
 ) -> Callable[[F], F]:
-    """Adds the options of an experiment to a command; with ``several``, some may be repeated.
+    """Add the options of an experiment to a command; with ``several``, some may be repeated.
 
-    Of a search, only those that are ``searched`` may be. Options ``without`` use are left out.
+    With ``searched``, only the options in it may be repeated. Options in ``without`` are omitted.
     """
 
     def decorate(command: F) -> F:
@@ -202,7 +206,7 @@ def experiment_options(
 
 
 def table_options(rows: str = "") -> Callable[[F], F]:
-    """Adds ``--out`` for a table, of which ``rows`` tells, ``--json`` and ``--quiet``."""
+    """Add ``--out`` for a table (with ``rows`` in its help), ``--json`` and ``--quiet``."""
 
     @adds(constants={"ROWS": rows}, out={"callback": output.table})
     def options(out: str | None) -> None:
@@ -219,7 +223,7 @@ def table_options(rows: str = "") -> Callable[[F], F]:
 
 
 def folder_option(usual: str) -> Callable[[F], F]:
-    """Adds ``--cache`` and ``--resume`` to a command that keeps its simulations."""
+    """Add ``--cache`` and ``--resume`` to a command that stores its simulations."""
 
     def folder(_context: Any, _parameter: Any, value: str) -> str:
         if not value:
@@ -241,7 +245,7 @@ def folder_option(usual: str) -> Callable[[F], F]:
 
 
 def own_of(typed: dict[str, Any]) -> dict[str, Any]:
-    """The options of a command itself; takes them out of ``typed``, which keeps an experiment's."""
+    """Remove the options of the command itself from ``typed``, and return them."""
     return {name: typed.pop(name) for name in [*typed] if "__" not in name}
 
 
@@ -251,9 +255,9 @@ def asked(
     *,
     may_load: Callable[[PolicyRows], None] | None = None,
 ) -> Given:
-    """Puts an experiment file and the options typed together; options win.
+    """Merge an experiment file and typed options; options take precedence.
 
-    ``may_load`` refuses policies in Python before any of them is loaded.
+    ``may_load`` may refuse policies in Python before any of them is loaded.
     """
     values: dict[str, Any] = {}
     places: dict[str, str] = {}
@@ -277,11 +281,12 @@ def asked(
                         values.get(section, {}).pop(other.split(".")[1], None)
         keys = values.setdefault(section, {})
         if not isinstance(keys, dict):
-            continue  # A fault of the file, which is reported when it is checked.
+            continue  # An error in the file, which a later check reports.
         keys[key] = list(value) if isinstance(value, tuple) else value
         if PATHS[path].listing:
             values.pop(key, None)  # The tables of the file.
-        # Of a list in the file, the places of its elements are no longer true.
+        # If an option replaces a list in the file, the places of the list's elements no longer
+        # apply.
         places = {at: where for at, where in places.items() if not at.startswith(f"{path}.")}
         places[path] = FLAGS[path]
     given = values

@@ -1,4 +1,4 @@
-"""Options that name a file: what cannot be written is refused before the work starts."""
+"""Callbacks of options that name a file: an impossible file is refused before the work starts."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def option(example: str) -> Callable[[Any, Any, str | None], str | None]:
-    """The callback of such an option: refuses a name that cannot be written.
+    """Make the callback of an option for a file; it refuses a name that cannot be written.
 
-    ``example`` is a name that would do.
+    ``example`` is a valid name, for hints.
     """
 
     def check(_context: Any, parameter: Any, value: str | None) -> str | None:
@@ -32,7 +32,7 @@ def option(example: str) -> Callable[[Any, Any, str | None], str | None]:
 
 
 def picture(_context: Any, parameter: Any, value: str | None) -> str | None:
-    """The callback of an option that names a picture: refuses a format that there is not, too."""
+    """The callback of an option for a picture; it also refuses unknown formats."""
     if value is not None:
         from flashgc.plot.files import check_ending
 
@@ -43,7 +43,7 @@ def picture(_context: Any, parameter: Any, value: str | None) -> str | None:
 
 
 def table(_context: Any, parameter: Any, value: str | None) -> str | None:
-    """The callback of an option that names a table: refuses a form that there is not, too."""
+    """The callback of an option for a table; it also refuses unknown formats."""
     if value is not None:
         from flashgc import tables
 
@@ -51,7 +51,7 @@ def table(_context: Any, parameter: Any, value: str | None) -> str | None:
     return value
 
 
-#: Kinds of pictures of wear, and what in :mod:`flashgc.plot` draws each.
+#: Kinds of pictures of wear, and the function of :mod:`flashgc.plot` for each.
 WEAR = {"histogram": "wear_histogram", "evolution": "wear_evolution", "survival": "survival"}
 #: All kinds of pictures of simulated drives.
 KINDS = ("amplification", *WEAR)
@@ -62,9 +62,9 @@ _MORTAL = ("evolution", "survival")
 def kind(
     command: str | None, picture: str | None, configs: Sequence[Mapping[str, Any]], usual: str
 ) -> str:
-    """The kind of picture that was asked for, checked before the work.
+    """The kind of picture to draw, checked before the work.
 
-    Without one, it is ``usual`` where drives live until a failure, and else ``amplification``.
+    By default it is ``usual`` if drives live until a failure, and otherwise ``amplification``.
     """
     mortal = all(config.get("endurance") for config in configs)
     if command is None:
@@ -84,7 +84,8 @@ def kind(
 
 
 def say_kept(keeping: Keeping | None, results: int, *, quiet: bool) -> None:
-    """Says how many of the results were found; raises :class:`OSError` where one was not kept."""
+    """Print how many results were found in the file; raises :class:`OSError` if one was not stored.
+    """
     if keeping is None:
         return
     if keeping.found and not quiet:
@@ -95,7 +96,7 @@ def say_kept(keeping: Keeping | None, results: int, *, quiet: bool) -> None:
 
 
 def draw(make: Callable[[], Figure], name: str | None, *, measured: bool, quiet: bool) -> None:
-    """Makes and writes the picture that was asked for, if one was and there is what to draw."""
+    """Draw and write the picture, if one is requested and there are results."""
     if name is None:
         return
     import logging
@@ -106,11 +107,11 @@ def draw(make: Callable[[], Figure], name: str | None, *, measured: bool, quiet:
     if not measured:
         warn(f"{name} was not drawn: nothing was measured", quiet=quiet)
         return
-    # The first picture on a machine makes a list of its fonts, and matplotlib would say so.
+    # For its first picture on a machine, matplotlib makes a list of fonts and logs that.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
         figure = make()
-    except ConfigError as error:  # The results are there even if a picture of them cannot be.
+    except ConfigError as error:  # The results are valid without their picture.
         warn(f"{name} was not drawn: {error}", quiet=quiet)
         return
     save(figure, name)

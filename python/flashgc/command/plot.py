@@ -1,4 +1,4 @@
-"""``flashgc plot``: pictures of kept results."""
+"""``flashgc plot``: draws stored results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flashgc.command.common import where
 from flashgc.command.declaring import command
 from flashgc.command.entrance import OK
 
-#: Words of :mod:`flashgc.reports.view` and :mod:`flashgc.plot.look`, which take a while to import.
+#: Words of :mod:`flashgc.reports.view` and :mod:`flashgc.plot.look`, whose import is slow.
 _KINDS = ("lines", "pareto", "heatmap", "distribution")
 _MEDIA = ("screen", "paper")
 
@@ -79,7 +79,7 @@ def plot(
     from flashgc.reports.view import view
     from flashgc.store.table import rows_of
 
-    # The first picture on a machine makes a list of its fonts, and matplotlib would say so.
+    # For its first picture on a machine, matplotlib makes a list of fonts and logs that.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     title = options.pop("title")
     with style(medium):

@@ -1,4 +1,4 @@
-"""``flashgc policies``: what there is to choose from, and what each does."""
+"""``flashgc policies``: lists policies, workloads and others, and describes them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from flashgc.registry import Entry
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of thing that is chosen."""
+    """A kind of entries, such as victim policies."""
 
-    #: Its key in the JSON document.
+    #: The kind's key in the JSON document.
     key: str
-    #: One of them; the title of its table. GC presets have neither: their table is another.
+    #: The name of an entry's kind, and the title of the table. GC presets have neither, because
+    #: they have a table of their own.
     name: str
     title: str
     entries: Callable[[], tuple[Any, ...]]
@@ -98,7 +99,7 @@ def policies(name: str | None, as_json: bool) -> None:
 
 
 def everything() -> list[tuple[str, Entry]]:
-    """All that has a name and is chosen, each with what it is."""
+    """All named entries, each with the name of its kind."""
     return [(kind.name, entry) for kind in KINDS if kind.name for entry in kind.entries()]
 
 
@@ -114,7 +115,7 @@ def find(name: str) -> list[tuple[str, Entry]]:
 
 
 def listing() -> None:
-    """Prints the tables."""
+    """Print the tables."""
     from flashgc.terminal.render import LEFT, console, is_plain, show, table
 
     out = console()

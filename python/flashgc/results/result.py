@@ -79,8 +79,7 @@ class Result(Document, run.Result):
 
     @functools.cached_property
     def timing(self) -> results.Timing | None:
-        """Response times and other results that only a drive with a clock has; ``None`` without
-        one.
+        """Response times and other results of drives with a clock only; ``None`` without a clock.
         """
         return results.Timing.from_dict(self._raw) if "latency_us" in self._raw else None
 

@@ -45,9 +45,7 @@ class Study:
 
     @contextlib.contextmanager
     def ending(self) -> Iterator[None]:
-        """Treat Ctrl-C between two calls of the engine as the end of the work; results so far
-        remain.
-        """
+        """Treat Ctrl-C between two calls of the engine as the end; keep the results so far."""
         try:
             yield
         except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""A progress bar with lines of text below it. Imported only if there is one: rich takes a while."""
+"""A progress bar with text below it. It is imported only if needed, because rich loads slowly."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class CaptionedBar(Progress):
     below = ""
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        """The bar, and what is said below it, cut at the width of the terminal."""
+        """The bar and the text below it, cut at the width of the terminal."""
         yield from super().get_renderables()
         if self.below:
             yield Text(self.below, style="dim", no_wrap=True, overflow="ellipsis")

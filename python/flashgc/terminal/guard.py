@@ -1,4 +1,4 @@
-"""Standard streams that pass on nothing that steers a terminal, whoever writes to them."""
+"""Standard streams that escape control characters of a terminal, whoever writes to them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 class Guarded:
-    """A text stream over another one; what is written is escaped first."""
+    """A text stream that escapes text and writes it to another stream."""
 
     def __init__(self, stream: io.TextIOWrapper) -> None:
-        #: The stream itself, for a screen that steers the terminal and escapes names on its own.
+        #: The other stream, for a screen that controls the terminal and escapes names itself.
         self.unguarded = stream
 
     def write(self, text: str) -> int:
-        """Writes ``text``; the number of its characters."""
+        """Write ``text``, escaped; return the number of its characters."""
         self.unguarded.write(for_terminal(text))
         return len(text)
 
@@ -27,10 +27,10 @@ class Guarded:
 
 
 def guarded(stream: io.TextIOWrapper) -> TextIO:
-    """Return ``stream``, guarded."""
+    """Return ``stream`` in a guard."""
     return cast("TextIO", Guarded(stream))
 
 
 def unguarded(stream: TextIO) -> TextIO:
-    """Return the stream behind a guarded one, or the stream itself."""
+    """Return the stream inside a guard, or the stream itself if it has no guard."""
     return getattr(stream, "unguarded", stream)

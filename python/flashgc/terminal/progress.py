@@ -1,4 +1,4 @@
-"""The progress bar: on standard error, only on a terminal, only for work of over a second."""
+"""The progress bar: on standard error, only on a terminal, and only for work of over a second."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from flashgc._core import Control
     from flashgc.terminal.captioned import CaptionedBar
 
-#: Seconds before anything is shown.
+#: Seconds before the bar is shown.
 PATIENCE = 1.0
 
 
 class Bar:
-    """A progress bar that shows itself when the work takes long; call it to bring it up to date.
+    """A progress bar that appears if the work takes long; a call updates it.
 
-    ``runs`` is how many an engine's :class:`Control` will count.
+    ``runs`` is the number of runs that the engine's :class:`Control` will count.
     """
 
     def __init__(self, runs: int = 1, *, quiet: bool) -> None:
@@ -44,11 +44,11 @@ class Bar:
             self._progress.stop()
 
     def expect(self, runs: int) -> None:
-        """Says how many runs there are now: some were found to be done."""
+        """Set the number of runs that are left, since some results were found."""
         self._runs = runs
 
     def __call__(self, control: Control) -> None:
-        """Shows how far ``control`` is."""
+        """Show the progress in ``control``."""
         if control.accesses:
             self.show(None, f"recording, {format_count(control.accesses)} accesses", 0)
             return
@@ -60,7 +60,7 @@ class Bar:
             self.show(control.done / max(self._runs, 1), "simulating", control.programs)
 
     def _say_worst(self, worst: str | None) -> None:
-        """Says below the bar what held the slowest request so far."""
+        """Show below the bar what delayed the slowest request so far."""
         if worst is None or self._progress is None:
             return
         import json
@@ -72,11 +72,11 @@ class Bar:
         self._progress.below = f"worst: {first}\n  {second}"
 
     def show(self, share: float | None, what: str, programs: int, unit: str = "programs") -> None:
-        """Shows that ``share`` of the work is done, by ``programs`` page programs so far.
+        """Show that ``share`` of the work is done, with ``programs`` page programs so far.
 
-        They may be counted in another ``unit``.
+        The count ``programs`` may have another ``unit``.
 
-        ``None`` is a share that nobody knows.
+        A ``share`` of ``None`` means unknown.
         """
         now = time.monotonic()
         if self._quiet or now - self._begin < PATIENCE:
@@ -85,7 +85,7 @@ class Bar:
             self._progress = _bar()
             self._task = self._progress.add_task("", total=None if share is None else 1.0, rate="")
             self._progress.start()
-        assert self._task is not None  # Made together with the progress.
+        assert self._task is not None  # It is made together with the bar.
         began, before = self._programs
         rate = (programs - before) / max(now - began, 1e-9)
         self._progress.update(
@@ -119,7 +119,7 @@ def _bar() -> CaptionedBar:
 
 
 class Bars:
-    """A progress bar for each part of the work, one after the other."""
+    """A progress bar for each part of the work, one part after the other."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
@@ -128,7 +128,7 @@ class Bars:
         self._show: Show = lambda *_: None
 
     def show(self, share: float, what: str, done: int, unit: str) -> None:
-        """Shows how much of ``what`` is done, with its rate and the time that is left."""
+        """Show how much of ``what`` is done, with the rate and the remaining time."""
         if what != self._what:
             self._bar.close()
             self._what = what
@@ -136,7 +136,7 @@ class Bars:
         self._show(share, what, done, unit)
 
     def close(self) -> None:
-        """Takes the bar away."""
+        """Remove the bar."""
         self._bar.close()
         self._what = ""
 

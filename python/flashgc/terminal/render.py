@@ -1,4 +1,4 @@
-"""The look of output: tables and blocks on a terminal, plain aligned text elsewhere."""
+"""The form of output: tables and blocks on a terminal, plain aligned text elsewhere."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from flashgc.results import Result
     from flashgc.terminal.screen import Screen
 
-    #: The place of output, and what is made for it.
+    #: The types of consoles and of tables, for tools and for terminals.
     Console: TypeAlias = "Plain | Screen"
     AnyTable: TypeAlias = "Table | Decorated"
 
@@ -29,9 +29,9 @@ LEFT, RIGHT = "left", "right"
 
 
 class Plain:
-    """Output for tools: no colours, and lines and columns as long as they are."""
+    """Output for tools: without colours, and without limits on lines and columns."""
 
-    #: The width that callers fit their text into: wide enough for all of it.
+    #: The width for callers that wrap text; it is large enough for all text.
     width = 4096
 
     def __init__(self, file: TextIO) -> None:
@@ -43,14 +43,14 @@ class Plain:
         return self.file.encoding or "utf-8"
 
     def print(self, what: object = "", **_look: object) -> None:
-        """Prints ``what``; how it would look on a terminal means nothing here."""
+        """Print ``what``; options on its look have no effect here."""
         print(what, file=self.file, flush=True)
 
 
 class Text:
-    """Text in parts, with the styles that they have on a terminal.
+    """Text in parts, with their styles on a terminal.
 
-    The first part's style is that of the others too, where they say nothing else.
+    The style of the first part also applies to other parts unless they have their own.
     """
 
     def __init__(self, text: str = "", style: str = "") -> None:
@@ -77,7 +77,7 @@ class Text:
 class Column:
     """A column of a plain table."""
 
-    #: As on a terminal; a plain table breaks no line.
+    #: As on a terminal; a plain table wraps no line.
     no_wrap = True
 
     def __init__(self, heading: str, align: str) -> None:
@@ -85,7 +85,7 @@ class Column:
         self.min_width: int | None = None
 
     def padded(self, text: str, width: int) -> str:
-        """A cell as wide as ``width``."""
+        """A cell padded to ``width``."""
         if self.align == RIGHT:
             text = text.rstrip()
             return " " * (width - cells(text)) + text
@@ -128,7 +128,7 @@ class Table:
 
 
 def cells(text: str) -> int:
-    """Return the width of a text in characters; those of East Asia are two wide.
+    """Return the width of a text in characters; East Asian wide characters count as two.
 
     >>> cells("±1"), cells("磁碟")
     (2, 4)
@@ -141,7 +141,7 @@ def cells(text: str) -> int:
 
 
 def console(file: TextIO | None = None) -> Console:
-    """The console for ``file`` (standard output): colour only on a terminal without NO_COLOR."""
+    """The console for ``file`` (standard output): coloured only on a terminal, without NO_COLOR."""
     file = file or sys.stdout
     if not is_screen(file):
         return Plain(file)
@@ -151,22 +151,22 @@ def console(file: TextIO | None = None) -> Console:
 
 
 def is_screen(file: TextIO) -> bool:
-    """True if ``file`` is a terminal, and one that can do more than write lines."""
+    """True if ``file`` is a terminal that can move the cursor."""
     return file.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def show(target: Console, what: AnyTable) -> None:
-    """Prints a table or facts; for tools, without blanks at the ends of lines."""
+    """Print a table or facts; for tools, without blanks at the ends of lines."""
     target.print(what)
 
 
 def is_plain(target: Console) -> bool:
-    """True if the output is for tools rather than eyes."""
+    """True if the output is for tools, and not for people."""
     return isinstance(target, Plain)
 
 
 def unicode(target: Console, fancy: str, plain: str) -> str:
-    """``fancy`` if the output can show it."""
+    """``fancy`` if the output's encoding has its characters, else ``plain``."""
     try:
         fancy.encode(target.encoding)
     except (UnicodeEncodeError, LookupError):
@@ -184,7 +184,7 @@ def table(target: Console, columns: Iterable[tuple[str, str]]) -> AnyTable:
 
 
 def facts(target: Console, rows: Iterable[tuple[str, Text | str]]) -> AnyTable:
-    """A block of named facts."""
+    """A block of facts, each with its name."""
     if isinstance(target, Plain):
         listing: AnyTable = Table([Column("", LEFT), Column("", LEFT)])
     else:
@@ -197,7 +197,7 @@ def facts(target: Console, rows: Iterable[tuple[str, Text | str]]) -> AnyTable:
 
 
 def warn(message: str, *, quiet: bool = False) -> None:
-    """A warning on standard error."""
+    """Print a warning on standard error."""
     if quiet:
         return
     target = console(sys.stderr)
@@ -210,7 +210,7 @@ def warn(message: str, *, quiet: bool = False) -> None:
 
 
 def folded(text: str, width: int) -> str:
-    r"""A spec in lines of at most ``width`` where it can be: cut after a comma or colon, no number.
+    r"""A spec in lines of at most ``width`` if possible, broken only after a comma or a colon.
 
     >>> folded("d-choices:d=1000,c=1000", 18)
     'd-choices:d=1000,\nc=1000'
@@ -224,7 +224,7 @@ def folded(text: str, width: int) -> str:
 
 
 def sparkline(values: list[float], width: int = 24) -> str:
-    """A small plot of ``values`` in one line of text.
+    """A small plot of ``values`` as one line of text.
 
     >>> sparkline([3, 2, 1, 1], 4)
     '█▄▁▁'
@@ -245,7 +245,7 @@ def sparkline(values: list[float], width: int = 24) -> str:
 
 
 def speed(result: Result) -> str:
-    """Return the speed of a simulation, and the memory of the process where the system tells it."""
+    """Return a text with the speed of a simulation, and the process's memory if it is known."""
     rate = f"{format_rate(result.page_programs_per_second)} a core"
     if result.peak_memory_bytes is None:
         return rate

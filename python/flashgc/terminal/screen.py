@@ -1,4 +1,4 @@
-"""The look of output on a terminal. Imported only if there is one: rich takes a while."""
+"""The form of output on a terminal. It is imported only when needed, because rich loads slowly."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from flashgc.terminal.guard import unguarded
 
 
 class Screen(Console):
-    """A console that leaves a broken pipe to the command's entrance."""
+    """A console that lets the command's entrance handle a broken pipe."""
 
     def __init__(self, file: TextIO) -> None:
         super().__init__(file=unguarded(file), highlight=False, emoji=False, markup=False)
 
     def print(self, *objects: Any, **look: Any) -> None:
-        """Prints ``objects``; texts without what steers a terminal."""
+        """Print ``objects``; control characters in texts are escaped."""
         super().print(
             *(for_terminal(item) if isinstance(item, str) else item for item in objects), **look
         )
 
     def on_broken_pipe(self) -> None:
-        """Goes on with the error that is being handled, rather than exit with code 1."""
+        """Raise the current error again, instead of an exit with code 1."""
         raise  # noqa: PLE0704 - called while one is handled
 
 
 class Rows(Table):
-    """A table whose cells do not steer a terminal."""
+    """A table that escapes control characters in its cells."""
 
     def add_row(self, *cells: Any, **look: Any) -> None:
-        """Adds a row."""
+        """Add a row."""
         super().add_row(
             *(for_terminal(cell) if isinstance(cell, str) else cell for cell in cells), **look
         )
@@ -46,7 +46,8 @@ def table(columns: list[tuple[str, str]]) -> Table:
         box=box.SIMPLE_HEAD,
         header_style="bold",
         pad_edge=False,
-        # The box adds a column between columns: two in all, or one where they are many.
+        # The box adds one column between two columns, so the gap is two wide, or one if columns are
+        # many.
         padding=(0, int(sum(map(bool, headings)) < 8), 0, 0),
         show_edge=False,
     )
@@ -59,7 +60,7 @@ def table(columns: list[tuple[str, str]]) -> Table:
 
 
 def facts() -> Table:
-    """A block of named facts, yet without any."""
+    """An empty block of named facts."""
     table = Rows.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")

@@ -1,4 +1,4 @@
-"""``flashgc device bench``: a command in many settings, and what a unit of its work costs."""
+"""``flashgc device bench``: a command with many settings, and the cost per unit of its work."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from flashgc.device.benching.budget import Baseline, Compared, Missed, Wanted
     from flashgc.terminal.render import AnyTable, Console
 
-#: The exit code where a budget was missed, or a figure is worse than that of the baseline.
+#: The exit code if a budget was missed, or a figure is worse than that of the baseline.
 MISSED = 3
 
 #: Files in the folder of a bench: its document, its page and its picture.
 DOCUMENT, PAGE, PICTURE = "bench.json", "page.html", "cells.svg"
 
-#: Figures of the second table.
+#: The figures of the second table.
 COSTS = ("units_per_second", "host_bytes_per_unit", "write_amplification", "write_p99")
 
 
@@ -148,7 +148,7 @@ def _compared(
 
 
 def _run(bench: Bench, runs: list[Run], folder: Folder, *, resume: bool, quiet: bool) -> int:
-    """Runs what is not finished; the exit code of that."""
+    """Run what is not finished; return the exit code."""
     from flashgc.command.entrance import fail
     from flashgc.device.benching import StoppedError
     from flashgc.device.benching.running import stops
@@ -176,7 +176,7 @@ def _each(
     *,
     quiet: bool,
 ) -> int:
-    """Runs each run that is to do; files have what is known after each of them."""
+    """Run each run that is to do; after each one, the files have the results so far."""
     from flashgc._core import DriveError
     from flashgc.command.entrance import fail
     from flashgc.device import benching
@@ -207,7 +207,7 @@ def _outcome(bench: Bench, runs: list[Run], folder: Folder) -> Outcome:
 
 
 def _write(done: Outcome, folder: Folder, missed: Sequence[Missed]) -> None:
-    """Writes the document, the page and the picture."""
+    """Write the document, the page and the picture."""
     from flashgc import _files
     from flashgc._documents import dumps
     from flashgc.device.benching.page import page
@@ -249,7 +249,7 @@ def _give(done: Outcome, folder: Folder, *, as_json: bool) -> None:
 
 
 def _table(done: Outcome, out: Console) -> AnyTable:
-    """The flash bytes of each cell, beside those of the one that all are compared with."""
+    """A table of the flash bytes of each cell, compared with those of the reference cell."""
     from flashgc.device.benching import texts
     from flashgc.device.benching.outcome import (
         COMPARED,
@@ -284,7 +284,7 @@ def _table(done: Outcome, out: Console) -> AnyTable:
 
 
 def _costs(done: Outcome, out: Console) -> AnyTable:
-    """The other figures of each cell, by its number."""
+    """A table of the other figures of each cell, by its number."""
     from flashgc.device.benching.outcome import in_words, one_of
     from flashgc.terminal.render import RIGHT, table
 
@@ -298,7 +298,7 @@ def _costs(done: Outcome, out: Console) -> AnyTable:
 
 
 def _say(missed: Sequence[Missed], compared: Compared | None, *, quiet: bool) -> None:
-    """Says what was missed, a line each."""
+    """Print what was missed, one line each."""
     for claim in missed:
         with contextlib.suppress(OSError):
             click.echo(f"missed: {claim.cell}: {claim.claim}", err=True)

@@ -1,4 +1,4 @@
-"""``flashgc device check``: whether a closed drive is whole."""
+"""``flashgc device check``: checks that a closed drive is intact."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from flashgc.command.declaring import command
 from flashgc.command.entrance import FAILED, OK
 
-#: Damaged pages that are named.
+#: The most damaged pages that are named.
 NAMED = 8
 
 

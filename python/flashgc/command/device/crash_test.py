@@ -1,4 +1,4 @@
-"""``flashgc device crash-test``: a drive is cut off in every way at hand."""
+"""``flashgc device crash-test``: crashes a drive in many ways."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _words(text: str, option: str, known: list[str]) -> list[str]:
 
 
 def _show(level: Level) -> None:
-    """Prints what a level came to."""
+    """Print the outcome of a level."""
     from flashgc.units import format_count, format_duration
 
     if level.skipped is not None:

@@ -1,4 +1,4 @@
-"""``flashgc device create``: a drive in a new file."""
+"""``flashgc device create``: makes a drive in a new file."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def create(
     from flashgc.device.past import make, past
 
     if file.absolute().parent.is_dir():
-        # Root could not serve it from a folder that others can change.
+        # Root could not serve the drive from a folder that others can change.
         trust.check_folder(file.absolute().parent, is_parent=True)
     plan = planned(experiment, typed)
     behind = past(fill, aged)
@@ -63,7 +63,7 @@ def create(
 
 
 def show_made(name: str, figures: dict[str, Any]) -> None:
-    """Prints what a drive is."""
+    """Print the configuration of a drive."""
     from flashgc.device.past import in_words
     from flashgc.terminal.render import console, facts, show
     from flashgc.units import format_count as n

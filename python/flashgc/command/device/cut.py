@@ -1,4 +1,4 @@
-"""``flashgc device cut-test``: power cuts for a command, and a check of what it acknowledged."""
+"""``flashgc device cut-test``: power cuts for a command, and checks of its acknowledgements."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def cut_test(
 
 
 def show(done: Outcome, keep: Path | None) -> None:
-    """Prints the outcome of a run of cuts."""
+    """Print the outcome of a run of cuts."""
     from flashgc.terminal.render import console, facts
     from flashgc.terminal.render import show as print_
     from flashgc.units import format_count as n
@@ -141,7 +141,7 @@ def show(done: Outcome, keep: Path | None) -> None:
 
 
 def _uncut(done: Outcome) -> str:
-    """The flushes at which no cut was tried."""
+    """A text with the number of flushes at which no cut was tried."""
     from flashgc.units import format_count as n
 
     if not done.flushes_uncut:

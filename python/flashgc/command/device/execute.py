@@ -1,4 +1,4 @@
-"""``flashgc device exec``: a command on a fresh drive, and what it did to the flash."""
+"""``flashgc device exec``: runs a command on a fresh drive, and shows its effect on the flash."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from flashgc.device.replaying import Replayed
 
 
-#: The exit code where a command succeeded whose processes had to be ended.
+#: The exit code if a command succeeded, but processes that it left behind had to be ended.
 LEFT_BEHIND = 125
 
 
@@ -214,7 +214,7 @@ def execute(
 
 
 def with_handles(streams: str, given: Given, source: Path | None) -> Patterns:
-    """The patterns of files, for a drive that has handles for their streams if it may."""
+    """The patterns of files with streams; the drive gets handles for these streams if it may."""
     from flashgc._core import ConfigError
     from flashgc.device.files.streams import OPTION, Patterns
 
@@ -271,7 +271,7 @@ def give(
     as_json: bool,
     out: Path | None,
 ) -> None:
-    """Prints or writes the figures, in the form that was asked for."""
+    """Print or write the figures, in the requested form."""
     from flashgc import _files
     from flashgc._documents import dumps
 
@@ -285,7 +285,7 @@ def give(
             _files.write(str(out), page(done))
         elif out is not None:
             _files.write(str(out), dumps(document) + "\n")
-    finally:  # Results of hours are shown even where they cannot be written.
+    finally:  # Show the results even if they cannot be written.
         if as_json:
             click.echo(dumps(document))
     if out is None and not as_json:
@@ -295,9 +295,10 @@ def give(
 
 
 def permission(experiment: Path | None, *, given: bool) -> Callable[[PolicyRows], None]:
-    """Return the check that refuses code named by ``experiment`` without ``--allow-python``.
+    """Return a check that refuses code named by ``experiment`` without ``--allow-python``.
 
-    The policy serves the drive, which takes root. One that is typed needs no permission.
+    The policy serves the drive with root's rights. A policy that the user types needs no
+    permission.
     """
 
     def check(rows: PolicyRows) -> None:

@@ -1,4 +1,4 @@
-"""The figures of a command on a drive, as the terminal shows them."""
+"""Shows the figures of a command on a drive in the terminal."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from flashgc.device.files.streams import Streams
     from flashgc.device.replaying import Replayed
 
-#: Percentiles that are shown, by their keys.
+#: The percentiles shown, by their keys.
 PERCENTILES = (("p50", "p50"), ("p99", "p99"), ("p999", "p99.9"), ("max", "max"))
 
 
 def show(done: Executed, compared: Replayed | None, record: Path | None) -> None:
-    """Prints what the command did."""
+    """Print the effects of the command."""
     out = console()
     drive = done.drive
     of_drive = f"{drive['policies']['victim']}" + (
@@ -79,7 +79,7 @@ def show(done: Executed, compared: Replayed | None, record: Path | None) -> None
         out.print(f"\nrecorded in {record}; to replay it:", markup=False)
         written = done.stat["counters"]["host_pages_written"]
         out.print(f"  {command_of(record, drive, written)}", markup=False, soft_wrap=True)
-        if "past" not in drive:  # Its requests were executed at no time.
+        if "past" not in drive:  # The requests of a past have no times.
             question, how = question_of(record, drive)
             out.print(f"would suspension cut its latencies? {how}", markup=False)
             out.print(f"  {question}", markup=False, soft_wrap=True)
@@ -88,7 +88,7 @@ def show(done: Executed, compared: Replayed | None, record: Path | None) -> None
 
 
 def _amplification(done: Executed) -> str:
-    """Write amplification in words: on average, and at the end if it is another one there."""
+    """A text with the write amplification: the mean, and that at the end if it differs."""
     if done.write_amplification is None:
         return "no writes"
     if not done.collections:
@@ -99,7 +99,7 @@ def _amplification(done: Executed) -> str:
 
 
 def _written(done: Executed) -> str:
-    """The bytes that were handed to the file system."""
+    """A text with the bytes handed to the file system."""
     written = done.written
     if written.bytes is not None:
         besides = (
@@ -120,7 +120,7 @@ def _written(done: Executed) -> str:
 
 
 def _overhead(done: Executed) -> str:
-    """The bytes that reached the drive for each byte written, or their bounds."""
+    """A text with the bytes that reached the drive per byte written, or bounds for them."""
     if done.filesystem_overhead is not None:
         return f", {done.filesystem_overhead:.3f} for each byte written"
     least, most = done.written.least, done.written.most
@@ -157,7 +157,7 @@ def _realtime(done: Executed) -> list[tuple[str, str]]:
 
 
 def show_phases(done: Executed) -> None:
-    """Prints the figures of each phase."""
+    """Print the figures of each phase."""
     out = console()
     listing = table(
         out,
@@ -187,7 +187,7 @@ def show_phases(done: Executed) -> None:
 
 
 def show_streams(streams: Streams) -> None:
-    """Prints what the pages of each stream cost."""
+    """Print the pages written and copied for each stream."""
     out = console()
     heads = ("stream", RIGHT), ("files", LEFT), ("pages written", RIGHT), ("copied", RIGHT)
     listing = table(out, (*heads, ("WA", RIGHT)))
@@ -203,12 +203,12 @@ def show_streams(streams: Streams) -> None:
     print_(out, listing)
 
 
-#: Rows of the table of files.
+#: The most rows of the table of files.
 FILES = 16
 
 
 def show_files(by_file: ByFile) -> None:
-    """Prints who wrote the pages and who causes the copies."""
+    """Print which files wrote the pages, and which cause the copies."""
     out = console()
     listing = table(
         out,
@@ -253,9 +253,9 @@ def show_files(by_file: ByFile) -> None:
 
 
 def show_compared(compared: Replayed) -> None:
-    """Prints what other policies would have made of the writes."""
+    """Print the write amplification of the same writes under other policies."""
     out = console()
-    # Without a placement there is nothing to tell apart.
+    # If no drive has a placement, the column is omitted.
     is_placed = any(replay.placement != "none" for replay in compared.ranking)
     listing = table(
         out,

@@ -1,4 +1,4 @@
-"""``flashgc device inject``: faults for the hosts of a served drive."""
+"""``flashgc device inject``: sets faults for the hosts of a served drive."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flashgc.command.entrance import OK
 if TYPE_CHECKING:
     from flashgc.device.control import Client
 
-#: Words beside those of the faults.
+#: Words for the argument FAULT that are no faults.
 LIST, CLEAR = "list", "clear"
 
 
@@ -93,7 +93,7 @@ def inject(file: Path, fault: str, as_json: bool, number: str | None, **given: A
 def _done(
     client: Client, fault: str, number: str | None, given: dict[str, Any]
 ) -> tuple[Any, list[str]]:
-    """Do what was asked for. Return what is said of it as JSON, and in lines."""
+    """Execute the action; return its answer as JSON, and as lines of text."""
     from flashgc.device import faults
 
     if fault == LIST:
@@ -107,7 +107,7 @@ def _done(
     if fault == faults.DISCONNECT and given["count"] is None:
         return {"connections": index}, [f"ended {_count(index, 'connection')}"]
     entry = next((candidate for candidate in client.faults() if candidate["number"] == index), None)
-    # Another client may have cleared it since.
+    # Another client may have cleared the fault since.
     return entry or {"number": index}, [faults.in_words(entry) if entry else f"fault {index}"]
 
 

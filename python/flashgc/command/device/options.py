@@ -1,4 +1,4 @@
-"""The options that make a stored drive: those of ``run`` that a drive keeps, and its own."""
+"""The options of a stored drive: those of ``run`` that a drive keeps, and its own."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from flashgc.options import PATHS
 if TYPE_CHECKING:
     from flashgc.device.serving import Fronts
 
-#: Its own options, by the names of the keywords.
+#: The keywords of the drive's own options.
 OWN = ("durability", "journal")
 
 
 def drive_options(command: F) -> F:
-    """Adds the options that make a drive."""
+    """Add the options that make a drive."""
     return with_options(
         _own_options(command), [_DriveOption(PATHS[path], several=False) for path in OPTIONS]
     )
@@ -46,7 +46,7 @@ def _own_options(durability: str, journal: str | None) -> None:
 
 
 class _DriveOption(_Option):
-    """An option of an experiment, with what a stored drive makes of it."""
+    """An option of an experiment, with the default of a stored drive in its help."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """The two columns of the help."""
@@ -60,27 +60,27 @@ class _DriveOption(_Option):
 
 
 def planned(experiment: Path | None, typed: dict[str, Any]) -> Plan:
-    """The drive that was asked for, by an experiment file and options."""
+    """The plan of the drive from an experiment file and options."""
     own = {name: typed.pop(name) for name in OWN}
     return plan_of(asked(experiment, typed), own)
 
 
 def plan_of(given: Given, own: dict[str, Any]) -> Plan:
-    """The drive with these values, and ``own`` options."""
+    """The plan of the drive with these values, and ``own`` options."""
     places = {**given.places, "durability": "--durability", "journal": "--journal"}
     return plan(given.values, places, python=given.python, **own)
 
 
 class RealtimeCommand(GroupedCommand):
-    """A command that serves a drive, perhaps with a clock."""
+    """A command that serves a drive, optionally with a clock."""
 
     timed = "With --realtime"
 
 
 def realtime_options(*, with_drive: bool) -> Callable[[F], F]:
-    """Adds ``--realtime``, what goes with it, and the options of the timed drive.
+    """Add ``--realtime``, the options that need it, and the options of the timed drive.
 
-    ``with_drive`` says that the command has those of a drive already, and a past of its own.
+    ``with_drive`` is true if the command already has options of a drive and of its past.
     """
     names = {"realtime", "slower", "hints", *(() if with_drive else ("aged",))}
     parameters: list[click.Parameter] = [
@@ -130,7 +130,7 @@ def past_options() -> None:
 
 @dataclass(frozen=True)
 class Clocked:
-    """The clock that was asked for: it is made when it is known what the drive's file says."""
+    """The options of a clock, which is made once the configuration in the drive's file is known."""
 
     values: dict[str, dict[str, Any]]
     places: dict[str, str]
@@ -139,7 +139,7 @@ class Clocked:
     hints: str | None
 
     def __call__(self, read: Mapping[str, Any]) -> realtime.Clock:
-        """The clock for the drive whose file says ``read``."""
+        """Make the clock for a drive with the configuration ``read``."""
         return realtime.clock(
             read,
             self.values,
@@ -153,7 +153,7 @@ class Clocked:
 def clocked(
     given: Given, *, is_on: bool, slower: str | None, aged: str | None, hints: str | None
 ) -> Clocked | None:
-    """The clock that was asked for, if one was; its values are taken out of those given."""
+    """The options of a clock, if one is requested; its values are removed from ``given``."""
     values: dict[str, dict[str, Any]] = {}
     for path in realtime.OPTIONS:
         section, key = path.split(".")
@@ -200,9 +200,9 @@ def serving_options(listen_anywhere: bool, record: Path | None) -> None:
 def check_addresses(
     nbd: str | None, nvme_tcp: str | None, http: str | None, *, listen_anywhere: bool
 ) -> None:
-    """Check where the drive is to be served, and say what is not protected there.
+    """Check the addresses of the drive, and print a warning if it is not protected.
 
-    No ``--quiet`` silences that.
+    ``--quiet`` does not suppress the warning.
     """
     from flashgc.device.listening import check
 
@@ -212,14 +212,14 @@ def check_addresses(
         click.echo(warning, err=True)
 
 
-#: The keywords of :func:`existing_drive_options` that say how a drive is served.
+#: Keywords of :func:`existing_drive_options` on how a drive is served.
 _FRONTS = (
     "nbd", "nvme_tcp", "http", "listen_anywhere", "record", "durability", "allow_python"
 )  # fmt: skip
 
 
 def existing_drive_options(command: F) -> F:
-    """Adds the options of serving a drive that is there, all but where it is mounted."""
+    """Add the options for serving an existing drive, except for its mount point."""
     for adding in (_quiet, realtime_options(with_drive=False), _existing, serving_options):
         command = adding(command)
     return command
@@ -253,7 +253,7 @@ def _existing(allow_python: bool) -> None:
 
 
 def fronts_of(file: Path, typed: dict[str, Any], fuse: Path | None = None) -> Fronts:
-    """The ways in which the drive in ``file`` is to be served; takes them out of ``typed``."""
+    """The front ends of the drive in ``file``; their options are removed from ``typed``."""
     from flashgc.device.serving import Fronts
 
     given = {name: typed.pop(name) for name in _FRONTS}

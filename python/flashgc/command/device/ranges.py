@@ -1,4 +1,4 @@
-"""``flashgc device hint``, ``cancel``, ``trim`` and ``flush``: words to a served drive."""
+"""``flashgc device hint``, ``cancel``, ``trim`` and ``flush``: commands to a served drive."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FILE = click.argument("file", type=click.Path(path_type=Path))
 
 
 def parsed(ranges: tuple[str, ...]) -> list[tuple[int, int]]:
-    """``("8KiB+4KiB",)`` as offsets and sizes in bytes."""
+    """Parse ``("8KiB+4KiB",)`` as offsets and sizes in bytes."""
     from flashgc._core import ConfigError
     from flashgc.units import parse_size
 

@@ -1,4 +1,4 @@
-"""``flashgc device record``: what a served drive is asked, as a trace."""
+"""``flashgc device record``: records the requests to a served drive as a trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``flashgc device serve``: a drive for other hosts, until it is told to stop."""
+"""``flashgc device serve``: serves a drive to other hosts, until told to stop."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def serve(
 
     fronts = fronts_of(file, typed, fuse=fuse)
     if os.geteuid() == 0:
-        # Served by a process without root's rights.
+        # A process without root's rights serves it.
         with Signals() as signals, served(file, fronts, user) as server:
             _serve(server, partial(server.until_told, signals), fronts, quiet=quiet)
         return OK
@@ -84,7 +84,7 @@ def serve(
 def _serve(
     drive: Device | Supervised, wait: Callable[[], bool | None], fronts: Fronts, *, quiet: bool
 ) -> None:
-    """Serves until ``wait`` returns: ``False`` where the server ended by itself."""
+    """Serve until ``wait`` returns; it returns ``False`` if the server ended by itself."""
     from flashgc._core import DriveError
     from flashgc.device.realtime import in_words
 

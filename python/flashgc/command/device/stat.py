@@ -1,4 +1,4 @@
-"""``flashgc device stat``: what a served drive does, once or all the time."""
+"""``flashgc device stat``: shows the state of a drive, once or every second."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def stat(
 
 
 def warn_of_stale(file: Path) -> None:
-    """Says on standard error that the server of a mounted drive was killed."""
+    """Warn on standard error if the server of a mounted drive was killed."""
     from flashgc._core import DriveError
     from flashgc.device import up
     from flashgc.terminal.render import warn
@@ -96,7 +96,7 @@ def warn_of_stale(file: Path) -> None:
 
 @contextlib.contextmanager
 def _looking(file: Path) -> Iterator[Source]:
-    """The drive in ``file``: through its server, or opened here where it has none."""
+    """The drive in ``file``, through its server, or opened here if it has none."""
     from flashgc._core import ConfigError
     from flashgc.device.drive import Device
 
@@ -112,7 +112,7 @@ def _looking(file: Path) -> Iterator[Source]:
 
 
 def _client(file: Path) -> Client | None:
-    """The drive's server, where it has one."""
+    """A connection to the drive's server; ``None`` if it has none."""
     from flashgc._core import DriveError
     from flashgc.device.control import Client, socket_of
 

@@ -1,4 +1,4 @@
-"""``flashgc device up`` and ``down``: a mounted file system on a drive."""
+"""``flashgc device up`` and ``down``: mounts a file system on a drive, and unmounts it."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def up(
     fronts = fronts_of(file, typed)
     options = mount_words(mount_options)
     with Signals() as signals:
-        signals.is_starting = True  # They wait: what is half done could not be undone everywhere.
+        signals.is_starting = True  # Signals wait, since a half-done step cannot be undone.
         done = upping.up(
             file, mount, filesystem=fs, options=options, serve=fronts.words(), user=user, host=host
         )
@@ -109,7 +109,7 @@ def up(
 
 
 def mount_words(text: str) -> list[str]:
-    """The options of mount in a list separated by commas; those by default where it is empty."""
+    """The options of mount in a text separated by commas; ``defaults`` if it is empty."""
     return [word for word in text.split(",") if word] or ["defaults"]
 
 

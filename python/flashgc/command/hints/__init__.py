@@ -1,4 +1,4 @@
-"""``flashgc hints``: a drive learns from living software what will soon be overwritten."""
+"""``flashgc hints``: tells a drive which pages real software will soon overwrite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``flashgc hints demo``: what hints save, in a minute."""
+"""``flashgc hints demo``: shows the effect of hints in a minute."""
 
 from __future__ import annotations
 

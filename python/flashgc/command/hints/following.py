@@ -1,4 +1,4 @@
-"""Parts that the followers of a host have in common on the command line."""
+"""Parts that the commands for followers share."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from flashgc.command.entrance import INTERRUPTED, OK
 if TYPE_CHECKING:
     from flashgc.device.hints.link import Sent
 
-#: Lines between two headings where the output is no terminal.
+#: Rows between two headings if the output is no terminal.
 PAGE = 20
 
 
 class Seconds(click.FloatRange):
-    """Seconds from 0 on."""
+    """A finite number of seconds, at least 0."""
 
     def __init__(self) -> None:
         super().__init__(0)
@@ -31,7 +31,7 @@ class Seconds(click.FloatRange):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """The number; refuses those that are none."""
+        """Parse the number; infinite and NaN are refused."""
         seconds: float = super().convert(value, param, ctx)
         if not math.isfinite(seconds):
             self.fail(f"found {value}, expected a number of seconds; hint: 10", param, ctx)
@@ -56,7 +56,7 @@ def following(file: Path, every: float, length: float | None, as_json: bool) -> 
 
 
 class End:
-    """The end of a follower: after this many seconds, or when a signal asks for it."""
+    """The end of a follower: after a number of seconds, or at a signal."""
 
     def __init__(self, length: float | None) -> None:
         from flashgc._core import Control
@@ -66,14 +66,14 @@ class End:
 
     @contextmanager
     def by_signal(self) -> Iterator[None]:
-        """Takes signals to end as requests, for as long as it is entered."""
+        """Treat signals to end as requests, during the ``with``."""
         from flashgc import _engine
 
         with _engine.interruptible(self._control), _engine.terminable(self._control):
             yield
 
     def __call__(self) -> bool:
-        """True if it is time."""
+        """True if the follower should end."""
         return self._control.cancelled or self._is_over
 
     @property
@@ -82,19 +82,19 @@ class End:
 
     @property
     def code(self) -> int:
-        """The exit code: a length that was not reached was interrupted."""
+        """The exit code: if the requested length was not reached, it was interrupted."""
         return OK if self._end is None or self._is_over else INTERRUPTED
 
 
 class Table:
-    """Rows under headings, for people."""
+    """A table for people, printed row by row."""
 
     def __init__(self, columns: Sequence[tuple[str, int]]) -> None:
-        """Columns: heading and width."""
+        """Each column has a heading and a width."""
         self._columns, self._rows = columns, 0
 
     def row(self, *cells: str) -> None:
-        """Prints a row, and now and then the headings."""
+        """Print a row; print the headings before the first row, and in a pipe repeatedly."""
         if self._rows % PAGE == 0 and (self._rows == 0 or not sys.stdout.isatty()):
             click.echo(" ".join(name.rjust(width) for name, width in self._columns))
         self._rows += 1
@@ -103,14 +103,14 @@ class Table:
 
 
 def summary(rows: Sequence[tuple[str, str]]) -> None:
-    """Names and facts."""
+    """Print names and facts."""
     width = max(len(name) for name, _ in rows) + 2
     for name, fact in rows:
         click.echo(f"{name:{width}}{fact}")
 
 
 def of_drive(seconds: float, cpu: float, sent: Sent) -> list[tuple[str, str]]:
-    """Return the hints that were sent to the drive in this many seconds, and their cost."""
+    """Return facts on the hints sent to the drive in this many seconds, and on their cost."""
     from flashgc.units import format_count, format_duration, format_share, format_size
 
     pages = f"{format_count(sent.pages)} pages hinted"
@@ -130,7 +130,7 @@ def of_drive(seconds: float, cpu: float, sent: Sent) -> list[tuple[str, str]]:
 
 
 def warn_if_useless(uses_hints: bool) -> None:
-    """Says that the drive's policies use no hints."""
+    """Warn if the drive's policies use no hints."""
     if not uses_hints:
         from flashgc.terminal.render import warn
 

@@ -1,4 +1,4 @@
-"""``flashgc hints page-cache``: a drive learns from Linux what it will soon write."""
+"""``flashgc hints page-cache``: tells a drive which pages Linux will soon write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``flashgc hints postgres``: a drive learns from a database what it will soon write."""
+"""``flashgc hints postgres``: tells a drive which pages a database will soon write."""
 
 from __future__ import annotations
 

@@ -181,8 +181,7 @@ def _standing(gap: Gap, errors: str) -> list[Finding]:
 
 
 def _alike_claim(gap: Gap, errors: str) -> str:
-    """A sentence on the predictors that do not differ significantly from the best couple, and on
-    others.
+    """A sentence on the predictors that do not differ significantly from the best couple.
 
     >>> _enumerated((0, 0.25, 0.5)), _enumerated((1,))
     ('0, 0.25 and 0.5', '1')
@@ -205,8 +204,7 @@ _NARROW = 2.0
 
 
 def _at(crossing: float, bracket: tuple[float, float], kind: str = "") -> str:
-    """A text with the error of this ``kind`` at which a scheme's figure lies, as far as it is
-    known.
+    """A text with the error of this ``kind`` at which a scheme's figure lies, as far as known.
 
     >>> _at(1.5, (1, 2)), _at(61.0, (10, 100), " a request")
     ('sigma between 1 and 2 (about 1.5)', 'sigma between 10 and 100 a request')

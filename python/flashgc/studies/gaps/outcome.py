@@ -154,7 +154,7 @@ class Gap(Document):
     """The outcome of :func:`flashgc.gap`."""
 
     workload: str
-    #: Physical blocks; ``None`` if it was stopped before they were known.
+    #: Physical blocks; ``None`` if the work was stopped before they were known.
     blocks: int | None
     pages_per_block: int | None
     #: The spare factor of the drive; ``None`` if the work was stopped before it was known.

@@ -106,9 +106,7 @@ def checked(
     sigma: Sequence[float | str] | float | str | None,
     errors: str | None,
 ) -> Task:
-    """Check the given values; raises :class:`flashgc.ConfigError`, which names a wrong value's
-    place.
-    """
+    """Check the given values; :class:`flashgc.ConfigError` names the place of a wrong value."""
     sections: dict[str, Any] = {name: dict(keys) for name, keys in values.items()}
     text = f"{option(places, 'couples')} names schemes, all with the pool frontier"
     refuse(

@@ -121,9 +121,7 @@ def fit(
 
 
 def freedom(points: int, drives: int, *, relative: bool, varied: bool) -> int:
-    """The number of points minus that of fitted values: spare factor and scale per drive, block
-    number.
-    """
+    """The number of points minus that of fitted values: spare factors, scales, and blocks."""
     return points - drives * (2 if relative else 1) - int(varied)
 
 

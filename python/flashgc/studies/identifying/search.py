@@ -95,10 +95,10 @@ class Search:
         }
 
     def perform(self) -> None:
-        """Simulate until no best fit is at an end of the range, and the best are simulated exactly
-        there.
+        """Simulate until no best fit is at an end of the range; then the best at their own factors.
 
-        If ``varied``, the best are also simulated with other numbers of blocks.
+        The last step simulates the best schemes at their fitted spare factors. If ``varied``, they
+        are also simulated with other numbers of blocks.
         """
         self._settle("curves")
         if self.varied and not self.curves.interrupted:
@@ -266,8 +266,7 @@ class Search:
                 self._spares[contender.scheme, drive] |= {below, above}
 
     def _widen(self, drive: Drive, explanation: Explanation, fits: Interval | None) -> None:
-        """Add the next spare factor of the grid if the interval of a fit reaches the end of a
-        curve.
+        """Add the next spare factor of the grid if a fit's interval reaches the end of the curve.
         """
         spares = self._spares[explanation.scheme, drive]
         known = [spare for spare in spares if spare in GRID]

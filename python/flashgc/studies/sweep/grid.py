@@ -27,8 +27,7 @@ _COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operato
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition to leave a cell out: each option has a value, one of several, or one such as
-    ``<10%``.
+    """A condition to leave cells out: for each option a value, several values, or ``<10%``.
 
     An option that is not in the grid has its default.
     """
@@ -132,9 +131,7 @@ class Point:
 
     @classmethod
     def of(cls, settings: Mapping[str, Any], places: Mapping[str, str]) -> Point:
-        """The point with these values by path; ``None`` or ``unset`` mean that an option has its
-        default.
-        """
+        """The point with these values by path; ``None`` and ``unset`` stand for a default."""
         words = {path: UNSET if value is None else value for path, value in settings.items()}
         values = {path: value for path, value in words.items() if value != UNSET}
         return cls(values, tuple(words.values()), places, frozenset(words.keys() - values.keys()))
@@ -386,7 +383,7 @@ def _conditions(own: Mapping[str, Any], places: Mapping[str, str]) -> tuple[Cond
 
 
 def _once(grid: Grid, places: Mapping[str, str]) -> None:
-    """Refuses an option that two axes set."""
+    """Refuse a grid in which two axes set the same option."""
     taken = set(grid.base)
     for axis in grid.axes:
         paths = axis.points[0].unset.union(axis.points[0].values)

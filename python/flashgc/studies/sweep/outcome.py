@@ -1,4 +1,4 @@
-"""The outcome of a sweep: a cell each, and the figures that tables are made of."""
+"""The outcome of a sweep: its cells, with the figures for tables."""
 
 from __future__ import annotations
 
@@ -22,40 +22,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Swept:
-    """One cell."""
+    """The outcome of one cell."""
 
-    #: Its place, by the names of the axes, as typed.
+    #: Its values on the axes, by name, as typed.
     at: Mapping[str, Scalar]
-    #: ``result``; ``failed``, and may be tried again; ``cannot`` be; ``missing``: was not run.
+    #: ``result``; ``failed`` (may be tried again); ``cannot`` (impossible); ``missing`` (was not
+    #: run).
     status: str
-    #: The key of what was simulated; empty where it cannot be.
+    #: The key of its simulation; empty if it is impossible.
     key: str
-    #: The reason why there is no result; empty with one.
+    #: The reason why there is no result; empty if there is one.
     reason: str
-    #: Its duration, in seconds of a core; for a result that was found, that of its making.
+    #: Its duration, in seconds of one core; for a result that was found, the duration of its run.
     seconds: float
-    #: Figures of the result by name (:mod:`flashgc.results.figures`); empty without one.
+    #: Figures of the result by name (:mod:`flashgc.results.figures`); empty without a result.
     figures: Mapping[str, Scalar]
     #: The findings of the result.
     findings: tuple[Finding, ...] = ()
-    #: Its place as tables have it: numbers, of an option that is unset its default.
+    #: Its values on the axes as columns of a table: as numbers, with defaults for unset options.
     columns: Mapping[str, Scalar] = field(default_factory=dict)
 
     @property
     def told(self) -> str:
-        """The figure, or why there is none, in words."""
+        """A text with the figure, or the reason why there is none."""
         if self.status != "result":
             return WITHOUT[self.status]
         names = ("write_amplification", "write_amplification_ci95")
         return figure(*(self.figures[name] for name in names))  # type: ignore[arg-type]
 
 
-#: Cells without a result, in words.
+#: Texts for cells without a result, by status.
 WITHOUT = {"cannot": "cannot run", "failed": "failed", "missing": "not run"}
 
 
 def swept(at: Mapping[str, Any], key: str, kept: Kept | None) -> Swept:
-    """A cell with what came of it."""
+    """A cell with its outcome."""
     entry = kept or Kept("missing", {}, None)
     columns = dict(
         not_given(find(name).path, entry) if value == UNSET else axis_value(name, value)
@@ -77,16 +78,16 @@ class Sweep(Document):
     axes: tuple[str, ...]
     #: All cells, in the order of the grid: the last axis changes fastest.
     cells: tuple[Swept, ...]
-    #: Cells that this call has run, and those that were found in the file of results.
+    #: The number of cells that this call has run, and of those found in the file of results.
     ran: int
     found: int
     #: True if it was stopped before its end.
     interrupted: bool
     #: The file of results.
     results: str
-    #: Cells whose simulation is that of another cell, which was run for both.
+    #: The number of cells with the same simulation as another cell; it runs only once.
     same: int = 0
-    #: The claims: which cells have no result, and the findings of results, the most frequent first.
+    #: The findings: which cells have no result, and the findings of results, most frequent first.
     findings: tuple[Finding, ...] = ()
 
     def __iter__(self) -> Iterator[Swept]:
@@ -110,7 +111,7 @@ class Sweep(Document):
 
     @property
     def impossible(self) -> list[tuple[str, Scalar, str]]:
-        """Values with which no cell can run: axis, value and a reason."""
+        """Values with which no cell can run: the axis, the value and a reason."""
         reasons: dict[tuple[str, str], tuple[Scalar, str] | None] = {}
         for cell in self.cells:
             for name, value in cell.at.items():
@@ -137,7 +138,7 @@ class Sweep(Document):
         return dict(plain({"version": _core.version(), **fields, "cells": cells}))
 
     def rows(self) -> list[dict[str, Scalar]]:
-        """A tidy table: a row each cell with a result; its place on the axes, then its figures."""
+        """A tidy table with one row per cell with a result: values on the axes, then figures."""
         return [{**cell.columns, **cell.figures} for cell in self.cells if cell.status == "result"]
 
     def plot(
@@ -151,10 +152,10 @@ class Sweep(Document):
         where: Sequence[str] = (),
         title: str | None = None,
     ) -> Figure:
-        """Draws the results (:func:`flashgc.plot.grid`); :func:`flashgc.plot.save` saves it.
+        """Draw the results (:func:`flashgc.plot.grid`); :func:`flashgc.plot.save` saves them.
 
-        Raises :class:`flashgc.ConfigError` where there is nothing to draw, and where a mean over an
-        option that nobody named would be drawn.
+        Raises :class:`flashgc.ConfigError` if there is nothing to draw, and if a mean over an
+        option that is not given would be drawn.
         """
         from flashgc.plot import grid
 
@@ -163,6 +164,6 @@ class Sweep(Document):
     def to_frame(self, library: str = "pandas") -> object:
         """The tidy table as a data frame of ``pandas`` or ``polars``.
 
-        Raises :class:`flashgc.ConfigError` where the package is not installed.
+        Raises :class:`flashgc.ConfigError` if the package is not installed.
         """
         return tables.to_frame(self.rows(), library)

@@ -1,4 +1,4 @@
-"""Ranges of values: from one to another, in equal steps or by a factor."""
+"""Ranges of values from one end to the other, in equal steps or by a factor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flashgc._core import ConfigError
 
 _NUMBER = re.compile(r"\s*([-+]?\d+(?:\.\d+)?)\s*(\S*)\s*\Z")
 _KEYS = ("from", "to", "step", "count", "factor")
-#: Values of the longest range.
+#: The most values of a range.
 LONGEST = 100_000
 _HINT = (
     'hint: write { from = "5%", to = "30%", step = "5%" }, with count = 6 or factor = 2 for step'
@@ -19,10 +19,10 @@ _HINT = (
 
 
 def values(table: Mapping[str, Any], where: str) -> list[Any]:
-    """The values of a range, both ends among them.
+    """The values of a range, including both ends.
 
-    Its ends have the same unit, if any, and its values have it, too. Raises
-    :class:`flashgc.ConfigError` with the place ``where``.
+    The ends must have the same unit, if any, and the values get this unit. Raises
+    :class:`flashgc.ConfigError`, which names the place ``where``.
 
     >>> values({"from": "5%", "to": "15%", "step": "5%"}, "spare")
     ['5%', '10%', '15%']

@@ -1,4 +1,4 @@
-"""``flashgc.report``: kept results as one page for a browser."""
+"""``flashgc.report``: stored results as one page for a browser."""
 
 from __future__ import annotations
 
@@ -23,19 +23,20 @@ from flashgc.store.query import Condition, conditions
 from flashgc.store.tidy import tidy
 from flashgc.studies.sweep.outcome import Sweep
 
-#: Kinds of pictures of the page, and the places of each that have an option.
+#: Kinds of pictures of the page, and the roles of options in each.
 KINDS = {
     "lines": ("x", "by", "panels"), "heatmap": ("x", "by", "panels"), "pareto": ("by",),
 }  # fmt: skip
-#: The columns of a row of the page beside those of :func:`flashgc.store.tidy.tidy`.
+#: The columns of a row of the page besides those of :func:`flashgc.store.tidy.tidy`.
 _ADDED = ("made", "version", "engine")
 
-#: The ending of the name of a page.
+#: The default extension of a page.
 ENDING = ".html"
-#: The endings that it may have: no others, so that no grid and no table is overwritten by mistake.
+#: The permitted extensions. Others are refused, so that no grid and no table is overwritten by
+#: mistake.
 _ENDINGS = (ENDING, ".htm", "")
 
-#: Called with the share that is done, what is being done, and how many cells it is.
+#: Called with the share done, what is being done, and the number of cells.
 Progress = Callable[[float, str, int], None]
 
 
@@ -46,12 +47,13 @@ def report(
     where: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> int:
-    """Writes kept results as one page for a browser, and returns how many cells are on it.
+    """Write stored results as one page for a browser, and return the number of cells on it.
 
-    ``results`` is a file of results, of which the page has all, or those for which the conditions
-    ``where`` (``"spare<10%"``) hold; or what :func:`flashgc.sweep` returned, of which it has the
-    cells, those without a result as well. The file ``out`` needs nothing beside it. It has what was
-    asked, tables and pictures of all options and figures, and the command of each cell.
+    ``results`` is a file of results, of which the page shows all, or those that meet the conditions
+    ``where`` (``"spare<10%"``). It may also be the result of :func:`flashgc.sweep`; then the page
+    shows its cells, including those without a result. The page ``out`` needs no other file. It has
+    the options of all cells, tables and pictures of all options and figures, and the command of
+    each cell.
 
     Raises :class:`flashgc.ConfigError` and :class:`OSError`.
 
@@ -75,7 +77,7 @@ def write_page(
     progress: Progress | None = None,
     names: tuple[str, str] = ("results", "out"),
 ) -> int:
-    """:func:`report`; ``names`` are what errors call the file of results and the page."""
+    """Write the page of :func:`report`; in errors, ``results`` and ``out`` have these ``names``."""
     target, wanted = os.fspath(out), conditions(where)
     if target == "-":
         raise ConfigError(
@@ -118,7 +120,7 @@ def write_page(
 def _rows(
     store: Store, wanted: Sequence[Condition], progress: Progress | None
 ) -> list[dict[str, Any]]:
-    """The tidy rows, with when, by which version and by which build each was made."""
+    """The tidy rows, each with the time, the version and the build that made it."""
     about = {row["key"]: {name: row[name] for name in _ADDED} for row in store.rows(wanted)}
 
     def look(done: int) -> None:
@@ -129,14 +131,15 @@ def _rows(
 
 
 def _quantiles(rows: Sequence[Mapping[str, Any]]) -> list[float]:
-    """Student's quantiles for two values, three, and so on, as many as there are seeds."""
+    """Student's quantiles for two values, three values, and so on, up to the number of seeds."""
     seeds = max(len({row.get(SEED) for row in rows}), 2)
-    # Of n, 0, 0, ... the deviation is the root of n, so this is the quantile alone.
+    # The values n, 0, 0, ... have the standard deviation sqrt(n), so that this is the quantile
+    # alone.
     return [half_width([count, *([0.0] * (count - 1))]) or 0.0 for count in range(2, seeds + 1)]
 
 
 def _usual(rows: Sequence[Mapping[str, Any]]) -> dict[str, Json]:
-    """The columns that each kind of picture shows where nobody chooses."""
+    """The columns that each kind of picture shows by default."""
     tidied: list[Row] = [{name: row[name] for name in row if name not in _ADDED} for row in rows]
     document: dict[str, Json] = {}
     with contextlib.suppress(ConfigError):  # Without a result there is nothing to draw.
@@ -148,7 +151,7 @@ def _usual(rows: Sequence[Mapping[str, Any]]) -> dict[str, Json]:
 
 
 def _files_of(store: Store) -> list[tuple[str, int, str]]:
-    """Name, bytes and digest of the files that were read, as they are known last."""
+    """Name, bytes and digest of the files that were read, in their last known state."""
     last = {
         name: (changed, size, digest)
         for (name, size, changed), digest in sorted(
@@ -159,7 +162,7 @@ def _files_of(store: Store) -> list[tuple[str, int, str]]:
 
 
 def _of_sweep(rows: Sequence[Mapping[str, Any]], swept: Sweep) -> list[dict[str, Any]]:
-    """The rows of the cells of a sweep, in its order; of those not kept, why."""
+    """The rows of the cells of a sweep, in its order; a cell that is not stored has its reason."""
     kept = {row["key"]: row for row in rows}
     return [
         dict(kept[cell.key])

@@ -35,23 +35,23 @@ from flashgc.studies.sweep.outcome import WITHOUT, Sweep, Swept, swept
 
 @dataclass(frozen=True)
 class Planned:
-    """One cell, with its configuration or why it cannot be."""
+    """One cell, with its configuration, or the reason why it is impossible."""
 
     at: Mapping[str, Any]
-    #: As the engine takes it; ``None`` where it cannot be.
+    #: The configuration for the engine; ``None`` if the cell is impossible.
     config: dict[str, Any] | None
     key: str
     reason: str
-    #: The values that the grid gives for it, by path, as typed.
+    #: The values that the grid gives to its options, by path, as typed.
     asked: Mapping[str, Any]
     #: Its number in the grid.
     place: int
 
 
 def plan(grid: Grid, contents: Contents) -> list[Planned]:
-    """All cells. A value of an axis with which no cell can be is refused at once: it is a mistake.
+    """All cells; a value with which no cell is possible is refused at once, since it is a mistake.
 
-    Raises :class:`flashgc.ConfigError` with the place of what is wrong.
+    Raises :class:`flashgc.ConfigError`, which names the place of an error.
     """
     points: list[Planned] = []
     first: dict[tuple[str, str], tuple[ConfigError, bool]] = {}
@@ -123,12 +123,12 @@ def _policy(text: str, place: str) -> object:
 
 
 RULES = Rules("sweep")
-#: Reasons of a kind that are said, and findings of results.
+#: The most reasons of a kind, and the most findings of results, that are reported.
 MOST = 10
 
 
 def findings(swept: Sweep) -> Iterator[Finding]:
-    """Cells without a result, values with which none can be, and the findings of results."""
+    """The findings: cells without a result, impossible values, and findings of results."""
     for status in WITHOUT:
         yield from _reasons(swept.of(status), status)
     for name, value, _ in swept.impossible:
@@ -138,7 +138,7 @@ def findings(swept: Sweep) -> Iterator[Finding]:
 
 
 def _reasons(cells: Sequence[Swept], status: str) -> Iterator[Finding]:
-    """A finding for each reason: how many cells have it."""
+    """A finding for each reason, with the number of its cells."""
     counts = Counter(cell.reason for cell in cells)
     for reason, count in counts.most_common(MOST):
         such = f"{count} {WITHOUT[status]}" + (": " if reason else "")
@@ -146,7 +146,7 @@ def _reasons(cells: Sequence[Swept], status: str) -> Iterator[Finding]:
 
 
 def _of_results(swept: Sweep) -> Iterator[Finding]:
-    """The most frequent findings of results; those that differ only in numbers are one."""
+    """The most frequent findings of results; those that differ only in numbers are merged."""
     groups: dict[tuple[str, str, str], list[tuple[Swept, Finding]]] = {}
     for cell in swept:
         for finding in cell.findings:
@@ -163,7 +163,7 @@ def _of_results(swept: Sweep) -> Iterator[Finding]:
         yield dataclasses.replace(finding, claim=claim, hint=hint, evidence=evidence)
 
 
-#: The ending of the name of a file of results.
+#: The extension of a file of results.
 ENDING = ".results"
 
 
@@ -171,36 +171,37 @@ ENDING = ".results"
 class Plan:
     """The plan of a sweep."""
 
-    #: Cells of the grid.
+    #: The number of cells of the grid.
     cells: int
-    #: Cells that cannot run, that are in the file of results, and that failed in earlier work.
+    #: The number of cells that cannot run, that are in the file of results, and that failed in
+    #: earlier commands.
     cannot: int
     found: int
     failed: int
-    #: Simulations to run.
+    #: The number of simulations to run.
     missing: int
-    #: About how long they take, in seconds of a core.
+    #: Their approximate duration, in seconds of one core.
     seconds: float
-    #: True if that is from results of the file; else from usual speeds.
+    #: True if the estimate is from results in the file, false if from default speeds.
     measured: bool
-    #: Simulations to run that ask policies in Python of which no result tells the speed, and their
-    #: part of the seconds: in one process, Python runs them one at a time.
+    #: The number of simulations to run with policies in Python of unknown speed, and their part of
+    #: the seconds. In one process, Python runs them one at a time.
     in_python: int = 0
     seconds_in_python: float = 0.0
 
     def seconds_on(self, cores: int) -> float:
-        """About how many seconds they take on this many cores of this machine."""
+        """The approximate seconds of all simulations on this number of cores of this machine."""
         return max(self.seconds / cores, self.seconds_in_python)
 
 
 @dataclass(frozen=True)
 class _Part:
-    """The cells of a shard, perhaps none."""
+    """The cells of a shard; there may be none."""
 
     #: Names of the axes of the grid.
     axes: tuple[str, ...]
     cells: list[Planned]
-    #: With the files of each cell as they were when its key was made.
+    #: The digests of files, with the files of each cell at the time when its key was computed.
     contents: Contents
 
 
@@ -215,21 +216,21 @@ def sweep(
     progress: Progress | None = None,
     control: Control | None = None,
 ) -> Sweep:
-    """Runs a grid of experiments and keeps each result as soon as it is complete.
+    """Run a grid of experiments, and store each result as soon as it is complete.
 
     ``grid`` is a TOML file with the sections of an experiment, or a dictionary like it. Any option
     may be a list or a range (``{from = "5%", to = "30%", count = 6}``): each is an axis.
-    ``[[sweep.zip]]`` has lists that go together, ``sweep.experiments`` whole experiment files,
-    ``[[sweep.leave_out]]`` conditions for cells that are not wanted. ``"unset"`` (or ``None``) in a
-    list leaves the option out of a cell.
+    ``[[sweep.zip]]`` has lists whose values are used together, ``sweep.experiments`` has whole
+    experiment files, and ``[[sweep.leave_out]]`` has conditions for cells that are omitted.
+    ``"unset"`` (or ``None``) in a list stands for the option's default.
 
-    ``results`` is the file of results (``GRID.results`` beside the file by default). A result that
-    it has is not run again. A cell that cannot run has its reason. The reason of a cell that failed
-    is kept, and ``retry`` runs it again. ``jobs`` is the number of cores (0 for all), ``executor``
-    any other place to run: an executor of :mod:`concurrent.futures`, such as that of a Dask client.
-    ``shard`` (``"2/8"``) runs a part of the cells, for a cluster's job array.
+    ``results`` is the file of results (``GRID.results`` beside the file by default). Results in it
+    are not computed again. A cell that cannot run has a reason. The reason of a cell that failed is
+    stored, and ``retry`` runs it again. ``jobs`` is the number of cores (0 for all). ``executor``
+    is another place to run: an executor of :mod:`concurrent.futures`, such as that of a Dask
+    client. ``shard`` (``"2/8"``) runs a part of the cells, for a job array on a cluster.
 
-    Ctrl-C ends it. Complete results are kept, and the same call goes on.
+    Ctrl-C stops it. Complete results are stored, and the same call continues.
 
     Raises :class:`flashgc.ConfigError` and :class:`OSError`.
 
@@ -271,7 +272,7 @@ def sweep_plan(
         if point.config is not None
         and (point.key not in known or (retry and known[point.key] == "failed"))
     }
-    # Measured ones were run beside others, and have waited for them.
+    # Measured speeds are of simulations that ran in parallel, so they include waits for each other.
     guessed = [
         config for config in missing.values() if written(config) and kind_of(config) not in speeds
     ]
@@ -299,7 +300,7 @@ def _results(grid: str | PathLike[str] | Mapping[str, Any], results: Any) -> Pat
 
 
 def _shard(text: str | None) -> tuple[int, int]:
-    """Number and count of ``2/8``, from 1.
+    """Number and count in ``2/8``; numbers begin at 1.
 
     >>> _shard("2/8"), _shard(None)
     ((2, 8), (1, 1))
@@ -315,7 +316,7 @@ def _shard(text: str | None) -> tuple[int, int]:
 def _planned(
     grid: str | PathLike[str] | Mapping[str, Any], path: Path, shard: tuple[int, int]
 ) -> _Part:
-    """The cells of a part. A file of results is not made before all is found to be right."""
+    """The cells of a part. The file of results is only created after all checks."""
     spec = grid_of(grid if isinstance(grid, Mapping) else Path(grid))
     contents = Contents()
     if path.exists():

@@ -1,6 +1,5 @@
-"""The search for the victim policy, placement and frontier that suit one workload.
+"""The search for a good victim policy, placement and frontier for one workload.
 
-:mod:`.space` says what there is to choose from, :mod:`.course` what is run at each stage,
-:mod:`.search` does it by successive halving, and :mod:`.outcome` ranks. The function is in
-:mod:`.tune`.
+:mod:`.space` has the candidates, :mod:`.course` the runs of each stage, :mod:`.search` the search
+by successive halving, and :mod:`.outcome` the ranking. The function is in :mod:`.tune`.
 """

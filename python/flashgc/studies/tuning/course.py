@@ -1,4 +1,4 @@
-"""The stages of a search: the length, the start and the seeds of the runs of each.
+"""The stages of a search: length, start and seeds of the runs in each.
 
 A stage is a list of parts. A part is one simulation of each candidate, all with the same writes.
 """
@@ -10,22 +10,22 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-#: The share of a run that each rung has.
+#: The share of a whole run for each rung.
 OF_RUN = (0.25, 0.5, 1.0)
-#: The share of the tuned part of a trace: a trace begins otherwise than it goes on. Of 101
-#: configurations on the trace that ships, the ten best were among the best 16 of its first half,
-#: and up to the 68th of its first quarter.
+#: The share of the tuned part of a trace for each rung. It begins large, because the begin of a
+#: trace differs from the rest. Of 101 configurations on the trace that flashgc includes, the ten
+#: best were among the best 16 on its first half, but only among the best 68 on its first quarter.
 OF_TRACE = (0.5, 0.75, 1.0)
-#: Windows of a trace for a figure that a window has only as a whole.
+#: The number of windows of a trace for a figure that needs a whole window.
 WINDOWS = 5
 
 
 @dataclass(frozen=True)
 class Part:
-    """One simulation of a candidate: what is not as in the configuration that all share."""
+    """One simulation of a candidate, given by its changes to the common configuration."""
 
     changes: Mapping[str, Any]
-    #: Its duration, as a share of the duration of a whole run.
+    #: Its duration relative to a whole run.
     cost: float
 
     def of(self, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,33 +40,33 @@ class Stage:
     #: The share of the run or of the tuned part; 1 for the last rung.
     share: float
     parts: tuple[Part, ...]
-    #: In words.
+    #: A description of the runs.
     words: str
-    #: True if the values of a part are blocks of a trace.
+    #: True if the values of a part are from blocks of a trace.
     blocks: bool = False
 
     @property
     def cost(self) -> float:
-        """The duration of a candidate, by that of a whole run."""
+        """The duration of a candidate in this stage relative to a whole run."""
         return sum(part.cost for part in self.parts)
 
 
 @dataclass(frozen=True)
 class Course:
-    """The rungs of a search, and the check of what it found."""
+    """The rungs of a search, and the check of its winner."""
 
     rungs: tuple[Stage, ...]
-    #: The stage that the search does not see.
+    #: The stage on data that the search does not use.
     held_back: Stage
-    #: The options that show the winner's figure again: keys of ``[run]`` in an experiment file.
+    #: The options that reproduce the winner's figure: keys of ``[run]`` in an experiment file.
     run: Mapping[str, Any]
 
 
 def of_seeds(config: Mapping[str, Any], runs: int, *, whole: bool) -> Course:
-    """The course of a generator: the last rung has all seeds, and other seeds are held back.
+    """The course for a generator: the last rung has all seeds; other seeds are held back.
 
-    ``whole`` runs cannot be shortened, as those until a failure: their first rungs have fewer
-    seeds alone.
+    With ``whole``, runs cannot be shortened, such as runs until a failure; their first rungs only
+    have fewer seeds.
     """
     first = int(config["seed"])
     rungs = []
@@ -89,16 +89,17 @@ def of_seeds(config: Mapping[str, Any], runs: int, *, whole: bool) -> Course:
 def of_trace(
     config: Mapping[str, Any], unit: str, total: int, warmup: float, hold_back: float
 ) -> Course:
-    """The course of a trace of ``total`` ``writes`` or ``requests`` (``unit``), replayed once.
+    """The course for a trace of ``total`` ``writes`` or ``requests`` (``unit``), replayed once.
 
-    The last ``hold_back`` of it is held back. ``warmup`` is the share of each rung's prefix that is
-    not measured. The drive lives through all of the trace in any case.
+    The last share ``hold_back`` of it is held back. ``warmup`` is the share of each rung's prefix
+    that is not measured. The drive always executes the trace from its begin.
     """
     tuned = min(max(round(total * (1 - hold_back)), 1), total - 1)
     rungs = []
     for share in OF_TRACE:
         end = max(round(tuned * share), 1)
-        # The last rung's windows make its interval; one is enough to choose who goes on.
+        # The windows of the last rung give its interval; earlier rungs need only one to select
+        # candidates.
         windows = WINDOWS if unit == "requests" and share == 1 else 1
         words = f"the first {share * (1 - hold_back):.0%} of the trace"
         rungs.append(_window(unit, int(end * warmup), end, total, words, windows, share))
@@ -122,7 +123,7 @@ def _window(
 
 
 def _course(unit: str, begin: int, end: int) -> dict[str, Any]:
-    """Runs to ``end`` and measures from ``begin`` on."""
+    """The options to run to ``end`` and to measure from ``begin`` on."""
     amount: str | int = str(end) if unit == "writes" else end
     return {"warmup": f"{begin}/{end}", "length": {unit: amount}}
 

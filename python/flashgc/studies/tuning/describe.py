@@ -1,4 +1,4 @@
-"""The findings of a search, in sentences."""
+"""The findings of a search, as sentences."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from flashgc.studies.tuning.outcome import Entry, Tuned
 RULES = Rules("tune")
 
 _NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-#: Reasons that are told.
+#: The most reasons that are reported.
 _REASONS = 2
 
 
 def findings(tuned: Tuned) -> list[Finding]:
-    """All that there is to say below the table, each a thought. Intervals have ``±``."""
+    """All findings that are shown below the table. Intervals have ``±``."""
     if not tuned.ranking:
         return [*_stopped(tuned), *_skipped(tuned)]
     return [
@@ -107,7 +107,7 @@ def _ahead(entry: Entry, of: Objective) -> str:
 
 
 def _skipped(tuned: Tuned) -> list[Finding]:
-    """The number of candidates that cannot be, with the reasons."""
+    """Findings on the number of impossible candidates, with the reasons."""
     rule = RULES["skipped"]
     findings = [
         rule.found(
@@ -128,7 +128,7 @@ def _counted(count: int) -> str:
 
 
 def _stopped(tuned: Tuned) -> list[Finding]:
-    """Return how far a search came that was stopped."""
+    """The finding on how far a search came that was stopped."""
     why = (tuned.interrupted, "Interrupted"), (tuned.out_of_time, "The time was over")
     reasons = [word for is_so, word in why if is_so]
     if not reasons:
@@ -147,7 +147,7 @@ def _stopped(tuned: Tuned) -> list[Finding]:
 
 
 def heading(tuned: Tuned) -> Sequence[tuple[str, str]]:
-    """Return the facts of the search by name: its workload, objective, rungs and effort."""
+    """Return the facts about the search by name: workload, objective, rungs and effort."""
     rungs = "; ".join(f"{rung.candidates} on {rung.words}" for rung in tuned.rungs)
     kept = f", {tuned.found} kept by an earlier search" if tuned.found else ""
     return [

@@ -1,4 +1,4 @@
-"""Objectives of tuning: the figure of a simulation, and its values for intervals."""
+"""Objectives of tuning: the figure of a simulation, and the values for its interval."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from itertools import pairwise
 from flashgc.results import Result
 from flashgc.results.intervals import mean
 
-#: Blocks of a trace's window, whose differences give an interval.
+#: The number of blocks of a trace's window, whose differences give an interval.
 BLOCKS = 10
 
 
 @dataclass(frozen=True)
 class Objective:
-    """One figure of a drive."""
+    """The figure that a search optimises."""
 
-    #: As typed.
+    #: The name, as typed.
     name: str
     #: The heading of its column.
     heading: str
-    #: For sentences, with its unit and a place for the figure.
+    #: A phrase for sentences, with the unit and a place for the figure.
     words: str
-    #: For the axis of a picture.
+    #: The label of the axis in a picture.
     label: str
-    #: The reason why there may be no figure, and what helps.
+    #: Why a figure may be missing, with a hint.
     missing: str
     #: True if more is better.
     is_more: bool = False
     #: The format of the figure.
     format: str = ".4f"
-    #: The figure is divided by this before it is shown.
+    #: The figure is divided by this number before it is shown.
     unit: float = 1.0
 
     def text(self, value: float | None, *, sign: bool = False) -> str:
-        """The figure as people read it.
+        """The figure as text for people.
 
         >>> OBJECTIVES["write-amplification"].text(1.25), OBJECTIVES["life"].text(-2, sign=True)
         ('1.2500', '-2.000')
@@ -46,7 +46,7 @@ class Objective:
         return f"{value / self.unit:{'+' if sign else ''}{self.format}}"
 
     def in_words(self, value: float | None) -> str:
-        """The figure in a sentence.
+        """The figure in a phrase for a sentence.
 
         >>> OBJECTIVES["write-amplification"].in_words(1.25)
         'write amplification 1.2500'
@@ -54,11 +54,11 @@ class Objective:
         return self.words.format(self.text(value))
 
     def better(self, value: float) -> float:
-        """A figure of which the least is the best."""
+        """The figure with its sign changed if more is better, so that the least is the best."""
         return -value if self.is_more else value
 
     def figure(self, result: Result) -> float | None:
-        """The figure of a result; ``None`` where nothing was measured."""
+        """The figure of a result; ``None`` if nothing was measured."""
         if self.name == "life":
             end = str(result.config.length["until"]).replace("-", "_")
             lived = None if result.lifetime is None else result.lifetime.of(end)
@@ -69,10 +69,10 @@ class Objective:
         return result.write_amplification if result.measured else None
 
     def values(self, result: Result, *, blocks: bool) -> list[float]:
-        """The values whose spread gives intervals: ``blocks`` of a trace's window.
+        """The values whose spread gives intervals: means over ``blocks`` of a trace's window.
 
-        Intervals of a run are of equal numbers of page writes, so that the mean of a block's is
-        that of the block.
+        The intervals in a run have equal numbers of page writes, so that the mean of their values
+        is that of the block.
         """
         if not blocks:
             return []

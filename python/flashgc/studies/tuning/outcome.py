@@ -14,7 +14,7 @@ from flashgc.results.intervals import half_width
 from flashgc.studies.tuning.objective import OBJECTIVES, Objective
 from flashgc.studies.tuning.space import Candidate
 
-#: Most seeds of a candidate.
+#: The most seeds of a candidate.
 MOST_VALUES = 30
 
 
@@ -23,13 +23,14 @@ class Measured:
     """The figure of a candidate at a stage."""
 
     figure: float
-    #: One a seed, or one a block of the trace: in the same order for all candidates.
+    #: One value per seed, or one per block of the trace, in the same order for all candidates.
     values: tuple[float, ...]
-    #: The findings of its runs that hold for a search: of a part of a trace, those on the drive.
+    #: The findings of its runs that matter for a search; for a part of a trace, only those on the
+    #: drive.
     findings: tuple[Finding, ...] = ()
 
     def less(self, other: Measured) -> tuple[float, float | None]:
-        """The figure less that of ``other``, and half the 95% interval of it, in pairs."""
+        """The figure minus that of ``other``, and half the 95% interval of this, from pairs."""
         if len(self.values) != len(other.values):
             return self.figure - other.figure, None
         differences = [a - b for a, b in zip(self.values, other.values, strict=True)]
@@ -38,33 +39,33 @@ class Measured:
 
 @dataclass(frozen=True)
 class Entry:
-    """A candidate's place."""
+    """The rank of a candidate."""
 
-    #: 1 for the best; ``None`` of greedy where it was not to be searched.
+    #: The rank, 1 for the best; ``None`` for greedy if it is not part of the search.
     place: int | None
     candidate: Candidate
-    #: On what was tuned.
+    #: The figure on the data used for tuning.
     figure: float
-    #: The figure less the best one.
+    #: The figure minus the best one.
     difference: float
-    #: Half the 95% interval of that, from pairs; ``None`` where it cannot be told.
+    #: Half the 95% interval of ``difference``, from pairs; ``None`` if unknown.
     difference_ci95: float | None
-    #: True if the difference is inside its interval.
+    #: True if the interval of the difference holds 0.
     inside_noise: bool
-    #: True if it is greedy as by default, to which the best is compared.
+    #: True for greedy with default parameters, with which the best is compared.
     is_reference: bool
-    #: The figure on what was held back; ``None`` where it was not run on that.
+    #: The figure on the data held back; ``None`` if it was not run on them.
     held_back: float | None = None
-    #: The difference of that figure from the best entry's.
+    #: The difference of ``held_back`` from that of the best entry.
     held_back_difference: float | None = None
-    #: Half the 95% interval of that.
+    #: Half the 95% interval of ``held_back_difference``.
     held_back_ci95: float | None = None
-    #: The findings of its runs on what was tuned.
+    #: The findings of its runs on the data used for tuning.
     findings: tuple[Finding, ...] = ()
 
     @property
     def name(self) -> str:
-        """Short, for people."""
+        """A short name for people."""
         return self.candidate.name
 
 
@@ -72,18 +73,18 @@ class Entry:
 class Rung:
     """A stage of the search."""
 
-    #: The runs, in words.
+    #: A description of the runs.
     words: str
-    #: Candidates that came to it, and those that were measured.
+    #: The number of candidates that reached it, and of those that were measured.
     candidates: int
     measured: int
-    #: True if it was run to its end.
+    #: True if the rung was completed.
     whole: bool
 
 
 @dataclass(frozen=True)
 class Skipped:
-    """Combinations that cannot be, of one kind."""
+    """Impossible combinations with the same kind of reason."""
 
     #: The reason of the first of them.
     reason: str
@@ -97,31 +98,31 @@ class Tuned(Document):
     workload: str
     #: ``write-amplification``, ``p99.9-read`` or ``life``.
     objective: str
-    #: The best first; greedy is last where it was not to be searched.
+    #: Best first; greedy is last if it is not part of the search.
     ranking: tuple[Entry, ...]
-    #: True if nothing that was checked beats the winner on what was held back; ``None`` where that
+    #: True if no checked candidate beats the winner on the data held back; ``None`` if that check
     #: was not run.
     holds_up: bool | None
-    #: Candidates that beat the winner there by more than the noise.
+    #: Candidates that beat the winner in this check by more than the noise.
     beaten_by: tuple[str, ...]
     rungs: tuple[Rung, ...]
-    #: The part that was held back, in words.
+    #: A description of the data held back.
     held_back: str
     skipped: tuple[Skipped, ...]
-    #: Simulations that were run, and those that an earlier search had kept.
+    #: The number of simulations that were run, and of those stored by an earlier search.
     simulations: int
     found: int
-    #: True if it was stopped before its end.
+    #: True if the search was stopped before its end.
     interrupted: bool
-    #: True if its time was over before its end.
+    #: True if the time was over before the end of the search.
     out_of_time: bool
     seed: int
     version: str
-    #: The experiment of the winner: sections and keys; empty where there is no winner.
+    #: The experiment of the winner as sections and keys; empty if there is no winner.
     experiment: Mapping[str, Mapping[str, Json]] = dataclasses.field(default_factory=dict)
-    #: The claims that the ranking supports, each with its evidence.
+    #: The findings that follow from the ranking, each with its evidence.
     findings: tuple[Finding, ...] = ()
-    #: The error with which ``cache`` kept no more; not in the document.
+    #: The error after which ``cache`` stored no more results; it is not in the document.
     unkept: OSError | None = dataclasses.field(default=None, repr=False, compare=False)
 
     def __iter__(self) -> Iterator[Entry]:
@@ -137,7 +138,7 @@ class Tuned(Document):
 
     @property
     def best(self) -> Entry:
-        """The winner; raises :class:`flashgc.DriveError` where nothing was measured."""
+        """The winner; raises :class:`flashgc.DriveError` if nothing was measured."""
         if not self.ranking or self.ranking[0].place is None:
             raise DriveError("nothing was measured; hint: give the same command again to go on")
         return self.ranking[0]
@@ -165,14 +166,14 @@ class Tuned(Document):
 
     @property
     def alike(self) -> tuple[Entry, ...]:
-        """The winner, and those that cannot be told apart from it."""
+        """The winner, and the entries that do not differ significantly from it."""
         return tuple(
             entry for entry in self.ranking if entry.place is not None and entry.inside_noise
         )
 
     @property
     def greedy(self) -> Entry | None:
-        """Greedy as by default; ``None`` where it could not be run."""
+        """The entry of greedy with default parameters; ``None`` if it could not run."""
         return next((entry for entry in self.ranking if entry.is_reference), None)
 
     def to_dict(self) -> dict[str, Json]:
@@ -191,8 +192,8 @@ def ranked(
     *,
     searched: bool,
 ) -> list[Entry]:
-    """The ranking of what was measured; a ``reference`` that is not ``searched`` has no place."""
-    # Of equals the one that started first comes first: a default before what was drawn.
+    """The ranking of what was measured; a ``reference`` that is not ``searched`` has no rank."""
+    # Equal candidates stay in the order of their start, so that a default comes before drawn ones.
     order = sorted(
         (candidate for candidate in measured if searched or candidate != reference),
         key=lambda candidate: objective.better(measured[candidate].figure),
@@ -235,7 +236,7 @@ def _entry(
 
 
 def beating(ranking: Sequence[Entry], objective: Objective) -> list[Entry]:
-    """The candidates that beat the winner on what was held back, by more than the noise."""
+    """The candidates that beat the winner on the data held back by more than the noise."""
     return [
         entry
         for entry in ranking

@@ -1,4 +1,4 @@
-"""Successive halving: short runs of many candidates, longer ones of the best third, and so on."""
+"""Successive halving: short runs of many candidates, longer runs of the best third, and so on."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from flashgc.studies.tuning.objective import Objective
 from flashgc.studies.tuning.outcome import Entry, Measured, Rung, Skipped, ranked
 from flashgc.studies.tuning.space import Candidate, Space
 
-#: One in this many goes on to the next rung, and never fewer than KEPT.
+#: One candidate in this many reaches the next rung, but at least KEPT candidates.
 DIVISOR, KEPT = 3, 5
-#: Configurations of a search if nobody says otherwise.
+#: The default number of configurations of a search.
 BUDGET = 81
-#: Candidates that are drawn together where the time is the budget.
+#: The number of candidates drawn together if the budget is a time.
 BATCH = 12
-#: Draws for each configuration of the budget, until no more of them are hoped to be possible.
+#: After this many draws per configuration of the budget, the search for possible ones ends.
 _DRAWS = 20
-#: The share of the time left that later stages may plan with: it is less certain than it looks.
+#: The share of the remaining time that is planned for later stages, since estimates are uncertain.
 _MARGIN = 0.8
 
 
 def kept(count: int) -> int:
-    """Return the number of ``count`` candidates that go on.
+    """Return the number of candidates out of ``count`` that reach the next rung.
 
     >>> kept(81), kept(27), kept(9), kept(3)
     (27, 9, 5, 3)
@@ -40,7 +40,7 @@ def kept(count: int) -> int:
 
 
 class Search:
-    """A search, stage by stage; what it has found can be asked for at any time."""
+    """A search, stage by stage; its results so far are available at any time."""
 
     def __init__(
         self,
@@ -54,21 +54,21 @@ class Search:
         self._config, self._course, self._objective = config, course, objective
         self._space, self._study = space, study
         self._starts = space.starts()
-        #: True if greedy is among what is searched; it is run in any case.
+        #: True if greedy is part of the search; it is run in any case.
         self.searched = reference in self._starts
         self._reference = reference
         self._skipped: dict[str, list[str]] = {}
         self._measured: list[dict[Candidate, Measured]] = []
         self._came: list[int] = []
-        #: For each rung, True if it was run to its end.
+        #: For each rung, true if it was completed.
         self._whole: list[bool] = []
-        #: The measurements on what was held back.
+        #: The measurements on the data held back.
         self.held_back: dict[Candidate, Measured] = {}
 
     def perform(self, budget: int | None, seconds: float | None) -> None:
-        """Searches; Ctrl-C and the end of the time stop it, and what there is stays.
+        """Run the search; Ctrl-C and the end of the time stop it, and results so far remain.
 
-        Raises :class:`flashgc.ConfigError` where nothing can be run at all.
+        Raises :class:`flashgc.ConfigError` if no candidate can run.
         """
         with self._study.ending():
             self._perform(budget, seconds)
@@ -85,12 +85,12 @@ class Search:
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        """The candidates that cannot be, the most frequent reason first."""
+        """The impossible candidates, grouped by reason, the most frequent reason first."""
         groups = [Skipped(reasons[0], len(reasons)) for reasons in self._skipped.values()]
         return tuple(sorted(groups, key=lambda skipped: -skipped.count))
 
     def ranking(self) -> list[Entry]:
-        """The ranking of the last rung that was run to its end, or of all that the first has."""
+        """The ranking of the last completed rung; if none is completed, that of the first."""
         whole = [
             measured
             for measured, is_whole in zip(self._measured, self._whole, strict=False)
@@ -119,7 +119,7 @@ class Search:
             self._measure(alive, self._course.held_back, "held-back part", self.held_back)
 
     def _first(self, stage: Stage, budget: int | None, seconds: float | None) -> list[Candidate]:
-        """The first rung: the starts, and drawn ones until there are enough."""
+        """Run the first rung: the starting candidates, then drawn ones until there are enough."""
         what = f"rung 1 of {len(self._course.rungs)}"
         begin = monotonic()
         starts = [*dict.fromkeys([*self._starts, self._reference])]
@@ -150,11 +150,11 @@ class Search:
         return max(len(measurements), 1) * self._course.rungs[0].cost
 
     def _cost(self, count: int) -> float:
-        """The cost of a search of this many candidates."""
+        """The cost of a search with this many candidates."""
         return count * self._course.rungs[0].cost + self._rest(count)
 
     def _rest(self, count: int) -> float:
-        """The cost of the stages behind the first."""
+        """The cost of the stages after the first."""
         cost = 0.0
         for stage in self._course.rungs[1:]:
             count = kept(count)
@@ -162,19 +162,19 @@ class Search:
         return cost + (min(count, KEPT) + 1) * self._course.held_back.cost
 
     def _begin(self, came: int) -> None:
-        """Begins a rung to which this many candidates came."""
+        """Begin a rung that this many candidates reached."""
         self._came.append(came)
         self._measured.append({})
         self._whole.append(False)
 
     def _end(self) -> None:
-        """Notes that the rung was run to its end, if it was."""
+        """Note whether the rung was completed."""
         self._whole[-1] = not self._study.stopped
 
     def _best(self, measured: Mapping[Candidate, Measured], count: int) -> list[Candidate]:
-        """The best that were searched, and greedy; those that decided alike go behind the first.
+        """The ``count`` best searched candidates, and greedy; duplicates in results come last.
 
-        Greedy takes nobody's place, and is always there to be compared to.
+        Greedy takes no other candidate's place, and is always run for comparison.
         """
         searched = [
             candidate for candidate in measured if self.searched or candidate != self._reference
@@ -194,9 +194,9 @@ class Search:
         what: str,
         measurements: dict[Candidate, Measured],
     ) -> None:
-        """Runs a stage's parts with every candidate, and puts what it measures in ``measurements``.
+        """Run the parts of a stage with every candidate, and add the results to ``measurements``.
 
-        Those that fail are skipped with a reason.
+        Candidates that fail are skipped with a reason.
         """
         wanted = [
             Wanted(part.of(self.config_of(candidate)), part.cost)
@@ -224,7 +224,7 @@ class Search:
                 return f"nothing was measured: {self._objective.missing}"
             figures.append(figure)
             values += self._objective.values(result, blocks=stage.blocks) or [figure]
-            # A part of a trace need not be steady or long, so findings about that are left out.
+            # A part of a trace need not be steady or long, so findings on that are omitted.
             findings |= {
                 finding.id: finding
                 for finding in result.findings
@@ -233,13 +233,13 @@ class Search:
         return Measured(mean(figures), tuple(values), tuple(findings.values()))
 
     def config_of(self, candidate: Candidate) -> dict[str, Any]:
-        """The configuration that all stages of a candidate share."""
+        """The configuration of a candidate that all stages share."""
         chosen = {"victim": candidate.victim, "placement": candidate.placement}
         if candidate.frontier is not None:
             chosen["frontier"] = candidate.frontier
         return {**self._config, **chosen}
 
     def _skip(self, reason: str) -> None:
-        """Counts what cannot be, by its reason without specs and numbers."""
+        """Count an impossible candidate, by its reason without specs and numbers."""
         kind = re.sub(r":[\w-]+=\S+|, found .*|[\d.]+", "#", reason.partition("; hint: ")[0])
         self._skipped.setdefault(kind, []).append(reason)

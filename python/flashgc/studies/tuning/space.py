@@ -1,6 +1,6 @@
-"""The space of tuning: victim policies, placements and frontiers with their parameters.
+"""The search space of tuning: victim policies, placements, frontiers, and their parameters.
 
-All of it is read from the registry, so that a new policy is searched without a change here.
+All are read from the registry, so that a new policy needs no change here.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from flashgc import _core, registry
 from flashgc._core import ConfigError
 from flashgc.registry import Entry, Param, brief
 
-#: A real parameter whose ends are so far apart is drawn on a logarithmic scale.
+#: A real parameter is drawn on a logarithmic scale if its upper end is at least this many times the
+#: lower.
 _WIDE = 100.0
-#: An unbounded real parameter ends at this many times its default.
+#: The upper end of an unbounded real parameter is this many times its default.
 _UNBOUNDED = 100.0
-#: The most repeats of earlier draws in a row, until the space is taken for empty.
+#: After this many repeats of earlier draws in a row, the space counts as exhausted.
 _REPEATS = 2000
 
 
@@ -30,14 +31,14 @@ class Candidate:
 
     victim: str
     placement: str
-    #: ``None`` on a drive that has no choice of frontiers.
+    #: ``None`` on a drive without a choice of frontiers.
     frontier: str | None
     #: ``default``, ``drawn``, ``given``, or the name of a GC preset.
     origin: str = field(default="drawn", compare=False)
 
     @property
     def name(self) -> str:
-        """Short, for people.
+        """A short name for people.
 
         >>> Candidate("greedy:ties=latest", "dac:regions=3", "pool:low=2").name
         'greedy + dac, pool'
@@ -56,17 +57,17 @@ class Range:
 
     low: float
     high: float
-    #: True if they are whole.
+    #: True if the numbers are whole.
     whole: bool
 
     def draw(self, source: random.Random) -> str:
-        """One of them: a whole one, and one of a wide range, on a logarithmic scale.
+        """Draw one: on a logarithmic scale if it is whole, or if the range is wide.
 
         >>> sorted({Range(1, 3, True).draw(random.Random(seed)) for seed in range(20)})
         ['1', '2', '3']
         """
         if self.whole:
-            # Every whole number has the room up to the next one; 0 has the room below 1.
+            # Every whole number gets the interval up to the next one; 0 gets the interval below 1.
             low, high = math.log(max(self.low, 0.5)), math.log(self.high + 1)
             return str(min(max(int(math.exp(source.uniform(low, high))), int(self.low)), self._top))
         if self.low > 0 and self.high / self.low >= _WIDE:
@@ -82,7 +83,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Family:
-    """One name with the values that each of its parameters may have."""
+    """A policy, placement or frontier with the possible values of each parameter."""
 
     option: str
     name: str
@@ -92,11 +93,11 @@ class Family:
 
     @property
     def default(self) -> str:
-        """The spec with its defaults, as results name it."""
+        """The spec with default parameters, as in results."""
         return _core.written_out(self.option, _spec(self.name, self.defaults))
 
     def draw(self, source: random.Random) -> str:
-        """A spec, each parameter its default or, as often, drawn."""
+        """Draw a spec; each parameter has its default with probability 1/2."""
         chosen = {}
         for name, values in self.params.items():
             is_default = source.random() < 0.5
@@ -112,16 +113,16 @@ def _spec(name: str, values: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class Size:
-    """The drive that the parameters are for: a count of its things need not exceed them."""
+    """The size of the drive, which limits parameters that count its blocks or pages."""
 
     blocks: int
     pages: int
 
 
 def family(option: str, entry: Entry, size: Size) -> Family:
-    """Return the choices of an entry of the registry, for values of ``option`` (``victim``).
+    """Return the family of an entry of the registry, for values of ``option`` (``victim``).
 
-    Raises :class:`flashgc.ConfigError` where a parameter is a text that has no default.
+    Raises :class:`flashgc.ConfigError` if a parameter takes any text and has no default.
 
     >>> greedy = next(entry for entry in registry.policies() if entry.name == "greedy")
     >>> family("victim", greedy, Size(100, 6400)).params
@@ -146,7 +147,7 @@ def family(option: str, entry: Entry, size: Size) -> Family:
 
 
 def _values(option: str, entry: Entry, param: Param, size: Size) -> Range | tuple[str, ...] | None:
-    """Return the values of a parameter, from its declaration; ``None`` where it takes any text."""
+    """Return the values of a parameter, from its declaration; ``None`` if it takes any text."""
     if param.values == "text":
         return None
     bounded = re.fullmatch(r"(\S+) to (\S+)", param.values)
@@ -157,7 +158,7 @@ def _values(option: str, entry: Entry, param: Param, size: Size) -> Range | tupl
     high = float(bounded[2]) if bounded else math.inf
     whole = _is_whole(option, entry, param, low)
     if whole:
-        # The help says what is counted. More than the drive has of it makes no difference.
+        # The help says what is counted. A number above that of the drive has no further effect.
         high = min(high, size.blocks if "block" in param.help else size.pages)
     elif math.isinf(high):
         high = _UNBOUNDED * max(float(param.default or 1), 1.0)
@@ -165,7 +166,7 @@ def _values(option: str, entry: Entry, param: Param, size: Size) -> Range | tupl
 
 
 def _is_whole(option: str, entry: Entry, param: Param, low: float) -> bool:
-    """True if a parameter takes whole numbers only: the engine is asked."""
+    """True if a parameter takes only whole numbers, by a test with the engine."""
     others = {
         other.name: other.default
         for other in entry.params
@@ -180,19 +181,19 @@ def _is_whole(option: str, entry: Entry, param: Param, low: float) -> bool:
 
 @dataclass(frozen=True)
 class Space:
-    """All candidates: which start, and an endless row of drawn ones."""
+    """All candidates: those at the start, and an endless sequence of drawn ones."""
 
     victims: Sequence[Family]
     placements: Sequence[Family]
-    #: Empty on a drive that has no choice of frontiers.
+    #: Empty on a drive without a choice of frontiers.
     frontiers: Sequence[Family]
-    #: Names, victim policies and placements that belong together.
+    #: The GC presets: name, victim policy and placement.
     presets: Sequence[tuple[str, str, str]]
-    #: The frontier with which candidates start; ``None`` where there is no choice.
+    #: The frontier of the candidates at the start; ``None`` if there is no choice.
     home: str | None
 
     def starts(self) -> list[Candidate]:
-        """Every policy as by default, without a placement if that may be, and every preset."""
+        """Every policy with defaults, without a placement if possible, and every preset."""
         plain = [
             Candidate(victim.default, self.placements[0].default, self.home, "default")
             for victim in self.victims
@@ -204,10 +205,10 @@ class Space:
         return list(dict.fromkeys([*plain, *candidates]))
 
     def draws(self, seed: int) -> Iterator[Candidate]:
-        """Drawn candidates, each once; they end where nothing new is found.
+        """Drawn candidates, each once; the sequence ends if nothing new is found.
 
-        The first of them are the same however many are asked for. Where there are no policies to
-        draw, they are the presets with every frontier.
+        The sequence does not depend on how many are needed. If there are no policies to draw, it
+        consists of the presets with every frontier.
         """
         source = random.Random(seed)
         seen = set(self.starts())
@@ -231,17 +232,17 @@ class Space:
 
 
 def space(given: Mapping[str, Sequence[str]], size: Size, home: str | None) -> Space:
-    """The space for what was ``given`` for ``victim``, ``placement``, ``frontier``, ``gc_preset``.
+    """The space for values of ``victim``, ``placement``, ``frontier`` and ``gc_preset``.
 
-    A bare name leaves its parameters to the search; a spec with parameters is taken as it is.
-    Nothing given leaves everything to choose, the presets included. Candidates start with the
-    frontier ``home``; on a drive without a choice of frontiers that is ``None``.
+    The search varies the parameters of a bare name, and uses a spec with parameters as it is.
+    Without any value, everything is searched, including the presets. Candidates at the start have
+    the frontier ``home``; it is ``None`` on a drive without a choice of frontiers.
     """
     chosen = [
         preset for preset in registry.gc_presets() if preset.name in given.get("gc_preset", ())
     ]
-    # No drive knows what its host will write, and most hosts say nothing of streams: placements
-    # that need either are searched only when they are named.
+    # No drive knows what its host will write, and most hosts name no streams. So placements that
+    # need either are searched only if the user names them.
     placements = [
         placement
         for placement in registry.placements()
@@ -272,7 +273,7 @@ def space(given: Mapping[str, Sequence[str]], size: Size, home: str | None) -> S
 def _families(
     option: str, entries: Sequence[Entry], given: Mapping[str, Sequence[str]], size: Size
 ) -> list[Family]:
-    """The families of the ``entries`` that were given, or of all."""
+    """The families of the ``entries`` that were given, or of all entries."""
     texts = given.get(option) or [entry.name for entry in entries]
     known = {entry.name: entry for entry in entries}
     families = []

@@ -1,4 +1,4 @@
-"""The task of a search: the options checked, the drive measured, the space and the course made."""
+"""The task of a search: checks options, measures the drive, and makes the space and the course."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from flashgc.studies.tuning.space import Candidate, Size, Space, space
 
 #: Options that narrow the search.
 SEARCHED = ("victim", "placement", "frontier", "gc_preset")
-#: Options that a search has no use for.
+#: Options that do not apply to a search.
 UNUSED = (
     "source", "passes", "timeline", "trace_events", "window", "worst", "resolution",
     "vm_page_cache", "page_policy", "scheme",
@@ -32,7 +32,7 @@ UNUSED = (
 
 @dataclass(frozen=True)
 class Plan:
-    """A search that can begin."""
+    """The plan of a search, from which it can begin."""
 
     space: Space
     course: Course
@@ -41,10 +41,10 @@ class Plan:
 
 @dataclass(frozen=True)
 class Task:
-    """The options of a search, checked."""
+    """The checked options of a search."""
 
     objective: Objective
-    #: The options that were given, but for those that are searched.
+    #: The given options, except for those that are searched.
     experiment: Experiment
     #: The configuration that all candidates share.
     config: dict[str, Any]
@@ -63,9 +63,9 @@ class Task:
         return bool(self.experiment["drive.kind"] == "timed")
 
     def planned(self, study: Rounds, hold_back: float) -> Plan | None:
-        """The plan, for which the drive is looked at in a short run; ``None`` if stopped.
+        """The plan, based on a short run of the drive; ``None`` if it was stopped.
 
-        Raises :class:`flashgc.ConfigError` where greedy cannot be run with any frontier.
+        Raises :class:`flashgc.ConfigError` if greedy cannot run with any frontier.
         """
         for home in self._homes():
             raw = self._probe(study, home)
@@ -85,14 +85,14 @@ class Task:
         return Plan(chosen, self._course(result, hold_back), reference)
 
     def _homes(self) -> list[str | None]:
-        """Frontiers that candidates may start with: the pool, and others where it cannot be."""
+        """The frontiers for candidates at the start: the pool first, then others."""
         if self.is_timed:
             return [None]
         texts = self.given["frontier"] or [frontier.name for frontier in frontiers()]
         return [*sorted(texts, key=lambda text: not text.startswith("pool"))]
 
     def _probe(self, study: Rounds, home: str | None) -> Outcome:
-        """A short run with greedy; a trace is replayed once, to count it."""
+        """Run greedy for a short time; a trace is replayed once, to count its requests."""
         probe = {**self.config, "runs": 1, "victim": "greedy", "precision": None, "warmup": "0"}
         if home is not None:
             probe["frontier"] = home
@@ -108,7 +108,7 @@ class Task:
             whole = "until" in self.config["length"]
             runs = int(self.config["runs"])
             return of_seeds(self.config, runs, whole=whole)
-        # Behind a host's cache these are the drive's writes, not the trace's.
+        # If a host has a cache, these are the writes to the drive, not those of the trace.
         unit, total = "writes", probe.host_pages
         if probe.timing is not None:
             every = probe.timing.latency_us.all
@@ -146,7 +146,7 @@ def _share(text: str) -> float | None:
 def checked(
     values: Mapping[str, Mapping[str, Any]], places: Mapping[str, str], objective: Objective
 ) -> Task:
-    """Checks what was given; raises :class:`flashgc.ConfigError` with the value's place."""
+    """Check the given values; :class:`flashgc.ConfigError` names the place of a wrong value."""
     sections = {name: dict(keys) for name, keys in values.items()}
     given = _narrowing(sections.get("gc", {}), places)
     refuse(UNUSED, sections, places, "has no effect on a search")
@@ -178,7 +178,7 @@ def checked(
 
 
 def _narrowing(gc: dict[str, Any], places: Mapping[str, str]) -> dict[str, list[str]]:
-    """Take the options that narrow the search out of their section."""
+    """Remove the options that narrow the search from their section, and return them."""
     given = {}
     for key in SEARCHED:
         option = find(key)
@@ -195,7 +195,7 @@ def _narrowing(gc: dict[str, Any], places: Mapping[str, str]) -> dict[str, list[
 
 
 def _until(run: dict[str, Any], objective: Objective, places: Mapping[str, str]) -> str | None:
-    """The end of a drive's life, which only the objective life may have."""
+    """The end of a drive's life, which only the objective ``life`` may have."""
     if objective.name == "life":
         until: str = run.setdefault("until", "system-failure")
         if until in ("first-failure", "system-failure"):

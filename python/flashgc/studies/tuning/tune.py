@@ -1,4 +1,4 @@
-"""``tune``: the search as a function."""
+"""``tune``: the function that runs a search."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from flashgc.studies.tuning.space import Candidate
 from flashgc.traces import Trace
 from flashgc.units import parse_count, parse_share
 
-#: Keys of ``[run]`` that the course of the search decides.
+#: Keys of ``[run]`` that the course of the search sets.
 _COURSE = ("writes", "collections", "requests", "warmup", "runs", "seed", "until", "jobs")
 
 
 def experiment_of(
     experiment: Experiment, winner: Candidate, run: Mapping[str, Any]
 ) -> dict[str, dict[str, Json]]:
-    """Sections and keys of the winner's experiment: what was given, and what was found."""
+    """Sections and keys of the winner's experiment, from the given options and the search."""
     sections: dict[str, dict[str, Json]] = {}
     for path in experiment:
         section, key = path.split(".")
@@ -52,7 +52,7 @@ def experiment_of(
 
 
 def toml_of(tuned: Tuned) -> str:
-    """The file as a text, with the figures of the search as a comment."""
+    """The experiment as TOML, with the figures of the search in a comment."""
     best, of = tuned.best, tuned.of
     lines = [
         f"# Found by flashgc tune, {tuned.version}: {of.in_words(best.figure)}.",
@@ -65,20 +65,20 @@ def toml_of(tuned: Tuned) -> str:
 
 
 def _value(value: Json) -> str:
-    """A value as TOML writes it: its texts and numbers are those of JSON."""
+    """A value in TOML; its texts and numbers have the form of JSON."""
     if isinstance(value, list) and len(value) == 1:
         return _value(value[0])
     return json.dumps(value, ensure_ascii=False)
 
 
 def save(tuned: Tuned, name: str) -> None:
-    """Writes the file ``name``, whole or not at all; raises :class:`OSError`."""
+    """Write the file ``name``, completely or not at all; raises :class:`OSError`."""
     _files.write(name, toml_of(tuned))
 
 
-#: The share of a trace that is held back by default.
+#: The default share of a trace that is held back.
 HOLD_BACK = 0.3
-#: Least and most of a trace that may be held back.
+#: The smallest and the largest share of a trace that may be held back.
 _HELD_BACK = (0.05, 0.9)
 
 
@@ -97,23 +97,23 @@ def tune(
     control: Control | None = None,
     **options: Unpack[CompareKeywords],
 ) -> Tuned:
-    """Searches victim policies, placements, frontiers and their parameters for one workload.
+    """Search victim policies, placements, frontiers and their parameters for one workload.
 
     ``objective`` is ``"write-amplification"``, ``"p99.9-read"`` (a drive with a clock) or
     ``"life"`` (blocks with an ``endurance``). ``budget`` is the number of configurations, 81 by
-    default, or ``time`` the time of the search (``"10min"``). ``hold_back`` is the share at the
-    end of a trace that the search does not see, 0.3 by default; for a generator, other seeds are
-    held back. ``victim``, ``placement``, ``frontier`` and ``gc_preset`` narrow the search. It
-    varies the parameters of a bare name, and takes a spec with parameters as it is. The other
-    options are those of :func:`flashgc.run`, one value each; ``runs`` are the seeds of a
-    generator's last rung.
+    default; instead, ``time`` limits the time of the search (``"10min"``). ``hold_back`` is the
+    share at the end of a trace that the search does not see, 0.3 by default; for a generator, other
+    seeds are held back. ``victim``, ``placement``, ``frontier`` and ``gc_preset`` narrow the
+    search. The search varies the parameters of a bare name, and uses a spec with parameters as it
+    is. The other options are those of :func:`flashgc.run`, one value each; ``runs`` are the seeds
+    of a generator's last rung.
 
-    ``cache`` is a folder in which every finished simulation is kept; the next search in it runs
-    none of them again, unless ``resume`` is false. ``progress`` is called with the share that is
-    done, what is being done, and pages programmed. Ctrl-C stops the search and returns what there
-    is, with ``interrupted`` set.
+    ``cache`` is a folder in which every finished simulation is stored; the next search with it does
+    not repeat them, unless ``resume`` is false. ``progress`` is called with the share that is done,
+    what is being done, and pages programmed. Ctrl-C stops the search and returns the results so
+    far, with ``interrupted`` set.
 
-    Raises :class:`flashgc.ConfigError` for what cannot be searched, and
+    Raises :class:`flashgc.ConfigError` for options that cannot be searched, and
     :class:`flashgc.TraceError` for a trace that cannot be read.
 
     >>> tuned = tune("uniform", blocks=100, pages_per_block=16, writes="4x", runs=2, budget=3,
