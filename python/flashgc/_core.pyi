@@ -29,8 +29,7 @@ class Blocks:
 
     @property
     def valid(self) -> numpy.typing.NDArray[numpy.uint16]:
-        """Number of live pages of every block; 0x8000 is added for blocks that may not be picked.
-        """
+        """Number of live pages of every block; 0x8000 is added if it may not be picked."""
 
     @property
     def counts(self) -> memoryview:
@@ -70,8 +69,7 @@ class Blocks:
 
     @property
     def first(self) -> int:
-        """The number in the drive of the first of these blocks; above 0 for planes after the first.
-        """
+        """The number in the drive of the first block; above 0 for planes after the first."""
 
     @property
     def candidates(self) -> int:
@@ -339,8 +337,7 @@ def choose_mutant(name: str | None = None) -> None: ...
 _Fault = tuple[str, str | None, tuple[int, int] | None, int | None, float | None]
 
 class FileRings:
-    """The kernel's ring buffers for a file system's events, opened by a process with the right to.
-    """
+    """The kernel's ring buffers for a file system's events, opened by a process that may."""
 
     def __init__(self, filesystem: str) -> None: ...
 

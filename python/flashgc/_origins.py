@@ -1,5 +1,4 @@
-"""Places of values, so that a message names the wrong option or line. The engine forms the words.
-"""
+"""Places of values, so that messages name the wrong option or line. The engine words them."""
 
 from __future__ import annotations
 

@@ -20,8 +20,7 @@ class _Type(str):
 
 
 class _Signature(inspect.Signature):
-    """A signature with all keywords; its text has only the function's own, since a hundred follow.
-    """
+    """A signature with all keywords; its text has only its own, as a hundred follow."""
 
     __slots__ = ()
 

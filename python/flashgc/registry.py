@@ -1,5 +1,4 @@
-"""The lists of everything that can be chosen: policies, frontiers, generators, formats and others.
-"""
+"""The lists of everything that can be chosen: policies, frontiers, generators, formats, ...."""
 
 from __future__ import annotations
 

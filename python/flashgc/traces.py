@@ -332,7 +332,7 @@ class Trace:
     format: str | None = None
     #: Bytes added to every offset before offsets become page numbers.
     alignment_offset: int | str = 0
-    #: What to do at a bad line.
+    #: The action at a bad line: stop, or skip the line.
     on_bad_line: Literal["stop", "skip"] = "stop"
     #: The devices whose requests are read, by the trace's numbers (``"0,3"``) or, for a Linux
     #: trace, as ``"MAJOR:MINOR"``; ``None`` for all.
@@ -344,7 +344,7 @@ class Trace:
     columns: str | None = None
     #: The layout of its lines, instead of a format: the name of an included layout, or a file.
     layout: Path | None = None
-    #: What to do if times go back: ``"refuse"``, or ``"sort"`` by time. By default the order is
+    #: The action if times go back: ``"refuse"``, or ``"sort"`` by time. By default the order is
     #: that of the file, which a drive with a clock refuses.
     disorder: Literal["refuse", "sort"] | None = None
     #: A table of the places of a database's relations on its disk, for a log of ``pg_waldump``.

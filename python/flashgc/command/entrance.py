@@ -149,8 +149,7 @@ def _prepare_streams() -> None:
 
 
 def _abandon_output() -> None:
-    """Give up standard output, since the interpreter would flush it once more and report an error.
-    """
+    """Give up standard output, since the interpreter would flush it again and report an error."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -80,9 +80,7 @@ class GroupedCommand(click.Command):
     timed = TIMED
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options in groups; with the note ``BRIEF``, those of an experiment only by
-        name.
-        """
+        """Write options in groups; with the note ``BRIEF``, an experiment's only by name."""
         brief = BRIEF in ctx.meta
         headings = {section.name: f"[{section.name}] {section.summary}" for section in SECTIONS}
         of = {option.path: self._heading(option, headings) for option in OPTIONS}
@@ -147,9 +145,7 @@ def help_text(option: Option, *, compare: bool, searched: bool = False, once: bo
 
 
 def _once(option: Option) -> Callable[[Any, Any, tuple[str, ...]], str | None]:
-    """Accept only one value: otherwise the last of two would win, and the first be ignored
-    silently.
-    """
+    """Accept only one value, since otherwise the last of two would silently win."""
 
     def once(_ctx: Any, _param: Any, given: tuple[str, ...]) -> str | None:
         if len(set(given)) > 1:

@@ -84,8 +84,7 @@ def kind(
 
 
 def say_kept(keeping: Keeping | None, results: int, *, quiet: bool) -> None:
-    """Print how many results were found in the file; raises :class:`OSError` if one was not stored.
-    """
+    """Print how many results were found; raises :class:`OSError` if one was not stored."""
     if keeping is None:
         return
     if keeping.found and not quiet:

@@ -145,14 +145,14 @@ def listing() -> None:
 
 
 def own_usage(entry: Entry) -> str:
-    """The usage without what every generator takes."""
+    """The usage without the parameters that every generator has."""
     return dataclasses.replace(
         entry, params=tuple(p for p in entry.params if p.name not in ("read", "trim"))
     ).usage
 
 
 def plain(doc: str, width: int) -> str:
-    r"""Markdown as text: headings without their mark, paragraphs in lines of ``width``.
+    r"""Convert Markdown to text: headings without marks, paragraphs in lines of ``width``.
 
     >>> plain("One\nline.\n\n# Cost\nLittle.", 20)
     'One line.\n\nCost\nLittle.'
@@ -169,7 +169,7 @@ def plain(doc: str, width: int) -> str:
 
 
 def describe(entries: list[tuple[str, Entry]]) -> None:
-    """Prints the entries' documentation and parameters; of several, what each is."""
+    """Print the documentation and the parameters of entries; of several, also their kinds."""
     for index, (kind, entry) in enumerate(entries):
         if index:
             click.echo("\n")
@@ -189,7 +189,7 @@ def _describe(entry: Entry, kind: str) -> None:
     else:
         from rich.markdown import Markdown
 
-        # A heading in the middle of the screen is more than these few lines need.
+        # Print section headings in bold, since a centred heading is too much for a few lines.
         out.print(Markdown(re.sub(r"(?m)^# (.*)$", r"**\1**\n", entry.doc)))
     if entry.params:
         out.print()

@@ -1,4 +1,4 @@
-"""``flashgc trace record``: a program's references to memory, as a trace."""
+"""``flashgc trace record``: records a program's memory references as a trace."""
 
 from __future__ import annotations
 

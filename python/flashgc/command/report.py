@@ -1,4 +1,4 @@
-"""``flashgc report``: kept results as one page for a browser."""
+"""``flashgc report``: makes one page for a browser from stored results."""
 
 from __future__ import annotations
 

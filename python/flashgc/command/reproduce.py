@@ -1,6 +1,7 @@
-"""``flashgc reproduce``: the command of the papers, or one that says how to get them.
+"""``flashgc reproduce``: the command of the papers, or a message on how to install it.
 
-The papers name it as an entry point, and nothing of flashgc imports them.
+The package of the papers registers the command as an entry point; flashgc does not import that
+package.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ import click
 
 from flashgc.command.declaring import command
 
-#: The distribution that has the command, and the entry point that names it.
+#: The distribution that has the command, and the group of its entry point.
 PAPERS, COMMANDS = "flashgc-papers", "flashgc.commands"
 
 
 def _installed() -> click.Command | None:
-    """The command of the papers; ``None`` where they are not installed."""
+    """The command of the papers; ``None`` if they are not installed."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:

@@ -1,4 +1,4 @@
-"""``flashgc results``: what the file of results of a sweep has."""
+"""``flashgc results``: lists, merges, exports and prunes a file of results."""
 
 from __future__ import annotations
 

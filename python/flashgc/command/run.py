@@ -1,4 +1,4 @@
-"""``flashgc run``: one drive, one workload."""
+"""``flashgc run``: runs one workload on one drive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``flashgc schema``: the JSON schema of experiment files."""
+"""``flashgc schema``: prints the JSON schema of experiment files."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def schema() -> None:
 
 
 def schema_text() -> str:
-    """The schema as a document."""
+    """The schema as JSON text."""
     return json.dumps(json_schema(), indent=2)
 
 
-#: The JSON types of values, by kind; all others are texts.
+#: The JSON types of values, by kind; other kinds are strings.
 _TYPES: dict[str, list[str]] = {
     "count": ["integer", "string"],
     "amount": ["number", "string"],
@@ -48,7 +48,7 @@ _TYPES: dict[str, list[str]] = {
 
 
 def json_schema() -> dict[str, Any]:
-    """The schema."""
+    """The schema as plain values."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "flashgc experiment",

@@ -1,4 +1,4 @@
-"""``flashgc compare`` of several files: experiments that are run, and results that were saved."""
+"""``flashgc compare`` with several files: runs experiments, and reads saved results."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from flashgc.experiment import Experiment
     from flashgc.store.keeping import Keeping
 
-#: Endings of files with results; all others are experiments.
+#: Extensions of files with results; all other files are experiments.
 SAVED = (".json", ".results")
-#: Results of a file of results that a ranking shows at most.
+#: The most results of a file of results in a ranking.
 _MOST = 100
 
-#: A result with what it is called.
+#: A result with its name.
 NamedResult = tuple[str, Result]
 
 
 def is_several(files: Sequence[Path]) -> bool:
-    """True if these are more than one experiment."""
+    """True if these are several experiments, or saved results."""
     return len(files) > 1 or any(file.suffix in SAVED for file in files)
 
 
 def compared(
     files: Sequence[Path], typed: dict[str, Any], results: str | None, *, quiet: bool
 ) -> tuple[Comparison, int]:
-    """The ranking of all results of the files, and how many of them were found in ``results``.
+    """The ranking of all results of the files, and the number of those found in ``results``.
 
-    Options typed are those of every experiment. Raises :class:`flashgc.ConfigError`.
+    Typed options apply to every experiment. Raises :class:`flashgc.ConfigError`.
     """
     from flashgc.ranking import rank
 
@@ -74,7 +74,7 @@ def compared(
 
 
 def names(files: Sequence[Path]) -> list[str]:
-    """Return the names of the files: without folders and endings where that tells them apart.
+    """Return the names of the files, without folders and extensions if they are still distinct.
 
     >>> names([Path("a/old.toml"), Path("new.toml")]), names([Path("a/x.toml"), Path("b/x.toml")])
     (['old', 'new'], ['a/x.toml', 'b/x.toml'])
@@ -113,7 +113,7 @@ def simulated(
     *,
     quiet: bool,
 ) -> tuple[Comparison, Keeping | None]:
-    """The ranking of an experiment's configurations, and the file of results that was looked in."""
+    """The ranking of an experiment's configurations, and the file of results that was used."""
     from flashgc.execution import COMPARED_RUNS, keeping_in, simulate
 
     with Bar(sum(config["runs"] for config in configs), quiet=quiet) as bar:
@@ -131,7 +131,7 @@ def simulated(
 
 
 def _saved(file: Path) -> list[NamedResult]:
-    """The results of a document that ``run`` or ``compare`` wrote."""
+    """The results in a document that ``run`` or ``compare`` wrote."""
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -180,9 +180,9 @@ def _results_of_store(file: Path) -> list[NamedResult]:
 
 
 def _distinct(results: Sequence[Result]) -> list[NamedResult]:
-    """Several results of one file with what they differ in, the policy first.
+    """The results of one file, with names from the options in which they differ, the policy first.
 
-    Names of traces are as short as tells them apart.
+    Names of traces are shortened as far as they stay distinct.
     """
     from flashgc._naming import name
     from flashgc.reports.wording import texts

@@ -1,4 +1,4 @@
-"""``flashgc sweep``: a grid of experiments from one file."""
+"""``flashgc sweep``: runs a grid of experiments from one file."""
 
 from __future__ import annotations
 

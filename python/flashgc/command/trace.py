@@ -1,4 +1,4 @@
-"""``flashgc trace``: statistics, conversion, traces made by generators, formats."""
+"""``flashgc trace``: statistics, conversion, synthetic traces, recordings, and lists of formats."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PAGED = ("drive.page_size", "workload.alignment_offset")
 
 
 def _reading(*paths: str) -> Callable[[F], F]:
-    """The options of reading a trace, as ``run`` and ``compare`` have them."""
+    """The options on how a trace is read, as in ``run`` and ``compare``."""
 
     def decorate(command: F) -> F:
         for path in reversed(paths):
@@ -52,7 +52,7 @@ def trace() -> None:
 
 
 def _pagings() -> tuple[str, ...]:
-    """The words of ``--paging``."""
+    """The possible words of ``--paging``."""
     from typing import get_args
 
     from flashgc.traces import AllPages
@@ -91,7 +91,7 @@ def stat(path: Path, explain: bool, as_json: bool, quiet: bool, **options: Any) 
     paged = {key: options.pop(key) for key in ("page_size", "paging")}
     lines = evidence(path, options, FLAGS, control=control) if explain else ()
     if not as_json:
-        # Before the trace is read: a file that is refused needs it most.
+        # The evidence comes first, since it is most useful for a file that is then refused.
         show_evidence(lines, is_error=False)
     try:
         with Bar(0, quiet=quiet) as bar:
@@ -113,13 +113,13 @@ def stat(path: Path, explain: bool, as_json: bool, quiet: bool, **options: Any) 
 
 
 def show_evidence(lines: Iterable[str], *, is_error: bool) -> None:
-    """Prints the evidence for and against formats."""
+    """Print the evidence for and against formats."""
     for sentence in lines:
         click.echo(f"evidence: {sentence}", err=is_error)
 
 
 def left_out(lines: int) -> str:
-    """Return the sentence on bad lines."""
+    """Return a sentence on the number of bad lines."""
     return "1 bad line was left out" if lines == 1 else f"{lines} bad lines were left out"
 
 

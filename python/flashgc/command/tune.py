@@ -1,4 +1,4 @@
-"""``flashgc tune``: a search for the policy and its parameters that suit one workload."""
+"""``flashgc tune``: searches for a good policy and its parameters for one workload."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from flashgc.studies.tuning.search import BUDGET
 from flashgc.studies.tuning.task import SEARCHED, UNUSED
 from flashgc.studies.tuning.tune import HOLD_BACK
 
-#: The folder of finished simulations by default.
+#: The default folder for finished simulations.
 FOLDER = "flashgc-tune"
 
 
 def _save(context: Any, parameter: Any, value: str | None) -> str | None:
-    """Refuses a file that exists and is no experiment: it would be lost."""
+    """Refuse an existing file that is no experiment, since it would be overwritten."""
     if value is not None and os.path.isfile(value) and not value.lower().endswith(".toml"):
         raise ConfigError(
             f"--save: {value} exists and is no experiment file; hint: a name that ends in .toml"
@@ -109,7 +109,7 @@ def tune(
     from flashgc.terminal.progress import Bar
     from flashgc.terminal.render import warn
 
-    # The engine is called several times, and Ctrl-C may come between: it is raised from here on.
+    # The engine is called several times, and Ctrl-C between calls must be raised from here on.
     _ctrl_c.release()
     source, place = one_workload(workload, by_option)
     own = own_of(typed)

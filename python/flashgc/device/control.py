@@ -71,8 +71,7 @@ class Client(Faulty):
         return self._client
 
     def moment(self) -> int:
-        """The number of pages that the host has written so far, to be passed to :meth:`hint` later.
-        """
+        """The number of pages that the host has written, for later calls of :meth:`hint`."""
         return self._client.moment()
 
     def heeds_hints(self) -> bool:

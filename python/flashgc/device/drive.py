@@ -159,8 +159,7 @@ class Device(Faulty):
         self._drive.flush()
 
     def moment(self) -> int:
-        """The number of pages that the host has written so far, to be passed to :meth:`hint` later.
-        """
+        """The number of pages that the host has written, for later calls of :meth:`hint`."""
         return self._drive.moment()
 
     def hint(self, offset: int, size: int, moment: int | None = None) -> int:
@@ -176,8 +175,7 @@ class Device(Faulty):
         self._drive.cancel(offset, size)
 
     def stat(self) -> dict[str, Any]:
-        """The state and the counts; named as in the SMART and OCP logs where these have the value.
-        """
+        """The state and the counts; named as in the SMART and OCP logs if these have the value."""
         known: dict[str, Any] = json.loads(self._drive.stat())
         return known
 

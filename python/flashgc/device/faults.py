@@ -82,8 +82,7 @@ class Faulty(Closing):
         )
 
     def faults(self) -> list[dict[str, Any]]:
-        """The faults that were set, each as a dictionary; faults that no longer act are included.
-        """
+        """The faults that were set, each as a dictionary; those that no longer act too."""
         faults: list[dict[str, Any]] = self.stat()["faults"]["set"]
         return faults
 

@@ -17,8 +17,7 @@ OPERATIONS = ("read", "write", "flush", "trim")
 
 @dataclass(frozen=True)
 class Interval:
-    """The work of a drive between two samples. ``None`` stands for an unknown value, such as 0 / 0.
-    """
+    """The work of a drive between samples. ``None`` stands for an unknown value, such as 0 / 0."""
 
     seconds: float | None = None
     #: Bytes of the hosts' write commands, without copies.

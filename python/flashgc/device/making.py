@@ -37,7 +37,7 @@ class Plan:
     python: dict[str, tuple[str, object]]
     durability: str
     journal_bytes: int | None
-    #: Where each given value stands, for messages.
+    #: The place of each given value, for messages.
     places: Places
 
     def create(self, path: Path) -> dict[str, Any]:

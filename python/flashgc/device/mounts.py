@@ -116,8 +116,7 @@ def _is_listed(filesystem: str) -> bool:
 
 
 def run(*arguments: str) -> str:
-    """Run a program and return its output; on failure :class:`flashgc.DriveError` has its message.
-    """
+    """Run a program and return its output; on failure raise :class:`flashgc.DriveError`."""
     done = _ended(arguments)
     if done.returncode:
         text = " ".join((done.stderr or done.stdout).split())
@@ -258,8 +257,7 @@ def unmount(folder: Path, *, force: bool = False) -> None:
 
 
 def unmount_lazily(folder: Path, *, force: bool = False) -> None:
-    """Unmount ``folder`` once nobody uses it; ``force`` aborts requests that wait for its server.
-    """
+    """Unmount ``folder`` once nobody uses it; ``force`` aborts requests to its server."""
     if force:
         _unmount(folder, _FORCE)
     _unmount(folder, _DETACH)
@@ -271,8 +269,7 @@ def try_unmount(folder: Path) -> int:
 
 
 def _unmount(folder: Path, flags: int) -> int:
-    """Unmount what is mounted in ``folder``, which must be no link; return the error number, or 0.
-    """
+    """Unmount ``folder``, which must be no link; return the error number, or 0."""
     system = ctypes.CDLL(None, use_errno=True)
     done = system.umount2(os.fsencode(os.path.abspath(folder)), flags | _NOFOLLOW)
     return ctypes.get_errno() if done else 0

@@ -1,4 +1,4 @@
-"""How a server gives up root's rights before it reads data from hosts, networks and drives.
+"""A server gives up root's rights before it reads data from hosts, networks and drives.
 
 A server that root starts first opens what only root may open: the drive's file, the FUSE mount, its
 sockets. Then it becomes the owner of the drive's file. If the owner is root, it becomes the user

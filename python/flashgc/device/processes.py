@@ -38,8 +38,7 @@ def _stat(pid: int) -> list[str]:
 
 
 def is_ending(pid: int) -> bool:
-    """True for a process that was killed but has not ended, perhaps because it waits for a mount.
-    """
+    """True for a process that was killed but has not ended, for example in a wait for a mount."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:

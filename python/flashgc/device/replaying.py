@@ -17,8 +17,7 @@ from flashgc.registry import gc_presets, policies
 
 @dataclass(frozen=True)
 class Replay:
-    """The result of a replay with one policy, of the same past and recording, which includes mkfs.
-    """
+    """The result of a replay with one policy, on the same past and recording (with mkfs)."""
 
     policy: str
     #: The placement: that of the served drive, or that of a GC preset.
@@ -33,8 +32,7 @@ class Replay:
 
 @dataclass(frozen=True)
 class Replayed:
-    """The results by write amplification, lowest first; the served drive's policies are included.
-    """
+    """The results by write amplification, lowest first; with the served drive's policies."""
 
     ranking: list[Replay]
     #: A sentence if the replay of the served drive's policies has other counts than the drive.
@@ -134,8 +132,7 @@ def replayed(
 
 
 def _difference(ranking: Sequence[Replay], done: Executed) -> str | None:
-    """The sentence on a replay of the served drive's policies with other counts than the drive's.
-    """
+    """The sentence on a replay of the served drive's policies with other counts than its own."""
     replay = next(replay for replay in ranking if replay.was_served)
     counters = done.stat["counters"]
     row = (replay.host_pages, replay.copied_pages, replay.erases)

@@ -110,8 +110,7 @@ def _owner_noted(notes: Path) -> dict[str, Any] | None:
 
 
 def _undo(notes: Path) -> None:
-    """End the processes of a folder, unmount everything in it, and remove the folder and its notes.
-    """
+    """End the processes of a folder, unmount everything in it, remove it and its notes."""
     owner = _owner_noted(notes)
     if owner is None:
         return

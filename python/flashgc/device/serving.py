@@ -73,8 +73,7 @@ class Fronts:
 
 @dataclass(frozen=True)
 class Ready:
-    """Files and sockets that are open before serving begins, because the server may not open them.
-    """
+    """Files and sockets opened before serving begins, because the server may not open them."""
 
     file: _core.DriveFile | None = None
     mount: _core.DeviceMount | None = None
@@ -103,8 +102,7 @@ LOOK = 0.2
 
 @contextlib.contextmanager
 def opened(path: Path, fronts: Fronts, ready: Ready = NOTHING) -> Iterator[Device]:
-    """The drive, which is served until the end of the ``with`` and then closed, with its recording.
-    """
+    """The drive, served until the end of the ``with`` and then closed, with its recording."""
     if fronts.fuse is not None and ready.mount is None and not fronts.fuse.is_dir():
         raise ConfigError(f"--fuse: {fronts.fuse} is no folder; hint: mkdir {fronts.fuse}")
     with contextlib.ExitStack() as stack:
@@ -194,8 +192,7 @@ class Signals:
             os.write(self._writer, b".")
 
     def wait(self, is_over: Callable[[], bool]) -> bool:
-        """Wait for a signal, or one that came before; return false if ``is_over()`` becomes true.
-        """
+        """Wait for a signal, or one that came before; return false once ``is_over()``."""
         while not is_over():
             if select.select([self._reader], [], [], LOOK)[0]:
                 os.read(self._reader, 1 << 16)

@@ -104,8 +104,7 @@ def _connections(stat: Stat) -> list[str]:
 
 
 def spare_of(stat: Stat) -> list[str]:
-    """Return the spare factor, and what is left of it for collections without blocks kept erased.
-    """
+    """Return the spare factor, and what is left of it for collections without erased blocks."""
     whole, effective = (format_share(stat[key], 2) for key in ("spare_factor", "effective_spare"))
     return [f"{whole} of the flash", f"{effective} for collections"]
 

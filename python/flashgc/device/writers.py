@@ -73,8 +73,7 @@ class Writers:
 
     @property
     def warning(self) -> str | None:
-        """A warning for the user who mounts the drive; ``None`` if only root could have written it.
-        """
+        """A warning for people who mount the drive; ``None`` if only root could have written."""
         if not self.others:
             return None
         return (

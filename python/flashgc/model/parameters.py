@@ -46,7 +46,7 @@ class Parameters(TypedDict, total=False):
     blocks: Numbers
     #: ``"single"`` or ``"double"``.
     frontier: str | None
-    #: How greedy chooses among blocks with the fewest live pages.
+    #: The choice of greedy among blocks with the fewest live pages.
     ties: str | None
     #: The cleaner of the pools of a separation: ``"greedy"``, ``"fifo"`` or ``"desnoyers"``.
     cleaner: str | None
@@ -72,7 +72,7 @@ class ModelConfig:
     c: int | None = None
     #: The window of blocks, as a share of all blocks.
     window: float | None = None
-    #: How greedy chooses among blocks with the fewest live pages: ``latest`` or ``random``.
+    #: The choice of greedy among blocks with the fewest live pages: ``latest`` or ``random``.
     ties: str | None = None
     #: The cleaner of the pools of a separation.
     cleaner: str | None = None

@@ -26,7 +26,7 @@ from flashgc.plot.series import (
     shortened,
 )
 
-#: How far the sum of a distribution may be from 1, as after rounding to three digits.
+#: The most by which the sum of a distribution may differ from 1, as after rounding to three digits.
 _TOLERANCE = 1e-3
 #: Shares below this part of the largest share are invisible in a picture.
 _RARE = 1e-3

@@ -79,8 +79,7 @@ def distribution(view: View, style: Style, title: str | None) -> Figure:
 
 
 def steps(view: View, line: Line) -> Numbers:
-    """The empirical distribution as corners of steps, with a rise at each value; shares in percent.
-    """
+    """The empirical distribution as corners of steps, with a rise at each value; shares in %."""
     pairs, share = [], 0.0
     for point in line.points:
         assert point.y is not None

@@ -85,8 +85,7 @@ class Drawn:
     reference_lines: Mapping[str, float]
 
     def ends(self) -> dict[str, float] | None:
-        """The height of the end of each group's line; ``None`` unless all lines end at the right.
-        """
+        """The height of the end of each group's line; ``None`` unless all end at the right."""
         scale = self.axes.transData.transform
         x = np.concatenate([curve.points[0] for curve in self.series])
         left, right = (float(scale((at, 1))[0]) for at in (x.min(), x.max()))

@@ -220,8 +220,7 @@ def _operation(event: dict[str, Any]) -> Operation:
 
 
 def _requests(events: Iterable[dict[str, Any]]) -> dict[str, list[tuple[float, int]]]:
-    """Return the times of arrivals (1) and completions (-1) of reads and writes, in microseconds.
-    """
+    """Return times of arrivals (1) and completions (-1) of reads and writes, in microseconds."""
     steps: dict[str, list[tuple[float, int]]] = {"read": [], "write": []}
     for event in events:
         if event.get("cat") == "request" and event["name"] in steps:

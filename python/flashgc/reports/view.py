@@ -283,8 +283,7 @@ def _ranked(_table: Table, _at: View, shown: str, rows: Sequence[Row]) -> tuple[
 
 
 def _seeds(table: Table, columns: Iterable[str | None], rows: Sequence[Row]) -> list[Row]:
-    """The rows of one point, which differ only in the seed; raises an error if they differ in more.
-    """
+    """The rows of one point, which differ only in the seed; raises an error otherwise."""
     for name in table.varied:
         values = [row.get(name) for row in rows]
         if name not in (*columns, SEED) and len(set(values)) > 1:

@@ -11,13 +11,13 @@ from flashgc._documents import Scalar
 
 @dataclass(frozen=True)
 class TraceConfig:
-    """How a trace is read; without a trace it has no meaning."""
+    """Options on how a trace is read; without a trace they have no meaning."""
 
     #: The format; with ``None`` it is detected.
     format: str | None
     #: Bytes added to every offset before offsets become page numbers.
     alignment_offset: int
-    #: What to do at a bad line: ``stop`` or ``skip``; ``None`` means ``stop``.
+    #: The action at a bad line: ``stop`` or ``skip``; ``None`` means ``stop``.
     on_bad_line: str | None
     #: The devices whose requests are read; ``None`` for all.
     devices: str | None = None
@@ -27,7 +27,7 @@ class TraceConfig:
     columns: str | None = None
     #: The layout of the lines, instead of a format.
     layout: str | None = None
-    #: What to do if times go back: ``refuse`` or ``sort``; ``None`` keeps the order.
+    #: The action if times go back: ``refuse`` or ``sort``; ``None`` keeps the order.
     disorder: str | None = None
     #: The table of the places of a database's relations on its disk.
     relations: str | None = None
@@ -79,7 +79,7 @@ class Config:
     fill: str
     #: The spec of the workload, or the path of a trace.
     workload: str
-    #: How a trace is read.
+    #: Options on how a trace is read.
     trace: TraceConfig
     #: The part of a run that is warm-up.
     warmup: str

@@ -39,8 +39,7 @@ class Expected:
             ) from None
 
     def difference(self, result: Mapping[str, Any]) -> str | None:
-        """Return a line on the first difference in ``result``; ``None`` if the digests are equal.
-        """
+        """Return a text on the first difference in ``result``; ``None`` if digests are equal."""
         if result["digest"] == self.digest:
             return None
         text = f"the digest is {result['digest']}, expected {self.digest}"

@@ -79,8 +79,7 @@ class Result(Document, run.Result):
 
     @functools.cached_property
     def timing(self) -> results.Timing | None:
-        """Response times and other results of drives with a clock only; ``None`` without a clock.
-        """
+        """Response times and others that need a clock; ``None`` without a clock."""
         return results.Timing.from_dict(self._raw) if "latency_us" in self._raw else None
 
     @property
@@ -105,7 +104,7 @@ class Result(Document, run.Result):
 
     @property
     def scheme(self) -> str | None:
-        """What collections do with pages that are also in memory; ``None`` without a page cache."""
+        """The scheme by which collections treat pages in memory; ``None`` without a page cache."""
         return None if self.config.swap is None else self.config.swap.scheme
 
     @property
@@ -145,7 +144,7 @@ class Result(Document, run.Result):
 
     @property
     def preemption(self) -> str:
-        """How collections give way to requests, on a drive with a clock."""
+        """The rule by which collections give way to requests, on a drive with a clock."""
         return str((self.config.timed or {}).get("preemption", "none"))
 
     @property
@@ -199,8 +198,7 @@ class Result(Document, run.Result):
 
 
 def verdict(steady: bool, tests: results.Steadiness, findings: Iterable[results.Finding]) -> str:
-    """``yes`` if figures are steady, ``no`` if one of them is known to change, else ``not known``.
-    """
+    """``yes`` if figures are steady, ``no`` if one is known to change, else ``not known``."""
     if steady:
         return "yes"
     # The findings may have a graver one in place of the one on a changing pace.

@@ -1,4 +1,4 @@
-"""What a die did while a slow request waited: as rows, and as a chart in plain text."""
+"""The work of a die while a slow request waited: as rows, and as a chart in plain text."""
 
 from __future__ import annotations
 

@@ -195,8 +195,7 @@ def damaged(connection: sqlite3.Connection, where: str) -> dict[int, str]:
 
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Make changes all or none. It waits for other writers at the beginning, never in the middle.
-    """
+    """Make changes all or none. It waits for other writers at the begin, never in the middle."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -151,8 +151,7 @@ class Store:
                 raise self._refused(error) from None
 
     def _is_late(self) -> bool:
-        """Tell SQLite to interrupt a query after the time limit. Signal handlers run before this.
-        """
+        """Tell SQLite to interrupt a query after the time limit. Signal handlers run before."""
         return time.monotonic() > self._until
 
     def close(self) -> None:
@@ -167,8 +166,7 @@ class Store:
         self._connection.close()
 
     def back_up(self, part: Path, look: Callable[[float, int], None]) -> None:
-        """Copy the file in its current state to ``part``; ``look`` gets the share and pages copied.
-        """
+        """Copy the file as it is now to ``part``; ``look`` gets share and pages copied."""
 
         def step(_: int, left: int, pages: int) -> None:
             look(1.0 - left / max(pages, 1), pages - left)
@@ -352,8 +350,7 @@ class Store:
         return int(self._read("SELECT count(*) FROM results")[0][0])
 
     def whole(self, beginning: str) -> str:
-        """The full key for its beginning; :class:`flashgc.ConfigError` unless exactly one matches.
-        """
+        """The full key for its beginning; :class:`flashgc.ConfigError` unless one matches."""
         keys = [
             key
             for (key,) in self._read(

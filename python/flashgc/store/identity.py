@@ -48,8 +48,7 @@ class Contents:
     """Digests of files; a file is read only once as long as it does not change."""
 
     def __init__(self, known: Mapping[tuple[str, int, int], str] | None = None) -> None:
-        """``known`` has digests by name, size in bytes, and time of the last change in nanoseconds.
-        """
+        """``known`` has digests by name, bytes, and time of last change in nanoseconds."""
         self.known = dict(known or {})
         #: Digests that were not known before, with the same keys.
         self.new: dict[tuple[str, int, int], str] = {}

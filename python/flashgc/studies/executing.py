@@ -246,8 +246,7 @@ class Execution:
             self._stop(running)
 
     def _sending(self, digest: str, task: Task) -> list[Task]:
-        """The task with the trace that its worker lacks; empty while another task sends the trace.
-        """
+        """The task with the trace that its worker lacks; empty while another task sends it."""
         if digest in self._held:
             self._held[digest].append(task)
             return []

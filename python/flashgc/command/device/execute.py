@@ -231,7 +231,7 @@ def with_handles(streams: str, given: Given, source: Path | None) -> Patterns:
 def source_of(
     source: Path | None, given: Given, own: dict[str, Any], behind: Past | None
 ) -> Source:
-    """The origin of the drive: it is made, or a copy."""
+    """The source of the drive: a plan to make it, or a drive to copy."""
     from flashgc._core import ConfigError
     from flashgc.device.execution import Source
 

@@ -1,1 +1,1 @@
-"""Outcomes as people read them: a module for each command, or for a part of a result."""
+"""Text output for people: a module for each command, or for a part of a result."""

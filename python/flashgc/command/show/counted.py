@@ -1,4 +1,4 @@
-"""Counts as people read them, in the words of their declarations."""
+"""Counts as text for people, in the words of their declarations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from flashgc.results import Result
 
-#: The column of a comparison, and its meaning.
+#: The heading of a column of a comparison, and its explanation.
 HEADING = "rounding"
 LEGEND = "rounding: programmed to fill mapping units and flash pages"
 
@@ -24,20 +24,20 @@ def matters(results: Sequence[Result]) -> bool:
 
 
 def cell(result: Result) -> str:
-    """Rounding and padding for each byte of the host."""
+    """Rounding and padding per byte of the host."""
     written = result.bytes
     return f"{written.per_host_byte('rounding') + written.per_host_byte('padding'):.3f}"
 
 
 def in_pages(result: Result) -> list[tuple[str, str]]:
-    """The row of the amplification in pages, where it is not that in bytes."""
+    """A row with the amplification in pages, if it differs from that in bytes."""
     if result.bytes.rounding or result.bytes.merged:
         return [("in pages", f"{result.page_amplification:.4f} units programmed per unit written")]
     return []
 
 
 def rows(result: Result) -> list[tuple[str, str]]:
-    """The rows of a result: each part for each byte of the host."""
+    """The rows of a result, with each part of the bytes per byte of the host."""
     written, unit = result.bytes, result.config.unit
     pairs: list[tuple[str, str]] = []
     for part, why in (
@@ -53,7 +53,7 @@ def rows(result: Result) -> list[tuple[str, str]]:
     return pairs
 
 
-#: The words for each count in tables, by its type; none of a count that a table leaves out.
+#: The words for each count in tables, by its type; empty for counts that tables omit.
 WORDS: dict[str, dict[str, str]] = {
     entry["name"]: {count["name"]: count["words"] for count in entry["counts"]}
     for entry in json.loads(_core.registry())["counts"]
@@ -77,7 +77,7 @@ def in_words(counts: object, *, but: Collection[str] = ()) -> list[str]:
 
 
 def identical(*results: Result) -> str:
-    """Words for results whose runs all give the same, since they draw nothing: these are one."""
+    """A note if all runs of the results are identical, without random numbers; else empty."""
     for result in results:
         runs = {*result.run_values} if result.timing is None else {*result.timing.mean_us_runs}
         if len(result.run_values) < 2 or len(runs) != 1:

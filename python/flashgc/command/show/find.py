@@ -1,4 +1,4 @@
-"""The output of ``flashgc find``, as people read it."""
+"""The text output of ``flashgc find``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def show_found(outcome: Threshold) -> None:
-    """Prints the value, its interval, and the values that were tried."""
+    """Print the value, its interval, and the values that were simulated."""
     out = console()
     plus_minus = unicode(out, "±", "+-")
     first, last = outcome.ends

@@ -1,4 +1,4 @@
-"""Findings of results as people read them, below the figures."""
+"""Prints the findings of results, below the figures."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 def warn_of(of: list[Result], *, quiet: bool) -> None:
-    """Prints what a reader should know before using the figures, each thing once.
+    """Print what a reader should know before using the figures; equal findings are merged.
 
-    ``quiet`` leaves out notes. It never leaves out a doubt about a figure.
+    ``quiet`` suppresses notes, but never a doubt about a figure.
     """
     for gravity, line in findings_of(of):
         _warn(gravity, line, quiet=quiet)
 
 
 def warn_each(findings: Iterable[Finding], *, quiet: bool) -> None:
-    """Prints findings of a study, as :func:`warn_of` those of results."""
+    """Print the findings of a study, as :func:`warn_of` does for results."""
     for finding in findings:
         _warn(finding.gravity, finding.text, quiet=quiet)
 
@@ -35,7 +35,7 @@ def _warn(gravity: str, line: str, *, quiet: bool) -> None:
 
 
 def findings_of(of: list[Result]) -> list[tuple[str, str]]:
-    """The findings of all results, each with its gravity; one of several results is said once."""
+    """The findings of all results, each with its gravity; equal findings are merged."""
     names = varied.names(of, policy_name(console())) if len(of) > 1 else [""]
     each = [(name, result.findings) for name, result in zip(names, of, strict=True)]
     return [(finding.gravity, finding.text) for finding in together(each)]

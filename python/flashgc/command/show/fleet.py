@@ -1,4 +1,4 @@
-"""The output of ``flashgc fleet``."""
+"""The text output of ``flashgc fleet``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from flashgc.studies.fleets.outcome import Fleet
 from flashgc.terminal.render import LEFT, RIGHT, console, folded, is_plain, show, table
 from flashgc.units import format_size
 
-#: Characters of a policy's name.
+#: Width of a policy's name in characters.
 NAME = 30
-#: The meaning of the second table.
+#: The explanation of the second table.
 LIFE = (
     "life: drive writes per erase of the mean block; multiply it by the rated erases of a block to "
     "get the drive writes until wear-out"
@@ -20,7 +20,7 @@ LIFE = (
 
 
 def show_fleet(fleet: Fleet) -> None:
-    """Prints the distribution of each policy, how they compare, and who has no result."""
+    """Print the distribution of each policy, how policies compare, and volumes without a result."""
     out = console()
     plain = is_plain(out)
     listing = table(

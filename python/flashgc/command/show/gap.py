@@ -1,4 +1,4 @@
-"""The output of ``flashgc gap``: one table in 80 columns, and sentences."""
+"""The text output of ``flashgc gap``: a table 80 columns wide, and sentences."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from flashgc.terminal.render import (
     unicode,
 )
 
-#: Columns of a scheme's name.
+#: Width of a scheme's name in characters.
 NAME = 31
-#: The words for a kind where these say more.
+#: Texts for kinds of rows that need more than their names.
 _KINDS = {CLAIRVOYANCE: "knows all", BOUND: "bound"}
 
 
 def show_gap(gap: Gap) -> None:
-    """Prints the rows and what they say."""
+    """Print the rows and the findings."""
     out = console()
     plus_minus, almost = unicode(out, "±", "+-"), unicode(out, "≈", "~")
     show_facts(out, heading(gap))

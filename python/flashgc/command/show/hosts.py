@@ -1,4 +1,4 @@
-"""Hosts and hints as people read them: rows of one run."""
+"""Hosts and hints as text for people: rows for one result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def rows(result: Result) -> list[tuple[str, str]]:
-    """Rows on what the host did and what became of its hints, where there is a host."""
+    """Rows on the host's traffic and the effect of its hints; empty without a host."""
     pairs = []
     if (host := result.host) is not None and (config := result.config.host) is not None:
         from flashgc.registry import brief
@@ -38,7 +38,7 @@ def _dirty(host: HostTraffic) -> str:
 
 
 def _waits(waits: HostWaits) -> str:
-    """The mean of each kind of wait for a command of the cache, and how many there were."""
+    """The mean of each kind of wait for a command of the cache, and the number of waits."""
     kinds = (
         ("reads", waits.reads, waits.read_ns),
         ("rooms", waits.rooms, waits.room_ns),

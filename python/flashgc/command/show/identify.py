@@ -1,4 +1,4 @@
-"""Identified drives as people read them: ranking, points, sentences."""
+"""Identified drives as text for people: ranking, points, sentences."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from flashgc.studies.identifying.outcome import Identification, Identified
     from flashgc.terminal.render import Console
 
-#: Rows of a ranking: more are in the JSON document.
+#: The most rows of a ranking; further rows are in the JSON document.
 _ROWS = 8
-#: Characters of a scheme's name in a table.
+#: Width of a scheme's name in characters.
 _NAME = 34
 
 
 def show_identification(identification: Identification) -> None:
-    """Prints everything about every drive."""
+    """Print the ranking, the points and the findings of every drive."""
     out = console()
     for number, drive in enumerate(identification.drives):
         if number:

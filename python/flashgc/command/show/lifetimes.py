@@ -1,4 +1,4 @@
-"""Wear and lifetime as people read them: rows of one run, columns of several."""
+"""Wear and lifetime as text for people: rows for one result, columns for several."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flashgc.units import format_count, format_duration
 if TYPE_CHECKING:
     from flashgc.results import Busy, Levelling, Lifetime, Milestone, Result, Wear
 
-#: Headings of a comparison's columns where blocks wear out, and what they mean.
+#: Headings of a comparison's columns if blocks wear out, and their explanation.
 COLUMNS = ("first fail.", "sys. fail.", "wear cv")
 LEGEND = (
     "first fail., sys. fail.: drive writes until then; wear cv: deviation of erase counts by mean"
@@ -18,7 +18,7 @@ LEGEND = (
 
 
 def rows(result: Result, plus_minus: str, *, busy: bool = True) -> list[tuple[str, str]]:
-    """Rows on a result's lifetime and, if ``busy``, its busy time, where there are any."""
+    """Rows on a result's lifetime and, if ``busy``, its busy time, as far as it has them."""
     pairs = []
     if result.levelling is not None:
         pairs.append(("levelling", _levelling(result, result.levelling)))

@@ -1,4 +1,4 @@
-"""Answers of models as people read them: the list, one answer, the simulation beside it."""
+"""Results of models as text for people: the list of models, one result, and the simulation."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
     from flashgc.terminal.render import Console
 
-#: Shares below this are left out of a printed distribution.
+#: Shares below this are omitted from a printed distribution.
 RARE = 0.00005
-#: Pools that are printed.
+#: The most pools that are printed.
 MOST_POOLS = 8
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The fewest choices that are enough with c blocks stored."""
+    """The smallest d that is sufficient with c blocks stored."""
 
     c: int
     d: int | None
@@ -45,7 +45,7 @@ class Choice:
 
 
 def listing() -> None:
-    """Prints the models."""
+    """Print the list of models."""
     out = console()
     listing = table(out, [("model", LEFT), ("what it does", LEFT)])
     for entry in models():
@@ -59,7 +59,7 @@ def listing() -> None:
 
 
 def show_answer(info: Model, result: ModelResult, *, distribution: bool) -> None:
-    """Prints one answer."""
+    """Print the result of a model."""
     out = console()
     _headline(out, f"{result.write_amplification:.4f}", "")
     out.print()
@@ -70,7 +70,7 @@ def show_answer(info: Model, result: ModelResult, *, distribution: bool) -> None
 
 
 def show_validation(info: Model, both: Validation, *, distribution: bool) -> None:
-    """Prints the answer and what was measured."""
+    """Print the result of a model and that of the simulation."""
     out = console()
     result, simulated = both.model, both.simulation
     _headline(out, f"{result.write_amplification:.4f}", "  by the model")
@@ -170,7 +170,7 @@ def _parameters(config: ModelConfig) -> str:
 
 
 def _lower(summary: str) -> str:
-    """The summary as the rest of a sentence."""
+    """The summary in a form to continue a sentence."""
     text = summary.replace("`", "").rstrip(".")
     first = text.split(" ", maxsplit=1)[0]
     return text if first in ("Desnoyers'", "d") else text[:1].lower() + text[1:]
@@ -211,7 +211,7 @@ def _show_distribution(out: Console, result: ModelResult) -> None:
 
 
 def show_choices(share: float, greedy: ModelResult, rows: Sequence[Choice]) -> None:
-    """Prints the fewest choices within ``share`` of greedy."""
+    """Print the smallest d within ``share`` of greedy."""
     out = console()
     limit = greedy.write_amplification * (1 + share)
     config = greedy.config
@@ -244,7 +244,7 @@ def show_choices(share: float, greedy: ModelResult, rows: Sequence[Choice]) -> N
 
 
 def show_course(course: Transient) -> None:
-    """Prints how write amplification goes, at a few moments."""
+    """Print the write amplification at a few moments."""
     out = console()
     config = course.config
     rows: list[tuple[str, Any]] = [
@@ -270,13 +270,13 @@ def show_course(course: Transient) -> None:
     show(out, listing)
 
 
-#: Moments of a course that are printed, besides the first.
+#: The number of moments of a course that are printed, besides the first.
 MOMENTS = 20
 WORDS_OF_STATES = {"random": "at random", "sequential": "sequentially"}
 
 
 def picture_of_course(course: Transient) -> Figure:
-    """A course as a picture."""
+    """Draw a course."""
     from flashgc.plot import Series, against
 
     series = [
@@ -290,7 +290,7 @@ def picture_of_course(course: Transient) -> Figure:
 
 
 def picture(result: ModelResult) -> Figure:
-    """The distributions that the model gives, as a picture."""
+    """Draw the distributions that the model gives."""
     from flashgc.plot import valid_pages
 
     drawn = {"blocks": result.valid, "victim": result.victim}
@@ -300,5 +300,5 @@ def picture(result: ModelResult) -> Figure:
 
 
 def warn_of_simulation(both: Validation, *, quiet: bool) -> None:
-    """Prints what a reader should know of the simulation."""
+    """Print what a reader should know about the simulation."""
     warn_of([both.simulation], quiet=quiet)

@@ -1,4 +1,4 @@
-"""A ranking of results of several files, as people read it: it may be of anything."""
+"""A ranking of results from several files as text; the results may differ in any option."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from flashgc.units import format_share
 if TYPE_CHECKING:
     from flashgc.results import Comparison, Result
 
-#: Options that a screen shows values of at most.
+#: The most options whose values are shown on a screen.
 _MOST = 12
 
 
 def show_ranked(comparison: Comparison) -> None:
-    """Prints the ranking, and what the results differ in."""
+    """Print the ranking, and the options in which the results differ."""
     out = console()
     plus_minus = unicode(out, "±", "+-")
     results = [rank.result for rank in comparison]
@@ -61,7 +61,7 @@ def show_ranked(comparison: Comparison) -> None:
     show_verdicts(out, comparison)
 
 
-#: The basis of the interval of a difference, in words.
+#: Texts for the basis of the interval of a difference.
 _BASIS = {
     "exact": "exact",
     "runs": "paired runs",
@@ -73,7 +73,7 @@ _BASIS = {
 
 
 def _values_once(name: str, values: list[str]) -> str:
-    """The values in the order of the ranking; one that several have, once."""
+    """The values in the order of the ranking; equal values appear once."""
     shown = [format_share(float(value), 4) if name == "spare" else value for value in values]
     return ", ".join(dict.fromkeys(shown))
 

@@ -1,4 +1,4 @@
-"""Results as people read them: the block of one run, the ranking of several."""
+"""Results as text for people: a block for one result, a ranking for several."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def show_run(result: Result) -> None:
-    """Prints the result of ``flashgc run``."""
+    """Print the result of ``flashgc run``."""
     if result.timing is not None:
         timed.show_timed(result, drive(result), spare(result))
         return
@@ -95,7 +95,7 @@ def show_run(result: Result) -> None:
     streams.show_streams(out, result)
 
 
-#: The sides of the parts in which configurations may differ, and most characters on a screen.
+#: Alignment and greatest width on a screen of the parts in which configurations may differ.
 WIDTHS = {
     "frontier": (LEFT, 12),
     "scheme": (LEFT, 12),
@@ -109,7 +109,7 @@ WIDTHS = {
 
 
 def show_comparison(comparison: Comparison) -> None:
-    """Prints the ranking of ``flashgc compare``."""
+    """Print the ranking of ``flashgc compare``."""
     if any(result.timing is not None for result in comparison.results):
         timed.show_ranking(comparison, drive(comparison.results[0]))
         show_verdicts(console(), comparison)
@@ -120,7 +120,7 @@ def show_comparison(comparison: Comparison) -> None:
     show(out, facts(out, _in_common(comparison)))
     out.print()
     columns = [("#", RIGHT), ("policy", LEFT)]
-    # What the figures leave of a screen; tools get each spec in one piece.
+    # The width that the figures leave on a screen; tools get each spec in one piece.
     left = out.width - 46
     parts = []
     for heading in varied.differing(results):
@@ -139,7 +139,7 @@ def show_comparison(comparison: Comparison) -> None:
     left -= 3 * doubtful
     legend += f"; {UNSTEADY} not known to be steady" * doubtful
     columns += [(name, RIGHT) for name in figures]
-    if doubtful:  # A column of its own, so that figures stay below each other.
+    if doubtful:  # An extra column, so that figures stay aligned.
         columns.insert(columns.index((figures[0], RIGHT)) + 1, ("", LEFT))
     listing = table(out, columns)
     for rank in comparison:
@@ -166,7 +166,7 @@ def show_comparison(comparison: Comparison) -> None:
 
 
 def show_verdicts(out: Console, comparison: Comparison) -> None:
-    """Prints the findings of a ranking: who wins by how much, and what is inside the noise."""
+    """Print the findings of a ranking: who wins by how much, and what may be chance."""
     ranking = comparison.ranking
     names = varied.names([rank.result for rank in ranking], policy_name(out))
     labels = [rank.name or name for rank, name in zip(ranking, names, strict=True)]
@@ -179,7 +179,7 @@ def show_verdicts(out: Console, comparison: Comparison) -> None:
 
 
 def show_left_out(comparison: Comparison) -> None:
-    """Prints the combinations of a comparison that cannot be, with their reasons."""
+    """Print the impossible combinations of a comparison, with their reasons."""
     out = console()
     if comparison.left_out:
         out.print()
@@ -187,12 +187,12 @@ def show_left_out(comparison: Comparison) -> None:
         out.print(f"left out: {left_out.name}: {left_out.reason}", soft_wrap=is_plain(out))
 
 
-#: The mark of figures that still move, or are not known exactly enough.
+#: The mark of figures that are not steady, or not known exactly enough.
 UNSTEADY = "*"
 
 
 def policy_name(out: Console) -> Callable[[str], str]:
-    """Writes policies as tables and sentences name them: in short on a screen, whole for tools."""
+    """Return the formatter of policies in tables and sentences: short on a screen, else full."""
     if is_plain(out):
         return str
     from flashgc.registry import brief
@@ -200,12 +200,12 @@ def policy_name(out: Console) -> Callable[[str], str]:
     return brief
 
 
-#: The meaning of the columns of a comparison.
+#: The explanation of the columns of a comparison.
 LEGEND = "copies: per byte written; erases: per drive write; prog/s: programs a core"
 
 
 def _figures(*, cached: bool, mortal: bool, rounds: bool) -> tuple[tuple[str, ...], str]:
-    """Headings of a comparison's figures, and what they mean."""
+    """The headings of a comparison's figures, and their explanation."""
     if cached:
         return ("I/O s", "ratio", *swaps.COLUMNS), swaps.LEGEND
     if mortal:
@@ -218,7 +218,7 @@ def _figures(*, cached: bool, mortal: bool, rounds: bool) -> tuple[tuple[str, ..
 
 
 def _last(result: Result, *, rounds: bool) -> list[str]:
-    """The cells of a comparison that follow the figure and its ratio."""
+    """The cells of a row that follow the figure and its ratio."""
     if result.swap is not None:
         return swaps.cells(result, _short)
     if result.lifetime is not None:
@@ -232,7 +232,7 @@ def _last(result: Result, *, rounds: bool) -> list[str]:
 
 
 def _per_drive_write(result: Result, count: int) -> float:
-    """A count per drive write: for each time that the host writes the logical capacity."""
+    """A count per drive write, which is one write of the whole logical capacity."""
     if not result.host_pages:
         return math.nan
     return count * result.config.logical_pages / result.host_pages
@@ -270,7 +270,7 @@ def _in_common(comparison: Comparison) -> list[tuple[str, Text | str]]:
 
 
 def replayed(result: Result) -> list[tuple[str, Text | str]]:
-    """The trace of a result, and how often it was replayed."""
+    """A row on the trace of a result, and how often it was replayed."""
     if (trace := result.trace) is None:
         return []
     text = _trace(trace)
@@ -293,24 +293,24 @@ def _passes(passes: int) -> str:
 
 
 def _nothing(result: Result) -> str:
-    """Return the words in place of a figure."""
+    """Return the text in place of a figure."""
     if result.interrupted:
         return "nothing was measured: stopped while still in the warm-up"
     return "nothing was measured: no page was written after the warm-up"
 
 
 def deliver(document: str, *, as_json: bool, out: str | None) -> None:
-    """Prints the JSON document if that was asked for, and writes it to a file if that was."""
+    """Print the JSON document, and write it to a file, as far as each is requested."""
     try:
         if out is not None:
             _files.write(out, document + "\n")
-    finally:  # Results of hours are shown even where they cannot be written.
+    finally:  # Show the results even if they cannot be written.
         if as_json:
             click.echo(document)
 
 
 def drive(result: Result) -> str:
-    """The drive of a result, in words."""
+    """A description of a result's drive."""
     config = result.config
     size = config.physical_pages * config.unit
     units = "" if config.mapping_unit is None else f" in units of {format_size(config.unit)}"
@@ -330,14 +330,14 @@ def drive(result: Result) -> str:
 
 
 def _planes(config: Config) -> str:
-    """The planes that have as many blocks each, in words; nothing without a clock."""
+    """A phrase on the number of planes; empty if there is one, or without a clock."""
     timed = config.timed or {}
     planes = math.prod(int(timed.get(key) or 1) for key in ("channels", "ways", "dies", "planes"))
     return f" on each of {planes} planes" if planes > 1 else ""
 
 
 def policy(result: Result) -> str:
-    """The policy, and the places of pages where they are not as usual."""
+    """The policy, with other rules for pages if they are not the default."""
     parts = [result.policy]
     if result.frontier != "none":
         parts.append(f"{result.frontier} frontier")
@@ -351,7 +351,7 @@ def policy(result: Result) -> str:
 
 
 def spare(result: Result, *others: Result) -> str:
-    """Spare factor and over-provisioning that results share, and what collections have of it."""
+    """Spare factor and over-provisioning of results, and the spare factor left for collections."""
     config = result.config
     whole = (
         f"{format_share(config.spare_factor, 2)} of the flash "
@@ -366,7 +366,7 @@ def spare(result: Result, *others: Result) -> str:
 
 
 def amplification(result: Result, plus_minus: str, *, several: bool = False) -> str:
-    """The figure and its interval; with ``several``, as wide without an interval as with one."""
+    """The figure and its interval; with ``several``, the width is the same without an interval."""
     if result.swap is not None:
         return swaps.figure(result)
     blank = " " * len(f" {plus_minus}0.0000") if several else ""
@@ -377,7 +377,7 @@ def amplification(result: Result, plus_minus: str, *, several: bool = False) -> 
     if half is None:
         return text + blank
     if interval is not None and interval[0] == 1 and half > result.write_amplification - 1:
-        # Cut off at the least amplification there is.
+        # The interval is cut at 1, the least possible amplification.
         return f"{text} 1-{interval[1]:#.4g}"
     return (
         f"{text} {plus_minus}{half:.4f}"
@@ -387,7 +387,7 @@ def amplification(result: Result, plus_minus: str, *, several: bool = False) -> 
 
 
 def ratio(out: Console, rank: Rank) -> Text:
-    """Ratio to the best figure, in short."""
+    """The ratio to the best figure, as short text."""
     if rank.place == 1:
         return Text("best", style="bold green")
     if not math.isfinite(rank.ratio):

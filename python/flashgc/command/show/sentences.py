@@ -1,4 +1,4 @@
-"""Sentences and named facts, in the columns of a page."""
+"""Prints sentences and named facts, wrapped to the width of a page."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from flashgc.terminal.render import is_plain
 if TYPE_CHECKING:
     from flashgc.terminal.render import Console
 
-#: Columns of the page.
+#: Width of the page in characters.
 WIDTH = 80
 
 
 def show_sentences(out: Console, sentences: Iterable[str]) -> None:
-    """Prints each sentence in lines of its own."""
+    """Print each sentence in its own lines."""
     for sentence in sentences:
         for line in _wrapped(sentence, WIDTH):
             out.print(line, markup=False, soft_wrap=is_plain(out))
 
 
 def show_facts(out: Console, facts: Sequence[tuple[str, str]]) -> None:
-    """Prints named facts, in 80 columns."""
+    """Print named facts, 80 columns wide."""
     side = max(len(name) for name, _ in facts) + 2
     for name, fact in facts:
         for index, line in enumerate(_wrapped(fact, WIDTH - side)):
@@ -31,5 +31,5 @@ def show_facts(out: Console, facts: Sequence[tuple[str, str]]) -> None:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """A text in lines; one at least."""
+    """A text wrapped to lines; at least one line."""
     return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False) or [""]

@@ -1,4 +1,4 @@
-"""Streams, flexible data placement and tenants as people read them: tables of one run."""
+"""Streams, flexible data placement (FDP) and tenants as text for people: tables for one result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def show_streams(out: Console, result: Result) -> None:
-    """Prints what each stream cost, and the log of FDP; nothing where writes have no streams."""
+    """Print the cost of each stream, and the log of FDP; nothing if writes have no streams."""
     if result.streams:
         out.print()
         _show_streams(out, result)
@@ -61,7 +61,7 @@ def _log(fdp: Fdp) -> list[tuple[str, Text | str]]:
 
 
 def show_tenants(out: Console, result: Result) -> None:
-    """Prints what each tenant got; nothing where the drive has one host."""
+    """Print the results of each tenant; nothing if the drive has one host."""
     timing = result.timing
     if timing is None or not timing.tenants:
         return

@@ -1,4 +1,4 @@
-"""Maps and page caches as people read them: rows of one run, columns of several."""
+"""Maps and page caches as text for people: rows for one result, columns for several."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
     from flashgc.results import Result
 
-#: Headings of a comparison's columns under a page cache, and what they mean.
+#: Headings of a comparison's columns with a page cache, and their explanation.
 COLUMNS = ("swap-outs", "moved", "erases")
 LEGEND = "I/O s: seconds of collections and pages swapped out; moved: pages copied by collections"
 
 
 def rows(result: Result) -> list[tuple[str, str]]:
-    """Rows on the map, the merges of log blocks and the page cache, where there is any to tell."""
+    """Rows on the map, the merges of log blocks and the page cache, as far as there are any."""
     return map_rows(result) + _cache(result)
 
 
 def map_rows(result: Result) -> list[tuple[str, str]]:
-    """Rows on the map and the merges of log blocks, where there is any to tell."""
+    """Rows on the map and the merges of log blocks, as far as there are any."""
     pairs = []
     if result.mapping != "page":
         pairs.append(("map", f"{format_size(result.map_bytes)} of the controller's memory"))
@@ -74,12 +74,12 @@ def _cache(result: Result) -> list[tuple[str, str]]:
 
 
 def figure(result: Result) -> str:
-    """Seconds that flash spends on I/O, mean over the runs."""
+    """Seconds of I/O on flash, as the mean over the runs."""
     swap = result.swap
     return "-" if swap is None or not swap.references else f"{swap.io_seconds:.4f}"
 
 
 def cells(result: Result, short: Callable[[float], str]) -> list[str]:
-    """The cells of :data:`COLUMNS`, with counts as ``short`` writes them."""
+    """The cells of :data:`COLUMNS`; ``short`` formats the counts."""
     outs = 0 if result.swap is None else result.swap.swap_outs
     return [short(outs), short(result.copied_pages), short(result.erases)]

@@ -1,4 +1,4 @@
-"""The output of ``flashgc sweep``."""
+"""The text output of ``flashgc sweep``."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from flashgc.studies.sweep.sweep import Plan
 from flashgc.terminal.render import LEFT, RIGHT, console, folded, is_plain, show, table, unicode
 from flashgc.units import format_duration
 
-#: Findings that stand below the table; the others are warnings.
+#: Findings that are printed below the table; others are warnings.
 SENTENCES = frozenset(("cells-cannot", "cells-failed", "cells-missing"))
-#: Rows that are shown on a terminal, and characters of a value.
+#: The most rows on a terminal, and the most characters of a value.
 ROWS, WORD = 40, 24
 
 
 def show_plan(plan: Plan, jobs: str) -> None:
-    """Prints what a sweep is going to do."""
+    """Print the plan of a sweep."""
     out = console()
     used = cores(parse_jobs(jobs, "--jobs"))
     basis = "at the speed of earlier results" if plan.measured else "at usual speeds"
@@ -41,7 +41,7 @@ def show_plan(plan: Plan, jobs: str) -> None:
 
 
 def show_swept(swept: Sweep, shard: str | None = None) -> None:
-    """Prints the cells with their figures, and what did not come to a result."""
+    """Print the cells with their figures, and the cells without a result."""
     out = console()
     if not swept.cells:
         out.print(f"0 cells: the grid has fewer cells than shards, and {shard} has none")

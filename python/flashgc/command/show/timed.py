@@ -1,4 +1,4 @@
-"""Results of drives with a clock as people read them."""
+"""Results of drives with a clock as text for people."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PERCENTILES = (
 
 
 def show_timed(result: Result, drive: str, spare: str) -> None:
-    """Prints the result of ``flashgc run`` on a drive with a clock; its size is given in words."""
+    """Print the result of ``flashgc run`` on a drive with a clock; drive and spare are texts."""
     out = console()
     timing = clock(result)
     plus_minus = unicode(out, "±", "+-")
@@ -78,14 +78,14 @@ def _show_worst(out: Console, worst: Iterable[Worst]) -> None:
 
 
 def clock(result: Result) -> Timing:
-    """The timing of a result that has one."""
+    """The timing of a result, which must have one."""
     timing = result.timing
     assert timing is not None
     return timing
 
 
 def _whole(result: Result) -> Figures:
-    """The response times of all requests of a result that has some."""
+    """The response times of all requests of a result, which must have some."""
     figures = clock(result).latency_us.all
     assert figures is not None
     return figures
@@ -182,14 +182,14 @@ def _measured(result: Result, plus_minus: str) -> Iterable[tuple[str, str]]:
         yield "write amplification", f"{result.write_amplification:.4f}"
         yield from counted.rows(result)
         yield from counted.in_pages(result)
-    # How busy the flash was is said above, die by die.
+    # The lines above already show how busy each die was.
     yield from lifetimes.rows(result, plus_minus, busy=False)
     yield from swaps.map_rows(result)
     yield from hosts.rows(result)
 
 
 def steadiness(verdict: str, tests: Steadiness) -> str:
-    """The verdict on a measured part, with the changes between its halves and SNIA's rule."""
+    """A text with the verdict on a measured part, the change between halves, and SNIA's rule."""
     sentences = [
         f"{name} {drift.drift * 100:+.2g}%"
         for name, drift in (("amplification", tests.amplification), ("pace", tests.pace))
@@ -231,7 +231,7 @@ def _arrivals(workload: str, timed: Mapping[str, Scalar]) -> str:
     return text if scale == 1 else f"{text}, {scale:g} times as fast"
 
 
-#: Details of a drive that are named where they are given.
+#: Details of a drive that are shown only if they are given.
 DETAILS = (
     ("host_bandwidth", "link to the host"),
     ("host_overhead", "overhead"),
@@ -252,14 +252,14 @@ def _hardware(timed: Mapping[str, Scalar]) -> str:
     )
 
 
-#: The part that stands first.
+#: The part in the first column.
 _POLICY: Callable[[Result], str] = operator.attrgetter("policy")
-#: The meaning of the columns of a comparison.
+#: The explanation of the columns of a comparison.
 LEGEND = "times: mean response time over the least one; p99 and so on: of all requests"
 
 
 def show_ranking(comparison: Comparison, drive: str) -> None:
-    """Prints the ranking of ``flashgc compare`` on drives with a clock, without its findings."""
+    """Print the ranking of ``flashgc compare`` for drives with a clock, without its findings."""
     out = console()
     results = comparison.results
     parts = {heading: varied.PARTS[heading] for heading in varied.differing(results)}

@@ -1,4 +1,4 @@
-"""The statistics of a trace, as the terminal shows them."""
+"""The statistics of a trace as text for people."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flashgc.units import format_duration, format_share, format_size, format_tim
 
 
 def show_stat(stat: TraceStat) -> None:
-    """Prints the statistics of a trace."""
+    """Print the statistics of a trace."""
     out = console()
     page = stat.page_size
     rows = [
@@ -73,7 +73,7 @@ def show_stat(stat: TraceStat) -> None:
 
 
 def steps_back(stat: TraceStat) -> str:
-    """Returns the count of steps back in time and the longest, or nothing."""
+    """Return a text with the number of steps back in time and the longest; empty without any."""
     if not stat.times_back:
         return ""
     times = "once" if stat.times_back == 1 else f"{n(stat.times_back)} times"
@@ -81,7 +81,7 @@ def steps_back(stat: TraceStat) -> str:
 
 
 def show_answers(stat: TraceStat) -> None:
-    """Prints how long the host waited for answers."""
+    """Print the response times in the trace."""
     out = console()
     names = ("answers", "mean", "p50", "p99", "max")
     listing = table(out, [("until the answer", LEFT), *((name, RIGHT) for name in names)])
@@ -92,7 +92,7 @@ def show_answers(stat: TraceStat) -> None:
 
 
 def show_hosts(stat: TraceStat) -> None:
-    """Prints what each queue of each host asked."""
+    """Print the counts of requests by host and queue."""
     out = console()
     names = ("host", "queue", "requests", "writes", "written", "flushes")
     listing = table(out, [(name, RIGHT) for name in names])
@@ -103,7 +103,7 @@ def show_hosts(stat: TraceStat) -> None:
 
 
 def show_streams(stat: TraceStat) -> None:
-    """Prints what has which stream."""
+    """Print the counts of requests by stream."""
     out = console()
     counts = [(name, RIGHT) for name in ("requests", "writes", "written")]
     listing = table(out, [("stream", LEFT), *counts])
@@ -116,7 +116,7 @@ def show_streams(stat: TraceStat) -> None:
 
 
 def recorded_from(stat: TraceStat) -> list[tuple[str, str]]:
-    """The drive that a trace was recorded from, where the file says how large it is."""
+    """A row with the capacity of the drive on which a trace was recorded, if the file has it."""
     space = stat.address_space_bytes
     if space is None:
         return []
@@ -125,12 +125,12 @@ def recorded_from(stat: TraceStat) -> list[tuple[str, str]]:
 
 
 def short_writes(share: float) -> str:
-    """Return the words on page writes that do not cover their page, if there are any."""
+    """Return a phrase on page writes that cover only a part of their page; empty without any."""
     return f"; {format_share(share, 2)} of them less than a page" if share else ""
 
 
 def reference_rows(stat: TraceStat, working_set: WorkingSets) -> list[tuple[str, str]]:
-    """Return the rows on references to memory, which stand in place of requests."""
+    """Return the rows on memory references, which replace the rows on requests."""
     counts = (
         f"{n(stat.requests)}: {n(stat.writes)} writes ({format_share(stat.write_share)}), "
         f"{n(stat.reads)} reads"

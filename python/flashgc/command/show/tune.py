@@ -1,4 +1,4 @@
-"""The output of ``flashgc tune``: the ranking in 80 columns, and sentences."""
+"""The text output of ``flashgc tune``: the ranking, 80 columns wide, and sentences."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from flashgc.terminal.render import (
 if TYPE_CHECKING:
     from flashgc.studies.tuning.outcome import Entry, Tuned
 
-#: Columns of a configuration's name.
+#: Width of a configuration's name in characters.
 NAME = 33
-#: Rows of the table at most, and greedy's.
+#: The most rows of the table, besides that of greedy.
 ROWS = 20
 
 
 def show_tuned(tuned: Tuned) -> None:
-    """Prints the outcome of a search."""
+    """Print the outcome of a search."""
     out = console()
     plus_minus = unicode(out, "±", "+-")
     show_facts(out, heading(tuned))

@@ -124,8 +124,7 @@ def check(done: Outcome, limits: Sequence[Wanted], baseline: Baseline | None) ->
 
 
 def missed(done: Outcome, limits: Sequence[Wanted]) -> Iterator[Missed]:
-    """The limits that are not kept. If a mean is unknown, both its bounds must be within the limit.
-    """
+    """The limits that are not kept. If a mean is unknown, both its bounds must be within it."""
     for limit in limits:
         for cell in (cell for cell in done.cells if limit.is_for(cell)):
             mean, bounds = cell.mean(limit.figure), cell.bounds(limit.figure)
@@ -174,8 +173,7 @@ class Baseline:
         return cls(path, cells)
 
     def of(self, cell: CellOutcome) -> Mapping[str, Sequence[float]] | None:
-        """The values of each figure in the cell with the same settings; ``None`` if there is none.
-        """
+        """The values of each figure in the cell with the same settings; ``None`` without one."""
         settings = dict(cell.cell.varied)
         return next((figures for key, figures in self.cells if dict(key) == settings), None)
 

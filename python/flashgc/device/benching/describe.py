@@ -76,8 +76,7 @@ def _all(done: Outcome) -> Iterator[Finding]:
 
 
 def _stayed(done: Outcome) -> Iterator[Finding]:
-    """The finding on cells whose written bytes did not all reach the drive, with the missing share.
-    """
+    """The finding on cells whose written bytes did not all reach the drive, with their share."""
     shares: dict[str, float] = {}
     for cell in done.cells:
         values = [

@@ -156,7 +156,7 @@ class Bench:
     run: Mapping[str, tuple[Value, ...]]
     #: The cell with which others are compared: its number or its settings. ``None`` is the first.
     against: str | None = None
-    #: Where each key stands in the file, for messages.
+    #: The place of each key in the file, for messages.
     places: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -71,7 +71,7 @@ class Runner:
     folder: Folder
     #: True once a signal to stop came, even if the command took it; see :func:`stops`.
     came: Callable[[], bool] = lambda: False
-    #: What the past of each drive did, by the key of the drive.
+    #: The effects of each drive's past, by the key of the drive.
     _pasts: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def check(self, runs: Sequence[Run]) -> None:

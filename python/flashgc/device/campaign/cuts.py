@@ -221,8 +221,7 @@ WORK = "work"
 
 
 def create(file: Path, filesystem: str) -> None:
-    """Make an empty drive that is just large enough for the file system, so that it soon collects.
-    """
+    """Make an empty drive just large enough for the file system, so that it soon collects."""
     Device.create(
         file,
         capacity=CAPACITIES[filesystem],
@@ -271,8 +270,7 @@ def record(
 def run(
     level: Level, pace: Pace, folder: Path, seed: int, cuts: int, filesystems: list[str]
 ) -> None:
-    """Test ``cuts`` cuts of each file system; raise :class:`BrokenPromiseError` if data is missing.
-    """
+    """Test ``cuts`` cuts of each file system; raise :class:`BrokenPromiseError` at a loss."""
     for filesystem in filesystems:
         for number in range(-(-cuts // ROUND)):
             if pace.is_over:

@@ -194,7 +194,7 @@ class Lies:
 #: Seconds between two kills, on average.
 ROUND = 10.0
 
-#: What a round may kill.
+#: The possible victims of a round's kill.
 KINDS = ("follower", "database", "drive", "everything")
 
 #: One round in this many has a sender of false hints.
@@ -374,8 +374,7 @@ class _Stand:
             level.counts[name] = counters[name]
 
     def _count_transactions(self) -> None:
-        """Count transactions by the rows that they left; recreate the tables if the rows are many.
-        """
+        """Count transactions by the rows that they left; recreate the tables if they are many."""
         level, cluster = self._level, self._cluster
         contents = {
             "new_orders_found": "SELECT sum(d_next_o_id - 1) FROM tpcc.district",

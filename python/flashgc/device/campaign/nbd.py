@@ -34,8 +34,7 @@ def received(connection: socket.socket, count: int) -> bytes:
 
 
 class Client:
-    """A connection to a server at a Unix socket; raises :class:`OSError` once the server has ended.
-    """
+    """A connection to a server at a Unix socket; :class:`OSError` once the server is gone."""
 
     #: The most pages of one write.
     most = 8

@@ -152,8 +152,7 @@ def _kills(
 
 
 def _compare(level: Level, cluster: Cluster, acknowledged: list[int]) -> None:
-    """After a recovery: check that every acknowledged commit is there and the database is intact.
-    """
+    """After recovery: check that every acknowledged commit is there and the database is intact."""
     find(level, cluster, acknowledged)
     if cluster.ask(BALANCES) != "1":
         raise BrokenPromiseError("the balances of pgbench's tables differ")

@@ -28,7 +28,7 @@ class Level:
     counts: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     broken: Broken | None = None
-    #: Why the level was not run, or not to its end; ``None`` if it was.
+    #: The reason why the level was not run, or not to its end; ``None`` if it was.
     skipped: str | None = None
     stopped: bool = False
 

@@ -36,8 +36,7 @@ _MOST = 512
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """A piece of a file: its offset in the file, its offset on the drive, and its length, in bytes.
-    """
+    """A piece of a file: offset in the file, offset on the drive, and length, in bytes."""
 
     file: str
     logical: int
@@ -102,8 +101,7 @@ class Verdict:
 
 
 class Checker:
-    """Checks drives in a scratch folder, one after the other; a context manager, with their server.
-    """
+    """Checks drives in a scratch folder, one after the other; with their server, as a context."""
 
     def __init__(
         self, folder: Path, filesystem: str, check: str, timeout: float, control: Control
@@ -132,8 +130,7 @@ class Checker:
             return self._run(mount / FOLDER, acknowledged)
 
     def extents(self, image: Path) -> list[Extent]:
-        """The extents of the files on the drive in ``image``; empty if the file system moves data.
-        """
+        """The extents of the files on the drive in ``image``; empty if files may move."""
         if self._filesystem not in IN_PLACE:
             return []
         with self._mounted(image) as mount:
@@ -201,8 +198,7 @@ class Checker:
         return Verdict(f"the check ended with {how}", _end_of(output))
 
     def _has_ended(self, pid: int) -> bool:
-        """Wait for the check; return false if it takes too long, or somebody wants the run to end.
-        """
+        """Wait for the check; return false if it takes too long, or somebody wants the end."""
         until, pause = time.monotonic() + self._timeout, FIRST_LOOK
         # Until the exit code is fetched, no other process gets its number.
         while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:

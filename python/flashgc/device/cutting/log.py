@@ -25,8 +25,7 @@ HEAD = struct.Struct("<QQQ")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A command in the log: where it begins and ends there, in bytes, and the pages that it names.
-    """
+    """A command in the log: its begin and end there, in bytes, and the pages that it names."""
 
     begin: int
     end: int
@@ -58,8 +57,7 @@ class Log:
     """A log, open for reading."""
 
     def __init__(self, path: Path) -> None:
-        """Read the heads of all entries; raise :class:`flashgc.DriveError` if the file is no log.
-        """
+        """Read the heads of all entries; raise :class:`flashgc.DriveError` if it is no log."""
         self.path = path
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self.entries = [Entry(*numbers) for numbers in _core.device_log(path)]

@@ -25,8 +25,7 @@ from flashgc.device.scratch import note
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A line that the command acknowledged, and the length of the log when it was read, in bytes.
-    """
+    """A line that the command acknowledged, and the length of the log at that time, in bytes."""
 
     position: int
     line: str
@@ -73,8 +72,7 @@ class Listener:
             self._take()
 
     def _take(self) -> bool:
-        """Read what is in the FIFO, and note its complete lines; return true if there was anything.
-        """
+        """Read the FIFO, and note its complete lines; return true if there was anything."""
         try:
             read = os.read(self._file, 1 << 16)
         except BlockingIOError:
@@ -107,8 +105,7 @@ PATIENCE = 10.0
 
 @dataclass(frozen=True)
 class Recording:
-    """What a command did that has ended. ``begin`` and ``end`` are positions in the log, in bytes.
-    """
+    """The effects of a command. ``begin`` and ``end`` are bytes of the log."""
 
     notes: list[Note]
     #: The length of the log when the command began, and after the unmount.

@@ -28,8 +28,7 @@ from flashgc.progress import Show
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A power cut: the drive had been given ``given`` commands, ``flushed`` of which were durable.
-    """
+    """A power cut: the drive had got ``given`` commands, ``flushed`` of which were durable."""
 
     number: int
     given: int
@@ -293,8 +292,7 @@ def _explained(*folders: Path | None) -> Iterator[None]:
 def _recorded(
     request: Request, folder: Path, log: Path, checker: Checker, control: Control
 ) -> Recording:
-    """Run the command, then the check where it must pass: without a cut, and in the empty folder.
-    """
+    """Run the command, then the check that must pass: without a cut, and in the empty folder."""
     file = folder / "recorded.flash"
     try:
         record = recording.record(
@@ -459,8 +457,7 @@ class _Run:
         )
 
     def _shrunk(self, lost: list[int], cut: Cut, result: Result) -> tuple[list[int], Result]:
-        """Drop lost pieces of the cut as long as its check fails; return the rest and the result.
-        """
+        """Drop lost pieces of the cut as long as its check fails; return rest and result."""
         last = [result]
 
         def fails(less: list[int]) -> bool:

@@ -218,8 +218,7 @@ def _check_held(held: str, filesystem: str) -> None:
 
 
 def _recorded(folder: Path, record: Path | None, *, files: bool) -> Path | None:
-    """The file for the recording of the run; it is in the scratch folder if the drive has a past.
-    """
+    """The file for the recording of the run; in the scratch folder if the drive has a past."""
     if record is None and not files:
         return None
     return record if record is not None and not (folder / PAST).exists() else folder / RUN

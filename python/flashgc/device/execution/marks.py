@@ -109,8 +109,7 @@ class ServerLog:
         return not is_same or now.st_size < os.lseek(self._file, 0, os.SEEK_CUR)
 
     def _open(self, whence: int) -> None:
-        """Open the log without a change of its access time, which the drive would count as a write.
-        """
+        """Open the log without a change of its access time, which would count as a write."""
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
         for more in (os.O_NOATIME, 0):  # Only its owner and root may do that.
             try:

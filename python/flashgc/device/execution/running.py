@@ -179,8 +179,7 @@ class Signals:
             self._witness.wait()
 
     def _was_for_all(self) -> bool:
-        """True if the signal went to the whole group, and so to the command, which is in the group.
-        """
+        """True if the signal went to the whole group, and so to the command."""
         if self._witness is None:
             return False
         try:

@@ -60,8 +60,7 @@ def _hashed(part: str) -> str:
 
 
 def _hash(match: re.Match[str]) -> str:
-    """``N`` for a hash: hexadecimal digits, or at least twenty characters, with letters and digits.
-    """
+    """``N`` for a hash: hexadecimal digits, or 20 or more characters, with letters and digits."""
     word = match[0]
     digits = sum(letter.isdigit() for letter in word)
     is_hex = re.fullmatch(r"[0-9a-f]+|[0-9A-F]+", word) is not None

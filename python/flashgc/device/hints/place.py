@@ -45,8 +45,7 @@ def check_filesystem(device: str) -> None:
 
 
 def check_on(path: Path, device: str, file: Path) -> None:
-    """Refuse a ``path`` whose files are not on ``device``, which is that of the drive in ``file``.
-    """
+    """Refuse a ``path`` whose files are not on ``device``, the device of the drive in ``file``."""
     try:
         number = os.stat(path).st_dev
     except OSError as error:

@@ -169,8 +169,7 @@ class Hints:
         every: float = 10.0,
         away: Callable[[str], None] = lambda trouble: None,
     ) -> Iterator[Sample]:
-        """Follow until ``stopped()``; yield samples at intervals of ``every`` seconds, and a last
-        one.
+        """Follow until ``stopped()``; yield a sample after each ``every`` seconds, and a last one.
 
         With ``every`` 0 there is only the last sample. When the server or the file system goes
         away, ``away`` is called with the reason, once until it is back.

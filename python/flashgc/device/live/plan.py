@@ -31,7 +31,7 @@ class Clock:
     pages_per_block: int = 64
     #: The factor by which the drive is slower than real time, so that this machine keeps up.
     slower: float = 8.0
-    #: How hints reach the drive.
+    #: The way in which hints reach the drive.
     hints: str = "piggyback"
     #: The most tries of a session. If the host did not keep up, the session has no result and runs
     #: again.

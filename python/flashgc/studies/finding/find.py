@@ -217,8 +217,7 @@ class Search:
         return None if isinstance(bound, bool) else self._sought.values[bound]
 
     def _boundary(self, shift: int) -> int | bool:
-        """The last value that holds next to one that does not; true or false if all values agree.
-        """
+        """The last value that holds beside one that does not; true or false if all agree."""
         low, high = 0, len(self._sought.values) - 1
         first, last = self._holds(low, shift), self._holds(high, shift)
         if first == last:

@@ -27,8 +27,7 @@ SENTENCES = frozenset(
 
 
 def findings(fleet: Fleet) -> list[Finding]:
-    """Return how the policies compare, which volumes have no result, and doubts about the tables.
-    """
+    """Return how the policies compare, which volumes have no result, and doubts on the tables."""
     findings = []
     if fleet.interrupted:
         missing = len(fleet.of("missing"))

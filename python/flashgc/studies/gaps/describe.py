@@ -123,8 +123,7 @@ def _alike(gap: Gap) -> list[Finding]:
 
 
 def _predictors(gap: Gap, errors: str) -> list[Finding]:
-    """Findings on the gain by predictors, and on the predictor that is as good as the best couple.
-    """
+    """Findings on the gain by predictors, and on the one that is as good as the best couple."""
     shown = gap.predictors(errors)
     if not shown:
         return []

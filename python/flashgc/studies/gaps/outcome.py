@@ -242,8 +242,7 @@ class Gap(Document):
 
     @property
     def open(self) -> float | None:
-        """The figure of the best online couple minus that of clairvoyance, if both were measured.
-        """
+        """The figure of the best online couple minus that of clairvoyance, if both are known."""
         return _open(self.rows)
 
     def to_dict(self) -> dict[str, Json]:

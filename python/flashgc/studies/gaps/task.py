@@ -35,7 +35,7 @@ VICTIM = "cost-benefit"
 
 @dataclass(frozen=True)
 class Foresight:
-    """What the drive knows of the future."""
+    """The drive's knowledge of the future."""
 
     classes: int
     horizon: float
@@ -90,8 +90,7 @@ class Task:
         return {**self.config, "victim": row.victim, "placement": row.placement}
 
     def short(self, victim: str, placement: str) -> dict[str, Any]:
-        """The configuration of a run of one page, which shows if the drive has room for a scheme.
-        """
+        """The configuration of a run of one page, which shows if the drive has room for it."""
         changes = {"victim": victim, "placement": placement, "runs": 1, "precision": None}
         return {**self.config, **changes, "warmup": "0", "length": {"writes": "1"}}
 
@@ -219,8 +218,7 @@ def _sigmas(
 
 
 def _errors(given: str | None, trace: bool, places: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the kinds of errors. By default both for a trace, and only ``write`` for a generator.
-    """
+    """Return the kinds of errors. By default both for a trace, only ``write`` for a generator."""
     if given is None:
         return ("write", "request") if trace else ("write",)
     if given not in ERRORS:

@@ -1,5 +1,4 @@
-"""Simulated write amplification of schemes: run once, stored, interpolated between spare factors.
-"""
+"""Simulated write amplification of schemes: run once, stored, interpolated over spare factors."""
 
 from __future__ import annotations
 

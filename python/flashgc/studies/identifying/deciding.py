@@ -255,7 +255,7 @@ def _line(curve: Curve) -> tuple[Numbers, Numbers]:
 def _told(
     drive: Drive, workload: Condition, rivals: Sequence[_Rival], *, relative: bool
 ) -> Further:
-    """How well a workload is expected to distinguish rivals, if each in turn is the true one."""
+    """The expected power of a workload to distinguish rivals, each in turn taken as true."""
     error = statistics.median(point.error for point in drive.points)
     gains = np.zeros((len(rivals), len(rivals)))
     for truth, wrong in itertools.permutations(range(len(rivals)), 2):

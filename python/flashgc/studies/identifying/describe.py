@@ -70,8 +70,7 @@ def _best(group: Identified, best: Ranked) -> Finding:
 
 
 def _trust(group: Identified) -> Finding:
-    """The finding on doubt about the best explanation: the true scheme may be missing in the list.
-    """
+    """A doubt about the best explanation: the true scheme may not be in the list."""
     rate = group.false_best
     if not group.is_explained:
         chance = 0.0 if group.goodness is None else group.goodness.chance

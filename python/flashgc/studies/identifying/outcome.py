@@ -24,8 +24,7 @@ KNOWN, UNKNOWN = "known", "unknown"
 
 @dataclass(frozen=True)
 class FalseBest:
-    """The number of test drives whose scheme is not in the list, and how many the list explained.
-    """
+    """The number of test drives whose scheme is not in the list, and how many it explained."""
 
     drives: int
     explained: int

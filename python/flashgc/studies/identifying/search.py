@@ -138,8 +138,7 @@ class Search:
                     self._spares.setdefault((other, drive), set()).update(near)
 
     def explanations(self, group: tuple[Drive, ...]) -> list[Explanation]:
-        """Every scheme that could be simulated, with its best number of blocks; best scheme first.
-        """
+        """Every scheme that could be simulated, with its best number of blocks; best first."""
         usual = self.curves.size.blocks
         by_scheme: dict[Scheme, list[Explanation]] = {}
         for explanation in self._all(group):
@@ -266,8 +265,7 @@ class Search:
                 self._spares[contender.scheme, drive] |= {below, above}
 
     def _widen(self, drive: Drive, explanation: Explanation, fits: Interval | None) -> None:
-        """Add the next spare factor of the grid if a fit's interval reaches the end of the curve.
-        """
+        """Add the next spare factor of the grid if a fit's interval reaches the curve's end."""
         spares = self._spares[explanation.scheme, drive]
         known = [spare for spare in spares if spare in GRID]
         if fits is not None and fits.is_open_below and min(known) > GRID[0]:

@@ -124,7 +124,7 @@ class Point:
     values: Mapping[str, Any]
     #: The text for each name of the axis at this point.
     words: tuple[Any, ...]
-    #: Where each value stands, for messages.
+    #: The place of each value, for messages.
     places: Mapping[str, str] = field(default_factory=dict)
     #: Options that have their defaults here, whatever the grid or an experiment gives for them.
     unset: frozenset[str] = frozenset()
@@ -154,7 +154,7 @@ class Cell:
     at: Mapping[str, Any]
     #: All its values, by section and key.
     values: Mapping[str, Mapping[str, Any]]
-    #: Where each value stands, for messages.
+    #: The place of each value, for messages.
     places: Mapping[str, str]
 
 

@@ -26,7 +26,7 @@ class Objective:
     words: str
     #: The label of the axis in a picture.
     label: str
-    #: Why a figure may be missing, with a hint.
+    #: The reason why a figure may be missing, with a hint.
     missing: str
     #: True if more is better.
     is_more: bool = False

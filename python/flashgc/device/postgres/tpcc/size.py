@@ -42,8 +42,7 @@ class Size:
                 )
 
     def rows(self) -> dict[str, int]:
-        """The rows of each table after a load, without ``order_line``, which has 5 to 15 per order.
-        """
+        """The rows of each table after a load, without ``order_line`` (5 to 15 per order)."""
         orders = self.warehouses * DISTRICTS * self.customers
         return {
             "warehouse": self.warehouses,
