@@ -31,7 +31,7 @@ OWNER, PROCESSES = "owner", "processes"
 #: The environment variable with the path of the pipe for marks, and the name of the pipe.
 PIPE, MARKS = "FLASHGC_MARK", "marks"
 
-#: The most seconds in which the server of a drive in the folder must close the drive.
+#: The server of a drive in the folder must close the drive within this many seconds.
 LIMIT = 20.0
 
 #: The most bytes of the folder's path. A socket's path may have 107, and ends with its own name.

@@ -1,4 +1,4 @@
-"""The facts that are shown about a drive, in this or in another process."""
+"""The state of a drive as programs show it; the drive is open in this process or in another one."""
 
 from __future__ import annotations
 

@@ -77,15 +77,15 @@ class Limits:
 
     #: The most connections at a time.
     connections: int = 64
-    #: The longest time from the first byte of a request to its last.
+    #: The longest time from the first byte of a request to its last, in seconds.
     request: float = 10.0
     #: The most bytes of a request.
     request_bytes: int = 16 << 10
-    #: Idle time after which a connection is closed.
+    #: Idle time after which a connection is closed, in seconds.
     idle: float = 30.0
-    #: Idle time after which a connection may be closed in favour of a new one.
+    #: Idle time after which a connection may be closed in favour of a new one, in seconds.
     useless: float = 1.0
-    #: The longest time in which a viewer must receive :data:`PIECE` bytes of an answer.
+    #: The longest time in which a viewer must receive :data:`PIECE` bytes of an answer, in seconds.
     patience: float = 10.0
     #: The most bytes of all answers being sent. A single answer may be larger.
     answers: int = 64 << 20

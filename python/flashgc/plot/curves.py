@@ -30,7 +30,7 @@ from flashgc.plot.series import (
 _TOLERANCE = 1e-3
 #: Shares below this part of the largest share are invisible in a picture.
 _RARE = 1e-3
-#: Distributions over fewer numbers of pages than this get a marker at each.
+#: Distributions over at most this many numbers of pages get a marker at each.
 _FEW = 24
 
 

@@ -90,7 +90,7 @@ def steps(view: View, line: Line) -> Numbers:
 
 
 def quantile(line: Line, share: float) -> float:
-    """The least value that is not below this share of the values."""
+    """The quantile for ``share``: the least value that this share of the values does not exceed."""
     at = math.ceil(share * len(line.points) - 1e-9) - 1
     return float(line.points[max(at, 0)].x)
 

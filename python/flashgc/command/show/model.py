@@ -276,7 +276,7 @@ WORDS_OF_STATES = {"random": "at random", "sequential": "sequentially"}
 
 
 def picture_of_course(course: Transient) -> Figure:
-    """Draw a course."""
+    """Draw the write amplification over time: the present value, and the mean so far."""
     from flashgc.plot import Series, against
 
     series = [

@@ -226,7 +226,7 @@ def lacks() -> str | None:
 
 
 def run(level: Level, pace: Pace, folder: Path, seed: int, seconds: float) -> None:
-    """Runs the load for this many seconds, with a kill about every ten seconds."""
+    """Run the load for this many seconds, and kill a random part about every ten seconds."""
     standing = Standing(folder, "192MiB", gc_preset="zgc-gd")
     try:
         with Cluster(folder, standing.mount / "cluster", OPTIONS) as cluster:

@@ -83,7 +83,7 @@ _SHOWN = 10
 class Ranked:
     """A scheme's rank among the explanations."""
 
-    #: 1 for the best.
+    #: The place in the ranking; 1 is the best explanation.
     place: int
     explanation: Explanation
     #: The chi-square minus that of the best; if nothing explains the curve, divided by the misfit
