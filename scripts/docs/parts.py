@@ -170,8 +170,8 @@ def _counted(kind: str) -> str:
 
 def _class(entry: _Entry, above: Sequence[str], fields: Iterator[tuple[_Entry, str]]) -> str:
     paragraphs = re.split(r"\n\n|(?<=\.) ", entry["text"], maxsplit=1)
-    summary, *more = (_wrapped(text, "    ") for text in paragraphs)
-    text = "\n\n".join([f'    """{summary.strip()}', *more])
+    summary, *more = (_wrapped(text, "    ") for text in (f'"""{paragraphs[0]}', *paragraphs[1:]))
+    text = "\n\n".join([summary, *more])
     end = "\n    " if more or "\n" in text else ""
     heading = f"class {entry['name']}({', '.join(above)}):" if above else f"class {entry['name']}:"
     lines = "".join(f"{_wrapped(field['text'], '    #: ')}\n{line}\n" for field, line in fields)

@@ -22,7 +22,7 @@ class Figures:
     variance: float
     #: The standard deviation, exact.
     deviation: float
-    #: The median, to 0.1% as all percentiles.
+    #: The median. All percentiles are exact to 0.1%.
     p50: float
     #: The 90th percentile.
     p90: float
@@ -40,12 +40,12 @@ class Figures:
 class Latency(Figures):
     """The response times of reads or of writes."""
 
-    #: The requests that waited for a collection, or were served between its steps.
+    #: The requests that waited for a collection or were served between the steps of a collection.
     during_collection: results.Figures | None
     #: The requests that met no collection.
     free_of_collection: results.Figures | None
-    #: The distribution: response time in microseconds, and the share of the requests that took at
-    #: most so long.
+    #: The distribution, as points: a response time in microseconds, and the share of the requests
+    #: that took at most this time.
     distribution: tuple[tuple[float, float], ...] = field(repr=False)
 
 
@@ -67,21 +67,21 @@ class Latencies:
 
 @dataclass(frozen=True)
 class TimeShare:
-    """The response time of requests by cause, as shares of the sum of all response times."""
+    """The share of each cause in the sum of all response times, from 0 to 1."""
 
-    #: The share of waiting for other requests.
+    #: The share of the time of waiting for other requests.
     queue: float
-    #: The share of waiting for a collection.
+    #: The share of the time of waiting for a collection.
     collection: float
-    #: The share on a bus, and of waiting for it.
+    #: The share of the time of transfers over a bus and of waiting for the bus.
     bus: float
-    #: The share in the cells.
+    #: The share of the time of reads and programs in the cells.
     cell: float
 
 
 @dataclass(frozen=True)
 class TimeShares:
-    """The shares of reads and of writes."""
+    """The shares of causes for reads and for writes."""
 
     #: The shares of reads.
     read: results.TimeShare | None
@@ -91,7 +91,7 @@ class TimeShares:
 
 @dataclass(frozen=True)
 class Throughput:
-    """The work done in the time, as rates."""
+    """The rates of requests and of bytes."""
 
     #: The requests completed a second.
     requests_per_second: float
@@ -103,47 +103,47 @@ class Throughput:
 
 @dataclass(frozen=True)
 class Utilisation:
-    """Shares of the time in which something was in use."""
+    """The shares of the time in which buses and dies were in use, from 0 to 1."""
 
-    #: The share of a bus, as the mean over the channels.
+    #: The mean of ``channels``.
     bus: float
-    #: The share of a die, as the mean over the dies: it reads, programs or erases, or transfers or
-    #: waits for the bus.
+    #: The mean of ``dies``.
     die: float
-    #: The share of a die held by a collection, as the mean over the dies.
+    #: The mean over the dies of the share of time in which a collection held the die.
     collection: float
-    #: The share of each channel's bus.
+    #: The share of the time in which each channel's bus was in use.
     channels: tuple[float, ...]
-    #: The share of each die.
+    #: The share of the time in which each die was in use: it read, programmed or erased, or it
+    #: transferred data or waited for the bus.
     dies: tuple[float, ...]
 
 
 @dataclass(frozen=True)
 class Suspension:
-    """The rule of suspension of a drive.
-
-    Its counts are those of the measured parts of all runs.
+    """The rule of suspension of a drive, and the erases and programs that reached its limit in the
+    measured parts.
     """
 
     #: ``True`` if erases can be suspended.
     erases: bool
     #: ``True`` if programs can be suspended.
     programs: bool
-    #: The most times that one operation is suspended.
+    #: The largest number of times that one operation is suspended.
     most: int
-    #: The least time left of an erase that is suspended, in microseconds.
+    #: An erase is suspended only if at least this time of it is left, in microseconds.
     least_erase_us: float
-    #: The least time left of a program that is suspended, in microseconds.
+    #: A program is suspended only if at least this time of it is left, in microseconds.
     least_program_us: float
-    #: The time until a suspended operation has let go of its die, in microseconds.
+    #: The time that a suspension takes before the die is free, in microseconds.
     suspend_us: float
-    #: The time that a suspended operation loses when it goes on, in microseconds.
+    #: The extra time that a suspended operation needs when it goes on, in microseconds.
     resume_us: float
-    #: Erases that had reached the most suspensions, so that an operation waited for their end.
+    #: The number of erases that had reached ``most``, so that an operation waited for their end.
     spent_erases: int
-    #: Programs that had reached the most suspensions, so that an operation waited for their end.
+    #: The number of programs that had reached ``most``, so that an operation waited for their end.
     spent_programs: int
-    #: The longest time that an operation waited for the end of one of them, in microseconds.
+    #: The longest time that such an erase or program had left when an operation began to wait, in
+    #: microseconds.
     longest_wait_us: float
 
 
@@ -157,7 +157,7 @@ class Traffic:
     bytes_per_second: tuple[float, ...] = field(repr=False)
     #: The mean response time in microseconds; ``None`` if nothing was completed.
     mean_us: tuple[float | None, ...] = field(repr=False)
-    #: The longest response time in microseconds.
+    #: The longest response time in microseconds; ``None`` if nothing was completed.
     max_us: tuple[float | None, ...] = field(repr=False)
 
 
@@ -170,26 +170,26 @@ class OverTime:
 
     #: The length of a slice, in seconds; the last one may be shorter.
     resolution_seconds: float
-    #: The reads.
+    #: The figures of reads.
     read: results.Traffic
-    #: The writes.
+    #: The figures of writes.
     write: results.Traffic
-    #: The share of the time that a bus transferred, as the mean over the channels.
+    #: The share of the time in which a bus transferred, from 0 to 1, as the mean over the channels.
     bus: tuple[float, ...] = field(repr=False)
-    #: The share of the time that a die was busy, as the mean over the dies.
+    #: The share of the time in which a die's cells worked, from 0 to 1, as the mean over the dies.
     die: tuple[float, ...] = field(repr=False)
-    #: The share of the time that a collection was under way, as the mean over the units that
-    #: collect alone.
+    #: The share of the time in which a collection was under way, from 0 to 1, as the mean over the
+    #: units that have one collection at a time.
     collecting: tuple[float, ...] = field(repr=False)
 
 
 @dataclass(frozen=True)
 class Overload:
-    """Requests that came faster than the drive could serve them."""
+    """Requests that arrived faster than the drive could serve them."""
 
     #: The requests that arrived a second.
     offered_per_second: float
-    #: The requests that were served a second while others waited: the rate that the drive can
+    #: The requests that the drive served a second while others waited: the largest rate that it can
     #: sustain.
     sustainable_per_second: float
     #: The requests not yet served when the run was stopped, or when its last request arrived.
@@ -202,20 +202,20 @@ class Overload:
 class WorstCollection:
     """A collection on the die of a slow request."""
 
-    #: The number of collections that were started before it in the drive.
+    #: The number of collections of the drive that began before this one.
     number: int
     #: The time at which it began.
     began_us: float
     #: The time at which its victim was erased; ``None`` if it was under way when the request was
     #: complete.
     ended_us: float | None
-    #: The number of flash pages that it had programmed.
+    #: The number of flash pages that the collection had programmed by then.
     programmed: int
 
 
 @dataclass(frozen=True)
 class WorstOperation:
-    """An operation of a die or of its side of the bus."""
+    """An operation of a die or of its bus."""
 
     #: The time at which it began.
     began_us: float
@@ -225,32 +225,34 @@ class WorstOperation:
     place: str
     #: The work: ``read``, ``program``, ``erase``, ``poll`` or ``suspend``.
     work: str
-    #: The number of the request that it was for.
+    #: The number of the request that needed it; ``None`` if no request did.
     request: int | None
-    #: The number of the collection that it was for; neither if nobody waited for it.
+    #: The number of the collection that needed it; ``None`` if no collection did.
     collection: int | None
 
 
 @dataclass(frozen=True)
 class Worst:
-    """The slowest request of its kind, with the work that held it.
+    """The slowest request of its kind, with the work of its die meanwhile.
 
-    Times are in microseconds; moments are since the start of the run.
+    Times are in microseconds; the times of arrivals, begins and ends count from the start of the
+    run.
     """
 
     #: The kind: ``read``, ``write`` or ``trim``.
     kind: str
-    #: The number in the order of arrival, from 0.
+    #: The number of the request in the order of arrival, from 0.
     number: int
-    #: The number of its run, from 0.
+    #: The number of the request's run, from 0.
     run: int
-    #: The first byte.
+    #: The address of the first byte.
     offset: int
     #: The number of bytes.
     bytes: int
-    #: The time at which it came.
+    #: The time at which the request arrived.
     arrived_us: float
-    #: The response time: the sum of the next four, which are those of its last page.
+    #: The response time: the sum of the next four times, which are those of the request's last
+    #: page.
     response_us: float
     #: The time of waiting for other requests.
     queue_us: float
@@ -260,17 +262,18 @@ class Worst:
     bus_us: float
     #: The time in the cells.
     cell_us: float
-    #: The die of its last page; ``None`` if no die served it.
+    #: The die of the request's last page; ``None`` if no die served it.
     die: int | None
-    #: The number of the collection of that die that held it for longest; ``None`` if none did, or
-    #: one of another die.
+    #: The number of the collection of that die that held the request for the longest time; ``None``
+    #: if no collection of that die held it.
     held_by: int | None
-    #: The collections on that die while it waited: the latest.
+    #: The collections on that die from the request's arrival to its completion; only the latest if
+    #: there are many.
     collections: tuple[results.WorstCollection, ...]
-    #: The operations of that die while it waited, in the order of the ends: the latest. Empty
-    #: unless they are asked for.
+    #: The operations of that die in the same time, in the order of their ends; only the latest if
+    #: there are many. Empty unless they are asked for.
     operations: tuple[results.WorstOperation, ...] = ()
-    #: ``True`` if operations before these are forgotten.
+    #: ``True`` if earlier operations were dropped.
     is_cut: bool = False
 
 
@@ -292,26 +295,28 @@ class Tenant:
     write_bytes_per_second: float
     #: The response times of all its requests in microseconds; ``None`` if it had none.
     all_us: results.Figures | None
-    #: The response times of its reads.
+    #: The response times of its reads, in microseconds; ``None`` if it had none.
     read_us: results.Figures | None
-    #: The response times of its writes.
+    #: The response times of its writes, in microseconds; ``None`` if it had none.
     write_us: results.Figures | None
 
 
 @dataclass(frozen=True)
 class Timing:
-    """The result of all timed runs of one configuration, over their measured parts together."""
+    """The result of all timed runs of one configuration: of their measured parts together, if not
+    said otherwise.
+    """
 
     #: The response times.
     latency_us: results.Latencies
     #: The mean response time of each run, in microseconds.
     mean_us_runs: tuple[float, ...]
-    #: Half the width of the 95% interval of the mean response time over the runs; ``None`` for one
-    #: run.
+    #: Half the width of the 95% interval of the mean response time over the runs, in microseconds;
+    #: ``None`` for one run.
     mean_us_ci95: float | None
-    #: The response time of requests by cause.
+    #: The shares of causes in the response time of requests.
     time_share: results.TimeShares
-    #: The work done in the time.
+    #: Requests and bytes a second.
     throughput: results.Throughput
     #: The busy shares of buses and dies.
     utilisation: results.Utilisation
@@ -319,15 +324,16 @@ class Timing:
     collecting: results.Collecting
     #: The series over time of the first run.
     over_time: results.OverTime
-    #: The time that passed in the drive, all runs together.
+    #: The simulated time of all runs together, in seconds.
     simulated_seconds: float
-    #: The mean number of requests in the drive and before it, over the time.
+    #: The mean over time of the number of requests in the drive and in front of it.
     requests_in_system: float
-    #: The overload, if requests came faster than the drive could serve them.
+    #: The overload, if requests arrived faster than the drive could serve them.
     overload: results.Overload | None
-    #: The slowest read, write and discard of all runs, with the work that held them.
+    #: The slowest read, write and discard of all runs, each with the work of its die meanwhile.
     worst: tuple[results.Worst, ...]
-    #: The rule of suspension and what it did not suspend; ``None`` if nothing can be suspended.
+    #: The rule of suspension, and the operations that it did not suspend again; ``None`` if no
+    #: operation can be suspended.
     suspension: results.Suspension | None = None
     #: The counts of the SLC region; ``None`` without one.
     slc: results.Slc | None = None

@@ -26,10 +26,10 @@ class Swap(counts.SwapCounts):
     swap_out_seconds: float
     #: The seconds of pages swapped in, of all runs.
     swap_in_seconds: float
-    #: The microseconds that a collection takes, as the mean; ``None`` if there was none.
+    #: The mean microseconds of a collection; ``None`` if there was none.
     mean_collection_us: float | None
-    #: The pages in memory that a collection did not read from flash (N_dup), as the mean; ``None``
-    #: if there was no collection.
+    #: The mean number of pages that a collection did not read from flash because they were in
+    #: memory (N_dup); ``None`` if there was no collection.
     excluded_per_collection: float | None
 
 
@@ -37,16 +37,16 @@ class Swap(counts.SwapCounts):
 class HostTraffic(counts.HostPages):
     """The counts of the hosts of all runs in the measured part, in pages."""
 
-    #: The pages dirty in the cache, on average over the requests; on a drive with a clock on
-    #: average over the time.
+    #: The dirty pages in the cache: the mean over the requests or, on a drive with a clock, over
+    #: time.
     mean_dirty_pages: float
-    #: The dirty pages of which the drive had a hint, on the same average.
+    #: The dirty pages for which the drive had a hint, as the same kind of mean.
     mean_known_pages: float
-    #: The share of known pages among the dirty ones; ``None`` if nothing was ever dirty.
+    #: The share of the known pages among the dirty ones; ``None`` if no page was ever dirty.
     known_share: float | None
     #: The counts of hints.
     hints: results.Hints
-    #: The waits for commands; ``None`` where the drive has no clock.
+    #: The waits for commands; ``None`` for a drive without a clock.
     waits: results.HostWaits | None = None
 
 
@@ -75,12 +75,15 @@ class Stream(counts.StreamCounts):
 
 @dataclass(frozen=True)
 class Handle(counts.StreamCounts):
-    """The cost of the data of one handle, which the log of a real drive does not have."""
+    """The cost of the data of one handle.
+
+    The log of a real drive does not have it.
+    """
 
     #: The number of the handle.
     handle: int
-    #: ``True`` if the handle is persistently isolated: copies of its data never meet those of
-    #: others. Otherwise it is initially isolated.
+    #: ``True`` if the handle is persistently isolated: copies of its data never share a block with
+    #: other data. ``False`` if it is initially isolated.
     persistently_isolated: bool
     #: The write amplification, (host + copied) / host without padding; ``None`` if the host wrote
     #: nothing.
@@ -89,23 +92,22 @@ class Handle(counts.StreamCounts):
 
 @dataclass(frozen=True)
 class FdpEvents:
-    """The events of log page 23h, counted.
+    """The numbers of events of log page 23h.
 
-    Two kinds never come, as this drive does neither: it leaves no reclaim unit before it is full,
-    and it moves no handle to another unit on its own.
+    Two kinds of events never happen, because this drive fills every reclaim unit before it opens
+    another, and never moves a handle to another unit on its own.
     """
 
-    #: The mapping units written in a stream that is no handle (03h, invalid placement identifier).
+    #: The mapping units written in a stream that has no handle (03h, invalid placement identifier).
     invalid_placement_identifier: int
-    #: The reclaim units collected with data in them, which were moved (80h, media reallocated).
+    #: The reclaim units collected whose data were moved (80h, media reallocated).
     media_reallocated: int
 
 
 @dataclass(frozen=True)
 class Fdp:
-    """The log of a drive with flexible data placement, in the measured parts of all runs.
-
-    The names are those of NVM Express (log page 22h, events of log page 23h).
+    """The statistics of a drive with flexible data placement in the measured parts of all runs,
+    under the names of NVM Express (log page 22h, events of log page 23h).
     """
 
     #: The bytes written by the host (HBMW).

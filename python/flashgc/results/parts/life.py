@@ -20,38 +20,38 @@ class Busy:
     host_seconds: float
     #: The seconds of copies and erases.
     collection_seconds: float
-    #: The microseconds that a collection takes, as the mean; ``None`` if there was none.
+    #: The mean microseconds of a collection; ``None`` if there was none.
     mean_collection_us: float | None
 
 
 @dataclass(frozen=True)
 class Milestone:
-    """A moment in a drive's life, as the mean over the runs that came to it.
+    """A moment in a drive's life, as the mean over the runs that reached it.
 
-    It counts from the new drive on, warm-up included.
+    All counts begin with the new drive, warm-up included.
     """
 
-    #: The runs that came to it.
+    #: The number of runs that reached the moment.
     runs: int
     #: The pages that the host had written.
     host_pages: float
-    #: The drive writes, which are multiples of the logical capacity.
+    #: The drive writes: bytes written as a multiple of the logical capacity.
     drive_writes: float
     #: Half the 95% interval of the drive writes, over the runs; ``None`` for one run.
     drive_writes_ci95: float | None
-    #: The drive writes a day, if the drive is to live for five years.
+    #: The drive writes per day with which the drive would live five years.
     drive_writes_per_day: float
     #: The terabytes (10^12 bytes) that the host had written.
     terabytes_written: float
     #: The erases of all blocks.
     erases: float
-    #: The blocks that were bad.
+    #: The number of bad blocks.
     bad_blocks: float
     #: The bytes programmed per byte written by the host, up to the moment.
     write_amplification: float
     #: The seconds that the flash had been busy; ``None`` without times.
     busy_seconds: float | None
-    #: The drive writes of each run that came to it.
+    #: The drive writes of each run that reached the moment.
     run_values: tuple[float, ...]
 
 
@@ -59,16 +59,17 @@ class Milestone:
 class Lifetime:
     """The lifetime of drives whose blocks wear out."""
 
-    #: The bad blocks that the drive can bear before it fails.
+    #: The number of bad blocks that the drive can bear before it fails.
     reserve_blocks: int
-    #: The moment at which the first block reached its limit; ``None`` if no run came to it.
+    #: The moment at which the first block reached its limit; ``None`` if no run reached it.
     first_failure: results.Milestone | None
-    #: The first moment at which no erased block could be had; ``None`` if no run came to it.
+    #: The first moment at which no erased block was available; ``None`` if no run reached it.
     system_failure: results.Milestone | None
-    #: The runs that failed because the reserve was used up.
+    #: The number of runs that failed because the reserve was used up.
     reserve_used_up: int
-    #: The runs that failed because several victims in a row wore out and the pool was empty.
+    #: The number of runs that failed because several victims in a row wore out and the pool was
+    #: empty.
     pool_ran_dry: int
-    #: The failures of the first run's blocks: the drive writes done, and the bad blocks from then
-    #: on. There are at most 128 points, the first and the last failure among them.
+    #: The failures of blocks in the first run, as pairs: the drive writes done, and the bad blocks
+    #: from then on. At most 128 failures are listed, the first and the last among them.
     failures: tuple[tuple[float, int], ...] = field(default=(), repr=False)
